@@ -1,0 +1,5 @@
+"""`python -m forgekit`."""
+
+from forgekit.cli.main import main
+
+raise SystemExit(main())

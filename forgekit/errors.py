@@ -1,0 +1,174 @@
+"""Every error raised on purpose, in one tree.
+
+    ForgeError                 a person can act on this (exit 1)
+    |- UsageError              the command was called wrongly (exit 2)
+    |- FormatError             a text is not what it should be: names path, line and field
+    |- RuleError               values that cannot stand together in one entity
+    |- NotFoundError           no entity answers to this name
+    |- AmbiguousError          several do: carries the candidates
+    |- ArchiveError            an archive that cannot be filed: carries the problems
+    |- TransitionError         a state change that the current state forbids
+    `- StoreError              the repository stands in the way
+       |- NoRegistryError      no forgekit.toml here or above
+       |- RepositoryError      not a git repository, or one of a kind that cannot be served
+       |- DirtyFileError       a file to be written holds uncommitted work
+       |- ChangedError         the entity moved on since it was read
+       |- LockedError          another process holds the repository's lock
+       `- WriteError           the disk or the folder refused
+
+Errors carry data; the sentence that a person reads is built here, once, and says what to do next.
+Findings about a person's files are `forgekit.model.problem.Problem` values, not errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class ForgeError(Exception):
+    """A failure that a person can act on."""
+
+    exit_code = 1
+
+
+class UsageError(ForgeError):
+    """The command was called wrongly."""
+
+    exit_code = 2
+
+
+class FormatError(ForgeError):
+    """A text is not what it should be."""
+
+    def __init__(self, message: str, *, path: str = "", line: int | None = None, field: str = "") -> None:
+        self.message = message
+        self.path = path
+        self.line = line
+        self.field = field
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        place = self.path + (f":{self.line}" if self.line and self.path else "")
+        if self.line and not self.path:
+            place = f"line {self.line}"
+        return ": ".join(part for part in (place, self.field, self.message) if part)
+
+    def at(self, path: str) -> FormatError:
+        """Return the same error with the file's path."""
+        return FormatError(self.message, path=path, line=self.line, field=self.field)
+
+
+class RuleError(ForgeError):
+    """Values that cannot stand together in one entity."""
+
+
+class NotFoundError(ForgeError):
+    """No entity answers to this name."""
+
+    def __init__(self, what: str, name: str, hint: str = "") -> None:
+        self.what = what
+        self.name = name
+        self.hint = hint
+        super().__init__(what, name, hint)
+
+    def __str__(self) -> str:
+        return f"no {self.what} answers to {self.name!r}" + (f"; {self.hint}" if self.hint else "")
+
+
+class AmbiguousError(ForgeError):
+    """Several entities answer to one name."""
+
+    def __init__(self, name: str, candidates: Sequence[tuple[str, str]]) -> None:
+        self.name = name
+        self.candidates = tuple(candidates)
+        super().__init__(name, self.candidates)
+
+    def __str__(self) -> str:
+        shown = "".join(f"\n  {short}  {title}" for short, title in self.candidates)
+        return f"{self.name!r} could be any of these; use one of the ids:{shown}"
+
+
+class ArchiveError(ForgeError):
+    """An archive that cannot be filed.
+
+    Args:
+        message: why, and what to do.
+        lines: one sentence per problem, each naming its line.
+    """
+
+    def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
+        self.message = message
+        self.lines = tuple(lines)
+        super().__init__(message, self.lines)
+
+    def __str__(self) -> str:
+        return "\n  ".join((self.message, *self.lines))
+
+
+class TransitionError(ForgeError):
+    """A state change that the current state forbids."""
+
+
+class StoreError(ForgeError):
+    """The repository stands in the way."""
+
+
+class NoRegistryError(StoreError):
+    """No registry at or above a folder."""
+
+    def __init__(self, start: str) -> None:
+        self.start = start
+        super().__init__(start)
+
+    def __str__(self) -> str:
+        return f"no forgekit.toml in {self.start} or above it; run `forgekit init` in the folder that is to hold the registry"
+
+
+class RepositoryError(StoreError):
+    """Not a git repository, or one of a kind that cannot be served."""
+
+
+class DirtyFileError(StoreError):
+    """Files to be written hold uncommitted work."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = tuple(paths)
+        super().__init__(self.paths)
+
+    def __str__(self) -> str:
+        names = ", ".join(self.paths)
+        return f"uncommitted changes in {names}; commit or undo them (`git restore`), then run this again"
+
+
+class ChangedError(StoreError):
+    """The entity moved on since it was read."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(path)
+
+    def __str__(self) -> str:
+        return f"{self.path} has changed since you read it; look at it again and repeat the change"
+
+
+class LockedError(StoreError):
+    """Another process holds the repository's lock."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(path)
+
+    def __str__(self) -> str:
+        return f"another process holds {self.path}; wait for it, or delete that file if no git command is running"
+
+
+class WriteError(StoreError):
+    """The disk or the folder refused a write."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(path, reason)
+
+    def __str__(self) -> str:
+        return f"cannot write {self.path}: {self.reason}; nothing was recorded"

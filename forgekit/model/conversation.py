@@ -1,0 +1,47 @@
+"""A conversation: one chat or agent run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from forgekit.ids import EntityId
+from forgekit.model.kinds import Kind
+from forgekit.model.rules import require_body, require_line, require_lines
+from forgekit.times import Instant
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conversation:
+    """One chat or agent run, or one stretch of it between two compressions.
+
+    Attributes:
+        external_id: the platform's own uuid, accepted wherever an id is asked for.
+        session_id: what the archive calls the session; stretches of one session share it.
+    """
+
+    kind = Kind.CONVERSATION
+
+    conversation_id: EntityId
+    title: str
+    project_name: str
+    project_uuid: EntityId
+    created_at: Instant
+    external_id: str | None = None
+    session_id: str | None = None
+    tags: tuple[str, ...] = ()
+    extra: Mapping[str, object] = field(default_factory=dict)
+    body: str = ""
+
+    def __post_init__(self) -> None:
+        require_line("title", self.title)
+        require_line("project_name", self.project_name)
+        require_line("external_id", self.external_id)
+        require_line("session_id", self.session_id)
+        require_lines("tags", self.tags)
+        require_body(self.body)
+
+    @property
+    def id(self) -> EntityId:
+        """The conversation's id."""
+        return self.conversation_id

@@ -1,0 +1,29 @@
+"""All entities together."""
+
+from __future__ import annotations
+
+from forgekit.model.archive import Archive
+from forgekit.model.conflict import Conflict
+from forgekit.model.conversation import Conversation
+from forgekit.model.decision import Decision
+from forgekit.model.kinds import Kind, path_of
+from forgekit.model.lineage import Lineage
+from forgekit.model.project import Project
+from forgekit.model.thread import Thread
+
+Entity = Project | Conversation | Thread | Decision | Lineage | Conflict | Archive
+
+CLASSES: dict[Kind, type[Entity]] = {
+    Kind.PROJECT: Project,
+    Kind.CONVERSATION: Conversation,
+    Kind.THREAD: Thread,
+    Kind.DECISION: Decision,
+    Kind.LINEAGE: Lineage,
+    Kind.CONFLICT: Conflict,
+    Kind.ARCHIVE: Archive,
+}
+
+
+def entity_path(entity: Entity) -> str:
+    """Return the path an entity is filed under, relative to the registry's root."""
+    return path_of(entity.kind, entity.id)

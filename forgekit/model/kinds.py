@@ -1,0 +1,75 @@
+"""The kinds of entity, and what each is called in ids, folders and front matter."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from forgekit.ids import EntityId, timestamp
+from forgekit.times import month
+
+
+class Kind(Enum):
+    """A kind of entity; the value is its noun on the command line."""
+
+    PROJECT = "project"
+    CONVERSATION = "conversation"
+    THREAD = "thread"
+    DECISION = "decision"
+    LINEAGE = "lineage"
+    CONFLICT = "conflict"
+    ARCHIVE = "archive"
+
+    @property
+    def prefix(self) -> str:
+        """What a short id starts with."""
+        return _PREFIX[self]
+
+    @property
+    def folder(self) -> str:
+        """Where its files live, below the root of the registry."""
+        return _FOLDER[self]
+
+    @property
+    def id_field(self) -> str:
+        """The front-matter key that holds the id."""
+        return "project_uuid" if self is Kind.PROJECT else f"{self.value}_id"
+
+
+_PREFIX = {
+    Kind.PROJECT: "prj",
+    Kind.CONVERSATION: "con",
+    Kind.THREAD: "thr",
+    Kind.DECISION: "dec",
+    Kind.LINEAGE: "lin",
+    Kind.CONFLICT: "cfl",
+    Kind.ARCHIVE: "arc",
+}
+_FOLDER = {
+    Kind.PROJECT: "registry/projects",
+    Kind.CONVERSATION: "registry/conversations",
+    Kind.THREAD: "registry/threads",
+    Kind.DECISION: "registry/decisions",
+    Kind.LINEAGE: "registry/lineage",
+    Kind.CONFLICT: "registry/conflicts",
+    Kind.ARCHIVE: "archives",
+}
+
+
+def short_id(kind: Kind, entity: EntityId) -> str:
+    """Return what people type and see: the prefix and the last 12 hex digits."""
+    return f"{kind.prefix}_{entity[-12:]}"
+
+
+def path_of(kind: Kind, entity: EntityId) -> str:
+    """Return the one path an entity can have, relative to the registry's root."""
+    if kind is Kind.PROJECT:
+        return f"{kind.folder}/{entity}.md"
+    return f"{kind.folder}/{month(timestamp(entity))}/{entity}.md"
+
+
+def kind_of_path(path: str) -> Kind | None:
+    """Return the kind whose folder holds a path, or None."""
+    for kind in Kind:
+        if path.startswith(kind.folder + "/"):
+            return kind
+    return None

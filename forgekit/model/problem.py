@@ -1,0 +1,43 @@
+"""A finding about somebody's text: what is wrong, where, and how to mend it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Severity(Enum):
+    """How much a finding matters."""
+
+    ERROR = "error"  # must be mended; a check fails
+    WARNING = "warning"  # worth a look; a check passes
+    INFO = "info"  # said for completeness
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """One finding.
+
+    Attributes:
+        code: a stable name, such as `broken-reference`.
+        message: one sentence, without the place.
+        path: relative to the root of the registry; "" for pasted text.
+        line: 1-based, or None for the whole text.
+        field: a front-matter key, or "".
+        fix: what to do next, or "".
+        fixable: whether `check --fix` mends it.
+    """
+
+    code: str
+    message: str
+    path: str = ""
+    line: int | None = None
+    field: str = ""
+    fix: str = ""
+    severity: Severity = Severity.ERROR
+    fixable: bool = False
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.path, self.line) if part)
+        parts = [part for part in (place, self.field, self.message) if part]
+        return ": ".join(parts) + (f" ({self.fix})" if self.fix else "")

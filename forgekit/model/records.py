@@ -1,0 +1,198 @@
+"""What an archive's text says, before it is joined with anything else.
+
+A record is a claim of one archive about one local id. `None` means that the archive does not say;
+an empty tuple means that it says "none".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from forgekit.model.decision import DecisionStatus
+from forgekit.model.lineage import CompressionMode, TurnRange
+from forgekit.model.problem import Problem
+from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.times import Instant
+
+
+class Family(Enum):
+    """The shape a record was written in; the first member is trusted most."""
+
+    MACHINE = "machine"  # a machine block
+    YAML = "yaml"  # a YAML log
+    HEADING = "heading"  # `### D001: Title`, `- **T001:** text`
+    TABLE = "table"  # an entity table
+    INDEX = "index"  # the decision index
+    PROSE = "prose"  # a sentence that names it
+    SUMMARY = "summary"  # a coding agent's own compaction summary
+
+
+class Scope(Enum):
+    """Whether the archive claims a record as its own."""
+
+    OWN = "own"
+    INHERITED = "inherited"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DecisionRecord:
+    """What one archive says of one decision.
+
+    Attributes:
+        local_id: `D001`.
+        text: the decision, one line.
+        tier: 0.0-1.0, normalised from a class where tier_token is set.
+        tier_token: `1`, `2` or `3` where the archive wrote a class.
+        turn: where in the conversation it was made.
+        timestamp: when, where the archive says.
+        inherited_from: the tag it was inherited from, where the archive says.
+        revises: local ids (or short ids) that this decision replaces.
+        superseded_by: the local id (or short id) that replaced this one.
+        line: 1-based line of the record.
+    """
+
+    local_id: str
+    text: str
+    line: int
+    family: Family
+    scope: Scope = Scope.OWN
+    rationale: str = ""
+    context: str = ""
+    tier: float | None = None
+    tier_token: str | None = None
+    status: DecisionStatus | None = None
+    turn: int | None = None
+    timestamp: Instant | None = None
+    inherited_from: str | None = None
+    revises: tuple[str, ...] = ()
+    superseded_by: str | None = None
+    dependencies: tuple[str, ...] | None = None
+    alternatives: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    full_context_ref: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ThreadRecord:
+    """What one archive says of one thread.
+
+    Attributes:
+        reopened: the archive says in so many words that the thread was reopened.
+    """
+
+    local_id: str
+    title: str
+    line: int
+    family: Family
+    scope: Scope = Scope.OWN
+    content: str = ""
+    status: ThreadStatus | None = None
+    reopened: bool = False
+    priority: Priority | None = None
+    blocked_by: tuple[str, ...] | None = None
+    resolution: str = ""
+    inherited_from: str | None = None
+    turn: int | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArtifactVersion:
+    """One version of an artifact."""
+
+    version: str
+    line: int
+    turn: int | None = None
+    status: str = ""
+    changes: str = ""
+    triggered_by: tuple[str, ...] = ()
+    content: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArtifactRecord:
+    """What one archive says of one artifact (`A001`); kept in the archive only."""
+
+    local_id: str
+    name: str
+    line: int
+    family: Family
+    type: str = ""
+    summary: str = ""
+    status: str = ""
+    turn: int | None = None
+    versions: tuple[ArtifactVersion, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chunk:
+    """A stretch of turns with a topic: a row of the chunk index or of the range markers.
+
+    Attributes:
+        ref: `chunk_001`, or "" for a range marker.
+    """
+
+    ref: str
+    turns: TurnRange | None
+    topic: str
+    decisions: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section:
+    """A heading and the lines below it, up to the next heading of its level or above.
+
+    Attributes:
+        first_line, last_line: 1-based, both included, of the text without the heading.
+    """
+
+    title: str
+    level: int
+    heading_line: int
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArchiveText:
+    """Everything read from one archive's text.
+
+    Attributes:
+        created: event time, where the text says one.
+        turn_range: what was compressed; `all` becomes (1, turns) where turns are known.
+        conversation: the uuid by which the archive names its own conversation.
+        inherits_from: parent tags or conversation uuids, nearest first, `none` left out.
+        carried: decisions of `inherited_context`: mentions, never the archive's own records.
+        constraints: constraints, explicit and implicit, own and carried.
+        frameworks: (name, summary) pairs.
+        summary: one paragraph of state (foundational context, compressed state), "" if none.
+        truncated: why the text seems to be cut off, "" if it does not.
+        ids_seen: (local id, first line) of every D/T/A/OT id in prose that could be a record of this archive.
+        problems: what could not be read, each with its line.
+    """
+
+    title: str = ""
+    session_id: str | None = None
+    project: str | None = None
+    conversation: str | None = None
+    created: Instant | None = None
+    tag: str | None = None
+    mode: CompressionMode | None = None
+    turns: int | None = None
+    turn_range: TurnRange | None = None
+    final_status: str | None = None
+    inherits_from: tuple[str, ...] = ()
+    decisions: tuple[DecisionRecord, ...] = ()
+    threads: tuple[ThreadRecord, ...] = ()
+    artifacts: tuple[ArtifactRecord, ...] = ()
+    carried: tuple[DecisionRecord, ...] = ()
+    constraints: tuple[str, ...] = ()
+    frameworks: tuple[tuple[str, str], ...] = ()
+    summary: str = ""
+    chunks: tuple[Chunk, ...] = ()
+    sections: tuple[Section, ...] = ()
+    truncated: str = ""
+    ids_seen: tuple[tuple[str, int], ...] = ()
+    problems: tuple[Problem, ...] = field(default=())

@@ -1,0 +1,73 @@
+"""A registry as one value: every entity that could be read, and what could not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from forgekit.ids import EntityId
+from forgekit.model.archive import Archive
+from forgekit.model.conflict import Conflict
+from forgekit.model.conversation import Conversation
+from forgekit.model.decision import Decision
+from forgekit.model.entity import Entity
+from forgekit.model.lineage import Lineage
+from forgekit.model.problem import Problem
+from forgekit.model.project import Project
+from forgekit.model.thread import Thread
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """All entities of one moment, by id; ids sort by time, so every listing is in time order."""
+
+    entities: Mapping[EntityId, Entity] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def of(cls, entities: Iterable[Entity], problems: Iterable[Problem] = ()) -> Registry:
+        """Build a registry from entities in any order."""
+        ordered = sorted(entities, key=lambda e: (e.kind.value, e.id))
+        return cls({entity.id: entity for entity in ordered}, tuple(problems))
+
+    def get(self, entity: EntityId | None) -> Entity | None:
+        """Return the entity of an id, or None."""
+        return self.entities.get(entity) if entity else None
+
+    def __iter__(self) -> Iterator[Entity]:
+        return iter(self.entities.values())
+
+    @property
+    def projects(self) -> list[Project]:
+        """All projects."""
+        return [e for e in self if isinstance(e, Project)]
+
+    @property
+    def conversations(self) -> list[Conversation]:
+        """All conversations."""
+        return [e for e in self if isinstance(e, Conversation)]
+
+    @property
+    def threads(self) -> list[Thread]:
+        """All threads."""
+        return [e for e in self if isinstance(e, Thread)]
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """All decisions."""
+        return [e for e in self if isinstance(e, Decision)]
+
+    @property
+    def lineage(self) -> list[Lineage]:
+        """All lineage edges."""
+        return [e for e in self if isinstance(e, Lineage)]
+
+    @property
+    def conflicts(self) -> list[Conflict]:
+        """All conflicts."""
+        return [e for e in self if isinstance(e, Conflict)]
+
+    @property
+    def archives(self) -> list[Archive]:
+        """All archives."""
+        return [e for e in self if isinstance(e, Archive)]

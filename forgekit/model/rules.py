@@ -1,0 +1,40 @@
+"""Rules that several entities share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from forgekit.errors import RuleError
+
+# C0 and C1 controls, and the separators that editors and YAML disagree on (U+0085, U+2028, U+2029).
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
+
+
+def require_line(name: str, *values: str | None) -> None:
+    """Raise RuleError unless each value is one line of printable text."""
+    for value in values:
+        if value is not None and (not value.strip() or _CONTROL.search(value)):
+            raise RuleError(f"{name}: {value[:60]!r} must be one line of text")
+
+
+def require_lines(name: str, values: Iterable[str]) -> None:
+    """Raise RuleError unless every item is one line of printable text."""
+    require_line(name, *values)
+
+
+def one_line(text: str) -> str:
+    """Return text folded to one printable line; controls become blanks."""
+    return " ".join(_CONTROL.sub(" ", text).split())
+
+
+def require_tier(tier: float | None) -> None:
+    """Raise RuleError unless the tier lies between 0 and 1."""
+    if tier is not None and not 0 <= tier <= 1:
+        raise RuleError(f"epistemic_tier: {tier} must lie between 0 and 1")
+
+
+def require_body(body: str) -> None:
+    """Raise RuleError unless the body uses LF and has no blank lines at either end."""
+    if "\r" in body or "\x00" in body or body != body.strip("\n"):
+        raise RuleError("body: uses LF and has no blank lines at either end")

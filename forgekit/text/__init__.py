@@ -1,0 +1,1 @@
+"""Text in, values out, and back: front matter, archives, blocks. No I/O."""

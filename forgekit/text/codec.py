@@ -1,0 +1,353 @@
+"""Entities as Markdown: YAML front matter for machines, a body for people.
+
+Two laws hold:
+
+    loads(kind, dumps(e)) == e          nothing is lost
+    dumps(loads(kind, t)) == t          for any t that dumps wrote: no change, no diff
+
+Unknown keys are kept, in their order, after the known ones. The path of a file is not known here;
+the store adds it to an error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, TypeVar
+
+from forgekit.errors import FormatError, RuleError
+from forgekit.ids import EntityId, parse_id
+from forgekit.model.archive import Archive
+from forgekit.model.conflict import ConflictStatus
+from forgekit.model.decision import DecisionStatus
+from forgekit.model.entity import CLASSES, Entity
+from forgekit.model.kinds import Kind
+from forgekit.model.lineage import Compression, CompressionMode, TurnRange
+from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.text import frontmatter
+from forgekit.text.scalars import Plain, dump_field
+from forgekit.times import Instant, format_instant, parse_instant
+
+T = TypeVar("T")
+Reader = Callable[[Any], Any]
+Writer = Callable[[Any], Any]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be one line of text")
+    return value
+
+
+def _list(read: Callable[[Any], T]) -> Callable[[Any], tuple[T, ...]]:
+    def convert(value: Any) -> tuple[T, ...]:
+        if value == "":
+            return ()
+        if not isinstance(value, list):
+            raise ValueError("must be a list, such as [a, b]")
+        return tuple(read(item) for item in value)
+
+    return convert
+
+
+def _id(value: Any) -> EntityId:
+    # A person's vault may hold ids as links: [[018b...]].
+    return parse_id(_text(value).removeprefix("[[").removesuffix("]]"))
+
+
+def _number(value: Any) -> float:
+    try:
+        number = float(_text(value))
+    except ValueError:
+        raise ValueError(f"{value!r} is not a number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is not a number")
+    return number
+
+
+def _one_of(enum: type[Enum]) -> Callable[[Any], Any]:
+    names = [str(member.value) for member in enum]
+
+    def convert(value: Any) -> Enum:
+        if value not in names:
+            raise ValueError(f"{value!r} is none of {', '.join(names)}")
+        return enum(value)
+
+    return convert
+
+
+def _instant(value: Any) -> Instant:
+    return parse_instant(_text(value))
+
+
+def _turns(value: Any) -> TurnRange:
+    if isinstance(value, list) and len(value) == 2 and all(str(v).isdecimal() for v in value):
+        first, last = int(value[0]), int(value[1])
+        if 0 <= first <= last <= 10_000_000:
+            return first, last
+    raise ValueError("must be two turn numbers, such as [1, 35]")
+
+
+def _pairs(value: Any) -> tuple[tuple[str, EntityId], ...]:
+    """Read a map local id -> id; an entity whose local id is unknown stands under its own id."""
+    if value == "":
+        return ()
+    if not isinstance(value, dict):
+        raise ValueError("must be a map of local ids to ids")
+    pairs = ((name, _id(entity)) for name, entity in value.items())
+    return tuple(("" if name == entity else name, entity) for name, entity in pairs)
+
+
+def _write_pairs(pairs: tuple[tuple[str, EntityId], ...]) -> dict[str, str]:
+    return {local or entity: entity for local, entity in pairs}
+
+
+def _compressions(value: Any) -> tuple[Compression, ...]:
+    if value == "":
+        return ()
+    if not isinstance(value, list):
+        raise ValueError("must be a list with an entry per tag")
+    out = []
+    for position, entry in enumerate(value):
+        if not isinstance(entry, dict):
+            raise ValueError(f"entry {position + 1} must be a map")
+        try:
+            out.append(Compression(**_take(_COMPRESSION, dict(entry), {})))
+        except FormatError as e:
+            raise ValueError(f"entry {position + 1}: {e}") from None
+    return tuple(out)
+
+
+def _write_compressions(compressions: tuple[Compression, ...]) -> list[dict[str, Any]]:
+    return [dict(_written(_COMPRESSION, entry)) for entry in compressions]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """How one front-matter key is read and written."""
+
+    name: str
+    read: Reader
+    write: Writer
+    required: bool = False
+
+
+def _f(name: str, read: Reader, write: Writer = str, *, required: bool = False) -> FieldSpec:
+    return FieldSpec(name, read, write, required)
+
+
+def _value(member: Enum) -> str:
+    return str(member.value)
+
+
+def _plain_number(number: float) -> Plain:
+    return Plain(repr(float(number)))
+
+
+def _plain_instant(moment: Instant) -> Plain:
+    return Plain(format_instant(moment))
+
+
+def _plain_turns(turns: TurnRange) -> list[str]:
+    return [Plain(str(turn)) for turn in turns]
+
+
+_COMPRESSION = (
+    _f("compression_tag", _text, required=True),
+    _f("compression_mode", _one_of(CompressionMode), _value),
+    _f("compressed_at", _instant, _plain_instant),
+    _f("turn_range", _turns, _plain_turns),
+    _f("decisions_carried", _pairs, _write_pairs),
+    _f("decisions_dropped", _pairs, _write_pairs),
+    _f("threads_carried", _pairs, _write_pairs),
+    _f("threads_resolved", _pairs, _write_pairs),
+)
+_PROJECT = (_f("project_name", _text, required=True), _f("project_uuid", _id, required=True))
+
+SCHEMA: dict[Kind, tuple[FieldSpec, ...]] = {
+    Kind.PROJECT: (
+        _f("project_uuid", _id, required=True),
+        _f("project_name", _text, required=True),
+        _f("tags", _list(_text), list),
+    ),
+    Kind.CONVERSATION: (
+        _f("conversation_id", _id, required=True),
+        _f("title", _text, required=True),
+        *_PROJECT,
+        _f("external_id", _text),
+        _f("session_id", _text),
+        _f("created_at", _instant, _plain_instant, required=True),
+        _f("tags", _list(_text), list),
+    ),
+    Kind.THREAD: (
+        _f("thread_id", _id, required=True),
+        _f("title", _text, required=True),
+        _f("status", _one_of(ThreadStatus), _value, required=True),
+        _f("priority", _one_of(Priority), _value),
+        *_PROJECT,
+        _f("local_id", _text),
+        _f("blocked_by", _list(_id), list),
+        _f("first_seen_in", _id),
+        _f("resolved_in", _id),
+        _f("conversation_ids", _list(_id), list),
+        _f("created_at", _instant, _plain_instant, required=True),
+        _f("updated_at", _instant, _plain_instant, required=True),
+        _f("tags", _list(_text), list),
+    ),
+    Kind.DECISION: (
+        _f("decision_id", _id, required=True),
+        _f("decision", _text, required=True),
+        _f("status", _one_of(DecisionStatus), _value, required=True),
+        _f("epistemic_tier", _number, _plain_number),
+        _f("tier_token", _text, Plain),
+        *_PROJECT,
+        _f("local_id", _text),
+        _f("originated_in", _id),
+        _f("revised_in", _id),
+        _f("superseded_by", _id),
+        _f("conversation_ids", _list(_id), list),
+        _f("dependencies", _list(_id), list),
+        _f("alternatives_rejected", _list(_text), list),
+        _f("created_at", _instant, _plain_instant, required=True),
+        _f("last_validated", _instant, _plain_instant, required=True),
+        _f("tags", _list(_text), list),
+    ),
+    Kind.LINEAGE: (
+        _f("lineage_id", _id, required=True),
+        _f("source_conversation_id", _id, required=True),
+        _f("target_conversation_id", _id, required=True),
+        *_PROJECT,
+        _f("compressions", _compressions, _write_compressions),
+    ),
+    Kind.CONFLICT: (
+        _f("conflict_id", _id, required=True),
+        _f("decision_a", _id, required=True),
+        _f("decision_b", _id, required=True),
+        _f("status", _one_of(ConflictStatus), _value, required=True),
+        _f("nature", _text, required=True),
+        _f("similarity", _number, _plain_number),
+        _f("evidence", _list(_text), list),
+        _f("detected_at", _instant, _plain_instant, required=True),
+        _f("kept", _id),
+        _f("reason", _text),
+    ),
+    Kind.ARCHIVE: (
+        _f("archive_id", _id, required=True),
+        _f("compression_tag", _text, required=True),
+        _f("compression_mode", _one_of(CompressionMode), _value, required=True),
+        _f("compressed_at", _instant, _plain_instant, required=True),
+        _f("turn_range", _turns, _plain_turns),
+        _f("conversation_id", _id, required=True),
+        _f("conversation_title", _text, required=True),
+        _f("conversation_started", _instant, _plain_instant, required=True),
+        _f("session_id", _text),
+        _f("external_id", _text),
+        *_PROJECT,
+        _f("inherits_from", _list(_text), list),
+        _f("content_sha256", _text, Plain, required=True),
+        _f("records", _pairs, _write_pairs),
+    ),
+}
+
+
+def known_fields(kind: Kind) -> tuple[str, ...]:
+    """Return the front-matter keys of a kind in their canonical order."""
+    return tuple(spec.name for spec in SCHEMA[kind])
+
+
+def loads(kind: Kind, text: str) -> Entity:
+    """Read one entity.
+
+    Args:
+        kind: known from the file's path.
+        text: the whole file.
+
+    Raises FormatError with line and field.
+    """
+    if kind is Kind.ARCHIVE:
+        head, rest = frontmatter.split(text)
+        fields, lines = frontmatter.load_fields(head.replace("\r\n", "\n"))
+        # The body is verbatim: exactly one line end after the fence is ours.
+        body = rest.removeprefix("\r\n" if rest.startswith("\r\n") else "\n")
+    else:
+        fields, lines, body = frontmatter.read(text)
+    return from_fields(kind, fields, body, lines)
+
+
+def from_fields(
+    kind: Kind, fields: frontmatter.Fields, body: str, lines: Mapping[str, int] | None = None
+) -> Entity:
+    """Build an entity from fields as the front matter holds them: text, lists and maps of text.
+
+    Args:
+        kind: which entity.
+        fields: kept unchanged.
+        body: what follows the front matter.
+        lines: the 1-based line of each field, for messages.
+
+    Raises FormatError with field and, where known, line.
+    """
+    unknown = dict(fields)
+    lines = lines or {}
+    values = _take(SCHEMA[kind], unknown, lines)
+    try:
+        return CLASSES[kind](**values, extra=unknown, body=body)
+    except RuleError as e:
+        field, _, message = str(e).partition(": ")
+        raise FormatError(message or field, line=lines.get(field), field=field) from None
+
+
+def to_fields(entity: Entity) -> frontmatter.Fields:
+    """Return the fields of an entity as the front matter holds them; the inverse of from_fields."""
+    return {**dict(_written(SCHEMA[entity.kind], entity)), **entity.extra}
+
+
+def _take(specs: tuple[FieldSpec, ...], fields: dict[str, Any], lines: Mapping[str, int]) -> dict[str, Any]:
+    """Convert the known fields and remove them; what is left is unknown."""
+    values: dict[str, Any] = {}
+    for spec in specs:
+        raw = fields.pop(spec.name, None)
+        if raw is None or raw in ("", "null", "~"):
+            if spec.required:
+                raise FormatError("is missing", field=spec.name, line=lines.get(spec.name))
+            continue
+        try:
+            values[spec.name] = spec.read(raw)
+        except ValueError as e:
+            raise FormatError(str(e), field=spec.name, line=lines.get(spec.name)) from None
+    return values
+
+
+def _written(specs: tuple[FieldSpec, ...], entity: object) -> list[tuple[str, Any]]:
+    """Return (key, plain value) of every field that is set."""
+    out = []
+    for spec in specs:
+        value = getattr(entity, spec.name)
+        if value is not None and value != ():
+            out.append((spec.name, spec.write(value)))
+    return out
+
+
+def _plain_tree(value: Any) -> Any:
+    if isinstance(value, str):
+        return Plain(value)
+    if isinstance(value, dict):
+        return {key: _plain_tree(item) for key, item in value.items()}
+    return [_plain_tree(item) for item in value]
+
+
+def field_texts(entity: Entity) -> dict[str, str]:
+    """Return each set field's canonical line or lines, in canonical order."""
+    fields = _written(SCHEMA[entity.kind], entity)
+    fields += [(key, _plain_tree(value)) for key, value in entity.extra.items()]
+    return {key: dump_field(key, value) for key, value in fields}
+
+
+def dumps(entity: Entity) -> str:
+    """Write the one canonical text: fixed key order, unset fields left out, LF."""
+    head = "---\n" + "".join(field_texts(entity).values()) + "---\n"
+    if isinstance(entity, Archive):
+        return f"{head}\n{entity.body}"
+    return head + (f"\n{entity.body}\n" if entity.body else "")

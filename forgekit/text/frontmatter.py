@@ -1,0 +1,193 @@
+"""Front matter: the YAML between two `---` lines, read strictly.
+
+What YAML allows and a registry does not: tags, anchors, aliases, duplicate keys, deep nesting, keys
+that are not plain text. Every scalar stays text; the schema converts it, so that the title `no` stays
+a word and a date is never guessed. Limits are checked before the parser builds anything, because the
+C parser's own recursion ends the process at some tens of thousands of brackets.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import frontmatter
+import yaml
+from frontmatter.default_handlers import BaseHandler
+
+from forgekit.errors import FormatError
+
+ENTITY_LIMIT = 1_000_000
+FRONT_MATTER_LIMIT = 64_000
+NESTING_LIMIT = 32
+
+Fields = dict[str, Any]
+"""Keys to text, lists and mappings of text."""
+
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_CLOSING = re.compile(r"^---[ \t]*\r?\n?", re.MULTILINE)
+_OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
+
+
+def decode(data: bytes, limit: int = ENTITY_LIMIT) -> str:
+    """Return the bytes of a file as text.
+
+    Args:
+        data: as it lies on disk.
+        limit: greatest size in bytes.
+
+    Raises FormatError for what is too large, not UTF-8, or holds NUL.
+    """
+    if len(data) > limit:
+        raise FormatError(f"is {len(data):,} bytes long; at most {limit:,} are read")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as e:
+        line = data.count(b"\n", 0, e.start) + 1
+        raise FormatError("is not UTF-8 text; save it as UTF-8", line=line) from None
+    if "\x00" in text:
+        raise FormatError("holds a NUL byte", line=text.count("\n", 0, text.index("\x00")) + 1)
+    return text
+
+
+def conflict_marker(text: str) -> int | None:
+    """Return the line of the first merge-conflict marker, or None; a lone `=======` is no marker."""
+    match = re.search(r"^(<{7} |>{7} |\|{7} )", text, re.MULTILINE)
+    return text.count("\n", 0, match.start()) + 1 if match else None
+
+
+def split(text: str) -> tuple[str, str]:
+    """Return front matter and the rest, each as written; the fences belong to neither.
+
+    Raises FormatError when there are no two fences.
+    """
+    opening = _OPENING.match(text)
+    if opening is None:
+        raise FormatError("must begin with a line of three dashes", line=1)
+    closing = _CLOSING.search(text, opening.end())
+    if closing is None:
+        raise FormatError("front matter is not closed by a line of three dashes", line=1)
+    return text[opening.end() : closing.start()], text[closing.end() :]
+
+
+class StrictHandler(BaseHandler):
+    """Lets python-frontmatter split and read by the rules of this module."""
+
+    FM_BOUNDARY = _CLOSING
+    START_DELIMITER = END_DELIMITER = "---"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: dict[str, int] = {}
+
+    def detect(self, text: str) -> bool:
+        """Say whether the text begins with a fence."""
+        return _OPENING.match(text) is not None
+
+    def split(self, text: str) -> tuple[str, str]:
+        """Return front matter and body."""
+        return split(text)
+
+    def load(self, fm: str, **_: object) -> Fields:
+        """Read front matter into text, lists and mappings."""
+        fields, self.lines = load_fields(fm)
+        return fields
+
+
+def read(text: str) -> tuple[Fields, dict[str, int], str]:
+    """Read a whole entity file.
+
+    Returns its fields, the 1-based line of each key, and the body: LF, no blank lines at either end.
+    Raises FormatError with the line at fault.
+    """
+    marker = conflict_marker(text)
+    if marker:
+        raise FormatError("merge-conflict marker; choose a side and remove the markers", line=marker)
+    split(text)  # python-frontmatter takes a missing fence for an empty head
+    handler = StrictHandler()
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    fields, content = frontmatter.parse(plain, handler=handler)
+    return fields, handler.lines, content.replace("\r", "\n").strip("\n")
+
+
+def load_fields(head: str) -> tuple[Fields, dict[str, int]]:
+    """Read front matter into text, lists and mappings, and the 1-based file line of each key.
+
+    Raises FormatError with line and, where known, field.
+    """
+    if len(head.encode()) > FRONT_MATTER_LIMIT:
+        raise FormatError(
+            f"front matter is longer than {FRONT_MATTER_LIMIT:,} bytes; move text into the body", line=1
+        )
+    reader = _Reader()
+    try:
+        for event in yaml.parse(head, Loader=_LOADER):
+            reader.take(event)
+    except yaml.YAMLError as e:
+        mark = getattr(e, "problem_mark", None)
+        problem = getattr(e, "problem", None) or "cannot be read"
+        line = mark.line + 2 if mark else None
+        raise FormatError(f"front matter is not YAML: {problem}", line=line) from None
+    except RecursionError:
+        raise FormatError("is nested too deeply", line=1) from None
+    return reader.result()
+
+
+class _Reader:
+    """Builds plain values from parser events; refuses on the event that breaks a rule."""
+
+    def __init__(self) -> None:
+        self._stack: list[tuple[Any, list[Any]]] = []
+        self._root: Any = None
+        self._documents = 0
+        self._lines: dict[str, int] = {}
+        self._field = ""
+
+    def take(self, event: Any) -> None:
+        line = event.start_mark.line + 2
+        if isinstance(event, yaml.AliasEvent):
+            raise FormatError("YAML aliases are not allowed", line=line, field=self._field)
+        if getattr(event, "anchor", None):
+            raise FormatError("YAML anchors are not allowed", line=line, field=self._field)
+        if getattr(event, "tag", None):
+            raise FormatError(f"the YAML tag {event.tag!r} is not allowed", line=line, field=self._field)
+        if isinstance(event, yaml.DocumentStartEvent):
+            self._documents += 1
+            if self._documents > 1:
+                raise FormatError("front matter holds two documents", line=line)
+        elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
+            if len(self._stack) >= NESTING_LIMIT:
+                raise FormatError("is nested too deeply", line=line, field=self._field)
+            value: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+            self._stack.append((value, []))
+        elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+            value, _ = self._stack.pop()
+            self._place(value, line)
+        elif isinstance(event, yaml.ScalarEvent):
+            self._place(event.value, line)
+
+    def _place(self, value: Any, line: int) -> None:
+        if not self._stack:
+            self._root = value
+            return
+        container, pending = self._stack[-1]
+        if isinstance(container, list):
+            container.append(value)
+        elif not pending:
+            if not isinstance(value, str):
+                raise FormatError("a key must be plain text", line=line, field=self._field)
+            if value in container:
+                raise FormatError("is given twice", line=line, field=value)
+            if len(self._stack) == 1:
+                self._field = value
+                self._lines[value] = line
+            pending.append(value)
+        else:
+            container[pending.pop()] = value
+
+    def result(self) -> tuple[Fields, dict[str, int]]:
+        if self._root is None or self._root == "":
+            return {}, {}
+        if not isinstance(self._root, dict):
+            raise FormatError("front matter must be a list of `key: value` lines", line=2)
+        return self._root, self._lines

@@ -1,0 +1,71 @@
+"""Points in time: whole milliseconds since 1970-01-01 UTC, and their one text form.
+
+ISO 8601 UTC with `Z`; a fraction of three digits only where there is one. A time without a zone
+counts as UTC; a finer fraction is cut, never rounded, so that a time and the id made from it agree.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import NewType
+
+Instant = NewType("Instant", int)
+"""Milliseconds since 1970-01-01T00:00:00Z, 0 .. 253402300799999 (the end of year 9999)."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LAST = 253_402_300_799_999
+DAY_MS = 86_400_000
+
+_ISO = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})"
+    r"(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?"
+    r" ?(?:([Zz]|UTC)|([+-])(\d{2}):?(\d{2}))?",
+)
+
+
+def parse_instant(text: str) -> Instant:
+    """Read a date or a date with time.
+
+    Raises ValueError for anything that is not a real date from 1970 on.
+    """
+    match = _ISO.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text[:40]!r} is not a date such as 2026-03-04T16:20:00Z")
+    year, month, day, hour, minute, second, fraction, _, sign, off_h, off_m = match.groups()
+    try:
+        moment = datetime(
+            int(year),
+            int(month),
+            int(day),
+            int(hour or 0),
+            int(minute or 0),
+            int(second or 0),
+            tzinfo=UTC,
+        )
+    except ValueError as e:
+        raise ValueError(f"{text[:40]!r} is not a real date: {e}") from e
+    if sign:
+        offset = timedelta(hours=int(off_h), minutes=int(off_m))
+        moment = moment - offset if sign == "+" else moment + offset
+    milliseconds = (moment - EPOCH) // timedelta(milliseconds=1)
+    milliseconds += int((fraction or "0").ljust(3, "0")[:3])
+    if not 0 <= milliseconds <= LAST:
+        raise ValueError(f"{text[:40]!r} lies outside the years 1970 to 9999")
+    return Instant(milliseconds)
+
+
+def format_instant(moment: Instant) -> str:
+    """Write the one text form, such as `2023-11-14T22:13:20Z`."""
+    text = (EPOCH + timedelta(milliseconds=moment)).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text}.{moment % 1000:03d}Z" if moment % 1000 else f"{text}Z"
+
+
+def format_date(moment: Instant) -> str:
+    """Write the day alone, such as `2023-11-14`."""
+    return format_instant(moment)[:10]
+
+
+def month(moment: int) -> str:
+    """Write the month that names a folder, such as `2023-11`."""
+    return (EPOCH + timedelta(milliseconds=min(moment, LAST))).strftime("%Y-%m")
