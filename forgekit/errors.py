@@ -121,7 +121,9 @@ class NoRegistryError(StoreError):
         super().__init__(start)
 
     def __str__(self) -> str:
-        return f"no forgekit.toml in {self.start} or above it; run `forgekit init` in the folder that is to hold the registry"
+        return (
+            f"no forgekit.toml in {self.start} or above it; run `forgekit init` where the registry is to be"
+        )
 
 
 class RepositoryError(StoreError):
@@ -159,7 +161,7 @@ class LockedError(StoreError):
         super().__init__(path)
 
     def __str__(self) -> str:
-        return f"another process holds {self.path}; wait for it, or delete that file if no git command is running"
+        return f"another process holds {self.path}; wait for it, or delete it if no git command is running"
 
 
 class WriteError(StoreError):

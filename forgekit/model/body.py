@@ -1,58 +1,74 @@
-"""Sections of an entity's Markdown body: `## Rationale`, `## Resolution`, and what stands before them.
+r"""Sections of an entity's Markdown body: `## Rationale`, `## Resolution`, and what stands before them.
 
-A text put under a heading must not open a section of its own, so its heading lines of level 1 and 2
-are written with a leading backslash, and read back without it.
+Every line that begins with `## ` opens a section, inside a code block too: a fence that nobody closed
+must not hide the sections after it. So a text put under a heading must open none of its own, nor look
+like a merge conflict: such lines are written with a leading backslash, and read back without it.
+
+Laws, for a text t that `clean` leaves alone and that has a visible character:
+
+    section(with_section(body, name, t), name) == t
+    with_section changes no byte of another section
 """
 
 from __future__ import annotations
 
 import re
 
-_HEADING = re.compile(r"^## +(.+?) *#* *$")
-_OPENS = re.compile(r"^(\\*)(#{1,2}(?:\s|$))", re.MULTILINE)
-_ESCAPED = re.compile(r"^\\(\\*#{1,2}(?:\s|$))", re.MULTILINE)
+_SPECIAL = r"#{1,2}(?:\s|$)|<{7} |>{7} |\|{7} "
+_OPENS = re.compile(rf"^(\\*)({_SPECIAL})", re.MULTILINE)
+_ESCAPED = re.compile(rf"^\\(\\*(?:{_SPECIAL}))", re.MULTILINE)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """Return text fit for a body: LF, no NUL, no blank lines at either end."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").strip("\n")
+    """Return text fit for a body: LF, no NUL, no half of a surrogate pair, no blank lines at either end."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
+    return _SURROGATE.sub("\ufffd", text).strip("\n")
 
 
-def _split(body: str) -> list[tuple[str | None, list[str]]]:
-    parts: list[tuple[str | None, list[str]]] = [(None, [])]
-    for line in body.split("\n"):
-        match = _HEADING.match(line)
-        if match:
-            parts.append((match.group(1), []))
-        else:
-            parts[-1][1].append(line)
-    return parts
+def _heading(line: str) -> str | None:
+    """Return what a level-2 heading says, without a closing run of `#`; None for any other line."""
+    if not line.startswith(("## ", "##\t")):
+        return None
+    name = line[3:].strip()
+    bare = name.rstrip("#")
+    return (bare.rstrip() if bare != bare.rstrip() or not bare else name) or None
+
+
+def parts(body: str) -> list[tuple[str | None, str]]:
+    """Return (heading, text with its heading line and line ends) in order, first what precedes any heading.
+
+    The texts joined are the body.
+    """
+    out: list[tuple[str | None, list[str]]] = [(None, [])]
+    for line in re.findall(r"[^\n]*\n|[^\n]+", body):
+        name = _heading(line)
+        if name is not None:
+            out.append((name, []))
+        out[-1][1].append(line)
+    return [(name, "".join(lines)) for name, lines in out]
 
 
 def section(body: str, name: str | None) -> str:
     """Return the text under a level-2 heading, or with None what precedes the first; "" if absent."""
-    for heading, lines in _split(body):
+    for heading, text in parts(body):
         if heading == name:
-            return _ESCAPED.sub(r"\1", "\n".join(lines).strip("\n"))
+            content = text if name is None else text.partition("\n")[2]
+            return _ESCAPED.sub(r"\1", content.strip("\n"))
     return ""
 
 
 def with_section(body: str, name: str | None, text: str) -> str:
     """Return the body with one section's text replaced, added at the end, or (text "") removed."""
-    escaped = _OPENS.sub(r"\\\1\2", clean(text))
-    parts = _split(body)
-    done = False
-    out: list[str] = []
-    for heading, lines in parts:
-        content = "\n".join(lines).strip("\n")
-        if heading == name and not done:
-            content, done = escaped, True
-            if not content:
-                continue
-        if heading is None:
-            out.extend([content] if content else [])
-        else:
-            out.append(f"## {heading}\n\n{content}" if content else f"## {heading}")
-    if not done and escaped:
-        out.append(f"## {name}\n\n{escaped}" if name else escaped)
-    return "\n\n".join(out)
+    cleaned = clean(text)
+    if cleaned and section(body, name) == cleaned:
+        return body
+    pieces = parts(body)
+    at = next((i for i, (heading, _) in enumerate(pieces) if heading == name), len(pieces))
+    before = "".join(piece for _, piece in pieces[:at]).strip("\n")
+    after = "".join(piece for _, piece in pieces[at + 1 :]).strip("\n")
+    new = _OPENS.sub(r"\\\1\2", cleaned)
+    if new and name is not None:
+        line = pieces[at][1].partition("\n")[0] if at < len(pieces) else f"## {name}"
+        new = f"{line}\n\n{new}"
+    return "\n\n".join(piece for piece in (before, new, after) if piece)

@@ -30,7 +30,7 @@ class Compression:
 
     Attributes:
         compression_tag: the source's archive that was carried over.
-        decisions_carried: (local id in the target's archive or "", decision id) pairs; the same for the others.
+        decisions_carried: (local id in the source's archive or "", decision id) pairs; the rest alike.
     """
 
     compression_tag: str

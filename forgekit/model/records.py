@@ -42,6 +42,7 @@ class DecisionRecord:
     Attributes:
         local_id: `D001`.
         text: the decision, one line.
+        entity: the short id by which a machine block names it.
         tier: 0.0-1.0, normalised from a class where tier_token is set.
         tier_token: `1`, `2` or `3` where the archive wrote a class.
         turn: where in the conversation it was made.
@@ -56,6 +57,7 @@ class DecisionRecord:
     text: str
     line: int
     family: Family
+    entity: str | None = None
     scope: Scope = Scope.OWN
     rationale: str = ""
     context: str = ""
@@ -85,6 +87,7 @@ class ThreadRecord:
     title: str
     line: int
     family: Family
+    entity: str | None = None
     scope: Scope = Scope.OWN
     content: str = ""
     status: ThreadStatus | None = None

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from forgekit.errors import RuleError
+from forgekit.ids import normalise
 
 # C0 and C1 controls, and the separators that editors and YAML disagree on (U+0085, U+2028, U+2029).
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
@@ -26,6 +27,16 @@ def require_lines(name: str, values: Iterable[str]) -> None:
 def one_line(text: str) -> str:
     """Return text folded to one printable line; controls become blanks."""
     return " ".join(_CONTROL.sub(" ", text).split())
+
+
+STATEMENT_LIMIT = 2_000
+"""Characters of a decision's text or a thread's title; more would not fit a front matter."""
+
+
+def statement(text: str, limit: int = STATEMENT_LIMIT) -> str:
+    """Return pasted text as the one line that a decision or a title is: normalised, bounded."""
+    line = normalise(one_line(text[: 4 * limit]))
+    return line if len(line) <= limit else normalise(line[: limit - 1]) + "…"
 
 
 def require_tier(tier: float | None) -> None:

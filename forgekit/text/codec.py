@@ -309,7 +309,7 @@ def _take(specs: tuple[FieldSpec, ...], fields: dict[str, Any], lines: Mapping[s
     values: dict[str, Any] = {}
     for spec in specs:
         raw = fields.pop(spec.name, None)
-        if raw is None or raw in ("", "null", "~"):
+        if raw is None or raw == "" or isinstance(raw, frontmatter.Null):
             if spec.required:
                 raise FormatError("is missing", field=spec.name, line=lines.get(spec.name))
             continue

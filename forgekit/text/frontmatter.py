@@ -9,6 +9,7 @@ C parser's own recursion ends the process at some tens of thousands of brackets.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import frontmatter
@@ -18,13 +19,14 @@ from frontmatter.default_handlers import BaseHandler
 from forgekit.errors import FormatError
 
 ENTITY_LIMIT = 1_000_000
+ARCHIVE_LIMIT = 8_000_000
 FRONT_MATTER_LIMIT = 64_000
 NESTING_LIMIT = 32
 
 Fields = dict[str, Any]
 """Keys to text, lists and mappings of text."""
 
-_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _CLOSING = re.compile(r"^---[ \t]*\r?\n?", re.MULTILINE)
 _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
 
@@ -56,8 +58,8 @@ def conflict_marker(text: str) -> int | None:
     return text.count("\n", 0, match.start()) + 1 if match else None
 
 
-def split(text: str) -> tuple[str, str]:
-    """Return front matter and the rest, each as written; the fences belong to neither.
+def bounds(text: str) -> tuple[int, int, int]:
+    """Return where front matter begins, where it ends, and where the rest begins.
 
     Raises FormatError when there are no two fences.
     """
@@ -67,7 +69,16 @@ def split(text: str) -> tuple[str, str]:
     closing = _CLOSING.search(text, opening.end())
     if closing is None:
         raise FormatError("front matter is not closed by a line of three dashes", line=1)
-    return text[opening.end() : closing.start()], text[closing.end() :]
+    return opening.end(), closing.start(), closing.end()
+
+
+def split(text: str) -> tuple[str, str]:
+    """Return front matter and the rest, each as written; the fences belong to neither.
+
+    Raises FormatError when there are no two fences.
+    """
+    start, end, rest = bounds(text)
+    return text[start:end], text[rest:]
 
 
 class StrictHandler(BaseHandler):
@@ -103,11 +114,12 @@ def read(text: str) -> tuple[Fields, dict[str, int], str]:
     marker = conflict_marker(text)
     if marker:
         raise FormatError("merge-conflict marker; choose a side and remove the markers", line=marker)
-    split(text)  # python-frontmatter takes a missing fence for an empty head
-    handler = StrictHandler()
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    fields, content = frontmatter.parse(plain, handler=handler)
-    return fields, handler.lines, content.replace("\r", "\n").strip("\n")
+    # python-frontmatter takes a missing fence for an empty head, and strips blanks that indent code.
+    _, body = split(plain)
+    handler = StrictHandler()
+    fields, _ = frontmatter.parse(plain, handler=handler)
+    return fields, handler.lines, body.replace("\r", "\n").strip("\n")
 
 
 def load_fields(head: str) -> tuple[Fields, dict[str, int]]:
@@ -121,7 +133,7 @@ def load_fields(head: str) -> tuple[Fields, dict[str, int]]:
         )
     reader = _Reader()
     try:
-        for event in yaml.parse(head, Loader=_LOADER):
+        for event in yaml.parse(head, Loader=LOADER):
             reader.take(event)
     except yaml.YAMLError as e:
         mark = getattr(e, "problem_mark", None)
@@ -133,10 +145,50 @@ def load_fields(head: str) -> tuple[Fields, dict[str, int]]:
     return reader.result()
 
 
+class Null(str):
+    """The plain scalar `null` or `~`: an unset field, where the same word in quotes is text."""
+
+    __slots__ = ()
+
+
+_NULLS = {"null", "~", "Null", "NULL"}
+
+
+class Located(dict[str, Any]):
+    """A mapping that knows the 1-based line it begins on."""
+
+    def __init__(self, line: int = 0, fields: Mapping[str, Any] | None = None) -> None:
+        super().__init__(fields or {})
+        self.line = line
+
+
+def load_yaml(text: str, first_line: int = 1) -> list[Any]:
+    """Read each YAML document of a text into text, lists and Located mappings, by the rules above.
+
+    Args:
+        text: at most ENTITY_LIMIT characters are read; the caller checks.
+        first_line: the line number of the text's first line.
+
+    Raises FormatError with the line at fault.
+    """
+    reader = _Reader(first_line, many=True)
+    try:
+        for event in yaml.parse(text, Loader=LOADER):
+            reader.take(event)
+    except yaml.YAMLError as e:
+        mark = getattr(e, "problem_mark", None)
+        problem = getattr(e, "problem", None) or "cannot be read"
+        raise FormatError(f"not YAML: {problem}", line=mark.line + first_line if mark else None) from None
+    return reader.documents
+
+
 class _Reader:
     """Builds plain values from parser events; refuses on the event that breaks a rule."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_line: int = 2, *, many: bool = False) -> None:
+        self.documents: list[Any] = []
+        self._first_line = first_line
+        self._many = many
         self._stack: list[tuple[Any, list[Any]]] = []
         self._root: Any = None
         self._documents = 0
@@ -144,7 +196,7 @@ class _Reader:
         self._field = ""
 
     def take(self, event: Any) -> None:
-        line = event.start_mark.line + 2
+        line = event.start_mark.line + self._first_line
         if isinstance(event, yaml.AliasEvent):
             raise FormatError("YAML aliases are not allowed", line=line, field=self._field)
         if getattr(event, "anchor", None):
@@ -153,22 +205,24 @@ class _Reader:
             raise FormatError(f"the YAML tag {event.tag!r} is not allowed", line=line, field=self._field)
         if isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
-            if self._documents > 1:
+            if self._documents > 1 and not self._many:
                 raise FormatError("front matter holds two documents", line=line)
         elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
             if len(self._stack) >= NESTING_LIMIT:
                 raise FormatError("is nested too deeply", line=line, field=self._field)
-            value: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+            value: Any = Located(line) if isinstance(event, yaml.MappingStartEvent) else []
             self._stack.append((value, []))
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             value, _ = self._stack.pop()
             self._place(value, line)
         elif isinstance(event, yaml.ScalarEvent):
-            self._place(event.value, line)
+            null = event.style is None and event.value in _NULLS
+            self._place(Null(event.value) if null else event.value, line)
 
     def _place(self, value: Any, line: int) -> None:
         if not self._stack:
             self._root = value
+            self.documents.append(value)
             return
         container, pending = self._stack[-1]
         if isinstance(container, list):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import Any
@@ -11,6 +12,8 @@ import yaml
 from forgekit.ids import is_id
 
 _SURELY_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 _./()-]*[A-Za-z0-9)]|[A-Za-z]")
+# What ends a line in YAML 1.1 or cannot stand in a file as it is; escaped, the value keeps to one line.
+_ESCAPED = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _WORDS = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
 # Numbers of YAML 1.2 that PyYAML (YAML 1.1) takes for words; other readers do not.
 _NUMBER_12 = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+")
@@ -52,8 +55,15 @@ def _dumped(text: str, plain: bool, flow: bool) -> str:
     return _dumped(text, False, flow) if plain and out.startswith("!") else out
 
 
+def _quoted(text: str) -> str:
+    """Return a double-quoted scalar; JSON's escapes are YAML's."""
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", json.dumps(text, ensure_ascii=False))
+
+
 def scalar(value: str, *, flow: bool = False) -> str:
     """Return one text as a YAML scalar; `flow` when it stands between brackets."""
+    if _ESCAPED.search(value):
+        return _quoted(value)
     if isinstance(value, Plain):
         return _dumped(str(value), True, flow)
     if is_id(value) or (_SURELY_PLAIN.fullmatch(value) and value.casefold() not in _WORDS):

@@ -1,0 +1,191 @@
+"""Make a registry of N invented entities in a new git repository: same seed, same bytes.
+
+    python benchmarks/generate.py FOLDER 10000 [--seed 7]
+
+Two entities of three are decisions, the rest threads and the conversations that hold both, spread over three
+projects and two years.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from forgekit.ids import EntityId, conversation_id, decision_id, project_id, thread_id
+from forgekit.model.conversation import Conversation
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entity import Entity, entity_path
+from forgekit.model.project import Project
+from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.text.codec import dumps
+from forgekit.times import DAY_MS, Instant
+
+START = Instant(1_704_067_200_000)  # 2024-01-01
+SPAN_DAYS = 730
+RECORDS_PER_CONVERSATION = 12
+PROJECTS = ("The Nexus", "Harbour Ledger", "Field Notes")
+
+_VERBS = "use keep drop split cache sign queue shard retry index encrypt version batch stream pin log".split(
+    " "
+)
+_THINGS = (
+    "UUID v7 ids,PostgreSQL rows,Redis sessions,gRPC calls,REST endpoints,audit events,feature flags,job queues,"
+    "search indexes,access tokens,schema migrations,webhook deliveries,image thumbnails,invoice numbers,"
+    "rate limits,backup snapshots,container images,error budgets,metric labels,message topics"
+).split(",")
+_PLACES = (
+    "the billing service,the public API,the mobile client,the ingest pipeline,the staging cluster,the audit log,"
+    "the reporting database,the login flow,the export job,the partner gateway,the edge cache,the admin console"
+).split(",")
+_REASONS = (
+    "It sorts by time and needs no coordination.,The old way lost writes under load.,Two teams asked for it.,"
+    "It halves the p99 latency in the load test.,The licence allows it.,We can undo it within a day.,"
+    "Operations already run it elsewhere.,The vendor ends support next year.,It keeps secrets out of the logs.,"
+    "It makes the failure visible at once.,Nobody could explain the alternative.,It costs less than the disk it saves."
+).split(",")
+
+
+def entities(count: int, seed: int) -> Iterator[Entity]:
+    """Yield `count` entities that refer to each other only backwards."""
+    rng = random.Random(seed)
+    projects = [Project(project_uuid=project_id(name), project_name=name) for name in PROJECTS]
+    yield from projects[:count]
+    left = count - len(projects)
+    number = 0
+    while left > 0:
+        number += 1
+        project = rng.choice(projects)
+        at = Instant(START + rng.randrange(SPAN_DAYS * DAY_MS // 1000) * 1000)
+        title = f"Session {number}: {rng.choice(_THINGS)} in {rng.choice(_PLACES)}"
+        conversation = Conversation(
+            conversation_id=conversation_id(project.id, title, at),
+            title=title,
+            project_name=project.project_name,
+            project_uuid=project.id,
+            created_at=at,
+        )
+        yield conversation
+        left -= 1
+        earlier: list[EntityId] = []
+        for position in range(1, min(RECORDS_PER_CONVERSATION, left) + 1):
+            make = _thread if position % 4 == 0 else _decision
+            record = make(rng, project, conversation, number, position, earlier)
+            earlier.append(record.id)
+            yield record
+            left -= 1
+
+
+def write(root: Path, count: int, seed: int = 7) -> None:
+    """Write a registry of `count` entities into a new folder and commit it.
+
+    Raises FileExistsError when the folder holds anything.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    if any(root.iterdir()):
+        raise FileExistsError(f"{root} is not empty")
+    (root / "forgekit.toml").write_text("", encoding="utf-8")
+    made: set[Path] = set()
+    for entity in entities(count, seed):
+        path = root / entity_path(entity)
+        if path.parent not in made:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            made.add(path.parent)
+        path.write_text(dumps(entity), encoding="utf-8")
+    _git(root, "init", "--quiet", "--initial-branch=main")
+    _git(root, "add", "--all")
+    _git(root, "commit", "--quiet", "--message", f"benchmark: {count} entities")
+
+
+def _decision(
+    rng: random.Random,
+    project: Project,
+    conversation: Conversation,
+    number: int,
+    position: int,
+    earlier: list[EntityId],
+) -> Decision:
+    verb, thing, place = rng.choice(_VERBS), rng.choice(_THINGS), rng.choice(_PLACES)
+    text = f"{verb.capitalize()} {thing} for {place} (case {number}.{position})"
+    wanted = rng.choices(tuple(DecisionStatus), weights=(80, 0, 12, 8))[0]
+    replaced = wanted is DecisionStatus.SUPERSEDED and bool(earlier)
+    known = [i for i in earlier if rng.random() < 0.15]
+    reasons = "\n".join(rng.sample(_REASONS, rng.randint(2, 5)))
+    return Decision(
+        decision_id=decision_id(project.id, text, conversation.id),
+        decision=text,
+        status=wanted,
+        epistemic_tier=round(rng.uniform(0.1, 0.99), 2),
+        project_name=project.project_name,
+        project_uuid=project.id,
+        local_id=f"D{position:03d}",
+        originated_in=conversation.id,
+        superseded_by=rng.choice(earlier) if replaced else None,
+        conversation_ids=(conversation.id,),
+        dependencies=tuple(known),
+        alternatives_rejected=tuple(rng.sample(_THINGS, rng.randint(0, 3))),
+        created_at=conversation.created_at,
+        last_validated=conversation.created_at,
+        tags=tuple(rng.sample(("api", "storage", "security", "cost", "operations"), rng.randint(0, 3))),
+        body=f"## Rationale\n\n{reasons}\n\n## Context\n\nRaised while we looked at {thing} in {place}.",
+    )
+
+
+def _thread(
+    rng: random.Random,
+    project: Project,
+    conversation: Conversation,
+    number: int,
+    position: int,
+    _: list[EntityId],
+) -> Thread:
+    title = f"How do we {rng.choice(_VERBS)} {rng.choice(_THINGS)} ({number}.{position})?"
+    ended = rng.random() < 0.5
+    return Thread(
+        thread_id=thread_id(project.id, title, conversation.id),
+        title=title,
+        status=ThreadStatus.RESOLVED if ended else ThreadStatus.OPEN,
+        priority=rng.choice(tuple(Priority)),
+        project_name=project.project_name,
+        project_uuid=project.id,
+        local_id=f"T{position:03d}",
+        first_seen_in=conversation.id,
+        resolved_in=conversation.id if ended else None,
+        conversation_ids=(conversation.id,),
+        created_at=conversation.created_at,
+        updated_at=conversation.created_at,
+        body=f"{rng.choice(_REASONS)} Who decides for {rng.choice(_PLACES)}?"
+        + (f"\n\n## Resolution\n\n{rng.choice(_REASONS)}" if ended else ""),
+    )
+
+
+def _git(root: Path, *arguments: str) -> None:
+    # Nothing of the developer's own settings, and fixed dates: the commit is the same each time.
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(root),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        **{f"GIT_{who}_{what}": "bench" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+        **{f"GIT_{who}_DATE": "2026-01-01T00:00:00Z" for who in ("AUTHOR", "COMMITTER")},
+    }
+    subprocess.run(["git", "-C", str(root), *arguments], check=True, env=env)
+
+
+def main() -> None:
+    """Run as a script."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("count", type=int)
+    parser.add_argument("--seed", type=int, default=7)
+    options = parser.parse_args()
+    write(options.folder, options.count, options.seed)
+
+
+if __name__ == "__main__":
+    main()

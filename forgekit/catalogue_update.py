@@ -1,0 +1,244 @@
+"""Bringing the catalogue's rows up to what the files hold.
+
+A folder whose fingerprint is the one on record holds nothing new. In any other, a file is read when its size,
+inode or times differ from its row, or when it was written so shortly before it was last read that a further
+write could not show. A file with the bytes that its row stands for is not parsed again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from forgekit.catalogue_scan import (
+    RACY_NS,
+    Entry,
+    Listing,
+    blob_id,
+    fingerprint,
+    is_entity_name,
+    is_place,
+    read_file,
+    scan,
+    shown,
+)
+from forgekit.catalogue_schema import DamageError, drop, put
+from forgekit.errors import FormatError
+from forgekit.model.kinds import Kind, kind_of_path, path_of
+
+if TYPE_CHECKING:
+    from forgekit.model.problem import Problem
+
+Progress = Callable[[int, int], None]
+"""Called with the number of files looked at and of files to look at."""
+
+_NO_BLOB = ""  # of a file that could not be read: every look reads it again
+
+
+class Refresh(NamedTuple):
+    """What a look at the files found: how many came, changed and went, and how many hold no entity now."""
+
+    added: int
+    updated: int
+    removed: int
+    unreadable: int
+
+
+class _File(NamedTuple):
+    """A row of the table `file`, as far as a look needs it."""
+
+    row: int
+    seen: Entry
+    checked: int
+    blob: str
+
+
+def update(db: sqlite3.Connection, root: Path, progress: Progress | None = None) -> Refresh:
+    """Compare the files with their rows, and read what changed, in one transaction."""
+    version = _version(db)
+    stale = _stale(scan(root), db)
+    if stale:
+        db.execute("BEGIN IMMEDIATE")
+        with db:
+            if _version(db) != version:  # another process wrote since, and may have seen newer files
+                stale = _stale(scan(root), db)
+            return _Pass(db, root, progress).over(stale)
+    return Refresh(0, 0, 0, _unreadable(db))
+
+
+def problems(db: sqlite3.Connection) -> tuple[Problem, ...]:
+    """Return a Problem for each file that holds no entity, by path.
+
+    Raises DamageError.
+    """
+    from forgekit.model.problem import Problem  # noqa: PLC0415 - a search needs no problems
+
+    texts = db.execute(
+        "SELECT '[' || problem || ']' FROM file WHERE problem IS NOT NULL"
+        " UNION ALL SELECT problems FROM folder WHERE problems != '[]'"
+    ).fetchall()
+    try:
+        found = [Problem(**item) for (text,) in texts for item in json.loads(text)]
+        return tuple(sorted(found, key=lambda p: (p.path, p.line or 0, p.message)))
+    except (ValueError, TypeError) as e:
+        raise DamageError(str(e)) from e
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA data_version").fetchone()[0])
+
+
+def _unreadable(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT count(*) FROM file WHERE problem IS NOT NULL").fetchone()[0])
+
+
+def _stale(found: dict[str, Listing], db: sqlite3.Connection) -> dict[str, Listing | None]:
+    """Return the folders to look into; those that are gone have no listing."""
+    known = dict(db.execute("SELECT path, fingerprint FROM folder").fetchall())
+    gone: dict[str, Listing | None] = dict.fromkeys(known.keys() - found.keys())
+    return gone | {path: rows for path, rows in found.items() if known.get(path) != fingerprint(rows)}
+
+
+class _Pass:
+    """One pass over folders that changed, inside a transaction."""
+
+    def __init__(self, db: sqlite3.Connection, root: Path, progress: Progress | None) -> None:
+        self._db = db
+        self._root = os.fspath(root)
+        self._progress = progress
+        self._now = time.time_ns()
+        self._counts = {"added": 0, "updated": 0, "removed": 0}
+
+    def over(self, stale: dict[str, Listing | None]) -> Refresh:
+        """Look into each folder and file its fingerprint."""
+        total = sum(len(listing or ()) for listing in stale.values())
+        done = 0
+        for folder, listing in sorted(stale.items()):
+            strays, racy = [], False
+            known, kind = self._known(folder), kind_of_path(folder + "/")
+            for entry in map(Entry._make, listing or ()):
+                done += 1
+                if self._progress:
+                    self._progress(done, total)
+                if stat.S_ISREG(entry.mode) and is_entity_name(entry.name) and kind:
+                    racy |= self._file(kind, folder, entry, known.pop(entry.name, None))
+                elif not (entry.mode == stat.S_IFDIR and is_place(folder, entry.name)):
+                    strays.append(_stray(folder, entry))
+            for file in known.values():
+                self._remove(file.row)
+            if listing is None:
+                self._db.execute("DELETE FROM folder WHERE path = ?", (folder,))
+            else:
+                self._db.execute(
+                    "INSERT OR REPLACE INTO folder VALUES (?, ?, ?)",
+                    (folder, None if racy else fingerprint(listing), json.dumps(strays)),
+                )
+        return Refresh(**self._counts, unreadable=_unreadable(self._db))
+
+    def _known(self, folder: str) -> dict[str, _File]:
+        rows = self._db.execute(
+            "SELECT row, checked, blob, name, ?, size, mtime, inode, ctime FROM file WHERE folder = ?",
+            (stat.S_IFREG, folder),
+        )
+        return {seen[0]: _File(row, Entry(*seen), checked, blob) for row, checked, blob, *seen in rows}
+
+    def _file(self, kind: Kind, folder: str, entry: Entry, known: _File | None) -> bool:
+        """Look at one file; say whether the next look must read it again."""
+        if known and known.blob and _settled(entry, known.checked) and entry[2:] == known.seen[2:]:
+            return False
+        problem: dict[str, Any] | None = None
+        data = b""
+        try:
+            data, entry = read_file(f"{self._root}/{folder}/{entry.name}", entry.name)
+            blob = blob_id(data)
+        except FileNotFoundError:
+            if known:
+                self._remove(known.row)
+            return True
+        except (OSError, FormatError) as e:
+            blob = _NO_BLOB
+            problem = {
+                "message": e.message if isinstance(e, FormatError) else f"cannot be read: {e.strerror}"
+            }
+        same = known is not None and blob != _NO_BLOB and known.blob == blob
+        if known and not same:
+            drop(self._db, known.row)
+        state = (*entry[2:], self._now, blob)
+        if known:
+            query = "UPDATE file SET size = ?, mtime = ?, inode = ?, ctime = ?, checked = ?, blob = ?"
+            row = known.row
+            self._db.execute(f"{query} WHERE row = ?", (*state, row))
+        else:
+            query = "INSERT INTO file (size, mtime, inode, ctime, checked, blob, folder, name)"
+            cursor = self._db.execute(
+                f"{query} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*state, folder, entry.name)
+            )
+            row = cursor.lastrowid or 0
+        if not same:
+            if known is None or known.blob != blob:
+                self._counts["updated" if known else "added"] += 1
+            if problem is None:
+                problem = self._parse(row, kind, f"{folder}/{entry.name}", blob, data)
+            self._problem(row, folder, entry.name, problem)
+        return blob == _NO_BLOB or not _settled(entry, self._now)
+
+    def _parse(self, row: int, kind: Kind, path: str, blob: str, data: bytes) -> dict[str, Any] | None:
+        """Write the rows of a file's entity, or return why it holds none."""
+        # YAML is loaded for files that changed, and for nothing else.
+        from forgekit.text.codec import loads, to_fields  # noqa: PLC0415
+        from forgekit.text.frontmatter import decode  # noqa: PLC0415
+
+        try:
+            entity = loads(kind, decode(data))
+        except FormatError as e:
+            return {"message": e.message, "line": e.line, "field": e.field}
+        home = path_of(kind, entity.id)
+        if home != path:
+            return {
+                "code": "misplaced",
+                "message": f"holds {entity.id}, whose place is {home}",
+                "field": kind.id_field,
+                "fix": "move the file there, or mend the id",
+            }
+        put(self._db, row, blob, entity, to_fields(entity))
+        return None
+
+    def _problem(self, row: int, folder: str, name: str, problem: dict[str, Any] | None) -> None:
+        text = problem and json.dumps({"code": "format", "path": f"{folder}/{name}", **problem})
+        self._db.execute("UPDATE file SET problem = ? WHERE row = ?", (text, row))
+
+    def _remove(self, row: int) -> None:
+        drop(self._db, row)
+        self._db.execute("DELETE FROM file WHERE row = ?", (row,))
+        self._counts["removed"] += 1
+
+
+def _settled(entry: Entry, checked: int) -> bool:
+    return max(entry.mtime, entry.ctime) < checked - RACY_NS
+
+
+def _stray(folder: str, entry: Entry) -> dict[str, str]:
+    """Return a Problem's parts for a name that belongs in no registry."""
+    path = shown(f"{folder}/{entry.name}" if folder else entry.name)
+    if entry.mode == 0:
+        return {"code": "format", "path": shown(folder), "message": f"cannot be listed {shown(entry.name)}"}
+    if stat.S_ISLNK(entry.mode):
+        return {
+            "code": "symlink",
+            "path": path,
+            "message": "is a symbolic link, and links are not followed",
+            "fix": "put the file itself here",
+        }
+    what = "a folder" if entry.mode == stat.S_IFDIR else "a file"
+    return {
+        "code": "stray-file",
+        "path": path,
+        "message": f"is {what} that the registry has no place for",
+        "fix": "move it elsewhere",
+    }

@@ -1,0 +1,177 @@
+"""What a commit may not do to a registry: the work behind the pre-commit hooks.
+
+The named files are looked at, and references are followed from there. What cannot be read or decided
+stops the commit. pre-commit puts unstaged changes aside first, so the work tree is what will be committed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from forgekit.errors import FormatError
+from forgekit.files import TOPS, read_bytes
+from forgekit.forge import Forge
+from forgekit.model.entity import entity_path
+from forgekit.model.kinds import Kind, path_of, short_id
+from forgekit.model.problem import Problem, Severity
+from forgekit.model.registry import Registry
+from forgekit.model.settings import OpenConflicts
+from forgekit.policy import staleness
+from forgekit.policy.checks import check
+from forgekit.policy.checks.base import locate
+from forgekit.roots import SETTINGS_FILE, find_root
+from forgekit.text import codec, frontmatter
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Staged:
+    """One registry that a commit touches.
+
+    Attributes:
+        prefix: leads from the folder that git works in to the registry's root, for messages.
+        paths: of the files to look at, relative to that root.
+    """
+
+    forge: Forge
+    registry: Registry
+    prefix: str
+    paths: frozenset[str]
+
+
+def checks(files: Sequence[str], folder: Path) -> int:
+    """Say every error and warning about the named files; errors give exit status 1."""
+    status = 0
+    for staged in _registries(files, folder):
+        found = [p for p in check(staged.registry, only=staged.paths) if p.severity is not Severity.INFO]
+        _say_problems(staged, found)
+        status |= any(p.severity is Severity.ERROR for p in found)
+    return status
+
+
+def conflicts(files: Sequence[str], folder: Path) -> int:
+    """Say every open conflict of the named decisions; exit status 1 where the settings refuse them."""
+    status = 0
+    for staged in _registries(files, folder):
+        refused = staged.forge.settings.conflicts is OpenConflicts.REFUSE
+        for conflict in staleness.open_conflicts(staged.registry):
+            sides = (conflict.decision_a, conflict.decision_b)
+            touched = {entity_path(conflict), *(path_of(Kind.DECISION, side) for side in sides)}
+            if touched.isdisjoint(staged.paths):
+                continue
+            a, b = (short_id(Kind.DECISION, side) for side in sides)
+            name = short_id(Kind.CONFLICT, conflict.id)
+            _say(
+                f"{'' if refused else 'note: '}{a} and {b} cannot both be followed: {conflict.nature}"
+                f" (forgekit conflict resolve {name} --keep {a}; or scope, or dismiss)"
+            )
+            status |= refused
+    return status
+
+
+def stale(files: Sequence[str], folder: Path) -> int:
+    """Refuse named decisions that rest on something out of force; warn of what else has grown stale."""
+    status = 0
+    for staged in _registries(files, folder):
+        for shaken in staleness.needs_revalidation(staged.registry):
+            path = entity_path(shaken.decision)
+            if path in staged.paths:
+                _say(f"{staged.prefix}{path}: {shaken.why} (name what replaced it, or take it out)")
+                status = 1
+            elif entity_path(shaken.broken) in staged.paths:
+                name = short_id(Kind.DECISION, shaken.decision.id)
+                _say(f"warning: {name} {shaken.why}; it needs another look")
+        settings = staged.forge.settings
+        found = staleness.stale(
+            staged.registry,
+            staged.forge.now(),
+            days=settings.stale_days,
+            hops=settings.stale_hops,
+            max_tier=settings.stale_max_tier,
+        )
+        for item in found:
+            if entity_path(item.decision) in staged.paths:
+                name = short_id(Kind.DECISION, item.decision.id)
+                _say(f"warning: {name} was last validated {item.days} days and {item.hops} hops ago")
+        if found:
+            share = f"{len(found)} of {found.active} active decisions ({found.share:.0%})"
+            _say(f"warning: {share} are stale; `forgekit stale` lists them")
+    return status
+
+
+def archives(
+    files: Sequence[str], folder: Path, *, removed: Sequence[str], changed: Mapping[str, bytes]
+) -> int:
+    """Refuse archives whose text is not the one that was filed, and commits that remove one.
+
+    Args:
+        files: archives to look at.
+        folder: where git works.
+        removed: archives that the commit removes.
+        changed: the committed bytes of the archives that it changes.
+    """
+    for path in removed:
+        _say(f"{path}: archives are write-once, and this commit removes one (git restore --staged {path})")
+    status = int(bool(removed))
+    for staged in _registries([*files, *changed], folder):
+        found = [
+            p
+            for p in check(staged.registry, only=staged.paths)
+            if p.code == "archive-changed" or p in staged.registry.problems
+        ]
+        reported = {p.path for p in found}
+        for entity in staged.registry.archives:
+            path = entity_path(entity)
+            before = changed.get(staged.prefix + path)
+            if before is not None and path not in reported and _text_of(before) != entity.body:
+                message = "the text is not the committed one; archives are write-once"
+                fix = f"git restore --staged --worktree {staged.prefix}{path}"
+                found.append(Problem(code="archive-changed", message=message, path=path, fix=fix))
+        _say_problems(staged, found)
+        status |= bool(found)
+    return status
+
+
+def _text_of(data: bytes) -> str | None:
+    """Return an archive's text, or None where the file was no archive yet."""
+    try:
+        archive = codec.loads(Kind.ARCHIVE, frontmatter.decode(data))
+    except FormatError:
+        return None
+    return archive.body
+
+
+def _registries(files: Iterable[str], folder: Path) -> Iterator[_Staged]:
+    """Group the named files by registry and load each."""
+    by_root: dict[Path, set[str]] = defaultdict(set)
+    for name in files:
+        path = folder.resolve() / name
+        root = find_root(path.parent, {})
+        inside = path.relative_to(root).as_posix()
+        if inside == SETTINGS_FILE or inside.startswith(tuple(f"{top}/" for top in TOPS)):
+            by_root[root].add(inside)
+    for root, paths in sorted(by_root.items()):
+        forge = Forge.open(root)
+        place = root.relative_to(folder.resolve()).as_posix()
+        prefix = "" if place == "." else f"{place}/"
+        yield _Staged(forge=forge, registry=forge.registry(), prefix=prefix, paths=frozenset(paths))
+
+
+def _say_problems(staged: _Staged, problems: Sequence[Problem]) -> None:
+    texts: dict[str, str] = {}
+    for path in {p.path for p in problems}:
+        try:
+            data = read_bytes(staged.forge.root, path)
+            texts[path] = frontmatter.decode(data or b"")
+        except FormatError:
+            continue  # the problem says so itself
+    for problem in locate(problems, texts):
+        mark = "warning: " if problem.severity is Severity.WARNING else ""
+        _say(f"{mark}{replace(problem, path=staged.prefix + problem.path)}")
+
+
+def _say(sentence: str) -> None:
+    sys.stdout.write(f"{sentence}\n")

@@ -1,0 +1,158 @@
+"""After compressing: file an archive, and register what it says.
+
+Filing is idempotent and its order does not matter: the archive is kept byte for byte, and the registry
+becomes what all archives together say, merged into the files as people left them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forgekit.errors import ArchiveError
+from forgekit.facts import facts
+from forgekit.forge import Forge
+from forgekit.ids import EntityId
+from forgekit.incoming import Incoming, arrivals
+from forgekit.model.archive import Archive
+from forgekit.model.entity import Entity, entity_path
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.problem import Problem
+from forgekit.model.records import ArchiveText
+from forgekit.model.registry import Registry
+from forgekit.model.thread import Thread, ThreadStatus
+from forgekit.policy.fold import Said, fold
+from forgekit.policy.merge import FieldConflict
+from forgekit.policy.settling import Settlement, settle
+from forgekit.store import Change, Outcome
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Overruled:
+    """A thread that the archive shows open although it has ended."""
+
+    local_id: str
+    thread: Thread
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FiledArchive:
+    """What filing one archive came to.
+
+    Attributes:
+        new: whether it was not filed before.
+        problems: what could not be read or joined, with lines.
+        overruled: threads where the registry stands against the archive.
+    """
+
+    archive: Archive
+    new: bool
+    decisions: int
+    threads: int
+    artifacts: int
+    problems: tuple[Problem, ...]
+    overruled: tuple[Overruled, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SyncReport:
+    """What one `sync-compression` did."""
+
+    outcome: Outcome
+    filed: tuple[FiledArchive, ...]
+    created: tuple[Entity, ...]
+    changed: tuple[Entity, ...]
+    removed: tuple[Entity, ...]
+    conflicts: tuple[tuple[EntityId, FieldConflict], ...]
+
+
+def sync_compression(
+    forge: Forge, incoming: Sequence[Incoming], *, dry_run: bool = False, no_commit: bool = False
+) -> SyncReport:
+    """File archives and register what they say, in one commit.
+
+    Raises ArchiveError, before anything is written, for a text that cannot be read as an archive.
+    """
+    read = [arrived for item in incoming for arrived in arrivals(item, lambda: _default_project(forge))]
+    outcome = forge.store.commit(lambda: _decide(forge, read), dry_run=dry_run, no_commit=no_commit)
+    report = outcome.change.result
+    assert isinstance(report, _Decided)  # noqa: S101 - what _decide put there
+    return SyncReport(
+        outcome=outcome,
+        filed=tuple(_report(archive, text, report) for archive, text in read),
+        created=tuple(e for e in report.settlement.writes if e.id not in report.ours.entities),
+        changed=tuple(e for e in report.settlement.writes if e.id in report.ours.entities),
+        removed=report.settlement.deletes,
+        conflicts=report.settlement.conflicts,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """What was decided, for the report."""
+
+    ours: Registry
+    after: Said
+    settlement: Settlement
+    known: frozenset[EntityId]
+
+
+def _default_project(forge: Forge) -> str:
+    return forge.project(None, forge.registry()) or ""
+
+
+def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText]]) -> Change:
+    ours = forge.registry()
+    filed = {archive.id: archive for archive in ours.archives}
+    new: dict[EntityId, tuple[Archive, ArchiveText]] = {}
+    for archive, text in read:
+        standing = filed.get(archive.id) or new.get(archive.id, (None,))[0]
+        if standing is None:
+            new[archive.id] = archive, text
+        elif standing.content_sha256 != archive.content_sha256:
+            raise ArchiveError(
+                f"{short_id(Kind.ARCHIVE, archive.id)} is already filed for this conversation, time and "
+                "turns, with another text; give the new text its own time (Created) or turn range"
+            )
+    known = facts(forge.catalogue, filed.values())
+    before = fold(known)
+    after = fold([*known, *new.values()]) if new else before
+    settlement = settle(before, after, ours) if new else Settlement((), (), {}, ())
+    decided = _Decided(ours, after, settlement, frozenset(filed))
+    archives = [archive for archive, _ in new.values()]
+    subject = (
+        f"sync: file {short_id(Kind.ARCHIVE, archives[0].id)}"
+        if len(archives) == 1
+        else f"sync: file {len(archives)} archives"
+    )
+    return Change(
+        writes=settlement.writes,
+        deletes=tuple(entity_path(entity) for entity in settlement.deletes),
+        subject=subject,
+        trailers=(
+            ("Forgekit-Op", "sync-compression"),
+            *(("Forgekit-Archive", archive.id) for archive in archives),
+            *(("Forgekit-Conversation", c) for c in sorted({a.conversation_id for a in archives})),
+        ),
+        result=decided,
+    )
+
+
+def _report(archive: Archive, text: ArchiveText, decided: _Decided) -> FiledArchive:
+    written = {entity.id: entity for entity in decided.settlement.writes}
+    overruled = []
+    for record in text.threads:
+        entity = decided.after.mentions.get((archive.id, record.local_id))
+        thread = written.get(entity) or decided.ours.get(entity) if entity else None
+        open_here = record.status in {None, ThreadStatus.OPEN}
+        if isinstance(thread, Thread) and thread.status.ended and open_here:
+            overruled.append(Overruled(local_id=record.local_id, thread=thread))
+    return FiledArchive(
+        archive=archive,
+        new=archive.id not in decided.known,
+        decisions=len(text.decisions),
+        threads=len(text.threads),
+        artifacts=len(text.artifacts),
+        problems=(*text.problems, *decided.after.problems.get(archive.id, ())),
+        overruled=tuple(overruled),
+    )

@@ -1,0 +1,121 @@
+"""Conflicts: pairs of decisions that cannot both be followed; a person chooses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from forgekit.decisions import in_registry as decision_of
+from forgekit.decisions import superseded
+from forgekit.errors import NotFoundError, RuleError, TransitionError
+from forgekit.forge import Forge
+from forgekit.ids import EntityId
+from forgekit.model.conflict import Conflict, ConflictStatus
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.registry import Registry
+from forgekit.writing import COMMITTED, How, Written, write
+
+
+def in_registry(registry: Registry, entity: EntityId) -> Conflict:
+    """Return a conflict of the registry.
+
+    Raises NotFoundError.
+    """
+    conflict = registry.get(entity)
+    if not isinstance(conflict, Conflict):
+        raise NotFoundError("conflict", entity)
+    return conflict
+
+
+def recorded(
+    registry: Registry,
+    *,
+    decision: EntityId | None = None,
+    project: str | None = None,
+    status: ConflictStatus | None = ConflictStatus.OPEN,
+) -> list[Conflict]:
+    """Return recorded conflicts, oldest first; with status None all of them."""
+
+    def concerns(conflict: Conflict) -> bool:
+        sides = conflict.decision_a, conflict.decision_b
+        if status is not None and conflict.status is not status:
+            return False
+        if decision is not None and decision not in sides:
+            return False
+        named = {d.project_name for d in map(registry.get, sides) if isinstance(d, Decision)}
+        return project is None or project in named
+
+    return [conflict for conflict in registry.conflicts if concerns(conflict)]
+
+
+def resolve(forge: Forge, name: str, keep: str, reason: str, *, how: How = COMMITTED) -> Written:
+    """Keep one side of a conflict; the other is superseded, with the reason.
+
+    Raises RuleError when `keep` is no side of it, TransitionError when it is settled.
+    """
+    key, kept = forge.resolve(name, Kind.CONFLICT), forge.resolve(keep, Kind.DECISION)
+
+    def decide(registry: Registry) -> list[Entity]:
+        conflict = _open(registry, key)
+        if kept not in (conflict.decision_a, conflict.decision_b):
+            sides = " or ".join(
+                short_id(Kind.DECISION, side) for side in (conflict.decision_a, conflict.decision_b)
+            )
+            raise RuleError(f"--keep must name a side of the conflict: {sides}")
+        lost = conflict.decision_b if kept == conflict.decision_a else conflict.decision_a
+        loser = decision_of(registry, lost)
+        settled = replace(conflict, status=ConflictStatus.RESOLVED, kept=kept, reason=reason)
+        if loser.status is not DecisionStatus.ACTIVE:
+            return [settled]
+        return [settled, superseded(loser, kept, reason)]
+
+    return write(forge, decide, "conflict resolve", how)
+
+
+def resolve_between(forge: Forge, decision: str, keep: str, reason: str, *, how: How = COMMITTED) -> Written:
+    """Resolve the open conflict of a decision, keeping one side.
+
+    Raises NotFoundError when there is none, RuleError when several could be meant.
+    """
+    registry = forge.registry()
+    side, kept = forge.resolve(decision, Kind.DECISION), forge.resolve(keep, Kind.DECISION)
+    found = [
+        conflict
+        for conflict in recorded(registry, decision=side)
+        if kept in (conflict.decision_a, conflict.decision_b)
+    ]
+    if not found:
+        raise NotFoundError("open conflict", decision, "`forgekit conflict list` shows what is open")
+    if len(found) > 1:
+        listed = ", ".join(short_id(Kind.CONFLICT, conflict.id) for conflict in found)
+        raise RuleError(f"{decision} has several open conflicts ({listed}); name the two sides")
+    return resolve(forge, found[0].id, kept, reason, how=how)
+
+
+def scope(forge: Forge, name: str, reason: str, *, how: How = COMMITTED) -> Written:
+    """Keep both sides, each in the scope that the reason states."""
+    return _settle(forge, name, ConflictStatus.SCOPED, reason, how)
+
+
+def dismiss(forge: Forge, name: str, reason: str, *, how: How = COMMITTED) -> Written:
+    """Say that the two decisions do not contradict each other."""
+    return _settle(forge, name, ConflictStatus.DISMISSED, reason, how)
+
+
+def _settle(forge: Forge, name: str, status: ConflictStatus, reason: str, how: How) -> Written:
+    key = forge.resolve(name, Kind.CONFLICT)
+    verb = "scope" if status is ConflictStatus.SCOPED else "dismiss"
+    return write(
+        forge,
+        lambda registry: [replace(_open(registry, key), status=status, reason=reason)],
+        f"conflict {verb}",
+        how,
+    )
+
+
+def _open(registry: Registry, key: EntityId) -> Conflict:
+    conflict = in_registry(registry, key)
+    if conflict.status is not ConflictStatus.OPEN:
+        raise TransitionError(f"{short_id(Kind.CONFLICT, key)} is already {conflict.status.value}")
+    return conflict

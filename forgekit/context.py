@@ -1,0 +1,164 @@
+"""Context for a question: threads, decisions and conversations that bear on it, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from forgekit.catalogue import Hit
+from forgekit.forge import Forge, opened
+from forgekit.ids import EntityId
+from forgekit.model.decision import Decision
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.registry import Registry
+from forgekit.model.thread import Thread
+from forgekit.policy.derived import Derived
+from forgekit.policy.relevance import tokens
+from forgekit.policy.staleness import blocked_from_carrying
+from forgekit.text.blocks import NOTICE, Part, lay_out, quote
+from forgekit.times import format_date
+
+HITS = 12
+"""Entities of one kind that a context considers."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Context:
+    """What bears on a query: as a block, and as JSON values."""
+
+    text: str
+    data: dict[str, object]
+
+
+def load(
+    forge: Forge,
+    query: str,
+    *,
+    project: str | None = None,
+    cross_project: bool = False,
+    budget: int | None = None,
+    include_threads: bool = True,
+    include_decisions: bool = True,
+) -> Context:
+    """Gather what bears on a query.
+
+    Args:
+        forge: the registry.
+        query: words.
+        project: its name, else the default or only one, else all.
+        cross_project: whether other projects are searched too.
+        budget: tokens, else as the settings say.
+        include_threads: whether open and ended threads come along.
+        include_decisions: whether decisions come along.
+    """
+    registry = forge.registry()
+    own = None if cross_project and project is None else forge.project(project, registry, required=False)
+    if project is not None:
+        own = forge.known_project(project, registry).project_name
+    everywhere = cross_project or own is None
+
+    def find(kind: Kind, status: str | None) -> list[Hit]:
+        where = None if everywhere else own
+        hits = forge.search(query, kinds=(kind,), status=status, project=where, limit=2 * HITS)
+        return sorted(hits, key=lambda hit: hit.project != own)[:HITS] if own else hits[:HITS]
+
+    decisions = find(Kind.DECISION, "active") if include_decisions else []
+    threads = find(Kind.THREAD, None) if include_threads else []
+    conversations = find(Kind.CONVERSATION, None)
+    parts = [
+        Part(title="Decisions", items=_decisions(registry, decisions), rank=1),
+        Part(title="Threads", items=_threads(registry, threads), rank=2),
+        Part(title="Conversations", items=_conversations(conversations), empty="", rank=3),
+    ]
+    opening = f"## Context: {quote(query)}\n\n{NOTICE}"
+    room = budget if budget is not None else forge.settings.budget
+    laid = lay_out(opening, parts, "(end of context)", budget=room, cost=tokens)
+    derived = Derived(registry)
+
+    def views(hits: Sequence[Hit]) -> list[dict[str, object]]:
+        found = (registry.get(hit.id) for hit in hits)
+        return [derived.view(entity) for entity in found if entity is not None]
+
+    data: dict[str, object] = {
+        "query": query,
+        "project": own,
+        "cross_project": cross_project,
+        "mode": "lexical",
+        "decisions": views(decisions),
+        "threads": views(threads),
+        "conversations": views(conversations),
+        "cut": list(laid.cut),
+        "context_text": laid.text,
+    }
+    return Context(text=laid.text, data=data)
+
+
+def _decisions(registry: Registry, hits: Iterable[Hit]) -> list[str]:
+    blocked = blocked_from_carrying(registry)
+    lines = []
+    for hit in hits:
+        found = registry.get(hit.id)
+        if isinstance(found, Decision):
+            tier = "?" if found.epistemic_tier is None else f"{found.epistemic_tier:g}"
+            why = f" — {quote(found.rationale[:300])}" if found.rationale else ""
+            mark = " [IN AN OPEN CONFLICT]" if found.id in blocked else ""
+            lines.append(
+                f"- {hit.short} (tier {tier}, {quote(found.project_name)}, "
+                f"{_origin(found.local_id, found.originated_in)}): {quote(found.decision)}{mark}{why}"
+            )
+    return lines
+
+
+def _threads(registry: Registry, hits: Iterable[Hit]) -> list[str]:
+    lines = []
+    for hit in hits:
+        found = registry.get(hit.id)
+        if isinstance(found, Thread):
+            end = f": {quote(found.resolution)}" if found.status.ended and found.resolution else ""
+            lines.append(
+                f"- {hit.short} ({quote(found.project_name)}, "
+                f"{_origin(found.local_id, found.first_seen_in)}): {quote(found.title)} "
+                f"[{found.status.value.upper()} {format_date(found.updated_at)}]{end}"
+            )
+    return lines
+
+
+def _conversations(hits: Iterable[Hit]) -> list[str]:
+    return [f"- {hit.short} ({quote(hit.project)}): {quote(hit.title)}" for hit in hits]
+
+
+def _origin(local_id: str | None, conversation: EntityId | None) -> str:
+    where = short_id(Kind.CONVERSATION, conversation) if conversation else "no conversation"
+    return f"{local_id} of {where}" if local_id else where
+
+
+def context_load(
+    query: str,
+    project_name: str | None = None,
+    include_threads: bool = True,
+    include_decisions: bool = True,
+    cross_project: bool = False,
+    *,
+    budget: int | None = None,
+    forge: Forge | None = None,
+) -> dict[str, object]:
+    """Return what bears on a query: `context_text` and the entities behind it.
+
+    Args:
+        query: words.
+        project_name: its name, else the default or only one, else all.
+        include_threads: whether threads come along.
+        include_decisions: whether decisions come along.
+        cross_project: whether other projects are searched too.
+        budget: tokens, else as the settings say.
+        forge: the registry, else that of the working directory.
+    """
+    return load(
+        opened(forge),
+        query,
+        project=project_name,
+        cross_project=cross_project,
+        budget=budget,
+        include_threads=include_threads,
+        include_decisions=include_decisions,
+    ).data

@@ -1,0 +1,337 @@
+"""Before compressing and before continuing: what a conversation must know, as a block to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from forgekit.errors import NotFoundError
+from forgekit.forge import Forge
+from forgekit.model.archive import Archive
+from forgekit.model.decision import Decision
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.registry import Registry
+from forgekit.model.thread import Thread
+from forgekit.policy.derived import Derived
+from forgekit.policy.relevance import tokens
+from forgekit.policy.state import Limits, Overtaken, State, project_state, titles
+from forgekit.text.archive.machine import MachineBlock, MachineRecord, write_machine_block
+from forgekit.text.blocks import NOTICE, Part, lay_out, quote, row, table_head
+from forgekit.times import format_date
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Block:
+    """A block to paste.
+
+    Attributes:
+        text: Markdown.
+        data: the same as JSON values.
+        cut: what did not fit, in words.
+    """
+
+    text: str
+    data: dict[str, object]
+    cut: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What a block is put together from."""
+
+    purpose: str
+    opening: str
+    parts: list[Part]
+    project: str
+    archive: Archive | None = None
+
+    @property
+    def words(self) -> str:
+        return self.purpose.replace("-", " ")
+
+
+def prepare_compression(forge: Forge, project: str | None = None, budget: int | None = None) -> Block:
+    """Return the registry's state of a project, to paste before compressing a conversation.
+
+    Args:
+        forge: the registry.
+        project: its name; the default or only one where none is given.
+        budget: tokens, else as the settings say.
+
+    Raises NotFoundError, UsageError.
+    """
+    registry = forge.registry()
+    name = forge.project(project, registry) or ""
+    known = forge.known_project(name, registry)
+    state = project_state(registry, known.id, forge.now(), _limits(forge))
+    parts = [
+        _conflicts(state, rank=1),
+        _threads(state, archive=None, rank=2),
+        *_revalidation(state, rank=3),
+        _decisions(state, archive=None, rank=4),
+        _abroad(state, rank=5),
+        _lineage(registry, state, rank=6),
+    ]
+    opening = f"## Registry state: {quote(known.project_name)}\n\n{NOTICE}\n\n{_summary(state)}"
+    page = _Page("registry-state", opening, parts, known.project_name)
+    return _block(forge, registry, state, page, budget)
+
+
+def prepare_continuation(
+    forge: Forge, tag: str, budget: int | None = None, project: str | None = None
+) -> Block:
+    """Return what has become of an archive, to paste with it into the next conversation.
+
+    Args:
+        forge: the registry.
+        tag: the archive's compression tag, or another name of it.
+        budget: tokens, else as the settings say.
+        project: where several projects use the tag.
+
+    Raises NotFoundError, AmbiguousError.
+    """
+    registry = forge.registry()
+    archive = _archive(forge, registry, tag, project)
+    state = project_state(registry, archive.project_uuid, forge.now(), _limits(forge), archive=archive)
+    parts = [
+        _overtaken(state, rank=0),
+        _conflicts(state, rank=1),
+        _threads(state, archive, rank=2),
+        *_revalidation(state, rank=3),
+        _decisions(state, archive, rank=4),
+        _abroad(state, rank=5),
+        _lineage(registry, state, rank=6),
+    ]
+    opening = (
+        f"## Updated context: {quote(archive.compression_tag)}\n\n{NOTICE}\n"
+        "Where the archive says otherwise, the registry stands.\n\n"
+        f"**Project:** {quote(archive.project_name)}. **Archive:** {short_id(Kind.ARCHIVE, archive.id)}, "
+        f"compressed {format_date(archive.compressed_at)}.\n\n{_summary(state)}"
+    )
+    page = _Page("updated-context", opening, parts, archive.project_name, archive)
+    return _block(forge, registry, state, page, budget)
+
+
+def _archive(forge: Forge, registry: Registry, tag: str, project: str | None) -> Archive:
+    if project is not None:
+        owner = forge.known_project(project, registry).id
+        same = [a for a in registry.archives if a.compression_tag == tag and a.project_uuid == owner]
+        if len(same) == 1:
+            return same[0]
+    found = registry.get(forge.resolve(tag, Kind.ARCHIVE))
+    if not isinstance(found, Archive):
+        raise NotFoundError("archive", tag, "`forgekit archive list` shows the tags")
+    return found
+
+
+def _limits(forge: Forge) -> Limits:
+    return Limits(days=forge.settings.stale_days, hops=forge.settings.stale_hops)
+
+
+def _block(
+    forge: Forge,
+    registry: Registry,
+    state: State,
+    page: _Page,
+    budget: int | None,
+) -> Block:
+    room = budget if budget is not None else forge.settings.budget
+    block = _names(state, page, room // 3)
+    price = tokens(write_machine_block(block, ""))
+    laid = lay_out(page.opening, page.parts, f"(end of {page.words})", budget=room - price, cost=tokens)
+    text = f"{laid.text}\n{write_machine_block(block, laid.text)}"
+    return Block(text=text, data=_data(registry, state, page.purpose), cut=laid.cut)
+
+
+def _names(state: State, page: _Page, room: int) -> MachineBlock:
+    """Return the ids by which an archive may name what stands in the block, the most important first."""
+    records: list[tuple[Kind, MachineRecord]] = []
+    spent = 0
+    for entity in (*state.threads, *state.decisions):
+        record = MachineRecord(
+            id=_local(entity, page.archive).strip(),
+            text=entity.title,
+            entity=_name(entity),
+            tier=entity.epistemic_tier if isinstance(entity, Decision) else None,
+            status=entity.status.value,
+        )
+        spent += tokens(entity.title) + 25
+        if spent > room:
+            break
+        records.append((entity.kind, record))
+    return MachineBlock(
+        purpose=page.purpose,
+        project=page.project,
+        tag=page.archive.compression_tag if page.archive else "",
+        decisions=tuple(record for kind, record in records if kind is Kind.DECISION),
+        threads=tuple(record for kind, record in records if kind is Kind.THREAD),
+    )
+
+
+def _data(registry: Registry, state: State, kind: str) -> dict[str, object]:
+    derived = Derived(registry)
+    return {
+        "block": kind,
+        "threads": [derived.view(thread) for thread in state.threads],
+        "decisions": [derived.view(decision) for decision in state.decisions],
+        "overtaken": [
+            {
+                "local_id": o.local_id,
+                "entity": derived.view(o.entity),
+                "superseded_by": derived.view(o.heir) if o.heir else None,
+            }
+            for o in state.overtaken
+        ],
+        "conflicts": [derived.view(o.conflict) for o in state.conflicts],
+        "revalidation_required": [
+            *({"decision_id": s.decision.id, "why": s.why} for s in state.shaken),
+            *({"decision_id": s.decision.id, "why": _age(s.days, s.hops)} for s in state.flagged),
+        ],
+        "cross_project": [
+            {"decision": derived.view(a.decision), "bears_on": a.bears_on.id, "words": list(a.words)}
+            for a in state.abroad
+        ],
+        "lineage": [derived.view(edge) for edge in state.edges],
+        "speculative_left_out": state.speculative,
+        "stale_share": round(len(state.flagged) / state.active, 3) if state.active else 0.0,
+    }
+
+
+def _summary(state: State) -> str:
+    parts = [
+        f"{len(state.threads)} open threads",
+        f"{len(state.decisions)} decisions in force",
+        f"{len(state.conflicts)} open conflicts",
+        f"{len(state.flagged)} of {state.active} stale",
+    ]
+    if state.speculative:
+        parts.append(f"{state.speculative} speculative left out")
+    return f"**Summary:** {', '.join(parts)}."
+
+
+def _name(entity: Decision | Thread) -> str:
+    return short_id(entity.kind, entity.id)
+
+
+def _local(entity: Decision | Thread, archive: Archive | None) -> str:
+    """Return the local id under which the archive knows an entity, with a blank, or ""."""
+    if archive is None:
+        return ""
+    local = next((local for local, known in archive.records if known == entity.id), None)
+    return f"{local} " if local else ""
+
+
+def _tier(decision: Decision) -> str:
+    return "tier ?" if decision.epistemic_tier is None else f"tier {decision.epistemic_tier:g}"
+
+
+def _threads(state: State, archive: Archive | None, rank: int) -> Part:
+    def lines() -> Iterable[str]:
+        for thread in state.threads:
+            blocked = ", ".join(short_id(Kind.THREAD, blocker) for blocker in thread.blocked_by)
+            yield (
+                f"- {_local(thread, archive)}{_name(thread)}: {quote(thread.title)} [OPEN] "
+                f"({thread.priority.value}){f', blocked by {blocked}' if blocked else ''}"
+            )
+
+    return Part(title="Active Threads", items=list(lines()), rank=rank)
+
+
+def _decisions(state: State, archive: Archive | None, rank: int) -> Part:
+    def lines() -> Iterable[str]:
+        for decision in state.decisions:
+            why = decision.rationale
+            yield (
+                f"- {_local(decision, archive)}{_name(decision)} ({_tier(decision)}): "
+                f"{quote(decision.decision)}{f' — {quote(why[:300])}' if why else ''}"
+            )
+
+    return Part(title="Decisions In Force", items=list(lines()), rank=rank)
+
+
+def _overtaken(state: State, rank: int) -> Part:
+    def line(item: Overtaken) -> str:
+        entity = item.entity
+        if isinstance(entity, Thread):
+            how = quote(entity.resolution) or "no resolution was recorded"
+            where = f" in {short_id(Kind.CONVERSATION, entity.resolved_in)}" if entity.resolved_in else ""
+            return (
+                f"- {item.local_id} {_name(entity)}: {quote(entity.title)} is "
+                f"{entity.status.value.upper()} since {format_date(entity.updated_at)}{where}: {how}"
+            )
+        now = (
+            f"; in its place: {_name(item.heir)} ({_tier(item.heir)}): {quote(item.heir.decision)}"
+            if item.heir
+            else ""
+        )
+        return (
+            f"- {item.local_id} {_name(entity)}: {quote(entity.decision)} is "
+            f"{entity.status.value.upper()}{now}"
+        )
+
+    title = "Changed Since This Archive"
+    return Part(title=title, items=[line(o) for o in state.overtaken], rank=rank)
+
+
+def _conflicts(state: State, rank: int) -> Part:
+    def side(decision: Decision) -> str:
+        return f"{_name(decision)}: {decision.decision} ({_tier(decision)})"
+
+    rows = [
+        row(side(o.a), side(o.b), o.a.project_name, o.b.project_name, o.conflict.nature)
+        for o in state.conflicts
+    ]
+    head = "Do not carry either side of these forward until a person has chosen.\n\n" + table_head(
+        "Decision A", "Decision B", "Project A", "Project B", "Nature"
+    )
+    return Part(title="Conflicts", items=rows, head=head, rank=rank)
+
+
+def _age(days: int, hops: int) -> str:
+    return f"{days} days, {hops} {'hop' if hops == 1 else 'hops'} since validated"
+
+
+def _revalidation(state: State, rank: int) -> Iterable[Part]:
+    shaken = [f"- {_name(s.decision)}: {quote(s.decision.decision)} — {quote(s.why)}" for s in state.shaken]
+    yield Part(title="Resting On Something Out Of Force", items=shaken, empty="", rank=rank)
+    rows = [
+        row(
+            _name(s.decision),
+            s.decision.decision,
+            "?" if s.decision.epistemic_tier is None else f"{s.decision.epistemic_tier:g}",
+            format_date(s.last_validated),
+            str(s.hops),
+        )
+        for s in state.flagged
+    ]
+    head = table_head("ID", "Decision", "Tier", "Last Validated", "Hops Since")
+    yield Part(title="Revalidation Required", items=rows, head=head, rank=rank)
+
+
+def _abroad(state: State, rank: int) -> Part:
+    rows = [
+        row(
+            a.decision.project_name,
+            f"{_name(a.decision)}: {a.decision.decision}",
+            "?" if a.decision.epistemic_tier is None else f"{a.decision.epistemic_tier:g}",
+            f"overlaps with {_name(a.bears_on)} ({a.bears_on.title[:60]}): {', '.join(a.words[:4])}",
+        )
+        for a in state.abroad
+    ]
+    head = table_head("Source Project", "Decision", "Tier", "Relevance")
+    return Part(title="Cross-Project Context", items=rows, head=head, rank=rank)
+
+
+def _lineage(registry: Registry, state: State, rank: int) -> Part:
+    named = titles(registry, state.edges)
+    lines = []
+    for number, edge in enumerate(state.edges, 1):
+        source, target = edge.source_conversation_id, edge.target_conversation_id
+        carried = sum(len(c.decisions_carried) for c in edge.compressions)
+        dropped = sum(len(c.decisions_dropped) for c in edge.compressions)
+        lines.append(
+            f"- Hop {number}: {short_id(Kind.CONVERSATION, source)} ({quote(named[source])}) -> "
+            f"{short_id(Kind.CONVERSATION, target)} ({quote(named[target])}), tag {quote(edge.title)}, "
+            f"{carried} decisions carried, {dropped} dropped"
+        )
+    return Part(title="Lineage", items=lines, rank=rank)

@@ -1,0 +1,378 @@
+"""Decisions: what was chosen, how sure it is, and what replaced it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from forgekit.errors import NotFoundError, RuleError, TransitionError
+from forgekit.forge import Forge, opened
+from forgekit.ids import EntityId, decision_id, match_key, project_id
+from forgekit.model.body import with_section
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.registry import Registry
+from forgekit.model.rules import statement
+from forgekit.policy.derived import Derived
+from forgekit.policy.staleness import stale
+from forgekit.times import Instant
+from forgekit.writing import COMMITTED, How, Written, write
+
+
+def in_registry(registry: Registry, entity: EntityId) -> Decision:
+    """Return a decision of the registry.
+
+    Raises NotFoundError.
+    """
+    decision = registry.get(entity)
+    if not isinstance(decision, Decision):
+        raise NotFoundError("decision", entity)
+    return decision
+
+
+def create(
+    forge: Forge,
+    text: str,
+    *,
+    rationale: str = "",
+    context: str = "",
+    tier: float | None = None,
+    project: str | None = None,
+    local_id: str | None = None,
+    conversation: str | None = None,
+    dependencies: Iterable[str] = (),
+    alternatives: Iterable[str] = (),
+    tags: Iterable[str] = (),
+    at: Instant | None = None,
+    how: How = COMMITTED,
+) -> Written:
+    """Register a decision; the same text in the project and conversation is returned as it is.
+
+    Args:
+        forge: the registry.
+        text: the decision, one line.
+        rationale: why, Markdown.
+        context: in which circumstances, Markdown.
+        tier: 0.0 to 1.0.
+        project: a project's name; a new one is registered along with the decision.
+        local_id: what the conversation calls it, such as `D001`.
+        conversation: the one that made it, by any name.
+        dependencies: decisions it builds on, by any name.
+        alternatives: what was rejected, one line each.
+        tags: words.
+        at: event time in ms since 1970, else now.
+        how: dry run, or without a commit.
+    """
+    source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
+    bases = tuple(sorted(forge.resolve(name, Kind.DECISION) for name in dependencies))
+    line = statement(text)
+
+    def decide(registry: Registry) -> list[Entity]:
+        name = forge.project(project, registry) or ""
+        owner = project_id(name)
+        for standing in registry.decisions:
+            same = (match_key(standing.decision), standing.project_uuid) == (match_key(line), owner)
+            if same and standing.originated_in == source:
+                return [standing]
+        moment = at if at is not None else forge.now()
+        decision = Decision(
+            decision_id=decision_id(owner, line, source or EntityId(""), moment),
+            decision=line,
+            epistemic_tier=tier,
+            project_name=name,
+            project_uuid=owner,
+            local_id=local_id,
+            originated_in=source,
+            conversation_ids=(source,) if source else (),
+            dependencies=bases,
+            alternatives_rejected=tuple(alternatives),
+            created_at=moment,
+            last_validated=moment,
+            tags=tuple(tags),
+            body=with_section(with_section("", "Rationale", rationale), "Context", context),
+        )
+        return [decision, *forge.new_project(name, registry)]
+
+    return write(forge, decide, "decision new", how)
+
+
+def revise(
+    forge: Forge,
+    name: str,
+    text: str,
+    *,
+    rationale: str | None = None,
+    tier: float | None = None,
+    conversation: str | None = None,
+    at: Instant | None = None,
+    how: How = COMMITTED,
+) -> Written:
+    """Replace a decision's text: a new decision, and the old one kept as `revised`.
+
+    Raises TransitionError when it is out of force, RuleError when the text is the same.
+    """
+    key = forge.resolve(name, Kind.DECISION)
+    source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
+    line = statement(text)
+
+    def decide(registry: Registry) -> list[Entity]:
+        old = _in_force(registry, key)
+        origin = source or old.originated_in
+        moment = at if at is not None else forge.now()
+        new_id = decision_id(old.project_uuid, line, origin or EntityId(""), moment)
+        if new_id == old.id or match_key(line) == match_key(old.decision):
+            raise RuleError("the new text says the same as the old one; use `forgekit decision edit`")
+        body = old.body if rationale is None else with_section(old.body, "Rationale", rationale)
+        new = replace(
+            old,
+            decision_id=new_id,
+            decision=line,
+            epistemic_tier=tier if tier is not None else old.epistemic_tier,
+            tier_token=None if tier is not None else old.tier_token,
+            originated_in=origin,
+            conversation_ids=(origin,) if origin else (),
+            created_at=moment,
+            last_validated=moment,
+            body=body,
+        )
+        ended = replace(old, status=DecisionStatus.REVISED, superseded_by=new_id, revised_in=source)
+        return [ended, new]
+
+    written = write(forge, decide, "decision revise", how)
+    return replace(written, entity=written.outcome.change.writes[1])
+
+
+def supersede(forge: Forge, name: str, by: str, *, reason: str = "", how: How = COMMITTED) -> Written:
+    """Put another decision in a decision's place."""
+    key, heir = forge.resolve(name, Kind.DECISION), forge.resolve(by, Kind.DECISION)
+
+    def decide(registry: Registry) -> list[Decision]:
+        in_registry(registry, heir)
+        return [superseded(_in_force(registry, key), heir, reason)]
+
+    return write(forge, decide, "decision supersede", how)
+
+
+def superseded(decision: Decision, heir: EntityId, reason: str) -> Decision:
+    """Return a decision as it stands once another has its place."""
+    return replace(
+        decision,
+        status=DecisionStatus.SUPERSEDED,
+        superseded_by=heir,
+        body=with_section(decision.body, "Superseded", reason) if reason else decision.body,
+    )
+
+
+def invalidate(forge: Forge, name: str, reason: str, *, how: How = COMMITTED) -> Written:
+    """Put a decision out of force because it was found wrong."""
+    return _change(
+        forge,
+        name,
+        lambda d: replace(
+            d, status=DecisionStatus.INVALIDATED, body=with_section(d.body, "Invalidated", reason)
+        ),
+        "decision invalidate",
+        how,
+    )
+
+
+def validate(
+    forge: Forge,
+    name: str,
+    *,
+    tier: float | None = None,
+    at: Instant | None = None,
+    how: How = COMMITTED,
+) -> Written:
+    """Say that a decision still holds."""
+    return _change(
+        forge,
+        name,
+        lambda d: replace(
+            d,
+            last_validated=max(d.last_validated, at if at is not None else forge.now()),
+            epistemic_tier=tier if tier is not None else d.epistemic_tier,
+            tier_token=None if tier is not None else d.tier_token,
+        ),
+        "decision validate",
+        how,
+    )
+
+
+def edit(
+    forge: Forge,
+    name: str,
+    *,
+    rationale: str | None = None,
+    context: str | None = None,
+    tier: float | None = None,
+    alternatives: Iterable[str] | None = None,
+    dependencies: Iterable[str] | None = None,
+    tags: Iterable[str] | None = None,
+    how: How = COMMITTED,
+) -> Written:
+    """Change what a decision says besides its text."""
+    bases = (
+        None if dependencies is None else tuple(sorted(forge.resolve(d, Kind.DECISION) for d in dependencies))
+    )
+    key = forge.resolve(name, Kind.DECISION)
+
+    def decide(registry: Registry) -> list[Decision]:
+        decision = in_registry(registry, key)
+        body = decision.body
+        if rationale is not None:
+            body = with_section(body, "Rationale", rationale)
+        if context is not None:
+            body = with_section(body, "Context", context)
+        return [
+            replace(
+                decision,
+                epistemic_tier=tier if tier is not None else decision.epistemic_tier,
+                tier_token=None if tier is not None else decision.tier_token,
+                alternatives_rejected=(
+                    tuple(alternatives) if alternatives is not None else decision.alternatives_rejected
+                ),
+                dependencies=bases if bases is not None else decision.dependencies,
+                tags=tuple(tags) if tags is not None else decision.tags,
+                body=body,
+            )
+        ]
+
+    return write(forge, decide, "decision edit", how)
+
+
+def _change(
+    forge: Forge, name: str, change: Callable[[Decision], Decision], operation: str, how: How
+) -> Written:
+    key = forge.resolve(name, Kind.DECISION)
+    return write(forge, lambda registry: [change(_in_force(registry, key))], operation, how)
+
+
+def _in_force(registry: Registry, key: EntityId) -> Decision:
+    decision = in_registry(registry, key)
+    if decision.status.ended:
+        short = short_id(Kind.DECISION, key)
+        heir = decision.superseded_by
+        hint = f"; {short_id(Kind.DECISION, heir)} stands in its place" if heir else ""
+        raise TransitionError(f"{short} is {decision.status.value}{hint}")
+    return decision
+
+
+def decision_create(
+    decision: str,
+    rationale: str = "",
+    tier: float | None = None,
+    local_id: str | None = None,
+    conversation_id: str | None = None,
+    project_name: str | None = None,
+    *,
+    dependencies: Iterable[str] = (),
+    alternatives_rejected: Iterable[str] = (),
+    tags: Iterable[str] = (),
+    forge: Forge | None = None,
+) -> dict[str, object]:
+    """Register a decision and return it; arguments as of `create`."""
+    forge = opened(forge)
+    written = create(
+        forge,
+        decision,
+        rationale=rationale,
+        tier=tier,
+        project=project_name,
+        local_id=local_id,
+        conversation=conversation_id,
+        dependencies=dependencies,
+        alternatives=alternatives_rejected,
+        tags=tags,
+    )
+    return Derived(forge.registry()).view(written.entity)
+
+
+def decision_revise(
+    decision_id: str,
+    new_decision: str,
+    new_rationale: str | None = None,
+    conversation_id: str | None = None,
+    *,
+    tier: float | None = None,
+    forge: Forge | None = None,
+) -> dict[str, object]:
+    """Revise a decision and return the revision; the original is kept."""
+    forge = opened(forge)
+    written = revise(
+        forge, decision_id, new_decision, rationale=new_rationale, tier=tier, conversation=conversation_id
+    )
+    return Derived(forge.registry()).view(written.entity)
+
+
+def decision_search(
+    query: str,
+    status: str | None = "active",
+    project_name: str | None = None,
+    *,
+    limit: int = 10,
+    forge: Forge | None = None,
+) -> list[dict[str, object]]:
+    """Return the decisions that a query finds, best first."""
+    forge = opened(forge)
+    hits = forge.search(query, kinds=(Kind.DECISION,), status=status, project=project_name, limit=limit)
+    registry = forge.registry()
+    derived = Derived(registry)
+    return [derived.view(found) for hit in hits if (found := registry.get(hit.id)) is not None]
+
+
+def decision_stale(
+    days: int = 30,
+    max_tier: float | None = 0.7,
+    *,
+    hops: int = 3,
+    project_name: str | None = None,
+    forge: Forge | None = None,
+) -> list[dict[str, object]]:
+    """Return the active decisions that nobody has validated lately.
+
+    Args:
+        days: since last validated.
+        max_tier: only decisions of this tier or below; None for all.
+        hops: compressions since last validated.
+        project_name: only this project.
+        forge: the registry, else that of the working directory.
+    """
+    forge = opened(forge)
+    registry = forge.registry()
+    derived = Derived(registry)
+    project = forge.known_project(project_name, registry).id if project_name else None
+    found = stale(registry, forge.now(), days=days, hops=hops, max_tier=max_tier, project=project)
+    return [derived.view(item.decision) for item in found]
+
+
+def decision_conflicts(
+    decision_id: str | None = None, project_name: str | None = None, *, forge: Forge | None = None
+) -> list[dict[str, object]]:
+    """Return the open conflicts: all of them, those of a decision, or those that touch a project."""
+    from forgekit.conflicts import recorded  # noqa: PLC0415 - conflicts build on this module
+
+    forge = opened(forge)
+    registry = forge.registry()
+    key = forge.resolve(decision_id, Kind.DECISION) if decision_id else None
+    derived = Derived(registry)
+    return [derived.view(c) for c in recorded(registry, decision=key, project=project_name)]
+
+
+def decision_resolve_conflict(
+    decision_id: str, keep_id: str, reason: str, *, forge: Forge | None = None
+) -> dict[str, object]:
+    """Resolve a conflict: the decision kept stands, the other is superseded, and the reason is recorded.
+
+    Args:
+        decision_id: either side of the conflict.
+        keep_id: the side to keep; when both are the same, the only open conflict of that decision is meant.
+        reason: why.
+        forge: the registry, else that of the working directory.
+    """
+    from forgekit.conflicts import resolve_between  # noqa: PLC0415 - conflicts build on this module
+
+    forge = opened(forge)
+    written = resolve_between(forge, decision_id, keep_id, reason)
+    return Derived(forge.registry()).view(written.entity)

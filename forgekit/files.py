@@ -1,0 +1,249 @@
+"""The registry's files in the work tree: listed, read and put in place, never through a symbolic link.
+
+An entity file is `<id>.md` at the one path that its kind and id give. Anything else below `registry/`
+and `archives/`, `README.md` and `.gitkeep` apart, is a Problem: named, never read as an entity.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from forgekit.errors import FormatError, WriteError
+from forgekit.ids import EntityId, is_id, timestamp
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import Kind
+from forgekit.model.problem import Problem
+from forgekit.text import codec
+from forgekit.text.frontmatter import ENTITY_LIMIT, decode
+from forgekit.times import DAY_MS, month
+
+TOPS = ("registry", "archives")
+_KINDS = {kind.folder: kind for kind in Kind}
+_BESIDE = frozenset({"README.md", ".gitkeep"})
+_TEMPORARY = ".forgekit-"  # a write under way, or the remains of one that was killed
+
+
+def entity_of_path(path: str) -> tuple[Kind, EntityId] | None:
+    """Return whose file a path is, or None where no entity can have it."""
+    folder, _, name = path.rpartition("/")
+    stem = name.removesuffix(".md")
+    kind = _KINDS.get(folder) or _KINDS.get(folder.rpartition("/")[0])
+    if kind is None or stem == name or not is_id(stem):
+        return None
+    owner = EntityId(stem)
+    return (kind, owner) if _folder_of(kind, timestamp(owner) // DAY_MS) == folder else None
+
+
+@lru_cache(maxsize=4096)
+def _folder_of(kind: Kind, day: int) -> str:
+    return kind.folder if kind is Kind.PROJECT else f"{kind.folder}/{month(day * DAY_MS)}"
+
+
+def scan(root: Path) -> tuple[dict[str, os.stat_result], list[Problem]]:
+    """List the entity files, in order of path, and what should not be where it is."""
+    files: dict[str, os.stat_result] = {}
+    strays: list[str] = []
+    problems: list[Problem] = []
+    for path, entry in _walk(root):
+        if entry.is_symlink():
+            problems.append(_finding("symlink", "is a symbolic link", path, "replace it by the file itself"))
+        elif entry.is_file(follow_symlinks=False) and entity_of_path(path) is not None:
+            with contextlib.suppress(FileNotFoundError):
+                files[path] = entry.stat(follow_symlinks=False)
+        else:
+            strays.append(path)
+    folded = {_fold(path): path for path in files}
+    for path in strays:
+        twin = folded.setdefault(_fold(path), path)
+        if twin != path:
+            problems.append(_finding("twin", f"differs from {twin} in case or Unicode form only", path))
+        else:
+            problems.append(_finding("stray-file", "is not where any entity is filed", path))
+    return dict(sorted(files.items())), sorted(problems, key=lambda problem: problem.path)
+
+
+def _walk(root: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield everything below the two folders that is no real folder, and links in place of folders."""
+    with os.scandir(root) as entries:
+        pending = [(entry.name, entry) for entry in entries if entry.name in TOPS]
+    while pending:
+        path, entry = pending.pop()
+        if not entry.is_dir(follow_symlinks=False):
+            yield path, entry
+            continue
+        with contextlib.suppress(FileNotFoundError), os.scandir(entry) as entries:
+            pending += [
+                (f"{path}/{each.name}", each)
+                for each in entries
+                if each.name not in _BESIDE and not each.name.startswith(_TEMPORARY)
+            ]
+
+
+def _fold(path: str) -> str:
+    return unicodedata.normalize("NFC", path).casefold()
+
+
+def _finding(code: str, message: str, path: str, fix: str = "move it elsewhere or delete it") -> Problem:
+    return Problem(code=code, message=message, path=path, fix=fix)
+
+
+def read(root: Path, path: str) -> tuple[Entity, str]:
+    """Read one entity file and its text as it stands.
+
+    Raises FormatError with the path, FileNotFoundError.
+    """
+    data = read_bytes(root, path)
+    if data is None:
+        raise FileNotFoundError(path)
+    return parse(path, data)
+
+
+def parse(path: str, data: bytes) -> tuple[Entity, str]:
+    """Read one entity from the bytes of its file.
+
+    Raises FormatError with the path.
+    """
+    owner = entity_of_path(path)
+    if owner is None:
+        raise FormatError("is not where any entity is filed", path=path)
+    kind, stem = owner
+    try:
+        text = decode(data)
+        entity = codec.loads(kind, text)
+    except FormatError as e:
+        raise e.at(path) from None
+    if entity.id != stem:
+        raise FormatError("is not the id in the file's name", path=path, field=kind.id_field)
+    return entity, text
+
+
+def read_bytes(root: Path, path: str, limit: int = ENTITY_LIMIT) -> bytes | None:
+    """Return the bytes of a regular file, or None where there is none.
+
+    Args:
+        root: where the path starts.
+        path: relative, `/`-separated.
+        limit: greatest size in bytes.
+
+    Raises FormatError for a link, a folder, a device, or more than the limit.
+    """
+    try:
+        with _folder(root, path) as folder:
+            handle = os.open(_name(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    except OSError as e:
+        raise FormatError(f"cannot be read: {e.strerror}", path=path) from None
+    with open(handle, "rb") as file:  # noqa: PTH123 - a file descriptor, not a path
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise FormatError("is not a regular file", path=path)
+        if status.st_size > limit:
+            raise FormatError(f"is {status.st_size:,} bytes long; at most {limit:,} are read", path=path)
+        return file.read(limit + 1)
+
+
+@contextlib.contextmanager
+def _folder(root: Path, path: str, *, make: bool = False) -> Iterator[int]:
+    """Open the folder that holds a path, one real folder after the other."""
+    flags = os.O_RDONLY | os.O_DIRECTORY
+    handle = os.open(root, flags)
+    try:
+        for name in path.split("/")[:-1]:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=handle)  # noqa: PTH102 - relative to an open folder
+                    os.fsync(handle)
+            inner = os.open(name, flags | os.O_NOFOLLOW, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _beside(path: str, mark: str) -> str:
+    return f"{_TEMPORARY}{mark}.{_name(path)}"
+
+
+def stage(root: Path, path: str, data: bytes, mark: str) -> None:
+    """Write new bytes beside a file, on disk before this returns.
+
+    Args:
+        root: where the path starts.
+        path: the file to be.
+        data: its bytes.
+        mark: names this write and no other.
+
+    Raises WriteError.
+    """
+    try:
+        with _folder(root, path, make=True) as folder:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+            handle = os.open(_beside(path, mark), flags, _mode(folder, path), dir_fd=folder)
+            with open(handle, "wb") as file:  # noqa: PTH123 - a file descriptor, not a path
+                file.write(data)
+                file.flush()
+                os.fsync(handle)
+    except OSError as e:
+        raise WriteError(path, e.strerror or str(e)) from None
+
+
+def _mode(folder: int, path: str) -> int:
+    try:
+        return stat.S_IMODE(os.stat(_name(path), dir_fd=folder, follow_symlinks=False).st_mode)  # noqa: PTH116 - relative to an open folder
+    except FileNotFoundError:
+        return 0o666
+
+
+def place(root: Path, path: str, mark: str) -> os.stat_result:
+    """Move staged bytes into place.
+
+    Raises WriteError.
+    """
+    name = _name(path)
+    try:
+        with _folder(root, path) as folder:
+            os.replace(_beside(path, mark), name, src_dir_fd=folder, dst_dir_fd=folder)  # noqa: PTH105 - relative to an open folder
+            return os.stat(name, dir_fd=folder, follow_symlinks=False)  # noqa: PTH116 - relative to an open folder
+    except OSError as e:
+        raise WriteError(path, e.strerror or str(e)) from None
+
+
+def remove(root: Path, path: str) -> None:
+    """Delete a file that may be missing.
+
+    Raises WriteError.
+    """
+    try:
+        with _folder(root, path) as folder:
+            os.unlink(_name(path), dir_fd=folder)  # noqa: PTH108 - relative to an open folder
+    except FileNotFoundError:
+        return
+    except OSError as e:
+        raise WriteError(path, e.strerror or str(e)) from None
+
+
+def discard(root: Path, path: str, mark: str) -> None:
+    """Delete what `stage` left, if anything."""
+    remove(root, "/".join([*path.split("/")[:-1], _beside(path, mark)]))
+
+
+def settle(root: Path, paths: Iterable[str]) -> None:
+    """Bring renames and deletions on disk, and take away month folders that they emptied."""
+    for folder in sorted({path.rpartition("/")[0] for path in paths}):
+        with contextlib.suppress(OSError):
+            if folder.count("/") > 0:
+                (root / folder).rmdir()
+        with contextlib.suppress(OSError), _folder(root, f"{folder}/." if folder else ".") as handle:
+            os.fsync(handle)

@@ -1,0 +1,164 @@
+"""The object behind every use case: one registry, with its store, catalogue, settings and clock.
+
+`Forge.open` is the one place where these are put together. A use case is: load, decide (pure), write,
+one commit.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forgekit.catalogue import Catalogue, Hit, search_registry
+from forgekit.errors import FormatError, NotFoundError, UsageError
+from forgekit.ids import EntityId, normalise, project_id
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import Kind
+from forgekit.model.project import Project
+from forgekit.model.registry import Registry
+from forgekit.model.settings import Settings, read_settings
+from forgekit.roots import cache_dir, find_root
+from forgekit.times import Instant, parse_instant
+
+if TYPE_CHECKING:
+    from forgekit.store import Store
+
+SETTINGS_FILE = "forgekit.toml"
+
+
+def clock(env: Mapping[str, str] = os.environ) -> Instant:
+    """Return the time: `FORGEKIT_NOW` where it is set, for output that can be repeated."""
+    fixed = env.get("FORGEKIT_NOW")
+    return parse_instant(fixed) if fixed else Instant(time.time_ns() // 1_000_000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forge:
+    """One registry, opened."""
+
+    root: Path
+    settings: Settings
+    now: Callable[[], Instant] = clock
+
+    @classmethod
+    def open(cls, root: Path | str | None = None, env: Mapping[str, str] = os.environ) -> Forge:
+        """Open the registry at a folder, or the one that the working directory belongs to.
+
+        Raises NoRegistryError, or FormatError for settings that cannot be read.
+        """
+        start = Path(root) if root is not None else Path.cwd()
+        where = find_root(start, {} if root is not None else env)
+        return cls(root=where, settings=load_settings(where), now=lambda: clock(env))
+
+    @cached_property
+    def store(self) -> Store:
+        """The only writer of this registry's files."""
+        from forgekit.store import Store  # noqa: PLC0415 - pygit2 stays off the paths that only read
+
+        return Store(self.root)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The index of the work tree's files."""
+        return Catalogue(self.root, cache_dir(self.root))
+
+    def registry(self) -> Registry:
+        """Return everything as it stands in the work tree, uncommitted edits included."""
+        self.catalogue.refresh()
+        return self.catalogue.registry()
+
+    def registry_at(self, revision: str) -> Registry:
+        """Return everything as it stood at a revision or date."""
+        return self.store.load_at(revision)
+
+    def resolve(self, name: str, *kinds: Kind) -> EntityId:
+        """Return the id that a person means: uuid, short id, prefix, suffix, `TAG:D003`, title.
+
+        Raises NotFoundError or AmbiguousError.
+        """
+        self.catalogue.refresh()
+        return self.catalogue.resolve(name, kinds or None)
+
+    def entity(self, name: str, *kinds: Kind) -> Entity:
+        """Return the entity that a person means; errors as of `resolve`."""
+        found = self.catalogue.entity(self.resolve(name, *kinds))
+        if found is None:
+            raise NotFoundError("entity", name)
+        return found
+
+    def search(
+        self,
+        query: str,
+        *,
+        kinds: Sequence[Kind] | None = None,
+        status: str | None = None,
+        project: str | None = None,
+        limit: int = 20,
+        revision: str | None = None,
+    ) -> list[Hit]:
+        """Return what a query finds, best first; with a revision, in the registry of that time."""
+        if revision is not None:
+            past = self.registry_at(revision)
+            return search_registry(past, query, kinds=kinds, status=status, project=project, limit=limit)
+        self.catalogue.refresh()
+        return self.catalogue.search(query, kinds=kinds, status=status, project=project, limit=limit)
+
+    def new_project(self, name: str, registry: Registry) -> list[Project]:
+        """Return the project to register along with its first entity; nothing where it is known."""
+        project = Project(project_uuid=project_id(name), project_name=name)
+        return [] if project.id in registry.entities else [project]
+
+    def project(self, name: str | None, registry: Registry, *, required: bool = True) -> str | None:
+        """Return the project that a command works on: the one named, the default one, the only one.
+
+        Raises UsageError where there is a choice and nobody made it.
+        """
+        if name is not None:
+            return normalise(name)
+        if self.settings.project:
+            return self.settings.project
+        names = [project.project_name for project in registry.projects]
+        if len(names) == 1:
+            return names[0]
+        if not required:
+            return None
+        known = f" (known: {', '.join(names)})" if names else ""
+        raise UsageError(f"which project? say --project NAME{known}")
+
+    def known_project(self, name: str, registry: Registry) -> Project:
+        """Return a project that the registry knows.
+
+        Raises NotFoundError.
+        """
+        for project in registry.projects:
+            if project.project_name.casefold() == normalise(name).casefold():
+                return project
+        names = ", ".join(sorted(p.project_name for p in registry.projects)) or "none yet"
+        raise NotFoundError("project", name, f"known projects: {names}")
+
+
+def opened(forge: Forge | None) -> Forge:
+    """Return the registry given, else that of the working directory."""
+    return forge if forge is not None else Forge.open()
+
+
+def load_settings(root: Path) -> Settings:
+    """Read `forgekit.toml`.
+
+    Raises FormatError naming the key at fault.
+    """
+    path = root / SETTINGS_FILE
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
+        raise FormatError(f"cannot be read: {e}", path=SETTINGS_FILE) from None
+    settings, problems = read_settings(data)
+    if problems:
+        raise FormatError(problems[0].message, path=SETTINGS_FILE, field=problems[0].field)
+    return settings

@@ -1,0 +1,408 @@
+"""git, read: revisions, trees, history, and what is uncommitted.
+
+libgit2 reads; the git program prints history, because it alone uses the commit graph's changed-path
+filters. libgit2 runs no hook, filter or pager of the repository; the program is told not to. Owner
+validation stays on in both. Paths are relative to the registry's root and `/`-separated.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+import subprocess  # noqa: S404 - the git program, by absolute path with fixed arguments
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import FileMode, FileStatus, ObjectType, RepositoryOpenFlag
+
+from forgekit.errors import NotFoundError, RepositoryError, StoreError, WriteError
+from forgekit.files import TOPS
+from forgekit.roots import git_dirs, work_tree
+from forgekit.times import DAY_MS, Instant, parse_instant
+
+pygit2.settings.enable_fsync_gitdir(True)
+
+# Names of commits, and neither options nor paths nor searches: no leading dash, no colon, no blank.
+_REVISION = re.compile(r"(?!-|.*\{/)[\w./@{}~^+-]{1,200}")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_KEPT_ENV = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_SETTINGS = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "diff.external=",
+    "protocol.ext.allow=never",
+    "safe.bareRepository=explicit",
+    "log.showSignature=false",
+    "log.follow=false",
+)
+_COMMIT_FIELDS = ("%H", "%h", "%ct", "%an", "%s", "%(trailers:only,unfold)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commit:
+    """One commit of the history.
+
+    Attributes:
+        id: 40 hex digits.
+        short: as many of them as tell it apart.
+        time: when it was committed.
+        trailers: `Key: value` pairs from the end of its message.
+    """
+
+    id: str
+    short: str
+    time: Instant
+    author: str
+    subject: str
+    trailers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Head:
+    """What the work tree is on.
+
+    Attributes:
+        ref: the branch's full name, or `HEAD` when it is on no branch.
+        commit: its tip, or None on a branch without commits.
+    """
+
+    ref: str
+    commit: str | None
+
+
+class Repository:
+    """The git repository that a registry lives in.
+
+    Args:
+        root: the registry's root: the work tree's top or a folder below it.
+
+    Raises RepositoryError.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.git_dir, self.common_dir = git_dirs(self.root)
+        self.top = work_tree(self.root)
+        self.prefix = "" if self.root == self.top else self.root.relative_to(self.top).as_posix() + "/"
+        self.raw = _opened(self.top)
+
+    def head(self) -> Head:
+        """Return the branch and its tip, as they are on disk now.
+
+        Raises RepositoryError when HEAD cannot be read.
+        """
+        try:
+            ref = self.raw.lookup_reference("HEAD")
+            if not isinstance(ref.target, str):
+                return Head(ref="HEAD", commit=str(ref.target))
+            name = ref.target
+        except (KeyError, ValueError, pygit2.GitError) as e:
+            raise RepositoryError(f"{self.git_dir}/HEAD cannot be read ({e}); run `git status`") from None
+        try:
+            return Head(ref=name, commit=str(self.raw.lookup_reference(name).resolve().target))
+        except KeyError:
+            return Head(ref=name, commit=None)
+
+    def tip(self) -> str | None:
+        """Return the commit at HEAD, or None when there is none yet."""
+        return self.head().commit
+
+    def holds(self, commit: str) -> bool:
+        """Say whether a commit is the tip or one of its ancestors."""
+        tip = self.tip()
+        if tip is None or commit not in self.raw:
+            return False
+        return tip == commit or bool(self.raw.descendant_of(tip, commit))
+
+    def resolve(self, name: str) -> str:
+        """Return the id of the commit that a revision or a date means.
+
+        Args:
+            name: a revision; or a date, meaning the last commit of the first-parent line up to the end
+                of that day (UTC); or a date with time, meaning up to that moment.
+
+        Raises NotFoundError.
+        """
+        if _REVISION.fullmatch(name):
+            try:
+                return str(self.raw.revparse_single(name).peel(pygit2.Commit).id)
+            except (KeyError, ValueError, pygit2.GitError):
+                pass
+        try:
+            moment = parse_instant(name) + (DAY_MS - 1 if _DAY.fullmatch(name.strip()) else 0)
+        except ValueError:
+            raise NotFoundError("revision or date", name) from None
+        commit = self._commit(self.tip())
+        while commit is not None and commit.commit_time * 1000 > moment:
+            commit = commit.parents[0] if commit.parents else None
+        if commit is None:
+            raise NotFoundError("revision or date", name, "it lies before the first commit")
+        return str(commit.id)
+
+    def _commit(self, commit: str | None) -> pygit2.Commit | None:
+        return None if commit is None else self.raw[commit]
+
+    def tree(self, commit: str | None) -> pygit2.Tree | None:
+        """Return the top tree of a commit."""
+        found = self._commit(commit)
+        return None if found is None else found.tree
+
+    def blobs(self, commit: str | None) -> dict[str, str]:
+        """Return path -> blob id of every regular file below `registry/` and `archives/`."""
+        tree = self.tree(commit)
+        found: dict[str, str] = {}
+        for top in TOPS if tree is not None else ():
+            try:
+                entry = tree[self.prefix + top]
+            except KeyError:
+                continue
+            if entry.type == ObjectType.TREE:
+                found.update(_walk(entry, top))
+        return found
+
+    def blob_id(self, commit: str | None, path: str) -> str | None:
+        """Return the id of the file at a path, or None.
+
+        Raises StoreError where something else than a regular file is.
+        """
+        tree = self.tree(commit)
+        try:
+            entry = tree[self.prefix + path] if tree is not None else None
+        except KeyError:
+            return None
+        if entry is None:
+            return None
+        if entry.filemode not in {FileMode.BLOB, FileMode.BLOB_EXECUTABLE}:
+            raise StoreError(f"{path} is no regular file in git; delete it and commit that")
+        return str(entry.id)
+
+    def read_blob(self, blob: str) -> bytes:
+        """Return the bytes of a blob."""
+        return bytes(self.raw[blob].data)
+
+    def read_at(self, commit: str, path: str) -> bytes:
+        """Return the bytes of a file at a commit.
+
+        Raises NotFoundError.
+        """
+        blob = self.blob_id(commit, path)
+        if blob is None:
+            raise NotFoundError("file", path, f"commit {commit[:12]} does not hold it")
+        return self.read_blob(blob)
+
+    def unchanged(self, path: str) -> bool:
+        """Say whether git sees no change in a tracked file, line-end conversion counted in."""
+        try:
+            return bool(self.raw.status_file(self.prefix + path) == FileStatus.CURRENT)
+        except KeyError:
+            return False
+
+    def changed_paths(self, under: Sequence[str] = TOPS) -> list[str]:
+        """Return the paths with uncommitted changes: staged, unstaged or untracked.
+
+        Args:
+            under: folders or files.
+        """
+        paths = (self._own(path) for path in self.raw.status(untracked_files="all", ignored=False))
+        return sorted(path for path in paths if path is not None and _below(path, under))
+
+    def _own(self, path: str) -> str | None:
+        return path.removeprefix(self.prefix) if path.startswith(self.prefix) else None
+
+    def staged(self, under: Sequence[str] = TOPS) -> list[tuple[str, bytes]]:
+        """Return path and bytes of each regular file that the index adds or changes.
+
+        Args:
+            under: folders or files.
+        """
+        index, tree = self.raw.index, self.tree(self.tip())
+        try:
+            index.read(force=False)
+            entries = index if tree is None else [d.new_file for d in index.diff_to_tree(tree).deltas]
+        except pygit2.GitError as e:
+            raise RepositoryError(
+                f"{self.git_dir}/index cannot be read ({e}); run `git update-index --no-split-index`"
+            ) from None
+        return [
+            (path, self.read_blob(str(entry.id)))
+            for entry in entries
+            if (path := self._own(entry.path)) is not None
+            and _below(path, under)
+            and entry.mode in {FileMode.BLOB, FileMode.BLOB_EXECUTABLE}
+        ]
+
+    def log(
+        self, path: str | None = None, *, limit: int | None = None, since: Instant | None = None
+    ) -> list[Commit]:
+        """Return the commits that touched a path (or any), newest first.
+
+        Args:
+            path: one file, taken literally; renames are not followed, since a path is an id.
+            limit: at most so many.
+            since: no older ones.
+        """
+        tip = self.tip()
+        if tip is None:
+            return []
+        options = [f"--format=tformat:{'%x00'.join(_COMMIT_FIELDS)}", "-z", "--no-ext-diff", "--no-textconv"]
+        if limit is not None:
+            options.append(f"--max-count={limit:d}")
+        if since is not None:
+            options.append(f"--since=@{since // 1000:d} +0000")
+        output = self.run("log", *options, "--end-of-options", tip, "--", *([path] if path else []))
+        values = output.decode("utf-8", "replace").split("\0")
+        rows = zip(*[iter(values)] * len(_COMMIT_FIELDS), strict=False)
+        return [
+            Commit(
+                id=commit,
+                short=short,
+                time=Instant(int(seconds) * 1000),
+                author=author,
+                subject=subject,
+                trailers=_trailers(trailers),
+            )
+            for commit, short, seconds, author, subject, trailers in rows
+        ]
+
+    def write_commit_graph(self) -> None:
+        """Write the commit graph with the filters that make `log` of one path fast."""
+        self.run("commit-graph", "write", "--reachable", "--changed-paths")
+
+    def run(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+        """Run the git program in the registry's root and return what it prints.
+
+        Raises RepositoryError when git is missing or fails.
+        """
+        program = shutil.which("git")
+        if program is None:
+            raise RepositoryError("the git program is not on the PATH; install git")
+        settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+        command = [
+            os.path.abspath(program),  # noqa: PTH100 - links stay as they are: git looks at its own name
+            "--no-pager",
+            "--literal-pathspecs",
+            *settings,
+            *arguments,
+        ]
+        done = subprocess.run(  # noqa: S603 - fixed arguments, ids and literal paths, no shell
+            command,
+            cwd=self.root,
+            input=stdin,
+            env={**self._env(), **(env or {})},
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode:
+            reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+            raise RepositoryError(f"git {arguments[0]} failed: {reason[-1]}")
+        return done.stdout
+
+    def _env(self) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEPT_ENV}
+        fixed = {
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_CEILING_DIRECTORIES": str(self.top.parent),
+        }
+        return kept | fixed
+
+    def identity(self, role: str, env: Mapping[str, str] = os.environ) -> pygit2.Signature:
+        """Return who commits, now.
+
+        Args:
+            role: `AUTHOR` or `COMMITTER`.
+            env: `GIT_<role>_NAME` and `GIT_<role>_EMAIL` win over git's settings.
+
+        Raises RepositoryError naming the `git config` command to run.
+        """
+        found = []
+        for part, example in (("name", "Your Name"), ("email", "you@example.org")):
+            value = env.get(f"GIT_{role}_{part.upper()}", "") or self._setting(f"user.{part}")
+            clean = " ".join(re.sub(r"[\x00-\x1f\x7f<>]", " ", value).split())
+            if not clean:
+                raise RepositoryError(
+                    f'git does not know your {part}; run `git config --global user.{part} "{example}"`'
+                )
+            found.append(clean)
+        return pygit2.Signature(*found)
+
+    def _setting(self, key: str) -> str:
+        try:
+            return str(self.raw.config[key])
+        except KeyError:
+            return ""
+
+
+def create(folder: Path) -> None:
+    """Make a folder a git repository with an empty branch.
+
+    Raises WriteError.
+    """
+    try:
+        pygit2.init_repository(str(folder))
+    except (pygit2.GitError, OSError) as e:
+        raise WriteError(str(folder), str(e)) from None
+
+
+def _opened(top: Path) -> pygit2.Repository:
+    try:
+        raw = pygit2.Repository(str(top), RepositoryOpenFlag.NO_SEARCH)
+    except (pygit2.GitError, KeyError, ValueError) as e:
+        reason = str(e)
+    else:
+        if not raw.is_bare:
+            return raw
+        raise RepositoryError(f"{top} is a bare git repository; run this in a clone of it, where files are")
+    if "object format" in reason or "objectformat" in reason:
+        raise RepositoryError(
+            f"{top} names its objects by SHA-256, which libgit2 cannot read; "
+            "keep the registry in a repository made by `git init --object-format=sha1`"
+        )
+    if "not owned" in reason:
+        raise RepositoryError(
+            f"{top} belongs to somebody else; if you trust it, run `git config --global --add safe.directory {top}`"
+        )
+    raise RepositoryError(f"{top} cannot be opened as a git repository: {reason}; run `git status` there")
+
+
+def _walk(tree: pygit2.Tree, folder: str) -> Iterator[tuple[str, str]]:
+    for entry in tree:
+        path = f"{folder}/{entry.name}"
+        if entry.type == ObjectType.TREE:
+            yield from _walk(entry, path)
+        elif entry.filemode in {FileMode.BLOB, FileMode.BLOB_EXECUTABLE}:
+            yield path, str(entry.id)
+
+
+def _below(path: str, under: Sequence[str]) -> bool:
+    return any(path == folder or path.startswith(folder + "/") for folder in under)
+
+
+def _trailers(text: str) -> tuple[tuple[str, str], ...]:
+    pairs = (line.partition(": ") for line in text.splitlines())
+    return tuple((key, value) for key, colon, value in pairs if colon)
+
+
+def blob_of(data: bytes) -> str:
+    """Return the id that git gives to these bytes."""
+    return str(pygit2.hash(data))
+
+
+def diff(old: bytes | None, new: bytes | None, path: str) -> str:
+    """Return a unified diff of one file; None stands for no file."""
+    names = [f"{side}/{path}" if data is not None else "/dev/null" for side, data in (("a", old), ("b", new))]
+    before, after = ((data or b"").decode("utf-8", "replace").split("\n") for data in (old, new))
+    # Only "\n" ends a line here: str.splitlines would also cut at what a Markdown text may hold.
+    lines = difflib.unified_diff(_ended(before), _ended(after), *names)
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _ended(lines: list[str]) -> list[str]:
+    return [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])

@@ -1,0 +1,133 @@
+"""What git remembers of an entity: its commits, its earlier versions, and where it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forgekit.errors import NotFoundError, RepositoryError
+from forgekit.files import TOPS
+from forgekit.forge import Forge
+from forgekit.ids import EntityId
+from forgekit.model.entity import Entity, entity_path
+from forgekit.model.kinds import Kind, path_of, short_id
+from forgekit.model.registry import Registry
+from forgekit.times import Instant, format_instant
+
+if TYPE_CHECKING:
+    from forgekit.git import Commit
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Provenance:
+    """Where an entity came from.
+
+    Attributes:
+        archives: (tag, conversation, archive) of each archive that states it, oldest first.
+        commit: the last one that touched its file, or None where there is none yet.
+    """
+
+    archives: tuple[tuple[str, EntityId, EntityId], ...]
+    commit: Commit | None
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as JSON values."""
+        archives = [
+            {"compression_tag": tag, "conversation_id": conversation, "archive_id": archive}
+            for tag, conversation, archive in self.archives
+        ]
+        return {"archives": archives, "last_commit": commit_view(self.commit) if self.commit else None}
+
+
+def provenance(forge: Forge, registry: Registry, entity: Entity) -> Provenance:
+    """Return where an entity came from."""
+    stated = [a for a in registry.archives if any(known == entity.id for _, known in a.records)]
+    stated.sort(key=lambda a: (a.compressed_at, a.id))
+    commits = forge.store.repository.log(entity_path(entity), limit=1)
+    return Provenance(
+        archives=tuple((a.compression_tag, a.conversation_id, a.id) for a in stated),
+        commit=commits[0] if commits else None,
+    )
+
+
+def commit_view(commit: Commit) -> dict[str, object]:
+    """Return a commit as JSON values; trailers that stand several times are lists."""
+    trailers: dict[str, list[str]] = {}
+    for key, value in commit.trailers:
+        trailers.setdefault(key, []).append(value)
+    return {
+        "commit": commit.id,
+        "time": format_instant(commit.time),
+        "author": commit.author,
+        "subject": commit.subject,
+        "trailers": trailers,
+    }
+
+
+def entity_history(forge: Forge, name: str, kinds: tuple[Kind, ...], limit: int | None = None) -> list[Commit]:
+    """Return the commits that touched an entity, newest first; one that was deleted answers to its uuid.
+
+    Raises NotFoundError, AmbiguousError.
+    """
+    repository = forge.store.repository
+    try:
+        key = forge.resolve(name, *kinds)
+    except NotFoundError:
+        gone = [path_of(kind, EntityId(name)) for kind in kinds or Kind if len(name) == 36]
+        for path in gone:
+            commits = repository.log(path, limit=limit)
+            if commits:
+                return commits
+        raise
+    found = forge.catalogue.entity(key)
+    if found is None:
+        raise NotFoundError("entity", name)
+    return repository.log(entity_path(found), limit=limit)
+
+
+def log(forge: Forge, *, limit: int | None = None, since: Instant | None = None) -> list[Commit]:
+    """Return the commits that touched the registry's files, newest first."""
+    found: dict[str, Commit] = {}
+    for top in TOPS:
+        for commit in forge.store.repository.log(top, limit=limit, since=since):
+            found.setdefault(commit.id, commit)
+    return sorted(found.values(), key=lambda c: c.time, reverse=True)[:limit]
+
+
+def past_entity(
+    forge: Forge, past: Registry, name: str, kinds: tuple[Kind, ...], revision: str
+) -> Entity:
+    """Return what a name means in the registry of an earlier time.
+
+    Args:
+        forge: today's registry, which knows the names of today.
+        past: the registry of that time.
+        name: any name of today; or a uuid, a short id or a title of that time.
+        kinds: of these only; all where empty.
+        revision: how the person named that time, for the message.
+
+    Raises NotFoundError, AmbiguousError.
+    """
+    try:
+        key = forge.resolve(name, *kinds)
+    except NotFoundError:
+        known = [
+            e
+            for e in past
+            if name in (e.id, short_id(e.kind, e.id), e.title) and (not kinds or e.kind in kinds)
+        ]
+        if len(known) != 1:
+            raise
+        return known[0]
+    found = past.get(key)
+    if found is None:
+        raise NotFoundError("entity", name, f"it is not in the registry of {revision}")
+    return found
+
+
+def uncommitted(forge: Forge) -> list[str]:
+    """Return the paths of the registry's files with uncommitted changes; none outside git."""
+    try:
+        return forge.store.repository.changed_paths()
+    except RepositoryError:
+        return []

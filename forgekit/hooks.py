@@ -1,0 +1,119 @@
+"""The four pre-commit hooks, as far as they can be answered without loading anything.
+
+The work is in `forgekit.commit_checks`; a commit that touches no registry never gets there. git runs
+hooks with its own variables set (`GIT_DIR`, `GIT_INDEX_FILE`), which would lead every later git call
+astray: they are taken away first, and only the question what is staged is asked with the index they name.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from forgekit.errors import RepositoryError
+
+_KEPT = frozenset({"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"})
+_OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+def pre_commit_check(files: Sequence[str], folder: Path) -> int:
+    """Run every check on the named files; errors stop the commit, warnings are said.
+
+    Args:
+        files: relative to the folder, as pre-commit names them.
+        folder: where git works: the top of the work tree.
+
+    Returns the exit status. Raises ForgeError where a registry cannot be read.
+    """
+    clean_environment()
+    if not files:
+        return 0
+    from forgekit import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
+
+    return commit_checks.checks(files, folder)
+
+
+def conflicts(files: Sequence[str], folder: Path) -> int:
+    """Look for open conflicts of the named decisions; the settings say whether they stop the commit."""
+    clean_environment()
+    if not files:
+        return 0
+    from forgekit import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
+
+    return commit_checks.conflicts(files, folder)
+
+
+def stale(files: Sequence[str], folder: Path) -> int:
+    """Refuse named decisions that rest on something out of force; warn of what else has grown stale."""
+    clean_environment()
+    if not files:
+        return 0
+    from forgekit import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
+
+    return commit_checks.stale(files, folder)
+
+
+def archives(files: Sequence[str], folder: Path) -> int:
+    """Refuse archives whose text was changed or taken away; pre-commit does not name deleted files."""
+    index = clean_environment()
+    removed, changed = _staged_archives(folder, index)
+    if not files and not removed and not changed:
+        return 0
+    from forgekit import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
+
+    return commit_checks.archives(files, folder, removed=removed, changed=changed)
+
+
+HOOKS: dict[str, Callable[[Sequence[str], Path], int]] = {
+    "check": pre_commit_check,
+    "conflicts": conflicts,
+    "stale": stale,
+    "archives": archives,
+}
+
+
+def clean_environment() -> str | None:
+    """Take git's variables out of this process's environment and return the index that they named."""
+    index = os.environ.get("GIT_INDEX_FILE")
+    for name in [n for n in os.environ if n.startswith("GIT_") and n not in _KEPT]:
+        del os.environ[name]
+    return index
+
+
+def _staged_archives(folder: Path, index: str | None) -> tuple[list[str], dict[str, bytes]]:
+    """Return the archives that the commit removes, and the committed bytes of those that it changes.
+
+    Raises RepositoryError when git cannot say.
+    """
+    program = shutil.which("git")
+    if program is None:
+        raise RepositoryError("the git program is not on the PATH; install git")
+    env = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+    if index:
+        env["GIT_INDEX_FILE"] = str((folder / index).absolute())
+
+    def git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+        command = [program, *_OPTIONS, *arguments]
+        return subprocess.run(command, cwd=folder, env=env, capture_output=True, check=False)  # noqa: S603 - fixed arguments, no shell
+
+    def said(done: subprocess.CompletedProcess[bytes]) -> bytes:
+        if done.returncode:
+            reason = done.stderr.decode("utf-8", "replace").strip() or "no reason given"
+            raise RepositoryError(f"git cannot say what is staged: {reason}")
+        return done.stdout
+
+    if git("rev-parse", "--verify", "--quiet", "HEAD").returncode:
+        return [], {}  # before the first commit there is nothing to change
+    options = ("--cached", "--name-status", "--no-renames", "--no-ext-diff", "--diff-filter=DMT", "-z")
+    parts = os.fsdecode(said(git("diff-index", *options, "HEAD", "--"))).split("\0")
+    rows = [(state, path) for state, path in zip(parts[::2], parts[1::2], strict=False) if _is_archive(path)]
+    removed = [path for state, path in rows if state == "D"]
+    changed = {path: said(git("cat-file", "blob", f"HEAD:{path}")) for state, path in rows if state != "D"}
+    return removed, changed
+
+
+def _is_archive(path: str) -> bool:
+    return path.endswith(".md") and (path.startswith("archives/") or "/archives/" in path)

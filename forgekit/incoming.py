@@ -1,0 +1,117 @@
+"""Archives on their way in: a pasted text, a file, or a transcript with one archive per compaction."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from forgekit.errors import ArchiveError, FormatError, UsageError
+from forgekit.ingest.claude_code import CompactSummary, compactions, looks_like_transcript, read_compactions
+from forgekit.model.archive import Archive
+from forgekit.model.problem import Problem, Severity
+from forgekit.model.records import ArchiveText
+from forgekit.policy.filing import Envelope, identify
+from forgekit.text.archive import read_archive
+from forgekit.text.frontmatter import ARCHIVE_LIMIT, decode
+
+Arrival = tuple[Archive, ArchiveText]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Incoming:
+    """One archive, or a transcript, as it was given.
+
+    Attributes:
+        data: its bytes, where they are at hand.
+        path: else where they are.
+        name: what messages call it.
+    """
+
+    envelope: Envelope
+    data: bytes = b""
+    path: Path | None = None
+    name: str = "archive"
+
+
+def arrivals(item: Incoming, default_project: Callable[[], str]) -> Iterable[Arrival]:
+    """Yield what was given as archives: a transcript holds one per compaction.
+
+    Args:
+        item: what was given.
+        default_project: asked where neither the person nor the text names a project.
+
+    Raises ArchiveError for what is no archive, or not a whole one.
+    """
+    head = _head(item)
+    if not looks_like_transcript(head):
+        yield _arrival(item, _data(item), default_project)
+        return
+    found = compactions(str(item.path)) if item.path else read_compactions(io.BytesIO(item.data))
+    problems: list[Problem] = []
+    any_yet = False
+    for summary in found:
+        if isinstance(summary, Problem):
+            problems.append(summary)
+            continue
+        archive, text = _of_transcript(item, summary, default_project)
+        yield archive, replace(text, problems=(*problems, *text.problems))
+        problems, any_yet = [], True
+    if not any_yet:
+        raise ArchiveError(
+            f"{item.name} is a transcript in which nothing was compacted; there is nothing to file",
+            [str(problem) for problem in problems],
+        )
+
+
+def _head(item: Incoming) -> bytes:
+    if item.path is None:
+        return item.data[:4096]
+    try:
+        with item.path.open("rb") as file:
+            return file.read(4096)
+    except OSError as e:
+        raise UsageError(f"cannot read {item.name}: {e.strerror}") from None
+
+
+def _data(item: Incoming) -> bytes:
+    if item.path is None:
+        return item.data
+    with item.path.open("rb") as file:
+        return file.read(ARCHIVE_LIMIT + 1)
+
+
+def _of_transcript(item: Incoming, summary: CompactSummary, default_project: Callable[[], str]) -> Arrival:
+    short = summary.session_id[:8]
+    envelope = replace(
+        item.envelope,
+        at=summary.compacted_at,
+        tag=f"CLAUDE_CODE_{short}_{summary.ordinal}",
+        session_id=summary.session_id,
+        title=item.envelope.title or f"{summary.project_hint or 'Claude Code'} {short}",
+    )
+    one = replace(item, envelope=envelope, name=f"{item.name}:{summary.line}")
+    return _arrival(one, summary.text.encode(), default_project)
+
+
+def _arrival(item: Incoming, data: bytes, default_project: Callable[[], str]) -> Arrival:
+    try:
+        raw = decode(data, ARCHIVE_LIMIT)
+    except FormatError as e:
+        raise e.at(item.name) from None
+    if not raw.strip():
+        raise ArchiveError(f"{item.name} is empty; paste the whole archive")
+    text = read_archive(raw)
+    if text.truncated:
+        raise ArchiveError(f"{item.name} seems to be cut off: {text.truncated}; paste the whole archive")
+    if not (text.decisions or text.threads or text.artifacts or text.carried):
+        lines = [f"line {line}: {local}" for local, line in text.ids_seen]
+        lines += [str(p) for p in text.problems if p.severity is Severity.ERROR]
+        if lines:
+            raise ArchiveError(f"{item.name}: ids stand in the text, but no record could be read", lines)
+        named = text.tag or text.session_id or item.envelope.session_id
+        if not named:
+            raise ArchiveError(f"{item.name} does not look like an archive: no record, tag or session in it")
+    project = item.envelope.project or text.project or default_project()
+    return identify(raw, text, item.envelope, project), text

@@ -1,0 +1,1 @@
+"""Foreign formats, read into the words of the register. Nothing here writes."""

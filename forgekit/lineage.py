@@ -1,0 +1,269 @@
+"""Lineage: which conversation continues which, and what came along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from forgekit.errors import NotFoundError
+from forgekit.forge import Forge, opened
+from forgekit.ids import EntityId, conversation_id, pair_id, project_id
+from forgekit.model.body import with_section
+from forgekit.model.conversation import Conversation
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.lineage import Compression, CompressionMode, Lineage, TurnRange
+from forgekit.model.registry import Registry
+from forgekit.model.rules import statement
+from forgekit.policy.derived import Derived
+from forgekit.policy.graph import Direction, trace
+from forgekit.times import Instant
+from forgekit.writing import COMMITTED, How, Written, write
+
+
+def new_conversation(
+    forge: Forge,
+    title: str,
+    *,
+    project: str | None = None,
+    external_id: str | None = None,
+    at: Instant | None = None,
+    how: How = COMMITTED,
+) -> Written:
+    """Register a conversation.
+
+    Args:
+        forge: the registry.
+        title: one line; with the start it makes the id.
+        project: a project's name; a new one is registered along.
+        external_id: the platform's own uuid.
+        at: its start in ms since 1970, else now.
+        how: dry run, or without a commit.
+    """
+    line = statement(title)
+
+    def decide(registry: Registry) -> list[Entity]:
+        name = forge.project(project, registry) or ""
+        owner = project_id(name)
+        started = at if at is not None else forge.now()
+        conversation = Conversation(
+            conversation_id=conversation_id(owner, line, started),
+            title=line,
+            project_name=name,
+            project_uuid=owner,
+            created_at=started,
+            external_id=external_id,
+        )
+        standing = registry.get(conversation.id)
+        return [standing or conversation, *forge.new_project(name, registry)]
+
+    return write(forge, decide, "conversation new", how)
+
+
+def link(
+    forge: Forge,
+    source: str,
+    target: str,
+    compression: Compression,
+    *,
+    bridge_summary: str | None = None,
+    how: How = COMMITTED,
+) -> Written:
+    """Register that one conversation continues another under a tag; the same tag again replaces its entry."""
+    a, b = forge.resolve(source, Kind.CONVERSATION), forge.resolve(target, Kind.CONVERSATION)
+
+    def decide(registry: Registry) -> list[Lineage]:
+        child = registry.get(b)
+        if not isinstance(child, Conversation):
+            raise NotFoundError("conversation", target)
+        standing = registry.get(pair_id(a, b))
+        edge = (
+            standing
+            if isinstance(standing, Lineage)
+            else Lineage(
+                lineage_id=pair_id(a, b),
+                source_conversation_id=a,
+                target_conversation_id=b,
+                project_name=child.project_name,
+                project_uuid=child.project_uuid,
+            )
+        )
+        others = [c for c in edge.compressions if c.compression_tag != compression.compression_tag]
+        body = edge.body if bridge_summary is None else with_section(edge.body, None, bridge_summary)
+        return [replace(edge, compressions=(*others, compression), body=body)]
+
+    return write(forge, decide, "lineage new", how)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bridge:
+    """What changed between two linked conversations.
+
+    Attributes:
+        hops: the edges from source to target, in order.
+        carried, dropped: decisions over the whole way.
+        resolved: threads that ended on the way.
+        summary: in words.
+    """
+
+    source: Conversation
+    target: Conversation
+    hops: tuple[Lineage, ...]
+    carried: tuple[EntityId, ...]
+    dropped: tuple[EntityId, ...]
+    resolved: tuple[EntityId, ...]
+    summary: str
+
+
+def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
+    """Say what changed between two conversations, along the shortest way between them.
+
+    Raises NotFoundError when no lineage joins them.
+    """
+    ends = registry.get(source), registry.get(target)
+    hops = _way(registry, source, target)
+    if not hops or not (isinstance(ends[0], Conversation) and isinstance(ends[1], Conversation)):
+        raise NotFoundError(
+            "lineage", f"{source[-12:]} -> {target[-12:]}", "`forgekit trace` shows what is linked"
+        )
+    entries = [entry for edge in hops for entry in edge.compressions]
+    last = hops[-1].compressions if hops else ()
+    carried = _ids(pair for entry in last for pair in entry.decisions_carried)
+    dropped = _ids(pair for entry in entries for pair in entry.decisions_dropped)
+    resolved = _ids(pair for entry in entries for pair in entry.threads_resolved)
+    told = [edge.body for edge in hops if edge.body]
+    count = (
+        f"{len(hops)} {'hop' if len(hops) == 1 else 'hops'}: {_count(carried, 'decision')} carried, "
+        f"{_count(dropped, 'decision')} dropped, {_count(resolved, 'thread')} resolved."
+    )
+    return Bridge(
+        source=ends[0],
+        target=ends[1],
+        hops=tuple(hops),
+        carried=carried,
+        dropped=tuple(d for d in dropped if d not in carried),
+        resolved=resolved,
+        summary="\n\n".join([count, *told]),
+    )
+
+
+def _way(registry: Registry, source: EntityId, target: EntityId) -> list[Lineage]:
+    """Return the edges of the shortest way from source to target; [] when there is none."""
+    after: dict[EntityId, list[Lineage]] = {}
+    for edge in registry.lineage:
+        after.setdefault(edge.source_conversation_id, []).append(edge)
+    came: dict[EntityId, Lineage | None] = {source: None}
+    todo = [source]
+    for node in todo:  # grows while it is walked: nearest first
+        for edge in after.get(node, []):
+            if edge.target_conversation_id not in came:
+                came[edge.target_conversation_id] = edge
+                todo.append(edge.target_conversation_id)
+    hops: list[Lineage] = []
+    step = came.get(target)
+    while step is not None:
+        hops.insert(0, step)
+        step = came[step.source_conversation_id]
+    return hops
+
+
+def _count(items: tuple[EntityId, ...], noun: str) -> str:
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
+
+
+def _ids(pairs: Iterable[tuple[str, EntityId]]) -> tuple[EntityId, ...]:
+    return tuple(dict.fromkeys(entity for _, entity in pairs))
+
+
+def lineage_link(
+    source_id: str,
+    target_id: str,
+    compression_tag: str,
+    bridge_summary: str | None = None,
+    *,
+    compression_mode: str | None = None,
+    compressed_at: Instant | None = None,
+    turn_range: TurnRange | None = None,
+    decisions_carried: Iterable[str] = (),
+    decisions_dropped: Iterable[str] = (),
+    threads_carried: Iterable[str] = (),
+    threads_resolved: Iterable[str] = (),
+    forge: Forge | None = None,
+) -> dict[str, object]:
+    """Register that one conversation continues another, and return the edge.
+
+    Args:
+        source_id: the conversation that was compressed, by any name.
+        target_id: the one that continues it.
+        compression_tag: the archive that was carried over.
+        bridge_summary: what changed, in words.
+        compression_mode: `lossless`, `lossy` or `partial`.
+        compressed_at: ms since 1970.
+        turn_range: first and last turn that were compressed.
+        decisions_carried: decisions by any name; the rest alike.
+        decisions_dropped: see decisions_carried.
+        threads_carried: see decisions_carried.
+        threads_resolved: see decisions_carried.
+        forge: the registry, else that of the working directory.
+    """
+    forge = opened(forge)
+    registry = forge.registry()
+
+    def pairs(names: Iterable[str], kind: Kind) -> tuple[tuple[str, EntityId], ...]:
+        found = [forge.resolve(name, kind) for name in names]
+        return tuple((str(getattr(registry.get(e), "local_id", None) or ""), e) for e in found)
+
+    compression = Compression(
+        compression_tag=compression_tag,
+        compression_mode=CompressionMode(compression_mode) if compression_mode else None,
+        compressed_at=compressed_at,
+        turn_range=turn_range,
+        decisions_carried=pairs(decisions_carried, Kind.DECISION),
+        decisions_dropped=pairs(decisions_dropped, Kind.DECISION),
+        threads_carried=pairs(threads_carried, Kind.THREAD),
+        threads_resolved=pairs(threads_resolved, Kind.THREAD),
+    )
+    written = link(forge, source_id, target_id, compression, bridge_summary=bridge_summary)
+    return Derived(forge.registry()).view(written.entity)
+
+
+def lineage_trace(
+    conversation_id: str, direction: str = "both", *, forge: Forge | None = None
+) -> list[dict[str, object]]:
+    """Return the edges before and after a conversation, oldest first.
+
+    Args:
+        conversation_id: any name of it; a platform's own uuid too.
+        direction: `both`, `ancestors` or `descendants`.
+        forge: the registry, else that of the working directory.
+    """
+    forge = opened(forge)
+    key = forge.resolve(conversation_id, Kind.CONVERSATION)
+    registry = forge.registry()
+    derived = Derived(registry)
+    return [derived.view(hop.edge) for hop in trace(registry, key, Direction(direction))]
+
+
+def lineage_bridge(source_id: str, target_id: str, *, forge: Forge | None = None) -> dict[str, object]:
+    """Return what changed between two linked conversations.
+
+    Keys: `source_conversation_id`, `target_conversation_id`, `hops`, `decisions_carried`,
+    `decisions_dropped`, `threads_resolved` (short ids), `bridge_summary`.
+    """
+    forge = opened(forge)
+    a, b = forge.resolve(source_id, Kind.CONVERSATION), forge.resolve(target_id, Kind.CONVERSATION)
+    registry = forge.registry()
+    return bridge_view(bridge(registry, a, b))
+
+
+def bridge_view(found: Bridge) -> dict[str, object]:
+    """Return a bridge as plain values."""
+    return {
+        "source_conversation_id": found.source.id,
+        "target_conversation_id": found.target.id,
+        "hops": [short_id(Kind.LINEAGE, edge.id) for edge in found.hops],
+        "decisions_carried": [short_id(Kind.DECISION, entity) for entity in found.carried],
+        "decisions_dropped": [short_id(Kind.DECISION, entity) for entity in found.dropped],
+        "threads_resolved": [short_id(Kind.THREAD, entity) for entity in found.resolved],
+        "bridge_summary": found.summary,
+    }

@@ -1,0 +1,119 @@
+"""The settings of a registry: `forgekit.toml`, read from its parsed form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from forgekit.model.near import near_miss
+from forgekit.model.problem import Problem
+
+SCHEMA_VERSION = 1
+SETTINGS_FILE = "forgekit.toml"
+
+
+class OpenConflicts(Enum):
+    """What a commit hook does about an open conflict."""
+
+    RECORD = "record"  # lets it stand, and says so
+    REFUSE = "refuse"  # refuses the commit until a person has chosen
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """What a registry's owners chose; `DEFAULT_TOML` says what each key means."""
+
+    schema: int = SCHEMA_VERSION
+    project: str | None = None
+    stale_days: int = 30
+    stale_hops: int = 3
+    stale_max_tier: float | None = None
+    budget: int = 4000
+    conflicts: OpenConflicts = OpenConflicts.RECORD
+    model: str | None = None
+
+
+DEFAULT_TOML = """\
+# Settings of this forgekit registry. A key left out has the value shown here.
+
+schema = 1              # version of the file format; forgekit raises it, people do not
+project = ""            # project that commands work on where none is named; "" = ask
+stale_days = 30         # a decision is stale when nobody validated it for this many days ...
+stale_hops = 3          # ... or when this many compressions in a row left it out
+stale_max_tier = 1.0    # decisions of a higher tier are never stale; 1.0 = any decision can be
+budget = 4000           # tokens that a block to paste may have
+conflicts = "record"    # open conflicts in a commit: "record" lets them stand, "refuse" refuses the commit
+model = ""              # name or folder of the embedding model; "" = the default one
+"""
+
+
+def _text(value: object) -> str | None:
+    if not isinstance(value, str) or "\n" in value or "\r" in value:
+        raise ValueError("must be one line of text in quotes")
+    return value.strip() or None
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 1_000_000:
+        raise ValueError("must be a whole number from 1 to 1,000,000")
+    return value
+
+
+def _tier(value: object) -> float | None:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise ValueError("must be a number from 0.0 to 1.0")
+    return None if value == 1 else float(value)
+
+
+def _version(value: object) -> int:
+    if _whole(value) > SCHEMA_VERSION:
+        raise ValueError(f"is {value}, and this forgekit reads up to {SCHEMA_VERSION}; upgrade forgekit")
+    return SCHEMA_VERSION
+
+
+def _choice(value: object) -> OpenConflicts:
+    names = [choice.value for choice in OpenConflicts]
+    if value not in names:
+        raise ValueError(f"must be one of {', '.join(names)}")
+    return OpenConflicts(value)
+
+
+_READERS: Mapping[str, Callable[[object], object]] = {
+    "schema": _version,
+    "project": _text,
+    "stale_days": _whole,
+    "stale_hops": _whole,
+    "stale_max_tier": _tier,
+    "budget": _whole,
+    "conflicts": _choice,
+    "model": _text,
+}
+
+
+def read_settings(data: Mapping[str, object]) -> tuple[Settings, list[Problem]]:
+    """Read parsed TOML; a key at fault keeps its default and is reported."""
+    problems = []
+    values: dict[str, object] = {}
+    for key, value in data.items():
+        if key not in _READERS:
+            problems.append(_problem("unknown-setting", key, _unknown(key)))
+            continue
+        try:
+            values[key] = _READERS[key](value)
+        except ValueError as e:
+            problems.append(_problem("bad-setting", key, str(e)))
+    return Settings(**values), problems  # type: ignore[arg-type] # each reader returns what its field holds
+
+
+def _unknown(key: str) -> str:
+    meant = near_miss(key, _READERS)
+    return (
+        f"is not a setting; did you mean `{meant}`?"
+        if meant
+        else (f"is not a setting; the settings are {', '.join(_READERS)}")
+    )
+
+
+def _problem(code: str, key: str, message: str) -> Problem:
+    return Problem(code=code, path=SETTINGS_FILE, field=key, message=message)

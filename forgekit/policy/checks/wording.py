@@ -1,0 +1,112 @@
+"""Wording: keys that are slips, text that hides something, files not in their one canonical form."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import fields
+
+from forgekit.errors import FormatError
+from forgekit.model.archive import Archive
+from forgekit.model.entity import Entity, entity_path
+from forgekit.model.near import near_miss
+from forgekit.model.problem import Problem, Severity
+from forgekit.model.registry import Registry
+from forgekit.policy.checks.base import CheckInput, finding
+from forgekit.text import codec, frontmatter
+
+# Bidirectional overrides and isolates; zero-width space and word joiner; tag characters; the variation
+# selectors that carry hidden bytes. Joiners and marks that scripts and emoji need are left alone.
+_HIDDEN = re.compile(
+    "[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
+)
+
+
+def probable_slips(registry: Registry, given: CheckInput) -> Iterator[Problem]:
+    """Find unknown keys that look like known ones."""
+    for entity in given.subjects(registry):
+        for key in entity.extra:
+            meant = near_miss(key, codec.known_fields(entity.kind))
+            if meant is not None:
+                yield finding(
+                    entity,
+                    "probable-slip",
+                    f"is not a key of a {entity.kind.value}; did you mean `{meant}`?",
+                    field=key,
+                    severity=Severity.WARNING,
+                )
+
+
+def hidden_characters(registry: Registry, given: CheckInput) -> Iterator[Problem]:
+    """Find characters that a reader cannot see and a model can."""
+    for entity in given.subjects(registry):
+        for name, text in _texts(entity):
+            found = _HIDDEN.search(text)
+            if found:
+                character = found.group()
+                label = unicodedata.name(character, "no name")
+                yield finding(
+                    entity,
+                    "hidden-character",
+                    f"holds the invisible character U+{ord(character):04X} ({label})",
+                    field=name,
+                    fix="remove it unless it is meant",
+                    severity=Severity.WARNING,
+                )
+
+
+def archives_unchanged(registry: Registry, given: CheckInput) -> Iterator[Problem]:
+    """Find archives whose text is not the one that was filed."""
+    for entity in given.subjects(registry):
+        if isinstance(entity, Archive) and body_sha256(entity) != entity.content_sha256:
+            yield finding(
+                entity,
+                "archive-changed",
+                "the text is not the one that was filed; archives are write-once",
+                field="content_sha256",
+                fix="bring it back with `git restore`, or file the new text as an archive of its own",
+            )
+
+
+def body_sha256(archive: Archive) -> str:
+    """Return the hash of an archive's text as it stands."""
+    return hashlib.sha256(archive.body.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def canonical_texts(registry: Registry, given: CheckInput) -> Iterator[Problem]:
+    """Find files that say the right thing in another form, among those whose text is given."""
+    if not given.texts:
+        return
+    for entity in given.subjects(registry):
+        text = given.texts.get(entity_path(entity))
+        if text is not None and codec.dumps(entity) != text:
+            fixable = is_rewritable(entity, text)
+            yield finding(
+                entity,
+                "not-canonical",
+                "is not in canonical form (order of keys, quotes, line ends)",
+                fix="`forgekit check --fix` rewrites it" if fixable else "",
+                severity=Severity.INFO,
+                fixable=fixable,
+            )
+
+
+def is_rewritable(entity: Entity, text: str) -> bool:
+    """Say whether writing the canonical text loses nothing: comments would go, and archives stay."""
+    if isinstance(entity, Archive):
+        return False
+    try:
+        head, _ = frontmatter.split(text)
+    except FormatError:
+        return False
+    return not re.search(r"(?:^|\s)#", head)
+
+
+def _texts(entity: Entity) -> Iterator[tuple[str, str]]:
+    for spec in fields(entity):
+        value = getattr(entity, spec.name)
+        for text in value if isinstance(value, tuple) else (value,):
+            if isinstance(text, str):
+                yield spec.name, text

@@ -1,0 +1,443 @@
+"""What the archives say, all of them together: `said = fold(archives)`.
+
+A pure function of a set. Archives speak in the order of `ancestry`; each record is matched to what was
+spoken of before it (`carrying`) or begins something new. State follows event time: a resolution found
+anywhere stands over every OPEN, older or newer; between two ends the later event wins; only an explicit
+reopening reopens. So any order of filing ends in the same entities.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from forgekit.ids import EntityId, decision_id, pair_id, thread_id
+from forgekit.model.archive import Archive
+from forgekit.model.body import with_section
+from forgekit.model.conflict import Conflict
+from forgekit.model.conversation import Conversation
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.problem import Problem, Severity
+from forgekit.model.project import Project
+from forgekit.model.records import ArchiveText, DecisionRecord, Scope, ThreadRecord
+from forgekit.model.rules import statement
+from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.policy.ancestry import ancestry
+from forgekit.policy.carrying import Known
+from forgekit.policy.joining import Speaker, edges
+from forgekit.times import Instant
+
+_ITEM_LIMIT = 300
+_ITEMS_LIMIT = 50
+
+Mention = tuple[EntityId, str]
+"""(archive, local id)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a set of archives says.
+
+    Attributes:
+        entities: all that they establish, archives with their `records` included.
+        mentions: which entity each archive's local id stands for.
+        problems: what could not be joined, by archive.
+    """
+
+    entities: Mapping[EntityId, Entity] = field(default_factory=dict)
+    mentions: Mapping[Mention, EntityId] = field(default_factory=dict)
+    problems: Mapping[EntityId, tuple[Problem, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """One archive says that a decision is out of force."""
+
+    at: Instant
+    archive: Archive
+    status: DecisionStatus
+    heir: EntityId | None
+
+    @property
+    def order(self) -> tuple[Instant, EntityId, str, str]:
+        return self.at, self.archive.id, self.status.value, self.heir or ""
+
+
+@dataclass(slots=True)
+class _DecisionNotes:
+    """Everything said of one decision so far."""
+
+    origin: Archive
+    first: DecisionRecord
+    text: str
+    told: list[tuple[Archive, DecisionRecord]] = field(default_factory=list)
+    carried: list[Archive] = field(default_factory=list)
+    ends: list[_End] = field(default_factory=list)
+    dependencies: dict[EntityId, None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _ThreadNotes:
+    """Everything said of one thread so far."""
+
+    origin: Archive
+    first: ThreadRecord
+    text: str
+    told: list[tuple[Archive, ThreadRecord]] = field(default_factory=list)
+    blocked_by: tuple[EntityId, ...] = ()
+
+
+def fold(archives: Iterable[tuple[Archive, ArchiveText]]) -> Said:
+    """Join what archives say.
+
+    Args:
+        archives: each archive with what was read from its text, in any order.
+    """
+    return _Fold(archives).result()
+
+
+class _Fold:
+    """Carries the state of one fold from archive to archive."""
+
+    def __init__(self, archives: Iterable[tuple[Archive, ArchiveText]]) -> None:
+        pairs = list(archives)
+        self.texts = {archive.id: text for archive, text in pairs}
+        self.ancestry = ancestry(archive for archive, _ in pairs)
+        self.decisions: dict[EntityId, _DecisionNotes] = {}
+        self.threads: dict[EntityId, _ThreadNotes] = {}
+        self.known_decisions = Known()
+        self.known_threads = Known()
+        self.own: dict[EntityId, dict[str, EntityId]] = {}
+        self.visible: dict[EntityId, dict[str, EntityId]] = {}
+        self.problems: dict[EntityId, list[Problem]] = defaultdict(list)
+        for archive, tag in self.ancestry.waiting:
+            self._note(archive, None, "parent-not-filed", f"its parent {tag} has not been filed yet")
+
+    def _note(self, archive: Archive, line: int | None, code: str, message: str) -> None:
+        self.problems[archive.id].append(
+            Problem(code=code, message=message, line=line, severity=Severity.INFO)
+        )
+
+    def result(self) -> Said:
+        for archive in self.ancestry.order:
+            self._take(archive)
+        entities: dict[EntityId, Entity] = {}
+        for archive in self.ancestry.order:
+            entities.setdefault(
+                archive.project_uuid,
+                Project(project_uuid=archive.project_uuid, project_name=archive.project_name),
+            )
+            filed = replace(archive, records=tuple(sorted(self.own[archive.id].items())))
+            entities[archive.id] = filed
+        for conversation in _conversations(self.ancestry.order):
+            entities[conversation.id] = conversation
+        decisions = {key: _decision(key, notes) for key, notes in self.decisions.items()}
+        entities.update(decisions)
+        entities.update((key, _thread(key, notes)) for key, notes in self.threads.items())
+        entities.update((c.id, c) for c in self._revision_conflicts(decisions))
+        for edge in edges(self.ancestry, [self._speaker(a) for a in self.ancestry.order]):
+            entities[edge.id] = edge
+        mentions = {
+            (archive, local): entity for archive, own in self.own.items() for local, entity in own.items()
+        }
+        return Said(entities, mentions, {key: tuple(found) for key, found in self.problems.items()})
+
+    def _lineage(self, archive: Archive) -> list[dict[str, EntityId]]:
+        return [self.visible[p.id] for p in self.ancestry.parents[archive.id] if p.id in self.visible]
+
+    def _take(self, archive: Archive) -> None:
+        text = self.texts[archive.id]
+        own = self.own[archive.id] = {}
+        lineage = self._lineage(archive)
+        for record in text.carried:
+            self._carry(archive, record, lineage, own)
+        for decision in text.decisions:
+            self._decide(archive, decision, lineage, own)
+        for thread in text.threads:
+            self._ask(archive, thread, lineage, own)
+        visible: dict[str, EntityId] = {}
+        for ids in reversed(lineage):
+            visible.update(ids)
+        visible.update(own)
+        self.visible[archive.id] = visible
+        self._refer(archive, text, visible)
+
+    def _carry(
+        self,
+        archive: Archive,
+        record: DecisionRecord,
+        lineage: Sequence[Mapping[str, EntityId]],
+        own: dict[str, EntityId],
+    ) -> None:
+        entity = self.known_decisions.match(
+            statement(record.text),
+            project=archive.project_uuid,
+            lineage=lineage,
+            local_id=record.local_id,
+            inherited=True,
+            short=record.entity,
+        )
+        if entity is None:
+            message = f"{record.local_id} is carried from an archive that has not been filed yet"
+            self._note(archive, record.line, "carried-unknown", message)
+            return
+        self.decisions[entity].carried.append(archive)
+        own[record.local_id] = entity
+
+    def _decide(
+        self,
+        archive: Archive,
+        record: DecisionRecord,
+        lineage: Sequence[Mapping[str, EntityId]],
+        own: dict[str, EntityId],
+    ) -> None:
+        project, conversation = archive.project_uuid, archive.conversation_id
+        text = statement(record.text) or record.local_id
+        entity = self.known_decisions.match(
+            text,
+            project=project,
+            lineage=lineage,
+            local_id=record.local_id,
+            inherited=record.scope is Scope.INHERITED,
+            short=record.entity,
+        )
+        if entity is None:
+            entity = decision_id(project, text, conversation, archive.conversation_started)
+            self.known_decisions.add(entity, project, text)
+            self.decisions[entity] = _DecisionNotes(archive, record, text)
+        self.decisions[entity].told.append((archive, record))
+        own[record.local_id] = entity
+
+    def _ask(
+        self,
+        archive: Archive,
+        record: ThreadRecord,
+        lineage: Sequence[Mapping[str, EntityId]],
+        own: dict[str, EntityId],
+    ) -> None:
+        project, conversation = archive.project_uuid, archive.conversation_id
+        title = statement(record.title) or record.local_id
+        entity = self.known_threads.match(
+            title,
+            project=project,
+            lineage=lineage,
+            local_id=record.local_id,
+            inherited=record.scope is Scope.INHERITED,
+            short=record.entity,
+        )
+        if entity is None:
+            entity = thread_id(project, title, conversation, archive.conversation_started)
+            self.known_threads.add(entity, project, title)
+            self.threads[entity] = _ThreadNotes(archive, record, title)
+        self.threads[entity].told.append((archive, record))
+        own[record.local_id] = entity
+
+    def _refer(self, archive: Archive, text: ArchiveText, visible: Mapping[str, EntityId]) -> None:
+        """Join what the archive's records say of each other, once all of them are known."""
+        for record in text.decisions:
+            self._refer_decision(archive, record, visible)
+        for thread in text.threads:
+            if thread.blocked_by is not None:
+                me = visible[thread.local_id]
+                found = {
+                    self._find(archive, visible, local, self.known_threads, line=thread.line, me=me)
+                    for local in thread.blocked_by
+                }
+                self.threads[me].blocked_by = tuple(sorted(target for target in found if target))
+
+    def _refer_decision(
+        self, archive: Archive, record: DecisionRecord, visible: Mapping[str, EntityId]
+    ) -> None:
+        me, known = visible[record.local_id], self.known_decisions
+        for local in record.dependencies or ():
+            if target := self._find(archive, visible, local, known, line=record.line, me=me):
+                self.decisions[me].dependencies[target] = None
+        if record.superseded_by is None:
+            heir = None
+        else:
+            heir = self._find(archive, visible, record.superseded_by, known, line=record.line, me=me)
+        self._end(archive, record, me, heir)
+        for local in record.revises:
+            if old := self._find(archive, visible, local, known, line=record.line, me=me):
+                end = _End(archive.compressed_at, archive, DecisionStatus.REVISED, me)
+                self.decisions[old].ends.append(end)
+
+    def _find(
+        self,
+        archive: Archive,
+        visible: Mapping[str, EntityId],
+        name: str,
+        known: Known,
+        *,
+        line: int,
+        me: EntityId,
+    ) -> EntityId | None:
+        """Return the entity of a local or short id, other than the record's own."""
+        entity = visible.get(name) or known.named(name if "_" in name else None)
+        if entity is None or entity not in known.texts:
+            self._note(archive, line, "unknown-reference", f"{name} is not known here")
+            return None
+        return entity if entity != me else None
+
+    def _end(self, archive: Archive, record: DecisionRecord, me: EntityId, heir: EntityId | None) -> None:
+        status = record.status or DecisionStatus.ACTIVE
+        if heir is not None and status is DecisionStatus.ACTIVE:
+            status = DecisionStatus.SUPERSEDED
+        if status.ended:
+            kept = None if status is DecisionStatus.INVALIDATED else heir
+            self.decisions[me].ends.append(_End(archive.compressed_at, archive, status, kept))
+
+    def _speaker(self, archive: Archive) -> Speaker:
+        text = self.texts[archive.id]
+        return Speaker(
+            archive=archive,
+            own=self.own[archive.id],
+            decisions=frozenset(self.decisions),
+            active=frozenset(
+                entity
+                for entity in self.own[archive.id].values()
+                if entity in self.decisions
+                and not any(end.at <= archive.compressed_at for end in self.decisions[entity].ends)
+            ),
+            ended=frozenset(
+                self.own[archive.id][record.local_id]
+                for record in text.threads
+                if record.status is not None and record.status.ended
+            ),
+            summary=text.summary,
+        )
+
+    def _revision_conflicts(self, decisions: Mapping[EntityId, Decision]) -> Iterable[Conflict]:
+        """Yield a conflict for each pair of active revisions of one decision."""
+        for old, notes in sorted(self.decisions.items()):
+            revised = {
+                end.heir: end.at
+                for end in sorted(notes.ends, key=lambda end: end.order)
+                if end.status is DecisionStatus.REVISED
+                and end.heir is not None
+                and decisions[end.heir].status is DecisionStatus.ACTIVE
+            }
+            heirs = sorted(revised)
+            for index, a in enumerate(heirs):
+                for b in heirs[index + 1 :]:
+                    yield Conflict(
+                        conflict_id=pair_id(a, b),
+                        decision_a=a,
+                        decision_b=b,
+                        nature=f"two active revisions of {short_id(Kind.DECISION, old)}",
+                        evidence=tuple(decisions[x].decision for x in (a, b)),
+                        detected_at=max(revised[a], revised[b]),
+                    )
+
+
+def _conversations(order: Sequence[Archive]) -> Iterable[Conversation]:
+    by_id: dict[EntityId, list[Archive]] = defaultdict(list)
+    for archive in order:
+        by_id[archive.conversation_id].append(archive)
+    for conversation, archives in by_id.items():
+        first = archives[0]
+        yield Conversation(
+            conversation_id=conversation,
+            title=first.conversation_title,
+            project_name=first.project_name,
+            project_uuid=first.project_uuid,
+            created_at=first.conversation_started,
+            external_id=next((a.external_id for a in archives if a.external_id), None),
+            session_id=next((a.session_id for a in archives if a.session_id), None),
+        )
+
+
+def _moment(told: tuple[Archive, object]) -> tuple[Instant, EntityId]:
+    return told[0].compressed_at, told[0].id
+
+
+def _in_time_order(archives: Iterable[Archive]) -> tuple[EntityId, ...]:
+    return tuple(sorted({a.conversation_id for a in archives}))
+
+
+def _decision(entity: EntityId, notes: _DecisionNotes) -> Decision:
+    origin, first = notes.origin, notes.first
+    by_time = sorted(notes.told, key=_moment)
+    tiers = [record for _, record in by_time if record.tier is not None]
+    latest = max(notes.ends, key=lambda end: end.order, default=None)
+    status = latest.status if latest else DecisionStatus.ACTIVE
+    reviser = latest.archive.conversation_id if latest else None
+    stated = [
+        archive.compressed_at
+        for archive, record in notes.told
+        if record.status is None or not record.status.ended
+    ]
+    carried = [archive.compressed_at for archive in notes.carried]
+    created = first.timestamp if first.timestamp is not None else origin.compressed_at
+    body = ""
+    for name, texts in (
+        ("Rationale", (record.rationale for _, record in notes.told)),
+        ("Context", (record.context for _, record in notes.told)),
+    ):
+        body = with_section(body, name, next((text for text in texts if text), ""))
+    return Decision(
+        decision_id=entity,
+        decision=notes.text,
+        status=status,
+        epistemic_tier=tiers[-1].tier if tiers else None,
+        tier_token=tiers[-1].tier_token if tiers else None,
+        project_name=origin.project_name,
+        project_uuid=origin.project_uuid,
+        local_id=first.local_id,
+        originated_in=origin.conversation_id,
+        revised_in=reviser if status is DecisionStatus.REVISED else None,
+        superseded_by=latest.heir if latest else None,
+        conversation_ids=_in_time_order([a for a, _ in notes.told] + notes.carried),
+        dependencies=tuple(sorted(notes.dependencies)),
+        alternatives_rejected=_union(record.alternatives for _, record in notes.told),
+        created_at=created,
+        last_validated=max([created, *stated, *carried]),
+        tags=_union(record.tags for _, record in notes.told),
+        body=body,
+    )
+
+
+def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    found = dict.fromkeys(statement(item, _ITEM_LIMIT) for items in lists for item in items)
+    return tuple(item for item in found if item)[:_ITEMS_LIMIT]
+
+
+def _thread(entity: EntityId, notes: _ThreadNotes) -> Thread:
+    origin, first = notes.origin, notes.first
+    by_time = sorted(notes.told, key=_moment)
+    turns = [
+        (archive, record)
+        for archive, record in by_time
+        if record.reopened or (record.status is not None and record.status.ended)
+    ]
+    # At one moment an end stands over a reopening: nothing says which came first.
+    turns.sort(key=lambda told: (told[0].compressed_at, not told[1].reopened, told[0].id))
+    last = turns[-1] if turns else None
+    status = ThreadStatus.OPEN
+    if last is not None and not last[1].reopened:
+        status = last[1].status or ThreadStatus.OPEN
+    body = with_section("", None, next((r.content for _, r in notes.told if r.content), ""))
+    if status.ended and last is not None:
+        answers = [r.resolution for _, r in by_time if r.status is status and r.resolution]
+        body = with_section(body, "Resolution", last[1].resolution or (answers[-1] if answers else ""))
+    priorities = [record.priority for _, record in by_time if record.priority is not None]
+    return Thread(
+        thread_id=entity,
+        title=notes.text,
+        status=status,
+        priority=priorities[-1] if priorities else Priority.MEDIUM,
+        project_name=origin.project_name,
+        project_uuid=origin.project_uuid,
+        local_id=first.local_id,
+        blocked_by=notes.blocked_by,
+        first_seen_in=origin.conversation_id,
+        resolved_in=last[0].conversation_id if status.ended and last is not None else None,
+        conversation_ids=_in_time_order(a for a, _ in notes.told),
+        created_at=origin.compressed_at,
+        updated_at=last[0].compressed_at if last is not None else origin.compressed_at,
+        tags=_union(record.tags for _, record in notes.told),
+        body=body,
+    )

@@ -1,0 +1,248 @@
+"""Directed graphs of ids: which conversation continues which, which decision rests on which.
+
+Every function runs in time linear in nodes and edges (times a logarithm where order matters), needs no
+recursion, and ends on cycles: the nodes of a cycle form one group, and groups have an order always.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from forgekit.ids import EntityId, timestamp
+from forgekit.model.lineage import Lineage
+from forgekit.model.registry import Registry
+
+Neighbours = Mapping[EntityId, Sequence[EntityId]]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Nodes and arrows; each arrow is listed once, in a stable order.
+
+    Attributes:
+        after: where a node's arrows lead; holds every node.
+        before: where the arrows into a node come from; holds every node.
+    """
+
+    after: Neighbours
+    before: Neighbours
+
+    @classmethod
+    def of(cls, edges: Iterable[tuple[EntityId, EntityId]], nodes: Iterable[EntityId] = ()) -> Graph:
+        """Build a graph from (source, target) pairs and, if wanted, nodes without any."""
+        pairs = sorted(set(edges))
+        names = sorted({*nodes, *(end for pair in pairs for end in pair)})
+        after: dict[EntityId, list[EntityId]] = {name: [] for name in names}
+        before: dict[EntityId, list[EntityId]] = {name: [] for name in names}
+        for source, target in pairs:
+            after[source].append(target)
+            before[target].append(source)
+        return cls(after, before)
+
+    def __iter__(self) -> Iterator[EntityId]:
+        return iter(self.after)
+
+
+def lineage_graph(registry: Registry) -> Graph:
+    """Return the conversations; an arrow leads from a conversation to what continues it."""
+    edges = ((e.source_conversation_id, e.target_conversation_id) for e in registry.lineage)
+    return Graph.of(edges, (c.id for c in registry.conversations))
+
+
+def dependency_graph(registry: Registry) -> Graph:
+    """Return the decisions; an arrow leads from a decision to what rests on it."""
+    decisions = registry.decisions
+    edges = ((dependency, d.id) for d in decisions for dependency in d.dependencies)
+    return Graph.of(edges, (d.id for d in decisions))
+
+
+def reach(neighbours: Neighbours, start: EntityId) -> dict[EntityId, int]:
+    """Return every other node that arrows lead to, and the fewest hops to it, nearest first."""
+    found = {start: 0}
+    todo = deque([start])
+    while todo:
+        node = todo.popleft()
+        for following in neighbours.get(node, ()):
+            if following not in found:
+                found[following] = found[node] + 1
+                todo.append(following)
+    del found[start]
+    return found
+
+
+def ancestors(graph: Graph, node: EntityId) -> dict[EntityId, int]:
+    """Return what leads to a node, and the fewest hops from it."""
+    return reach(graph.before, node)
+
+
+def descendants(graph: Graph, node: EntityId) -> dict[EntityId, int]:
+    """Return what a node leads to, and the fewest hops to it."""
+    return reach(graph.after, node)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The nodes in groups, parents before children, older before younger where neither leads to the other.
+
+    Attributes:
+        groups: one node each, or all nodes of a cycle.
+        position: the group of each node.
+        after: the groups that each group leads to; always greater than its own number.
+        before: the groups that lead to it.
+    """
+
+    groups: tuple[tuple[EntityId, ...], ...]
+    position: Mapping[EntityId, int]
+    after: tuple[tuple[int, ...], ...]
+    before: tuple[tuple[int, ...], ...]
+
+
+def order(graph: Graph) -> Order:
+    """Put a graph into order; cycles become groups."""
+    groups = [tuple(sorted(group)) for group in _components(graph)]
+    group_of = {node: number for number, group in enumerate(groups) for node in group}
+    leads: list[set[int]] = [set() for _ in groups]
+    for node in graph:
+        leads[group_of[node]].update(group_of[target] for target in graph.after[node])
+    missing = [0] * len(groups)
+    for number, targets in enumerate(leads):
+        targets.discard(number)
+        for target in targets:
+            missing[target] += 1
+    age = [min((timestamp(node), node) for node in group) for group in groups]
+    ready = [(age[number], number) for number in range(len(groups)) if not missing[number]]
+    heapq.heapify(ready)
+    sequence: list[int] = []
+    while ready:
+        number = heapq.heappop(ready)[1]
+        sequence.append(number)
+        for target in leads[number]:
+            missing[target] -= 1
+            if not missing[target]:
+                heapq.heappush(ready, (age[target], target))
+    place = {number: position for position, number in enumerate(sequence)}
+    after = tuple(tuple(sorted(place[target] for target in leads[number])) for number in sequence)
+    before: list[list[int]] = [[] for _ in sequence]
+    for source, targets_of in enumerate(after):
+        for target in targets_of:
+            before[target].append(source)
+    return Order(
+        groups=tuple(groups[number] for number in sequence),
+        position={node: place[number] for node, number in group_of.items()},
+        after=after,
+        before=tuple(map(tuple, before)),
+    )
+
+
+def topological(graph: Graph) -> list[EntityId]:
+    """Return the nodes, parents before children, older before younger."""
+    return [node for group in order(graph).groups for node in group]
+
+
+def cycles(graph: Graph) -> list[tuple[EntityId, ...]]:
+    """Return the groups of nodes that lead back to themselves, each group sorted."""
+    return [group for group in order(graph).groups if len(group) > 1 or group[0] in graph.after[group[0]]]
+
+
+def longest_paths(ordered: Order, weights: Sequence[int]) -> list[int]:
+    """Return the weight of the heaviest path that leaves each group.
+
+    Args:
+        ordered: the groups.
+        weights: what entering each group adds, 0 or more.
+    """
+    far = [0] * len(ordered.groups)
+    for number in range(len(far) - 1, -1, -1):
+        far[number] = max((weights[target] + far[target] for target in ordered.after[number]), default=0)
+    return far
+
+
+def _components(graph: Graph) -> list[list[EntityId]]:
+    """Find the strongly connected components (Tarjan 1972), with a stack of its own."""
+    number: dict[EntityId, int] = {}
+    low: dict[EntityId, int] = {}
+    held: list[EntityId] = []
+    is_held: set[EntityId] = set()
+    out: list[list[EntityId]] = []
+    for root in graph:
+        if root in number:
+            continue
+        number[root] = low[root] = len(number)
+        held.append(root)
+        is_held.add(root)
+        work = [(root, iter(graph.after[root]))]
+        while work:
+            node, targets = work[-1]
+            for target in targets:
+                if target not in number:
+                    number[target] = low[target] = len(number)
+                    held.append(target)
+                    is_held.add(target)
+                    work.append((target, iter(graph.after[target])))
+                    break
+                if target in is_held:
+                    low[node] = min(low[node], number[target])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == number[node]:
+                    group = [held.pop()]
+                    while group[-1] != node:
+                        group.append(held.pop())
+                    is_held.difference_update(group)
+                    out.append(group)
+    return out
+
+
+class Direction(Enum):
+    """Which way a trace goes."""
+
+    BOTH = "both"
+    ANCESTORS = "ancestors"
+    DESCENDANTS = "descendants"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hop:
+    """One lineage edge on the way.
+
+    Attributes:
+        depth: hops between the conversation asked about and the edge's far end, from 1.
+        direction: ANCESTORS or DESCENDANTS; the far end is the edge's source or its target.
+    """
+
+    edge: Lineage
+    depth: int
+    direction: Direction
+
+
+def trace(registry: Registry, conversation: EntityId, direction: Direction = Direction.BOTH) -> list[Hop]:
+    """Return every edge by which a conversation came about or goes on, oldest first, each once."""
+    graph = lineage_graph(registry)
+    up: dict[EntityId, int] = {}
+    down: dict[EntityId, int] = {}
+    if direction is not Direction.DESCENDANTS:
+        up = {conversation: 0, **ancestors(graph, conversation)}
+    if direction is not Direction.ANCESTORS:
+        down = {conversation: 0, **descendants(graph, conversation)}
+    hops = []
+    for edge in registry.lineage:
+        source, target = edge.source_conversation_id, edge.target_conversation_id
+        if target in up:
+            hops.append(Hop(edge=edge, depth=up[target] + 1, direction=Direction.ANCESTORS))
+        elif source in down:
+            hops.append(Hop(edge=edge, depth=down[source] + 1, direction=Direction.DESCENDANTS))
+    place = {node: number for number, node in enumerate(topological(graph))}
+    return sorted(
+        hops,
+        key=lambda hop: (
+            place[hop.edge.source_conversation_id],
+            place[hop.edge.target_conversation_id],
+            hop.edge.id,
+        ),
+    )

@@ -1,0 +1,81 @@
+"""The retrieval commands that archives promise, read from a question.
+
+The eight patterns are those of the retrieval protocol; a question of none of these shapes is a search.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Command(Enum):
+    """What a question asks for."""
+
+    WHY = "why did we decide X"
+    ALTERNATIVES = "what were the alternatives for X"
+    EARLIER = "show earlier version of A"
+    DISCUSSED = "what did we discuss about Y"
+    EXPAND = "expand on S"
+    TAG = "what was in the TAG compression"
+    INHERITED = "show what I inherited from TAG"
+    TURNS = "what turns cover Y"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A command and what it is about."""
+
+    command: Command
+    subject: str
+
+
+_WHY_VERB = (
+    r"(?:decided?|choose|chose|chosen|pick(?:ed)?|going|go|use|using|select(?:ed)?)"
+    r"(?: on| to| for| that| with)?"
+)
+_WHO = r"(?:i|we|they)"
+_OF_TAG = r"(?:the )?(\S+)(?: compression| archive)?"
+# Tried in order; each pattern is one pass over the text.
+_SHAPES = (
+    (
+        Command.WHY,
+        rf"(?:tell me )?why (?:did|do|have|are|is|was|were) (?:{_WHO} )?(?:{_WHY_VERB} )?(.+)",
+    ),
+    (
+        Command.ALTERNATIVES,
+        (
+            r"(?:what|which) (?:were |are |was )?(?:the |other )?(?:alternatives?|options?)"
+            r"(?: did we (?:reject|consider))?(?: for| to| of)? (.+)"
+        ),
+    ),
+    (
+        Command.EARLIER,
+        r"show (?:me )?(?:the |an )?(?:earlier|previous|older|prior) versions? of (.+)",
+    ),
+    (
+        Command.INHERITED,
+        rf"(?:show |list )?(?:me )?what (?:{_WHO}|did {_WHO}) inherit(?:ed)? from {_OF_TAG}",
+    ),
+    (Command.TAG, rf"what (?:was|is) in {_OF_TAG}"),
+    (Command.TURNS, r"(?:what|which) turns? (?:cover|covers|discuss|are about|is about) (.+)"),
+    (
+        Command.DISCUSSED,
+        rf"what (?:did|have) {_WHO} (?:discuss|discussed|say|said|talk|talked)(?: about)? (.+)",
+    ),
+    (Command.EXPAND, r"expand (?:on )?(.+)"),
+)
+_PATTERNS = tuple((command, re.compile(shape, re.IGNORECASE)) for command, shape in _SHAPES)
+_QUOTES = "\"'`\u201c\u201d\u2018\u2019[]"
+LONGEST = 2_000
+
+
+def read_question(text: str) -> Question:
+    """Return what a question asks; of no known shape, a search for its words."""
+    line = " ".join(text[:LONGEST].split()).strip(f"{_QUOTES[:-2]}?!. ")
+    for command, pattern in _PATTERNS:
+        match = pattern.fullmatch(line)
+        if match:
+            return Question(command, match.group(1).strip(_QUOTES + " "))
+    return Question(Command.DISCUSSED, line.strip(_QUOTES))

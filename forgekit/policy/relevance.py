@@ -1,0 +1,50 @@
+"""Which words two texts share that say something, and how many tokens a text costs a reader."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"[^\W_]+")
+_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+
+STOP_WORDS = frozenset(
+    """a about after all also an and any are as at be been before both but by can could did do does each
+    every for from had has have how if in into is it its just may more most must need no nor not of off on
+    once one only or other our out over per same shall should since so some such than that the their them
+    then there these they this those to too under until up use used uses using via was we were what when
+    where which while who whom why will with without would you your""".split()  # noqa: SIM905 - readable
+)
+
+
+def words(text: str) -> list[str]:
+    """Return a text's words that say something, folded, in order, each once."""
+    found = (_stem(word) for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS)
+    return list(dict.fromkeys(word for word in found if len(word) > 1 or _WIDE.match(word)))
+
+
+def _stem(word: str) -> str:
+    """Fold the plainest English plurals, so that `keys` meets `key`."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def shared(a: str, b: str) -> list[str]:
+    """Return the telling words of `a` that stand in `b` too."""
+    other = set(words(b))
+    return [word for word in words(a) if word in other]
+
+
+def relevant(query: str, text: str) -> list[str]:
+    """Return the words that make a text bear on a query, or [] when too few do.
+
+    Two telling words must be shared, or all of them where the query has fewer.
+    """
+    common = shared(query, text)
+    return common if common and len(common) >= min(2, len(words(query))) else []
+
+
+def tokens(text: str) -> int:
+    """Estimate what a text costs a model: 4 characters a token, wide (CJK) characters 1 each."""
+    wide = len(_WIDE.findall(text))
+    return wide + (len(text) - wide + 3) // 4

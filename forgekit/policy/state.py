@@ -1,0 +1,210 @@
+"""What a conversation must know: the parts of a registry-state or updated-context block, as data.
+
+Pure: a registry, what its archives say, and the time go in; rows come out, most important first. Open
+conflicts are named with both sides and kept out of what may be carried; speculative decisions stay out of
+continuation blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from forgekit.ids import EntityId
+from forgekit.model.archive import Archive
+from forgekit.model.conflict import Conflict
+from forgekit.model.conversation import Conversation
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.lineage import Lineage
+from forgekit.model.registry import Registry
+from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.policy.graph import Direction, trace
+from forgekit.policy.relevance import relevant
+from forgekit.policy.staleness import (
+    Shaken,
+    Stale,
+    blocked_from_carrying,
+    needs_revalidation,
+    open_conflicts,
+    stale,
+)
+from forgekit.times import Instant
+
+_PRIORITIES = list(Priority)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """From when on a decision counts as stale."""
+
+    days: int
+    hops: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Overtaken:
+    """A record that an archive shows otherwise than the registry.
+
+    Attributes:
+        local_id: what the archive calls it.
+        entity: as it stands.
+        heir: what stands in a decision's place.
+    """
+
+    local_id: str
+    entity: Decision | Thread
+    heir: Decision | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Abroad:
+    """A decision of another project that bears on a thread or decision of this one.
+
+    Attributes:
+        bears_on: what it overlaps with.
+        words: the telling words that both share.
+    """
+
+    decision: Decision
+    bears_on: Thread | Decision
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opposed:
+    """An open conflict with both its sides."""
+
+    conflict: Conflict
+    a: Decision
+    b: Decision
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class State:
+    """Everything a block says of one project.
+
+    Attributes:
+        overtaken: where the registry stands against the archive.
+        blocked: decisions that an open conflict keeps from being carried.
+        speculative: how many decisions were left out as speculative.
+        flagged: the stale ones; `active` of them there are in all.
+    """
+
+    threads: tuple[Thread, ...]
+    decisions: tuple[Decision, ...]
+    overtaken: tuple[Overtaken, ...]
+    conflicts: tuple[Opposed, ...]
+    blocked: frozenset[EntityId]
+    speculative: int
+    shaken: tuple[Shaken, ...]
+    flagged: tuple[Stale, ...]
+    active: int
+    abroad: tuple[Abroad, ...]
+    edges: tuple[Lineage, ...]
+
+
+def project_state(
+    registry: Registry,
+    project: EntityId,
+    now: Instant,
+    limits: Limits,
+    *,
+    archive: Archive | None = None,
+) -> State:
+    """Gather what a conversation in a project must know.
+
+    Args:
+        registry: all entities.
+        project: its id.
+        now: the time of asking.
+        limits: of staleness.
+        archive: the one that is to be continued: its records come first, speculative decisions stay out,
+            and what the registry says otherwise is named.
+    """
+    blocked = blocked_from_carrying(registry)
+    standing = frozenset(entity for _, entity in archive.records) if archive else frozenset()
+    mine = [d for d in registry.decisions if d.project_uuid == project or d.id in standing]
+    active = [d for d in mine if not d.status.ended]
+    carriable = [d for d in active if d.id not in blocked]
+    decisions = [d for d in carriable if archive is None or not d.speculative]
+    threads = [t for t in registry.threads if t.project_uuid == project or t.id in standing]
+    open_threads = sorted(
+        (t for t in threads if not t.status.ended),
+        key=lambda t: (t.id not in standing, _PRIORITIES.index(t.priority), -t.created_at, t.id),
+    )
+    decisions.sort(key=lambda d: (d.id not in standing, -(d.last_validated), d.id))
+    stale_ones = stale(registry, now, days=limits.days, hops=limits.hops, project=project)
+    return State(
+        threads=tuple(open_threads),
+        decisions=tuple(decisions),
+        overtaken=tuple(_overtaken(registry, archive)) if archive else (),
+        conflicts=tuple(_opposed(registry, {d.id for d in mine})),
+        blocked=frozenset(blocked & {d.id for d in active}),
+        speculative=len(carriable) - len(decisions),
+        shaken=tuple(s for s in needs_revalidation(registry) if s.decision.project_uuid == project),
+        flagged=stale_ones.items,
+        active=stale_ones.active,
+        abroad=tuple(_abroad(registry, project, [*open_threads, *decisions])),
+        edges=tuple(_edges(registry, project, archive)),
+    )
+
+
+def _overtaken(registry: Registry, archive: Archive) -> Iterable[Overtaken]:
+    for local_id, entity in archive.records:
+        found = registry.get(entity)
+        if isinstance(found, Thread) and found.status is not ThreadStatus.OPEN:
+            if found.resolved_in != archive.conversation_id:
+                yield Overtaken(local_id=local_id, entity=found)
+        elif isinstance(found, Decision) and found.status is not DecisionStatus.ACTIVE:
+            yield Overtaken(local_id=local_id, entity=found, heir=last_heir(registry, found))
+
+
+def last_heir(registry: Registry, decision: Decision) -> Decision | None:
+    """Return what stands in a decision's place now, through any number of revisions."""
+    seen = {decision.id}
+    heir = registry.get(decision.superseded_by)
+    while isinstance(heir, Decision) and heir.superseded_by and heir.id not in seen:
+        seen.add(heir.id)
+        heir = registry.get(heir.superseded_by)
+    return heir if isinstance(heir, Decision) else None
+
+
+def _opposed(registry: Registry, mine: set[EntityId]) -> Iterable[Opposed]:
+    for conflict in open_conflicts(registry):
+        a, b = registry.get(conflict.decision_a), registry.get(conflict.decision_b)
+        if isinstance(a, Decision) and isinstance(b, Decision) and mine & {a.id, b.id}:
+            yield Opposed(conflict=conflict, a=a, b=b)
+
+
+def _abroad(registry: Registry, project: EntityId, own: Iterable[Thread | Decision]) -> Iterable[Abroad]:
+    """Yield each decision of another project under what it shares most words with."""
+    others = [
+        d
+        for d in registry.decisions
+        if d.project_uuid != project and not d.status.ended and not d.speculative
+    ]
+    best: dict[EntityId, Abroad] = {}
+    for mine in own:
+        for other in others:
+            common = relevant(mine.title, other.decision)
+            standing = best.get(other.id)
+            if common and (standing is None or len(common) > len(standing.words)):
+                best[other.id] = Abroad(decision=other, bears_on=mine, words=tuple(common))
+    return sorted(best.values(), key=lambda a: (-len(a.words), -a.decision.created_at, a.decision.id))
+
+
+def _edges(registry: Registry, project: EntityId, archive: Archive | None) -> list[Lineage]:
+    if archive is not None:
+        hops = trace(registry, archive.conversation_id, Direction.BOTH)
+        return [hop.edge for hop in hops]
+    return [edge for edge in registry.lineage if edge.project_uuid == project]
+
+
+def titles(registry: Registry, edges: Iterable[Lineage]) -> Mapping[EntityId, str]:
+    """Return the titles of the conversations that edges join."""
+    ends = {e for edge in edges for e in (edge.source_conversation_id, edge.target_conversation_id)}
+    found = {end: registry.get(end) for end in ends}
+    return {
+        end: conversation.title if isinstance(conversation, Conversation) else end
+        for end, conversation in found.items()
+    }

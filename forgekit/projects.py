@@ -1,0 +1,72 @@
+"""Projects and conversations: what can be said of them besides what archives say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from forgekit.errors import NotFoundError
+from forgekit.forge import Forge
+from forgekit.ids import normalise, project_id
+from forgekit.model.body import clean
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import Kind
+from forgekit.model.project import Project
+from forgekit.model.registry import Registry
+from forgekit.model.rules import one_line
+from forgekit.writing import COMMITTED, How, Written, write
+
+
+def create(
+    forge: Forge, name: str, *, content: str = "", tags: Iterable[str] = (), how: How = COMMITTED
+) -> Written:
+    """Register a project; one of that name is returned as it is."""
+    line = normalise(one_line(name))
+    project = Project(
+        project_uuid=project_id(line), project_name=line, tags=tuple(tags), body=clean(content)
+    )
+
+    def decide(registry: Registry) -> list[Entity]:
+        return [registry.get(project.id) or project]
+
+    return write(forge, decide, "project new", how)
+
+
+def describe(
+    forge: Forge,
+    name: str,
+    kind: Kind,
+    *,
+    content: str | None = None,
+    tags: Iterable[str] | None = None,
+    title: str | None = None,
+    how: How = COMMITTED,
+) -> Written:
+    """Change the description, tags or title of a project, conversation or lineage edge.
+
+    Args:
+        forge: the registry.
+        name: any name of it.
+        kind: what it is.
+        content: Markdown; of an edge, its bridge summary.
+        tags: in place of the old ones.
+        title: of a conversation; its id stays.
+        how: dry run, or without a commit.
+    """
+    key = forge.resolve(name, kind)
+    values: dict[str, Any] = {}
+    if content is not None:
+        values["body"] = clean(content)
+    if tags is not None:
+        values["tags"] = tuple(tags)
+    if title is not None:
+        values["title"] = normalise(one_line(title))
+
+    def decide(registry: Registry) -> list[Entity]:
+        entity = registry.get(key)
+        if entity is None:
+            raise NotFoundError(kind.value, name)
+        return [replace(entity, **values)]
+
+    return write(forge, decide, f"{kind.value} edit", how)

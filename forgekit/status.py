@@ -1,0 +1,139 @@
+"""A registry on one screen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from forgekit.forge import Forge
+from forgekit.history import uncommitted
+from forgekit.model.kinds import Kind
+from forgekit.model.registry import Registry
+from forgekit.model.thread import Thread
+from forgekit.policy.staleness import needs_revalidation, open_conflicts, stale
+from forgekit.threads import active
+
+Counts = tuple[tuple[str, int], ...]
+"""(name, number) pairs in the order in which they are shown."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProjectLine:
+    """One project: what is in force and what waits."""
+
+    name: str
+    decisions: int
+    threads: int
+    conversations: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Status:
+    """Where a registry stands.
+
+    Attributes:
+        kinds: entities of each kind.
+        decisions, conflicts: by status; those of none are left out.
+        threads: open ones by priority.
+        next_threads: the most important open ones.
+        stale, active: active decisions, and the stale ones among them.
+        revalidate: active decisions that rest on one out of force.
+        uncommitted: paths with uncommitted changes.
+        unreadable: paths of files that hold no entity.
+    """
+
+    root: str
+    projects: tuple[ProjectLine, ...]
+    kinds: Counts
+    decisions: Counts
+    threads: Counts
+    conflicts: Counts
+    next_threads: tuple[Thread, ...]
+    stale: int
+    active: int
+    open_conflicts: int
+    revalidate: int
+    uncommitted: tuple[str, ...]
+    unreadable: tuple[str, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as JSON values."""
+        return {
+            "root": self.root,
+            "projects": [
+                {
+                    "project_name": line.name,
+                    "active_decisions": line.decisions,
+                    "open_threads": line.threads,
+                    "conversations": line.conversations,
+                }
+                for line in self.projects
+            ],
+            "kinds": dict(self.kinds),
+            "decisions": dict(self.decisions),
+            "open_threads": dict(self.threads),
+            "conflicts": dict(self.conflicts),
+            "stale": {
+                "stale": self.stale,
+                "active": self.active,
+                "share": round(self.stale / self.active, 3) if self.active else 0.0,
+            },
+            "open_conflicts": self.open_conflicts,
+            "needs_revalidation": self.revalidate,
+            "uncommitted": list(self.uncommitted),
+            "unreadable": list(self.unreadable),
+        }
+
+
+def status(forge: Forge, most: int = 5) -> Status:
+    """Say where the registry stands.
+
+    Args:
+        forge: the registry.
+        most: so many open threads are named.
+    """
+    registry = forge.registry()
+    opened = active(registry)
+    settings = forge.settings
+    old = stale(
+        registry,
+        forge.now(),
+        days=settings.stale_days,
+        hops=settings.stale_hops,
+        max_tier=settings.stale_max_tier,
+    )
+    kinds = Counter(entity.kind for entity in registry)
+    return Status(
+        root=str(forge.root),
+        projects=_projects(registry),
+        kinds=tuple((kind.value, kinds[kind]) for kind in Kind),
+        decisions=_counts(Counter(d.status.value for d in registry.decisions)),
+        threads=_counts(Counter(t.priority.value for t in opened), ("high", "medium", "low")),
+        conflicts=_counts(Counter(c.status.value for c in registry.conflicts)),
+        next_threads=tuple(opened[:most]),
+        stale=len(old),
+        active=old.active,
+        open_conflicts=len(open_conflicts(registry)),
+        revalidate=len({item.decision.id for item in needs_revalidation(registry)}),
+        uncommitted=tuple(uncommitted(forge)),
+        unreadable=tuple(dict.fromkeys(problem.path for problem in registry.problems)),
+    )
+
+
+def _counts(counter: Counter[str], names: tuple[str, ...] = ()) -> Counts:
+    return tuple((name, counter[name]) for name in names or sorted(counter) if counter[name])
+
+
+def _projects(registry: Registry) -> tuple[ProjectLine, ...]:
+    decisions = Counter(d.project_uuid for d in registry.decisions if not d.status.ended)
+    threads = Counter(t.project_uuid for t in registry.threads if not t.status.ended)
+    talks = Counter(c.project_uuid for c in registry.conversations)
+    return tuple(
+        ProjectLine(
+            name=project.project_name,
+            decisions=decisions[project.id],
+            threads=threads[project.id],
+            conversations=talks[project.id],
+        )
+        for project in sorted(registry.projects, key=lambda p: p.project_name)
+    )

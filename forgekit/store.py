@@ -1,0 +1,347 @@
+"""The store: the only writer of `registry/` and `archives/`.
+
+A write is: take the writers' lock, decide, build the commit from the tip's own tree, put it in force.
+It is acknowledged only when the branch holds it. What the person staged or edited stays as it was; a
+file with uncommitted work that the write wants is refused by name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forgekit import files
+from forgekit.errors import DirtyFileError, FormatError, LockedError, RuleError, WriteError
+from forgekit.model.entity import Entity, entity_path
+from forgekit.model.problem import Problem
+from forgekit.model.registry import Registry
+from forgekit.roots import cache_dir
+from forgekit.text import codec
+from forgekit.text.edit import update
+from forgekit.text.frontmatter import decode
+
+if TYPE_CHECKING:
+    from forgekit.git import Head, Repository
+
+WRITER_SECONDS = 30.0
+Render = Callable[[bytes | None], bytes | None]
+"""Makes the new bytes of a file from its old ones; None stands for no file."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """What a use case decided to write, as one commit.
+
+    Attributes:
+        writes: entities as they are to be.
+        deletes: paths of entity files.
+        files: path -> bytes of other files, such as `forgekit.toml`.
+        over: path -> the uncommitted bytes that this change was made from, and so may replace.
+        subject: the commit's first line.
+        trailers: `Key: value` lines at its end.
+        result: whatever the use case wants back.
+    """
+
+    writes: tuple[Entity, ...] = ()
+    deletes: tuple[str, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    over: Mapping[str, bytes] = field(default_factory=dict)
+    subject: str
+    trailers: tuple[tuple[str, str], ...] = ()
+    result: object = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What a write did.
+
+    Attributes:
+        commit: None when nothing was to be changed, or nothing was to be committed.
+        written: paths of new and changed files.
+        deleted: paths.
+        diff: unified; on a dry run only.
+        change: as it was last decided.
+    """
+
+    commit: str | None
+    written: tuple[str, ...]
+    deleted: tuple[str, ...]
+    diff: str
+    change: Change
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Edit:
+    """One file to change: the tip's blob, the bytes in the work tree, the bytes to be; None for no file."""
+
+    path: str
+    old: str | None
+    present: bytes | None
+    new: bytes | None
+
+
+class Store:
+    """Reads and writes one registry's files.
+
+    Args:
+        root: the registry's root.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+
+    @cached_property
+    def repository(self) -> Repository:
+        """The git repository around the registry; opened when first asked for.
+
+        Raises RepositoryError.
+        """
+        from forgekit.git import Repository  # noqa: PLC0415 - pygit2 stays off the paths that only read
+
+        return Repository(self.root)
+
+    def scan(self) -> tuple[dict[str, os.stat_result], list[Problem]]:
+        """List the entity files, in order of path, and what should not be where it is."""
+        return files.scan(self.root)
+
+    def read(self, path: str) -> tuple[Entity, str]:
+        """Read one entity and its text; errors as of `files.read`."""
+        return files.read(self.root, path)
+
+    def load(self) -> Registry:
+        """Read everything in the work tree; a file that cannot be read is a Problem and hides no other."""
+        found, problems = self.scan()
+        return _registry({path: partial(files.read_bytes, self.root, path) for path in found}, problems)
+
+    def load_at(self, revision: str) -> Registry:
+        """Read everything as a revision or date holds it.
+
+        Raises NotFoundError.
+        """
+        repository = self.repository
+        blobs = repository.blobs(repository.resolve(revision))
+        named = {path: blob for path, blob in blobs.items() if files.entity_of_path(path) is not None}
+        return _registry({path: partial(repository.read_blob, blob) for path, blob in named.items()}, [])
+
+    def commit(
+        self, decide: Callable[[], Change], *, dry_run: bool = False, no_commit: bool = False
+    ) -> Outcome:
+        """Write what `decide` decides, as one commit.
+
+        Args:
+            decide: reads the registry and returns what to write; runs again when another commit came first.
+            dry_run: return the diff, write nothing.
+            no_commit: write the files, leave committing to the person.
+
+        Raises DirtyFileError, LockedError, WriteError, RepositoryError, FormatError, RuleError; then
+        nothing was written.
+        """
+        if dry_run:
+            change = decide()
+            edits = self._unstaged_edits(change)
+            return _outcome(change, edits, diff=_diff(edits))
+        with self._writing():
+            from forgekit.publish import recover  # noqa: PLC0415 - pygit2 stays off the paths that only read
+
+            recover(self.repository)
+            if no_commit:
+                change = decide()
+                edits = self._unstaged_edits(change)
+                self._place(edits)
+                return _outcome(change, edits)
+            until, pause = time.monotonic() + WRITER_SECONDS, 0.001
+            while time.monotonic() < until:
+                head = self.repository.head()
+                change = decide()
+                edits = self._edits(change, head)
+                if not edits:
+                    return _outcome(change, edits)
+                commit = self._publish(change, edits, head)
+                if commit is not None:
+                    return _outcome(change, edits, commit=commit)
+                time.sleep(pause)
+                pause = min(2 * pause, 0.1)
+            raise LockedError(self.repository.head().ref)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold the lock that serialises the writers of all work trees; a dead process holds none."""
+        path = cache_dir(self.root) / "write.lock"
+        try:
+            path.parent.mkdir(exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as e:
+            raise WriteError(str(path), e.strerror or str(e)) from e
+        try:
+            _wait_for_turn(handle, path)
+            yield
+        finally:
+            os.close(handle)
+
+    def _edits(self, change: Change, head: Head) -> list[_Edit]:
+        """Return what differs from the work tree.
+
+        Raises DirtyFileError for a file to be changed that is not as the tip has it.
+        """
+        wanted: dict[str, Render] = {}
+        for entity in change.writes:
+            wanted[entity_path(entity)] = partial(_rendered, entity)
+        for path in change.deletes:
+            if files.entity_of_path(path) is None:
+                raise FormatError("is not where any entity is filed", path=path)
+            wanted[path] = partial(_fixed, None)
+        for path, data in change.files.items():
+            _require_plain(path)
+            wanted[path] = partial(_fixed, data)
+        edits, dirty = [], []
+        for path, render in wanted.items():
+            edit, clean = self._edit(path, render, head)
+            if edit is not None:
+                edits.append(edit)
+                if not clean and (edit.present is None or change.over.get(path) != edit.present):
+                    dirty.append(path)
+        if dirty:
+            raise DirtyFileError(sorted(dirty))
+        return sorted(edits, key=lambda edit: edit.path)
+
+    def _unstaged_edits(self, change: Change) -> list[_Edit]:
+        """Return the edits; raise DirtyFileError for what is staged as well."""
+        from forgekit.git_write import Index  # noqa: PLC0415 - pygit2 stays off the paths that only read
+
+        edits = self._edits(change, self.repository.head())
+        staged = Index.in_use(self.repository).ids([edit.path for edit in edits])
+        dirty = [edit.path for edit in edits if staged[edit.path] != edit.old]
+        if dirty:
+            raise DirtyFileError(dirty)
+        return edits
+
+    def _edit(self, path: str, render: Render, head: Head) -> tuple[_Edit | None, bool]:
+        from forgekit.git import blob_of  # noqa: PLC0415 - pygit2 stays off the paths that only read
+
+        old = self.repository.blob_id(head.commit, path)
+        base = present = files.read_bytes(self.root, path)
+        clean = old == (None if present is None else blob_of(present))
+        if not clean and old is not None and present is not None and self.repository.unchanged(path):
+            # Line ends converted on checkout: what git holds is what is edited.
+            clean, base = True, self.repository.read_blob(old)
+        new = render(base)
+        return (None if new == base else _Edit(path=path, old=old, present=present, new=new)), clean
+
+    def _publish(self, change: Change, edits: list[_Edit], head: Head) -> str | None:
+        """Commit the edits; None when the branch or a file moved on."""
+        from forgekit.git import blob_of  # noqa: PLC0415 - pygit2 stays off the paths that only read
+        from forgekit.git_write import build_commit, message_of  # noqa: PLC0415 - as above
+        from forgekit.publish import Publication, Step, publish  # noqa: PLC0415 - as above
+
+        contents = {edit.path: edit.new for edit in edits}
+        message = message_of(change.subject, change.trailers)
+        commit = build_commit(self.repository, head.commit, contents, message)
+
+        def name(data: bytes | None) -> str | None:
+            return None if data is None else blob_of(data)
+
+        publication = Publication(
+            ref=head.ref,
+            parent=head.commit,
+            commit=commit,
+            subject=change.subject,
+            steps=tuple(Step(path=edit.path, old=edit.old, new=name(edit.new)) for edit in edits),
+        )
+        seen = {edit.path: name(edit.present) for edit in edits}
+        return commit if publish(self.repository, publication, contents, seen) else None
+
+    def _place(self, edits: list[_Edit]) -> None:
+        """Write the files alone."""
+        mark = str(os.getpid())
+        try:
+            for edit in edits:
+                if edit.new is not None:
+                    files.stage(self.root, edit.path, edit.new, mark)
+            for edit in edits:
+                if edit.new is not None:
+                    files.place(self.root, edit.path, mark)
+                else:
+                    files.remove(self.root, edit.path)
+        except BaseException:
+            for edit in edits:
+                with contextlib.suppress(WriteError):
+                    files.discard(self.root, edit.path, mark)
+            raise
+        files.settle(self.root, [edit.path for edit in edits])
+
+
+def _wait_for_turn(handle: int, path: Path) -> None:
+    """Lock the open file; give up when one holder keeps it for too long, not when many take turns."""
+    turn, until = 0, 0.0
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            current = os.fstat(handle).st_mtime_ns
+            if current != turn:
+                turn, until = current, time.monotonic() + WRITER_SECONDS
+            elif time.monotonic() > until:
+                raise LockedError(str(path)) from None
+            time.sleep(0.003)
+        else:
+            os.utime(handle)
+            return
+
+
+def _registry(contents: Mapping[str, Callable[[], bytes | None]], problems: list[Problem]) -> Registry:
+    entities = []
+    for path, get in contents.items():
+        try:
+            data = get()
+            if data is not None:
+                entities.append(files.parse(path, data)[0])
+        except FormatError as e:
+            problems.append(Problem(code="format", message=e.message, path=path, line=e.line, field=e.field))
+    return Registry.of(entities, problems)
+
+
+def _fixed(data: bytes | None, _: bytes | None) -> bytes | None:
+    """Return the same whatever there was."""
+    return data
+
+
+def _rendered(entity: Entity, base: bytes | None) -> bytes:
+    """Return the bytes of an entity's file: edited where there is one, so that hand-written parts stay."""
+    path = entity_path(entity)
+    try:
+        text = codec.dumps(entity) if base is None else update(decode(base), entity)
+        data = text.encode()
+        decode(data)  # what is too large to be read is not written
+    except FormatError as e:
+        raise e.at(path) from None
+    return data
+
+
+def _require_plain(path: str) -> None:
+    """Raise RuleError for a path that could leave the registry or enter git's own folder."""
+    parts = path.split("/")
+    if any(part.casefold() in {"", ".", "..", ".git"} for part in parts):
+        raise RuleError(f"{path!r} is not a path inside the registry")
+
+
+def _diff(edits: list[_Edit]) -> str:
+    from forgekit.git import diff  # noqa: PLC0415 - pygit2 stays off the paths that only read
+
+    return "".join(diff(edit.present, edit.new, edit.path) for edit in edits)
+
+
+def _outcome(change: Change, edits: list[_Edit], *, commit: str | None = None, diff: str = "") -> Outcome:
+    return Outcome(
+        commit=commit,
+        written=tuple(edit.path for edit in edits if edit.new is not None),
+        deleted=tuple(edit.path for edit in edits if edit.new is None),
+        diff=diff,
+        change=change,
+    )

@@ -1,0 +1,199 @@
+"""The reader of archives: finds the claims of every family, joins them, and names what it could not read.
+
+`read_archive` is total: any text gives an ArchiveText. What it could not read is in `problems`, each
+finding with its line; an id that stands in the archive's own prose and has no record is always there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from forgekit.model.records import ArchiveText, Chunk, DecisionRecord, Family, Scope, Section
+from forgekit.model.thread import ThreadStatus
+from forgekit.text.archive import join, metadata, prose, zones
+from forgekit.text.archive.claims import Claim, Found, is_none
+from forgekit.text.archive.claims import prose as text_of
+from forgekit.text.archive.lines import Document, fold, read_document
+from forgekit.text.archive.machine import MachineBlock, read_blocks
+from forgekit.text.archive.records import read_records, read_tables
+from forgekit.text.archive.summary import is_summary, read_summary
+from forgekit.text.archive.yaml_log import is_log, read_log
+
+_HEADING_STATUS = {
+    **dict.fromkeys(("open threads", "active threads", "unresolved threads"), ThreadStatus.OPEN),
+    **dict.fromkeys(("resolved threads", "closed threads"), ThreadStatus.RESOLVED),
+}
+_SAID_LIMIT = 100
+
+
+def read_archive(text: str) -> ArchiveText:
+    """Read an archive, or a coding agent's compaction summary, of any family."""
+    return read_summary(text) if is_summary(text) else _read(read_document(text))
+
+
+def _read(document: Document) -> ArchiveText:
+    found = Found(problems=list(document.problems))
+    all_blocks = read_blocks(document)
+    spans = [(block.first_line, block.last_line) for block in all_blocks]
+    own = zones.own_lines(document, spans)
+    blocks = _usable(found, document, all_blocks)
+    _read_fences(found, document, spans)
+    index = _index_lines(document.sections)
+    taken = read_records(found, document, own)
+    chunks = read_tables(found, document, own, index)
+    prose.read_sentences(found, document.lines, own, taken)
+    prose.read_numbered(found, document, own, taken)
+    prose.number_threads(found)
+    _say_status(found, document.sections)
+    return _assemble(found, document, own, blocks, chunks, _unclosed_block(all_blocks, document))
+
+
+def _unclosed_block(blocks: Sequence[MachineBlock], document: Document) -> str:
+    last = blocks[-1] if blocks else None
+    if last is not None and last.broken == "is never closed" and last.last_line >= len(document.lines):
+        return f"the machine block on line {last.first_line} is never closed"
+    return ""
+
+
+def _usable(found: Found, document: Document, blocks: Iterable[MachineBlock]) -> list[MachineBlock]:
+    """Take the claims of the blocks that can be relied on and name the others."""
+    printed = [line for span in zones.printed(document) for line in span]
+    usable: list[MachineBlock] = []
+    for block in blocks:
+        if bisect_left(printed, block.first_line) % 2 or block.first_line in printed:
+            continue
+        if block.broken:
+            message = f"the machine block {block.broken}; the rest of the text is read instead"
+            found.warn("machine-block-broken", message, block.first_line)
+        elif not block.fresh:
+            message = "the text was edited after the machine block was written; the text is believed"
+            found.warn("machine-block-stale", message, block.first_line)
+        else:
+            usable.append(block)
+            found.problems += block.problems
+            found.claims += block.claims
+    return usable
+
+
+def _read_fences(found: Found, document: Document, spans: Sequence[tuple[int, int]]) -> None:
+    around = zones.own_lines(document, spans, code=True)
+    inherited = zones.inherited_lines(document)
+    for fence in document.fences:
+        carried = any(first <= fence.first_line <= last for first, last in inherited)
+        if (around[fence.first_line - 1] or carried) and is_log(fence.info, fence.content):
+            found.documents += read_log(found, fence.content, fence.first_line + 1, carried_only=carried)
+
+
+def _say_status(found: Found, sections: Sequence[Section]) -> None:
+    """A thread without a status of its own has the one that its section's heading says."""
+    said = [
+        (section.first_line, section.last_line, status)
+        for section in sections
+        if (status := _HEADING_STATUS.get(fold(section.title)))
+    ]
+    for claim in found.claims:
+        if claim.kind == "T" and "status" not in claim.values and claim.family is not Family.MACHINE:
+            for first, last, status in said[:_SAID_LIMIT]:
+                if first <= claim.line <= last:
+                    claim.values["status"] = status
+
+
+def _index_lines(sections: Sequence[Section]) -> set[int]:
+    lines: set[int] = set()
+    for section in sections:
+        if fold(section.title) == "decision index":
+            lines.update(range(section.heading_line, section.last_line + 1))
+    return lines
+
+
+def _assemble(
+    found: Found,
+    document: Document,
+    own: Sequence[bool],
+    blocks: Sequence[MachineBlock],
+    chunks: tuple[Chunk, ...],
+    unclosed: str,
+) -> ArchiveText:
+    facts = metadata.collect(found, document, own, blocks)
+    tag = metadata.tag_of(found, facts)
+    created = metadata.created_of(found, facts)
+    turns, turn_range = metadata.turns_of(facts)
+    parents = metadata.parents_of(facts, document, own, blocks, tag)
+    title, session = metadata.title_of(document, own)
+    merged = join.join(found, found.claims)
+    decisions = join.decisions(found, merged)
+    threads = join.threads(found, merged)
+    artifacts = join.artifacts(found, merged)
+    carried = _carried(found, parents)
+    seen = prose.seen_ids(document.lines, own)
+    known = {claim.local_id for claim in (*merged, *found.carried)}
+    has_parent = bool(parents or carried or zones.inherited_lines(document))
+    found.problems += prose.lost_ids(found, seen, known, has_parent=has_parent)
+    return ArchiveText(
+        title=title or facts.first("session id", "session") or "",
+        session_id=facts.first("session id", "session") or session,
+        project=facts.first("project", "project name"),
+        conversation=metadata.conversation_of(facts),
+        created=created,
+        tag=tag,
+        mode=metadata.mode_of(facts, document, turn_range),
+        turns=turns,
+        turn_range=turn_range,
+        final_status=(facts.first("final status") or "").casefold() or None,
+        inherits_from=parents,
+        decisions=decisions,
+        threads=threads,
+        artifacts=artifacts,
+        carried=carried,
+        constraints=_constraints(found.documents),
+        frameworks=_frameworks(found.documents),
+        summary=prose.read_summary_of(document),
+        chunks=chunks,
+        sections=document.sections,
+        truncated=unclosed or document.truncated,
+        ids_seen=tuple((local_id, line) for local_id, (line, _) in seen.items()),
+        problems=tuple(sorted(found.problems, key=lambda problem: problem.line or 0)),
+    )
+
+
+def _carried(found: Found, parents: Sequence[str]) -> tuple[DecisionRecord, ...]:
+    claims: dict[str, Claim] = {}
+    for claim in found.carried:
+        if parents:
+            claim.values.setdefault("inherited_from", parents[0])
+        claims.setdefault(claim.local_id, claim)
+    for claim in claims.values():
+        claim.values["scope"] = Scope.INHERITED
+    return join.decisions(found, list(claims.values()), Scope.INHERITED)
+
+
+def _values(documents: Iterable[Mapping[str, Any]], *names: str) -> Iterable[Any]:
+    """Yield the values under the names, wherever they stand in the documents."""
+    for document in documents:
+        for key, value in document.items():
+            if fold(key) in names:
+                yield value
+            elif isinstance(value, Mapping):
+                yield from _values([value], *names)
+
+
+def _constraints(documents: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    texts: list[str] = []
+    for value in _values(documents, "constraints discovered", "carried constraints", "constraints"):
+        groups = value.values() if isinstance(value, Mapping) else [value]
+        for group in groups:
+            texts += [text_of(item) for item in (group if isinstance(group, list) else [group])]
+    return tuple(dict.fromkeys(" ".join(text.split()) for text in texts if not is_none(text)))
+
+
+def _frameworks(documents: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+    pairs: list[tuple[str, str]] = []
+    for value in _values(documents, "carried frameworks", "frameworks"):
+        for item in value if isinstance(value, list) else ():
+            if isinstance(item, Mapping):
+                pairs.append((text_of(item.get("name")), text_of(item.get("summary"))))
+            elif not is_none(item):
+                pairs.append((text_of(item), ""))
+    return tuple(dict.fromkeys(pair for pair in pairs if pair[0]))

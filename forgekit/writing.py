@@ -1,0 +1,77 @@
+"""One change to the registry: load, decide, write, one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from forgekit.forge import Forge
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import short_id
+from forgekit.model.registry import Registry
+from forgekit.store import Change, Outcome
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class How:
+    """How to write.
+
+    Attributes:
+        dry_run: show the diff, write nothing.
+        no_commit: write the files, leave committing to the person.
+    """
+
+    dry_run: bool = False
+    no_commit: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """What a use case wrote.
+
+    Attributes:
+        entity: the one that the command was about, as it stands now.
+        outcome: commit, paths and diff.
+    """
+
+    entity: Entity
+    outcome: Outcome
+
+
+COMMITTED = How()
+
+
+def write(
+    forge: Forge,
+    decide: Callable[[Registry], Sequence[Entity]],
+    operation: str,
+    how: How = COMMITTED,
+) -> Written:
+    """Write what `decide` makes of the registry.
+
+    Args:
+        forge: the registry.
+        decide: returns the entities to write, the one that the command is about first; it runs again
+            when somebody else's commit came first.
+        operation: noun and verb, such as `decision revise`.
+        how: dry run, or without a commit.
+    """
+
+    def change() -> Change:
+        entities = tuple(decide(forge.registry()))
+        noun, _, verb = operation.partition(" ")
+        first = entities[0]
+        return Change(
+            writes=entities,
+            deletes=(),
+            subject=f"{noun}: {verb} {short_id(first.kind, first.id)}",
+            trailers=(("Forgekit-Op", operation), *_entity_trailers(entities)),
+            result=entities,
+        )
+
+    outcome = forge.store.commit(change, dry_run=how.dry_run, no_commit=how.no_commit)
+    return Written(entity=outcome.change.writes[0], outcome=outcome)
+
+
+def _entity_trailers(entities: Iterable[Entity]) -> Iterable[tuple[str, str]]:
+    return (("Forgekit-Entity", entity.id) for entity in entities)

@@ -1,0 +1,146 @@
+"""Filing in any order ends in the same files: the heart of "event time decides state"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forgekit.ids import EntityId
+from forgekit.model.archive import Archive
+from forgekit.model.decision import DecisionStatus
+from forgekit.model.entity import Entity
+from forgekit.model.lineage import CompressionMode
+from forgekit.model.records import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
+from forgekit.model.registry import Registry
+from forgekit.model.thread import Thread, ThreadStatus
+from forgekit.policy.filing import Envelope, identify
+from forgekit.policy.fold import Said, fold
+from forgekit.policy.settling import settle
+from forgekit.text.codec import dumps
+from forgekit.times import Instant
+
+Pair = tuple[Archive, ArchiveText]
+
+# Few texts, so that archives keep meeting the same statements.
+TEXTS = ["Keep rows in a table", "keep rows in a table.", "Use tokens", "Cache answers", "Rows in a table"]
+TITLES = ["Retry window", "retry window for batch jobs", "Who owns parking", "Column order"]
+TAGS = ["ALPHA_ONE", "BETA_TWO", "GAMMA_THREE", "DELTA_FOUR"]
+
+
+def decisions(local_id: str) -> st.SearchStrategy[DecisionRecord]:
+    return st.builds(
+        DecisionRecord,
+        local_id=st.just(local_id),
+        text=st.sampled_from(TEXTS),
+        line=st.just(1),
+        family=st.just(Family.YAML),
+        scope=st.sampled_from(Scope),
+        rationale=st.sampled_from(["", "it is simple", "nobody objected"]),
+        tier=st.sampled_from([None, 0.15, 0.5, 0.9]),
+        status=st.sampled_from([None, DecisionStatus.ACTIVE, *DecisionStatus]),
+        revises=st.sampled_from([(), (), ("D001",), ("D002",)]),
+        superseded_by=st.sampled_from([None, None, "D001"]),
+        dependencies=st.sampled_from([None, (), ("D001",), ("D001", "D009")]),
+        alternatives=st.sampled_from([(), ("queue",), ("queue", "file")]),
+    )
+
+
+def threads(local_id: str) -> st.SearchStrategy[ThreadRecord]:
+    return st.builds(
+        ThreadRecord,
+        local_id=st.just(local_id),
+        title=st.sampled_from(TITLES),
+        line=st.just(1),
+        family=st.just(Family.HEADING),
+        scope=st.sampled_from(Scope),
+        content=st.sampled_from(["", "some words"]),
+        status=st.sampled_from([None, ThreadStatus.OPEN, *ThreadStatus]),
+        reopened=st.booleans(),
+        blocked_by=st.sampled_from([None, (), ("T001",), ("T002",)]),
+        resolution=st.sampled_from(["", "done so"]),
+    )
+
+
+@st.composite
+def archive(draw: st.DrawFn) -> Pair:
+    minute = draw(st.integers(0, 12))
+    tag = draw(st.sampled_from(TAGS))
+    text = ArchiveText(
+        title=draw(st.sampled_from(["One talk", "Another talk", "Third talk"])),
+        session_id=draw(st.sampled_from([None, "talk-1", "talk-2"])),
+        created=Instant(1_770_000_000_000 + minute * 60_000),
+        tag=tag,
+        mode=draw(st.sampled_from(CompressionMode)),
+        turn_range=draw(st.sampled_from([None, (1, 5), (6, 9)])),
+        inherits_from=draw(st.lists(st.sampled_from(TAGS), max_size=2).map(tuple)),
+        decisions=tuple(draw(decisions(f"D00{n}")) for n in range(1, draw(st.integers(1, 4)))),
+        threads=tuple(draw(threads(f"T00{n}")) for n in range(1, draw(st.integers(1, 4)))),
+        carried=draw(
+            st.lists(decisions("D001").map(lambda r: replace(r, scope=Scope.INHERITED)), max_size=1).map(
+                tuple
+            )
+        ),
+        summary=draw(st.sampled_from(["", "What matters."])),
+    )
+    raw = draw(st.integers(0, 10**6)).__str__()
+    return identify(raw, text, Envelope(), draw(st.sampled_from(["Ledger", "Portal"]))), text
+
+
+worlds = st.lists(archive(), min_size=1, max_size=6, unique_by=lambda pair: pair[0].id)
+
+
+def file_all(pairs: Sequence[Pair]) -> dict[EntityId, Entity]:
+    """File archives one by one, as `sync-compression` does."""
+    files: dict[EntityId, Entity] = {}
+    filed: list[Pair] = []
+    for pair in pairs:
+        before, after = fold(filed), fold([*filed, pair])
+        settlement = settle(before, after, Registry.of(files.values()))
+        for gone in settlement.deletes:
+            del files[gone.id]
+        files.update((entity.id, entity) for entity in settlement.writes)
+        filed.append(pair)
+    return files
+
+
+def texts(files: dict[EntityId, Entity]) -> dict[EntityId, str]:
+    return {key: dumps(files[key]) for key in sorted(files)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(worlds, st.randoms(use_true_random=False))
+def test_any_order_of_filing_gives_the_same_files(pairs: list[Pair], random: object) -> None:
+    shuffled = list(pairs)
+    random.shuffle(shuffled)  # type: ignore[attr-defined] # a random.Random
+    assert texts(file_all(pairs)) == texts(file_all(shuffled))
+
+
+@settings(max_examples=40, deadline=None)
+@given(worlds)
+def test_files_are_what_the_archives_say_together(pairs: list[Pair]) -> None:
+    assert texts(file_all(pairs)) == texts(dict(fold(pairs).entities))
+
+
+@settings(max_examples=40, deadline=None)
+@given(worlds)
+def test_filing_again_changes_nothing(pairs: list[Pair]) -> None:
+    said = fold(pairs)
+    assert settle(said, said, Registry.of(said.entities.values())).writes == ()
+
+
+@settings(max_examples=40, deadline=None)
+@given(worlds)
+def test_an_archive_that_shows_a_thread_open_never_reopens_it(pairs: list[Pair]) -> None:
+    said = fold(pairs)
+    for key, entity in said.entities.items():
+        if isinstance(entity, Thread) and entity.status is ThreadStatus.OPEN:
+            spoken = [record for pair in pairs for record in _records(said, pair, key)]
+            ended = any(record.status is not None and record.status.ended for record in spoken)
+            assert not ended or any(record.reopened for record in spoken)
+
+
+def _records(said: Said, pair: Pair, key: EntityId) -> list[ThreadRecord]:
+    return [r for r in pair[1].threads if said.mentions.get((pair[0].id, r.local_id)) == key]

@@ -1,0 +1,255 @@
+"""What several archives say together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from forgekit.ids import EntityId
+from forgekit.model.archive import Archive
+from forgekit.model.conflict import Conflict
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.lineage import CompressionMode, Lineage
+from forgekit.model.records import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
+from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.policy.filing import Envelope, identify
+from forgekit.policy.fold import Said, fold
+from forgekit.times import Instant, parse_instant
+
+Pair = tuple[Archive, ArchiveText]
+
+
+def decision(local_id: str, text: str, **more: object) -> DecisionRecord:
+    return replace(
+        DecisionRecord(local_id=local_id, text=text, line=1, family=Family.YAML),
+        **more,  # type: ignore[arg-type] # fields by name
+    )
+
+
+def thread(local_id: str, title: str, **more: object) -> ThreadRecord:
+    return replace(
+        ThreadRecord(local_id=local_id, title=title, line=1, family=Family.YAML),
+        **more,  # type: ignore[arg-type] # fields by name
+    )
+
+
+def archive(tag: str, day: str, *records: DecisionRecord | ThreadRecord, **more: object) -> Pair:
+    text = ArchiveText(
+        title=f"Talk of {tag}",
+        created=parse_instant(day),
+        tag=tag,
+        decisions=tuple(r for r in records if isinstance(r, DecisionRecord)),
+        threads=tuple(r for r in records if isinstance(r, ThreadRecord)),
+        **more,  # type: ignore[arg-type] # fields by name
+    )
+    return identify(f"text of {tag}", text, Envelope(), "Ledger"), text
+
+
+def entity(said: Said, pair: Pair, local_id: str) -> EntityId:
+    return said.mentions[pair[0].id, local_id]
+
+
+def the_thread(said: Said, pair: Pair, local_id: str) -> Thread:
+    found = said.entities[entity(said, pair, local_id)]
+    assert isinstance(found, Thread)
+    return found
+
+
+def the_decision(said: Said, pair: Pair, local_id: str) -> Decision:
+    found = said.entities[entity(said, pair, local_id)]
+    assert isinstance(found, Decision)
+    return found
+
+
+def the_edge(said: Said) -> Lineage:
+    (found,) = [e for e in said.entities.values() if isinstance(e, Lineage)]
+    return found
+
+
+A = archive(
+    "LEDGER_API",
+    "2026-03-04",
+    decision("D001", "Keys are time-ordered", tier=0.9),
+    decision("D002", "Amounts are integers", tier=0.55),
+    decision("D003", "Maybe a change stream", tier=0.15, dependencies=("D001",)),
+    thread("T001", "retry window for batch jobs", priority=Priority.HIGH),
+    thread("T002", "audit export layout", blocked_by=("T001",)),
+)
+
+
+def test_a_thread_resolved_later_stays_resolved_when_an_older_archive_shows_it_open() -> None:
+    later = archive(
+        "RETRY",
+        "2026-03-19",
+        thread(
+            "T007", "Retry window for batch jobs", status=ThreadStatus.RESOLVED, resolution="Fifteen minutes"
+        ),
+        inherits_from=("LEDGER_API",),
+    )
+    branch = archive(
+        "BRANCH",
+        "2026-05-01",
+        thread("T001", "Retry window for batch jobs", status=ThreadStatus.OPEN),
+        inherits_from=("LEDGER_API",),
+    )
+    for order in ([A, later, branch], [branch, later, A], [later, A, branch]):
+        said = fold(order)
+        found = the_thread(said, A, "T001")
+        assert found == the_thread(said, later, "T007") == the_thread(said, branch, "T001")
+        assert found.status is ThreadStatus.RESOLVED
+        assert found.resolution == "Fifteen minutes"
+        assert found.resolved_in == later[0].conversation_id
+        assert found.updated_at == parse_instant("2026-03-19")
+        assert found.priority is Priority.HIGH
+        assert found.first_seen_in == A[0].conversation_id
+
+
+def test_only_words_that_say_so_reopen_a_thread() -> None:
+    end = archive("END", "2026-03-05", thread("T001", "Audit export", status=ThreadStatus.RESOLVED))
+    again = archive(
+        "AGAIN", "2026-03-06", thread("T001", "Audit export", status=ThreadStatus.OPEN, reopened=True)
+    )
+    early = archive(
+        "EARLY", "2026-03-04", thread("T001", "Audit export", status=ThreadStatus.OPEN, reopened=True)
+    )
+    assert the_thread(fold([end, again]), end, "T001").status is ThreadStatus.OPEN
+    assert the_thread(fold([end, early]), end, "T001").status is ThreadStatus.RESOLVED
+
+
+def test_the_later_of_two_ends_wins() -> None:
+    first = archive("ONE", "2026-03-05", thread("T001", "Audit export", status=ThreadStatus.ABANDONED))
+    second = archive("TWO", "2026-03-06", thread("T001", "Audit export", status=ThreadStatus.RESOLVED))
+    assert the_thread(fold([second, first]), first, "T001").status is ThreadStatus.RESOLVED
+
+
+def test_carried_dropped_and_resolved_are_worked_out() -> None:
+    child = archive(
+        "RETRY",
+        "2026-03-19",
+        decision("D004", "Retry for fifteen minutes"),
+        thread("T001", "Retry window for batch jobs", status=ThreadStatus.RESOLVED),
+        inherits_from=("LEDGER_API",),
+        mode=CompressionMode.PARTIAL,
+        carried=(decision("D001", "Keys are time-ordered", scope=Scope.INHERITED),),
+        summary="Retries, settled.",
+    )
+    said = fold([A, child])
+    (compression,) = the_edge(said).compressions
+    assert compression.compression_tag == "LEDGER_API"
+    assert compression.decisions_carried == (("D001", entity(said, A, "D001")),)
+    assert compression.decisions_dropped == (
+        ("D002", entity(said, A, "D002")),
+        ("D003", entity(said, A, "D003")),
+    )
+    assert compression.threads_carried == ()
+    assert compression.threads_resolved == (("T001", entity(said, A, "T001")),)
+    assert the_edge(said).body == "Retries, settled."
+    carried = the_decision(said, A, "D001")
+    assert carried.conversation_ids == tuple(sorted((A[0].conversation_id, child[0].conversation_id)))
+    assert carried.last_validated == parse_instant("2026-03-19")
+
+
+def test_a_restated_record_takes_its_parents_identity_when_the_parent_comes() -> None:
+    child = archive(
+        "NEXT",
+        "2026-03-10",
+        decision("D002", "Amounts are integers", scope=Scope.INHERITED),
+        inherits_from=("LEDGER_API",),
+    )
+    alone, both = fold([child]), fold([child, A])
+    assert the_decision(alone, child, "D002").originated_in == child[0].conversation_id
+    assert the_decision(both, child, "D002").originated_in == A[0].conversation_id
+    assert entity(alone, child, "D002") not in both.entities
+
+
+def test_the_parent_speaks_first_whatever_the_clocks_said() -> None:
+    child = archive(
+        "NEXT", "2025-01-01", decision("D001", "Keys are time-ordered"), inherits_from=("LEDGER_API",)
+    )
+    assert the_decision(fold([child, A]), child, "D001").originated_in == A[0].conversation_id
+
+
+def test_two_active_revisions_of_one_decision_are_a_conflict() -> None:
+    one = archive(
+        "ONE",
+        "2026-03-10",
+        decision("D010", "Amounts are decimals", revises=("D002",)),
+        inherits_from=("LEDGER_API",),
+    )
+    two = archive(
+        "TWO",
+        "2026-03-11",
+        decision("D010", "Amounts are strings", revises=("D002",)),
+        inherits_from=("LEDGER_API",),
+    )
+    said = fold([A, one, two])
+    old = the_decision(said, A, "D002")
+    assert old.status is DecisionStatus.REVISED
+    assert old.superseded_by == entity(said, two, "D010")
+    (conflict,) = [e for e in said.entities.values() if isinstance(e, Conflict)]
+    assert {conflict.decision_a, conflict.decision_b} == {
+        entity(said, one, "D010"),
+        entity(said, two, "D010"),
+    }
+    assert conflict.nature == f"two active revisions of dec_{old.id[-12:]}"
+    assert conflict.detected_at == parse_instant("2026-03-11")
+
+
+def test_stretches_of_one_session_are_joined() -> None:
+    first = archive("ONE", "2026-03-10", decision("D001", "Keys"), session_id="ledger")
+    second = archive("TWO", "2026-03-11", decision("D001", "Amounts"), session_id="ledger")
+    third = archive("THREE", "2026-03-12", decision("D001", "Dates"), session_id="ledger")
+    edges = [e for e in fold([third, first, second]).entities.values() if isinstance(e, Lineage)]
+    joined = {(e.source_conversation_id, e.target_conversation_id) for e in edges}
+    ids = [pair[0].conversation_id for pair in (first, second, third)]
+    assert joined == {(ids[0], ids[1]), (ids[1], ids[2])}
+
+
+def test_local_ids_of_unrelated_archives_do_not_meet() -> None:
+    other = archive("OTHER", "2026-03-10", decision("D001", "Something else entirely"))
+    said = fold([A, other])
+    assert entity(said, A, "D001") != entity(said, other, "D001")
+
+
+def test_an_abbreviated_title_under_the_same_local_id_is_the_same_thread() -> None:
+    child = archive("NEXT", "2026-03-10", thread("T001", "Retry window"), inherits_from=("LEDGER_API",))
+    other = archive("OTHER", "2026-03-10", thread("T009", "Retry window"), inherits_from=("LEDGER_API",))
+    assert entity(fold([A, child]), child, "T001") == entity(fold([A]), A, "T001")
+    assert entity(fold([A, other]), other, "T009") != entity(fold([A]), A, "T001")
+
+
+def test_tiers_follow_the_latest_word_and_keep_their_token() -> None:
+    later = archive(
+        "NEXT",
+        "2026-03-10",
+        decision("D002", "Amounts are integers", tier=0.9, tier_token="1"),
+        inherits_from=("LEDGER_API",),
+    )
+    found = the_decision(fold([later, A]), A, "D002")
+    assert (found.epistemic_tier, found.tier_token) == (0.9, "1")
+    assert the_decision(fold([A]), A, "D003").epistemic_tier == 0.15
+
+
+def test_references_are_joined_and_unknown_ones_are_named() -> None:
+    child = archive(
+        "NEXT",
+        "2026-03-10",
+        decision("D004", "Retry", dependencies=("D001", "D099")),
+        inherits_from=("LEDGER_API",),
+    )
+    said = fold([A, child])
+    assert the_decision(said, child, "D004").dependencies == (entity(said, A, "D001"),)
+    assert [p.message for p in said.problems[child[0].id]] == ["D099 is not known here"]
+    assert the_thread(said, A, "T002").blocked_by == (entity(said, A, "T001"),)
+
+
+def test_a_cycle_of_parents_ends() -> None:
+    one = archive("ONE", "2026-03-10", decision("D001", "Keys"), inherits_from=("TWO",))
+    two = archive("TWO", "2026-03-11", decision("D001", "Amounts"), inherits_from=("ONE",))
+    assert len([e for e in fold([one, two]).entities.values() if isinstance(e, Lineage)]) == 1
+
+
+def test_a_time_that_nobody_gave_is_zero_and_never_the_clock() -> None:
+    text = ArchiveText(tag="NO_TIME", decisions=(decision("D001", "Keys"),))
+    filed = identify("raw", text, Envelope(), "Ledger")
+    assert filed.compressed_at == Instant(0)
+    assert filed == identify("raw", text, Envelope(), "Ledger")
