@@ -29,24 +29,81 @@ SPAN_DAYS = 730
 RECORDS_PER_CONVERSATION = 12
 PROJECTS = ("The Nexus", "Harbour Ledger", "Field Notes")
 
-_VERBS = "use keep drop split cache sign queue shard retry index encrypt version batch stream pin log".split(
-    " "
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in text.strip().splitlines())
+
+
+_VERBS = (
+    "use",
+    "keep",
+    "drop",
+    "split",
+    "cache",
+    "sign",
+    "queue",
+    "shard",
+    "retry",
+    "index",
+    "encrypt",
+    "pin",
 )
-_THINGS = (
-    "UUID v7 ids,PostgreSQL rows,Redis sessions,gRPC calls,REST endpoints,audit events,feature flags,job queues,"
-    "search indexes,access tokens,schema migrations,webhook deliveries,image thumbnails,invoice numbers,"
-    "rate limits,backup snapshots,container images,error budgets,metric labels,message topics"
-).split(",")
-_PLACES = (
-    "the billing service,the public API,the mobile client,the ingest pipeline,the staging cluster,the audit log,"
-    "the reporting database,the login flow,the export job,the partner gateway,the edge cache,the admin console"
-).split(",")
-_REASONS = (
-    "It sorts by time and needs no coordination.,The old way lost writes under load.,Two teams asked for it.,"
-    "It halves the p99 latency in the load test.,The licence allows it.,We can undo it within a day.,"
-    "Operations already run it elsewhere.,The vendor ends support next year.,It keeps secrets out of the logs.,"
-    "It makes the failure visible at once.,Nobody could explain the alternative.,It costs less than the disk it saves."
-).split(",")
+_THINGS = _lines(
+    """
+    UUID v7 ids
+    PostgreSQL rows
+    Redis sessions
+    gRPC calls
+    REST endpoints
+    audit events
+    feature flags
+    job queues
+    search indexes
+    access tokens
+    schema migrations
+    webhook deliveries
+    image thumbnails
+    invoice numbers
+    rate limits
+    backup snapshots
+    container images
+    error budgets
+    metric labels
+    message topics
+    """
+)
+_PLACES = _lines(
+    """
+    the billing service
+    the public API
+    the mobile client
+    the ingest pipeline
+    the staging cluster
+    the audit log
+    the reporting database
+    the login flow
+    the export job
+    the partner gateway
+    the edge cache
+    the admin console
+    """
+)
+_REASONS = _lines(
+    """
+    It sorts by time and needs no coordination.
+    The old way lost writes under load.
+    Two teams asked for it.
+    It halves the p99 latency in the load test.
+    The licence allows it.
+    We can undo it within a day.
+    Operations already run it elsewhere.
+    The vendor ends support next year.
+    It keeps secrets out of the logs.
+    It makes the failure visible at once.
+    Nobody could explain the alternative.
+    It costs less than the disk it saves.
+    """
+)
 
 
 def entities(count: int, seed: int) -> Iterator[Entity]:

@@ -235,3 +235,15 @@ def _make(db: sqlite3.Connection) -> None:
         if made_by(db) != MADE_BY:
             drop_all(db)
             create(db)
+
+
+def engine() -> tuple[str, bool]:
+    """Return SQLite's version, and whether it has the full-text index that a search needs."""
+    db = sqlite3.connect(":memory:")
+    try:
+        db.execute("CREATE VIRTUAL TABLE probe USING fts5(word)")
+    except sqlite3.OperationalError:
+        return sqlite3.sqlite_version, False
+    finally:
+        db.close()
+    return sqlite3.sqlite_version, True

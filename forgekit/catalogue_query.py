@@ -141,8 +141,8 @@ def search(
     """
     given = {
         "kinds": None if kinds is None else f" {' '.join(kind.value for kind in kinds)} ",
-        "status": status,
-        "project": None if project is None else match_key(project),
+        "status": status and _storable(status),
+        "project": project and match_key(_storable(project)),
         "since": since,
         "until": until,
         "limit": max(limit, 0),
@@ -195,7 +195,7 @@ def resolve(db: sqlite3.Connection, name: str, kinds: Collection[Kind] | None = 
 
 def _exact(db: sqlite3.Connection, name: str) -> set[int]:
     """Return the rows that a name stands for exactly."""
-    text = name.strip()[:_NAME_LIMIT]
+    text = _storable(name.strip()[:_NAME_LIMIT])
     key = match_key(text)
     rows = set(_column(db, "SELECT row FROM name WHERE key = ? AND key != ''", key))
     rows |= set(_column(db, "SELECT row FROM entity WHERE id = ?", text.lower()))
@@ -291,6 +291,11 @@ def _hit(columns: list[object], score: float, snippet: str) -> Hit:
         score=score,
         path=path_of(kind, entity),
     )
+
+
+def _storable(text: str) -> str:
+    """Return text that SQLite takes: an argument of a command may hold bytes that are no UTF-8."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _column(db: sqlite3.Connection, query: str, *values: str) -> list[Any]:

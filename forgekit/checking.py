@@ -16,6 +16,7 @@ from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
+from forgekit.partial import PartialRegistry
 from forgekit.policy.checks import check as run_checks
 from forgekit.policy.checks.base import CheckInput, locate
 from forgekit.policy.checks.fixing import Fix, fixes
@@ -60,8 +61,8 @@ def check(forge: Forge, paths: Sequence[str] | None = None) -> Findings:
         forge: the registry.
         paths: relative to its root; all where None.
     """
-    registry = forge.registry()
     only = None if paths is None else frozenset(paths)
+    registry = _registry(forge, only)
     texts = _texts(forge, registry, only)
     given = CheckInput(texts=texts, only=only)
     problems = run_checks(registry, given)
@@ -172,6 +173,14 @@ def relative(forge: Forge, names: Iterable[str], folder: Path) -> list[str]:
         else:
             raise UsageError(f"{name} does not exist")
     return out
+
+
+def _registry(forge: Forge, only: frozenset[str] | None) -> Registry:
+    """Return the registry; for a few files one that reads what they lead to."""
+    if only is None:
+        return forge.registry()
+    forge.catalogue.refresh()
+    return PartialRegistry.over(forge.catalogue)
 
 
 def _texts(forge: Forge, registry: Registry, only: frozenset[str] | None) -> dict[str, str]:

@@ -20,9 +20,10 @@ from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.settings import OpenConflicts
+from forgekit.partial import PartialRegistry
 from forgekit.policy import staleness
 from forgekit.policy.checks import check
-from forgekit.policy.checks.base import locate
+from forgekit.policy.checks.base import CheckInput, locate
 from forgekit.roots import SETTINGS_FILE, find_root
 from forgekit.text import codec, frontmatter
 
@@ -123,10 +124,10 @@ def archives(
             if p.code == "archive-changed" or p in staged.registry.problems
         ]
         reported = {p.path for p in found}
-        for entity in staged.registry.archives:
+        for entity in CheckInput(only=staged.paths - reported).subjects(staged.registry):
             path = entity_path(entity)
             before = changed.get(staged.prefix + path)
-            if before is not None and path not in reported and _text_of(before) != entity.body:
+            if before is not None and _text_of(before) not in {None, entity.body}:
                 message = "the text is not the committed one; archives are write-once"
                 fix = f"git restore --staged --worktree {staged.prefix}{path}"
                 found.append(Problem(code="archive-changed", message=message, path=path, fix=fix))
@@ -157,7 +158,9 @@ def _registries(files: Iterable[str], folder: Path) -> Iterator[_Staged]:
         forge = Forge.open(root)
         place = root.relative_to(folder.resolve()).as_posix()
         prefix = "" if place == "." else f"{place}/"
-        yield _Staged(forge=forge, registry=forge.registry(), prefix=prefix, paths=frozenset(paths))
+        forge.catalogue.refresh()
+        registry = PartialRegistry.over(forge.catalogue)
+        yield _Staged(forge=forge, registry=registry, prefix=prefix, paths=frozenset(paths))
 
 
 def _say_problems(staged: _Staged, problems: Sequence[Problem]) -> None:

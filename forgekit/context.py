@@ -124,7 +124,7 @@ def _threads(registry: Registry, hits: Iterable[Hit]) -> list[str]:
 
 
 def _conversations(hits: Iterable[Hit]) -> list[str]:
-    return [f"- {hit.short} ({quote(hit.project)}): {quote(hit.title)}" for hit in hits]
+    return [f"- {hit.short} ({quote(hit.project or '')}): {quote(hit.title)}" for hit in hits]
 
 
 def _origin(local_id: str | None, conversation: EntityId | None) -> str:

@@ -16,7 +16,7 @@ from forgekit.policy.derived import Derived
 from forgekit.policy.relevance import tokens
 from forgekit.policy.state import Limits, Overtaken, State, project_state, titles
 from forgekit.text.archive.machine import MachineBlock, MachineRecord, write_machine_block
-from forgekit.text.blocks import NOTICE, Part, lay_out, quote, row, table_head
+from forgekit.text.blocks import NOTICE, Part, count, lay_out, quote, row, table_head
 from forgekit.times import format_date
 
 
@@ -147,7 +147,8 @@ def _names(state: State, page: _Page, room: int) -> MachineBlock:
     """Return the ids by which an archive may name what stands in the block, the most important first."""
     records: list[tuple[Kind, MachineRecord]] = []
     spent = 0
-    for entity in (*state.threads, *state.decisions):
+    named: list[Decision | Thread] = [*state.threads, *state.decisions]
+    for entity in named:
         record = MachineRecord(
             id=_local(entity, page.archive).strip(),
             text=entity.title,
@@ -199,9 +200,9 @@ def _data(registry: Registry, state: State, kind: str) -> dict[str, object]:
 
 def _summary(state: State) -> str:
     parts = [
-        f"{len(state.threads)} open threads",
-        f"{len(state.decisions)} decisions in force",
-        f"{len(state.conflicts)} open conflicts",
+        count(len(state.threads), "open thread"),
+        f"{count(len(state.decisions), 'decision')} in force",
+        count(len(state.conflicts), "open conflict"),
         f"{len(state.flagged)} of {state.active} stale",
     ]
     if state.speculative:
@@ -288,7 +289,7 @@ def _conflicts(state: State, rank: int) -> Part:
 
 
 def _age(days: int, hops: int) -> str:
-    return f"{days} days, {hops} {'hop' if hops == 1 else 'hops'} since validated"
+    return f"{count(days, 'day')}, {count(hops, 'hop')} since validated"
 
 
 def _revalidation(state: State, rank: int) -> Iterable[Part]:
@@ -332,6 +333,6 @@ def _lineage(registry: Registry, state: State, rank: int) -> Part:
         lines.append(
             f"- Hop {number}: {short_id(Kind.CONVERSATION, source)} ({quote(named[source])}) -> "
             f"{short_id(Kind.CONVERSATION, target)} ({quote(named[target])}), tag {quote(edge.title)}, "
-            f"{carried} decisions carried, {dropped} dropped"
+            f"{count(carried, 'decision')} carried, {dropped} dropped"
         )
     return Part(title="Lineage", items=lines, rank=rank)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from forgekit.catalogue import engine
 from forgekit.errors import ForgeError, RepositoryError
 from forgekit.forge import Forge, load_settings
 from forgekit.git import Repository
@@ -93,12 +93,11 @@ def _cache(root: Path) -> Iterator[Finding]:
 
 
 def _fts5() -> Finding:
-    try:
-        sqlite3.connect(":memory:").execute("CREATE VIRTUAL TABLE t USING fts5(x)")
-    except sqlite3.OperationalError:
+    version, found = engine()
+    if not found:
         advice = "use a Python whose sqlite3 has FTS5"
-        return Finding(subject="search", good=False, message="SQLite has no FTS5", advice=advice)
-    return Finding(subject="search", good=True, message=f"SQLite {sqlite3.sqlite_version} with FTS5")
+        return Finding(subject="search", good=False, message=f"SQLite {version} has no FTS5", advice=advice)
+    return Finding(subject="search", good=True, message=f"SQLite {version} with FTS5")
 
 
 def _files(root: Path) -> Finding:

@@ -13,6 +13,7 @@ from enum import Enum
 
 from forgekit.ids import EntityId
 from forgekit.model.body import section
+from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
@@ -85,7 +86,7 @@ def export(registry: Registry, form: Format, project: EntityId | None = None) ->
 
 
 def _belongs(registry: Registry, entity: Entity, project: EntityId) -> bool:
-    if entity.kind is not Kind.CONFLICT:
+    if not isinstance(entity, Conflict):
         return entity.project_uuid == project
     sides = (registry.get(entity.decision_a), registry.get(entity.decision_b))
     return any(isinstance(side, Decision) and side.project_uuid == project for side in sides)
@@ -182,13 +183,16 @@ def _inline(text: str) -> str:
 def _mermaid(registry: Registry, chosen: list[Entity]) -> str:
     """Draw what continues what and what replaced what; the newest, where there is too much for a chart."""
     kept = {e.id for e in chosen}
-    arrows: list[tuple[EntityId, EntityId, str]] = []
-    for edge in registry.lineage:
-        if edge.id in kept:
-            arrows.append((edge.source_conversation_id, edge.target_conversation_id, edge.title))
-    for decision in registry.decisions:
-        if decision.superseded_by and decision.id in kept:
-            arrows.append((decision.id, decision.superseded_by, decision.status.value))
+    arrows = [
+        (edge.source_conversation_id, edge.target_conversation_id, edge.title)
+        for edge in registry.lineage
+        if edge.id in kept
+    ]
+    arrows += [
+        (decision.id, decision.superseded_by, decision.status.value)
+        for decision in registry.decisions
+        if decision.superseded_by and decision.id in kept
+    ]
     arrows.sort(key=lambda arrow: (arrow[1], arrow[0]), reverse=True)
     nodes: set[EntityId] = set()
     drawn: list[tuple[EntityId, EntityId, str]] = []
@@ -201,7 +205,8 @@ def _mermaid(registry: Registry, chosen: list[Entity]) -> str:
         lines.append(f"    %% the newest {len(drawn)} of {len(arrows)} arrows")
     lines += [f'    {_node(registry, node)}["{_label(registry, node)}"]' for node in sorted(nodes)]
     lines += [
-        f'    {_node(registry, a)} -->|"{_quoted(label)}"| {_node(registry, b)}' for a, b, label in sorted(drawn)
+        f'    {_node(registry, a)} -->|"{_quoted(label)}"| {_node(registry, b)}'
+        for a, b, label in sorted(drawn)
     ]
     return "\n".join(lines) + "\n"
 
@@ -223,6 +228,13 @@ def _quoted(text: str) -> str:
     """Return a label that cannot end its quotes, open a tag or be read as an entity."""
     line = one_line(text)
     line = line if len(line) <= 60 else line[:59] + "…"
-    for mark, name in (("#", "#35;"), ("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("`", "'")):
+    for mark, name in (
+        ("#", "#35;"),
+        ("&", "#amp;"),
+        ('"', "#quot;"),
+        ("<", "#lt;"),
+        (">", "#gt;"),
+        ("`", "'"),
+    ):
         line = line.replace(mark, name)
     return line

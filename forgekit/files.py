@@ -158,7 +158,7 @@ def _folder(root: Path, path: str, *, make: bool = False) -> Iterator[int]:
         for name in path.split("/")[:-1]:
             if make:
                 with contextlib.suppress(FileExistsError):
-                    os.mkdir(name, dir_fd=handle)  # noqa: PTH102 - relative to an open folder
+                    os.mkdir(name, dir_fd=handle)
                     os.fsync(handle)
             inner = os.open(name, flags | os.O_NOFOLLOW, dir_fd=handle)
             os.close(handle)
@@ -201,7 +201,7 @@ def stage(root: Path, path: str, data: bytes, mark: str) -> None:
 
 def _mode(folder: int, path: str) -> int:
     try:
-        return stat.S_IMODE(os.stat(_name(path), dir_fd=folder, follow_symlinks=False).st_mode)  # noqa: PTH116 - relative to an open folder
+        return stat.S_IMODE(os.stat(_name(path), dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
         return 0o666
 
@@ -214,8 +214,8 @@ def place(root: Path, path: str, mark: str) -> os.stat_result:
     name = _name(path)
     try:
         with _folder(root, path) as folder:
-            os.replace(_beside(path, mark), name, src_dir_fd=folder, dst_dir_fd=folder)  # noqa: PTH105 - relative to an open folder
-            return os.stat(name, dir_fd=folder, follow_symlinks=False)  # noqa: PTH116 - relative to an open folder
+            os.replace(_beside(path, mark), name, src_dir_fd=folder, dst_dir_fd=folder)
+            return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except OSError as e:
         raise WriteError(path, e.strerror or str(e)) from None
 
@@ -227,7 +227,7 @@ def remove(root: Path, path: str) -> None:
     """
     try:
         with _folder(root, path) as folder:
-            os.unlink(_name(path), dir_fd=folder)  # noqa: PTH108 - relative to an open folder
+            os.unlink(_name(path), dir_fd=folder)
     except FileNotFoundError:
         return
     except OSError as e:

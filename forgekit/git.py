@@ -11,13 +11,13 @@ import difflib
 import os
 import re
 import shutil
-import subprocess  # noqa: S404 - the git program, by absolute path with fixed arguments
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
-from pygit2.enums import FileMode, FileStatus, ObjectType, RepositoryOpenFlag
+from pygit2.enums import FileMode, FileStatus, RepositoryOpenFlag
 
 from forgekit.errors import NotFoundError, RepositoryError, StoreError, WriteError
 from forgekit.files import TOPS
@@ -145,7 +145,7 @@ class Repository:
         return str(commit.id)
 
     def _commit(self, commit: str | None) -> pygit2.Commit | None:
-        return None if commit is None else self.raw[commit]
+        return None if commit is None else self.raw[commit].peel(pygit2.Commit)
 
     def tree(self, commit: str | None) -> pygit2.Tree | None:
         """Return the top tree of a commit."""
@@ -156,12 +156,14 @@ class Repository:
         """Return path -> blob id of every regular file below `registry/` and `archives/`."""
         tree = self.tree(commit)
         found: dict[str, str] = {}
-        for top in TOPS if tree is not None else ():
+        if tree is None:
+            return found
+        for top in TOPS:
             try:
                 entry = tree[self.prefix + top]
             except KeyError:
                 continue
-            if entry.type == ObjectType.TREE:
+            if isinstance(entry, pygit2.Tree):
                 found.update(_walk(entry, top))
         return found
 
@@ -183,7 +185,7 @@ class Repository:
 
     def read_blob(self, blob: str) -> bytes:
         """Return the bytes of a blob."""
-        return bytes(self.raw[blob].data)
+        return self.raw[blob].peel(pygit2.Blob).data
 
     def read_at(self, commit: str, path: str) -> bytes:
         """Return the bytes of a file at a commit.
@@ -320,7 +322,7 @@ class Repository:
 
         Raises RepositoryError naming the `git config` command to run.
         """
-        found = []
+        found = {}
         for part, example in (("name", "Your Name"), ("email", "you@example.org")):
             value = env.get(f"GIT_{role}_{part.upper()}", "") or self._setting(f"user.{part}")
             clean = " ".join(re.sub(r"[\x00-\x1f\x7f<>]", " ", value).split())
@@ -328,8 +330,8 @@ class Repository:
                 raise RepositoryError(
                     f'git does not know your {part}; run `git config --global user.{part} "{example}"`'
                 )
-            found.append(clean)
-        return pygit2.Signature(*found)
+            found[part] = clean
+        return pygit2.Signature(found["name"], found["email"])
 
     def _setting(self, key: str) -> str:
         try:
@@ -365,7 +367,8 @@ def _opened(top: Path) -> pygit2.Repository:
         )
     if "not owned" in reason:
         raise RepositoryError(
-            f"{top} belongs to somebody else; if you trust it, run `git config --global --add safe.directory {top}`"
+            f"{top} belongs to somebody else; if you trust it, "
+            f"run `git config --global --add safe.directory {top}`"
         )
     raise RepositoryError(f"{top} cannot be opened as a git repository: {reason}; run `git status` there")
 
@@ -373,7 +376,7 @@ def _opened(top: Path) -> pygit2.Repository:
 def _walk(tree: pygit2.Tree, folder: str) -> Iterator[tuple[str, str]]:
     for entry in tree:
         path = f"{folder}/{entry.name}"
-        if entry.type == ObjectType.TREE:
+        if isinstance(entry, pygit2.Tree):
             yield from _walk(entry, path)
         elif entry.filemode in {FileMode.BLOB, FileMode.BLOB_EXECUTABLE}:
             yield path, str(entry.id)
@@ -395,10 +398,12 @@ def blob_of(data: bytes) -> str:
 
 def diff(old: bytes | None, new: bytes | None, path: str) -> str:
     """Return a unified diff of one file; None stands for no file."""
-    names = [f"{side}/{path}" if data is not None else "/dev/null" for side, data in (("a", old), ("b", new))]
+    left, right = (
+        f"{side}/{path}" if data is not None else "/dev/null" for side, data in (("a", old), ("b", new))
+    )
     before, after = ((data or b"").decode("utf-8", "replace").split("\n") for data in (old, new))
     # Only "\n" ends a line here: str.splitlines would also cut at what a Markdown text may hold.
-    lines = difflib.unified_diff(_ended(before), _ended(after), *names)
+    lines = difflib.unified_diff(_ended(before), _ended(after), left, right)
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )

@@ -13,12 +13,13 @@ import struct
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 import pygit2
-from pygit2.enums import FileMode, ObjectType
+from pygit2.enums import FileMode
 
 from forgekit.errors import LockedError, StoreError, WriteError
-from forgekit.git import Head, Repository
+from forgekit.git import Repository
 from forgekit.model.rules import require_line
 
 LOCK_SECONDS = 10.0
@@ -78,16 +79,16 @@ def _tree(
         if rest:
             folders.setdefault(name, {})[tuple(rest)] = blob
             continue
-        entry = builder.get(name)
+        entry = cast("pygit2.Object | None", builder.get(name))
         if blob is not None:
             builder.insert(name, blob, entry.filemode if entry is not None else FileMode.BLOB)
         elif entry is not None:
             builder.remove(name)
     for name, inner in folders.items():
-        entry = builder.get(name)
-        if entry is not None and entry.type != ObjectType.TREE:
+        entry = cast("pygit2.Object | None", builder.get(name))
+        if entry is not None and not isinstance(entry, pygit2.Tree):
             raise StoreError(f"{name} is no folder in git; delete it and commit that")
-        subtree = _tree(raw, None if entry is None else raw[entry.id], inner)
+        subtree = _tree(raw, entry, inner)
         if subtree is not None:
             builder.insert(name, subtree, FileMode.TREE)
         elif entry is not None:
@@ -173,7 +174,7 @@ class Index:
         try:
             for path, blob in full.items():
                 if blob is not None:
-                    self._index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=blob), modes[path]))
+                    self._index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=blob), FileMode(modes[path])))
                 else:
                     self._index.remove(path)
             self._index.write()
@@ -269,9 +270,13 @@ def locked_ref(repository: Repository, ref: str) -> Iterator[pygit2.transaction.
 
 
 def move(
-    transaction: pygit2.transaction.ReferenceTransaction, repository: Repository, head: Head, subject: str
+    transaction: pygit2.transaction.ReferenceTransaction,
+    repository: Repository,
+    ref: str,
+    commit: str,
+    subject: str,
 ) -> None:
     """Let the transaction move a branch to a commit, with a line in its reflog."""
     committer = repository.identity("COMMITTER")
     repository.raw.set_ident(committer.name, committer.email)
-    transaction.set_target(head.ref, head.commit, message=f"commit: {subject}")
+    transaction.set_target(ref, commit, message=f"commit: {subject}")

@@ -64,7 +64,9 @@ def commit_view(commit: Commit) -> dict[str, object]:
     }
 
 
-def entity_history(forge: Forge, name: str, kinds: tuple[Kind, ...], limit: int | None = None) -> list[Commit]:
+def entity_history(
+    forge: Forge, name: str, kinds: tuple[Kind, ...], limit: int | None = None
+) -> list[Commit]:
     """Return the commits that touched an entity, newest first; one that was deleted answers to its uuid.
 
     Raises NotFoundError, AmbiguousError.
@@ -94,9 +96,7 @@ def log(forge: Forge, *, limit: int | None = None, since: Instant | None = None)
     return sorted(found.values(), key=lambda c: c.time, reverse=True)[:limit]
 
 
-def past_entity(
-    forge: Forge, past: Registry, name: str, kinds: tuple[Kind, ...], revision: str
-) -> Entity:
+def past_entity(forge: Forge, past: Registry, name: str, kinds: tuple[Kind, ...], revision: str) -> Entity:
     """Return what a name means in the registry of an earlier time.
 
     Args:

@@ -17,6 +17,7 @@ from forgekit.model.registry import Registry
 from forgekit.model.rules import statement
 from forgekit.policy.derived import Derived
 from forgekit.policy.graph import Direction, trace
+from forgekit.text.blocks import count
 from forgekit.times import Instant
 from forgekit.writing import COMMITTED, How, Written, write
 
@@ -132,9 +133,9 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
     dropped = _ids(pair for entry in entries for pair in entry.decisions_dropped)
     resolved = _ids(pair for entry in entries for pair in entry.threads_resolved)
     told = [edge.body for edge in hops if edge.body]
-    count = (
-        f"{len(hops)} {'hop' if len(hops) == 1 else 'hops'}: {_count(carried, 'decision')} carried, "
-        f"{_count(dropped, 'decision')} dropped, {_count(resolved, 'thread')} resolved."
+    counts = (
+        f"{count(len(hops), 'hop')}: {count(len(carried), 'decision')} carried, "
+        f"{count(len(dropped), 'decision')} dropped, {count(len(resolved), 'thread')} resolved."
     )
     return Bridge(
         source=ends[0],
@@ -143,7 +144,7 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
         carried=carried,
         dropped=tuple(d for d in dropped if d not in carried),
         resolved=resolved,
-        summary="\n\n".join([count, *told]),
+        summary="\n\n".join([counts, *told]),
     )
 
 
@@ -165,10 +166,6 @@ def _way(registry: Registry, source: EntityId, target: EntityId) -> list[Lineage
         hops.insert(0, step)
         step = came[step.source_conversation_id]
     return hops
-
-
-def _count(items: tuple[EntityId, ...], noun: str) -> str:
-    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
 
 
 def _ids(pairs: Iterable[tuple[str, EntityId]]) -> tuple[EntityId, ...]:

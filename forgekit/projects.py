@@ -23,9 +23,7 @@ def create(
 ) -> Written:
     """Register a project; one of that name is returned as it is."""
     line = normalise(one_line(name))
-    project = Project(
-        project_uuid=project_id(line), project_name=line, tags=tuple(tags), body=clean(content)
-    )
+    project = Project(project_uuid=project_id(line), project_name=line, tags=tuple(tags), body=clean(content))
 
     def decide(registry: Registry) -> list[Entity]:
         return [registry.get(project.id) or project]

@@ -119,8 +119,7 @@ def publish(
                 if {path: _present(repository.root, path) for path in seen} != seen:
                     return False
                 _put(repository, publication, contents, places)
-                target = Head(ref=publication.ref, commit=publication.commit)
-                move(transaction, repository, target, publication.subject)
+                move(transaction, repository, publication.ref, publication.commit, publication.subject)
         if not repository.holds(publication.commit):
             raise StoreError(
                 f"{publication.ref} does not hold commit {publication.commit[:12]}; run this again"

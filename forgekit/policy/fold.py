@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 
 from forgekit.ids import EntityId, decision_id, pair_id, thread_id
 from forgekit.model.archive import Archive
-from forgekit.model.body import with_section
 from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
@@ -24,14 +23,11 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.project import Project
 from forgekit.model.records import ArchiveText, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.rules import statement
-from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.policy.ancestry import ancestry
 from forgekit.policy.carrying import Known
 from forgekit.policy.joining import Speaker, edges
+from forgekit.policy.told import DecisionNotes, End, ThreadNotes, decision_of, thread_of
 from forgekit.times import Instant
-
-_ITEM_LIMIT = 300
-_ITEMS_LIMIT = 50
 
 Mention = tuple[EntityId, str]
 """(archive, local id)."""
@@ -52,44 +48,6 @@ class Said:
     problems: Mapping[EntityId, tuple[Problem, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    """One archive says that a decision is out of force."""
-
-    at: Instant
-    archive: Archive
-    status: DecisionStatus
-    heir: EntityId | None
-
-    @property
-    def order(self) -> tuple[Instant, EntityId, str, str]:
-        return self.at, self.archive.id, self.status.value, self.heir or ""
-
-
-@dataclass(slots=True)
-class _DecisionNotes:
-    """Everything said of one decision so far."""
-
-    origin: Archive
-    first: DecisionRecord
-    text: str
-    told: list[tuple[Archive, DecisionRecord]] = field(default_factory=list)
-    carried: list[Archive] = field(default_factory=list)
-    ends: list[_End] = field(default_factory=list)
-    dependencies: dict[EntityId, None] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _ThreadNotes:
-    """Everything said of one thread so far."""
-
-    origin: Archive
-    first: ThreadRecord
-    text: str
-    told: list[tuple[Archive, ThreadRecord]] = field(default_factory=list)
-    blocked_by: tuple[EntityId, ...] = ()
-
-
 def fold(archives: Iterable[tuple[Archive, ArchiveText]]) -> Said:
     """Join what archives say.
 
@@ -106,12 +64,13 @@ class _Fold:
         pairs = list(archives)
         self.texts = {archive.id: text for archive, text in pairs}
         self.ancestry = ancestry(archive for archive, _ in pairs)
-        self.decisions: dict[EntityId, _DecisionNotes] = {}
-        self.threads: dict[EntityId, _ThreadNotes] = {}
+        self.decisions: dict[EntityId, DecisionNotes] = {}
+        self.threads: dict[EntityId, ThreadNotes] = {}
         self.known_decisions = Known()
         self.known_threads = Known()
         self.own: dict[EntityId, dict[str, EntityId]] = {}
         self.visible: dict[EntityId, dict[str, EntityId]] = {}
+        self.ended_at: dict[EntityId, Instant] = {}
         self.problems: dict[EntityId, list[Problem]] = defaultdict(list)
         for archive, tag in self.ancestry.waiting:
             self._note(archive, None, "parent-not-filed", f"its parent {tag} has not been filed yet")
@@ -134,10 +93,13 @@ class _Fold:
             entities[archive.id] = filed
         for conversation in _conversations(self.ancestry.order):
             entities[conversation.id] = conversation
-        decisions = {key: _decision(key, notes) for key, notes in self.decisions.items()}
+        decisions = {key: decision_of(key, notes) for key, notes in self.decisions.items()}
         entities.update(decisions)
-        entities.update((key, _thread(key, notes)) for key, notes in self.threads.items())
+        entities.update((key, thread_of(key, notes)) for key, notes in self.threads.items())
         entities.update((c.id, c) for c in self._revision_conflicts(decisions))
+        self.ended_at = {
+            key: min(end.at for end in notes.ends) for key, notes in self.decisions.items() if notes.ends
+        }
         for edge in edges(self.ancestry, [self._speaker(a) for a in self.ancestry.order]):
             entities[edge.id] = edge
         mentions = {
@@ -207,7 +169,7 @@ class _Fold:
         if entity is None:
             entity = decision_id(project, text, conversation, archive.conversation_started)
             self.known_decisions.add(entity, project, text)
-            self.decisions[entity] = _DecisionNotes(archive, record, text)
+            self.decisions[entity] = DecisionNotes(archive, record, text)
         self.decisions[entity].told.append((archive, record))
         own[record.local_id] = entity
 
@@ -231,7 +193,7 @@ class _Fold:
         if entity is None:
             entity = thread_id(project, title, conversation, archive.conversation_started)
             self.known_threads.add(entity, project, title)
-            self.threads[entity] = _ThreadNotes(archive, record, title)
+            self.threads[entity] = ThreadNotes(archive, record, title)
         self.threads[entity].told.append((archive, record))
         own[record.local_id] = entity
 
@@ -262,7 +224,7 @@ class _Fold:
         self._end(archive, record, me, heir)
         for local in record.revises:
             if old := self._find(archive, visible, local, known, line=record.line, me=me):
-                end = _End(archive.compressed_at, archive, DecisionStatus.REVISED, me)
+                end = End(archive.compressed_at, archive, DecisionStatus.REVISED, me)
                 self.decisions[old].ends.append(end)
 
     def _find(
@@ -288,7 +250,7 @@ class _Fold:
             status = DecisionStatus.SUPERSEDED
         if status.ended:
             kept = None if status is DecisionStatus.INVALIDATED else heir
-            self.decisions[me].ends.append(_End(archive.compressed_at, archive, status, kept))
+            self.decisions[me].ends.append(End(archive.compressed_at, archive, status, kept))
 
     def _speaker(self, archive: Archive) -> Speaker:
         text = self.texts[archive.id]
@@ -296,12 +258,7 @@ class _Fold:
             archive=archive,
             own=self.own[archive.id],
             decisions=frozenset(self.decisions),
-            active=frozenset(
-                entity
-                for entity in self.own[archive.id].values()
-                if entity in self.decisions
-                and not any(end.at <= archive.compressed_at for end in self.decisions[entity].ends)
-            ),
+            ended_at=self.ended_at,
             ended=frozenset(
                 self.own[archive.id][record.local_id]
                 for record in text.threads
@@ -348,96 +305,3 @@ def _conversations(order: Sequence[Archive]) -> Iterable[Conversation]:
             external_id=next((a.external_id for a in archives if a.external_id), None),
             session_id=next((a.session_id for a in archives if a.session_id), None),
         )
-
-
-def _moment(told: tuple[Archive, object]) -> tuple[Instant, EntityId]:
-    return told[0].compressed_at, told[0].id
-
-
-def _in_time_order(archives: Iterable[Archive]) -> tuple[EntityId, ...]:
-    return tuple(sorted({a.conversation_id for a in archives}))
-
-
-def _decision(entity: EntityId, notes: _DecisionNotes) -> Decision:
-    origin, first = notes.origin, notes.first
-    by_time = sorted(notes.told, key=_moment)
-    tiers = [record for _, record in by_time if record.tier is not None]
-    latest = max(notes.ends, key=lambda end: end.order, default=None)
-    status = latest.status if latest else DecisionStatus.ACTIVE
-    reviser = latest.archive.conversation_id if latest else None
-    stated = [
-        archive.compressed_at
-        for archive, record in notes.told
-        if record.status is None or not record.status.ended
-    ]
-    carried = [archive.compressed_at for archive in notes.carried]
-    created = first.timestamp if first.timestamp is not None else origin.compressed_at
-    body = ""
-    for name, texts in (
-        ("Rationale", (record.rationale for _, record in notes.told)),
-        ("Context", (record.context for _, record in notes.told)),
-    ):
-        body = with_section(body, name, next((text for text in texts if text), ""))
-    return Decision(
-        decision_id=entity,
-        decision=notes.text,
-        status=status,
-        epistemic_tier=tiers[-1].tier if tiers else None,
-        tier_token=tiers[-1].tier_token if tiers else None,
-        project_name=origin.project_name,
-        project_uuid=origin.project_uuid,
-        local_id=first.local_id,
-        originated_in=origin.conversation_id,
-        revised_in=reviser if status is DecisionStatus.REVISED else None,
-        superseded_by=latest.heir if latest else None,
-        conversation_ids=_in_time_order([a for a, _ in notes.told] + notes.carried),
-        dependencies=tuple(sorted(notes.dependencies)),
-        alternatives_rejected=_union(record.alternatives for _, record in notes.told),
-        created_at=created,
-        last_validated=max([created, *stated, *carried]),
-        tags=_union(record.tags for _, record in notes.told),
-        body=body,
-    )
-
-
-def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    found = dict.fromkeys(statement(item, _ITEM_LIMIT) for items in lists for item in items)
-    return tuple(item for item in found if item)[:_ITEMS_LIMIT]
-
-
-def _thread(entity: EntityId, notes: _ThreadNotes) -> Thread:
-    origin, first = notes.origin, notes.first
-    by_time = sorted(notes.told, key=_moment)
-    turns = [
-        (archive, record)
-        for archive, record in by_time
-        if record.reopened or (record.status is not None and record.status.ended)
-    ]
-    # At one moment an end stands over a reopening: nothing says which came first.
-    turns.sort(key=lambda told: (told[0].compressed_at, not told[1].reopened, told[0].id))
-    last = turns[-1] if turns else None
-    status = ThreadStatus.OPEN
-    if last is not None and not last[1].reopened:
-        status = last[1].status or ThreadStatus.OPEN
-    body = with_section("", None, next((r.content for _, r in notes.told if r.content), ""))
-    if status.ended and last is not None:
-        answers = [r.resolution for _, r in by_time if r.status is status and r.resolution]
-        body = with_section(body, "Resolution", last[1].resolution or (answers[-1] if answers else ""))
-    priorities = [record.priority for _, record in by_time if record.priority is not None]
-    return Thread(
-        thread_id=entity,
-        title=notes.text,
-        status=status,
-        priority=priorities[-1] if priorities else Priority.MEDIUM,
-        project_name=origin.project_name,
-        project_uuid=origin.project_uuid,
-        local_id=first.local_id,
-        blocked_by=notes.blocked_by,
-        first_seen_in=origin.conversation_id,
-        resolved_in=last[0].conversation_id if status.ended and last is not None else None,
-        conversation_ids=_in_time_order(a for a, _ in notes.told),
-        created_at=origin.compressed_at,
-        updated_at=last[0].compressed_at if last is not None else origin.compressed_at,
-        tags=_union(record.tags for _, record in notes.told),
-        body=body,
-    )

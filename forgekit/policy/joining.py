@@ -11,6 +11,7 @@ from forgekit.model.archive import Archive
 from forgekit.model.body import clean, with_section
 from forgekit.model.lineage import Compression, Lineage
 from forgekit.policy.ancestry import Ancestry
+from forgekit.times import Instant
 
 SUMMARY_LIMIT = 2_000
 """Characters of a bridge summary."""
@@ -23,14 +24,14 @@ class Speaker:
     Attributes:
         own: its local ids.
         decisions: ids of all decisions there are.
-        active: those it spoke of that were in force when it was made.
+        ended_at: when each decision first went out of force, of those that did.
         ended: threads that it says have ended.
     """
 
     archive: Archive
     own: Mapping[str, EntityId]
     decisions: frozenset[EntityId]
-    active: frozenset[EntityId]
+    ended_at: Mapping[EntityId, Instant]
     ended: frozenset[EntityId]
     summary: str
 
@@ -75,6 +76,8 @@ def _compressions(links: Sequence[tuple[Speaker, Speaker]]) -> Iterable[Compress
         ended = {entity for child in children for entity in child.ended}
         decided = [(name, e) for name, e in sorted(parent.own.items()) if e in parent.decisions]
         threads = [(name, e) for name, e in sorted(parent.own.items()) if e not in parent.decisions]
+        until = max(child.archive.compressed_at for child in children)
+        out = {e for _, e in decided if e in parent.ended_at and parent.ended_at[e] <= until}
         standing = [(name, e) for name, e in threads if e not in parent.ended]
         yield Compression(
             compression_tag=parent.archive.compression_tag,
@@ -82,7 +85,7 @@ def _compressions(links: Sequence[tuple[Speaker, Speaker]]) -> Iterable[Compress
             compressed_at=parent.archive.compressed_at,
             turn_range=parent.archive.turn_range,
             decisions_carried=_pairs((name, e) for name, e in decided if e in spoken),
-            decisions_dropped=_pairs((name, e) for name, e in decided if e in parent.active - spoken),
+            decisions_dropped=_pairs((name, e) for name, e in decided if e not in spoken | out),
             threads_carried=_pairs((name, e) for name, e in standing if e in spoken - ended),
             threads_resolved=_pairs((name, e) for name, e in standing if e in ended),
         )

@@ -141,8 +141,12 @@ def project_state(
         conflicts=tuple(_opposed(registry, {d.id for d in mine})),
         blocked=frozenset(blocked & {d.id for d in active}),
         speculative=len(carriable) - len(decisions),
-        shaken=tuple(s for s in needs_revalidation(registry) if s.decision.project_uuid == project),
-        flagged=stale_ones.items,
+        shaken=tuple(
+            s
+            for s in needs_revalidation(registry)
+            if s.decision.project_uuid == project and (archive is None or not s.decision.speculative)
+        ),
+        flagged=tuple(s for s in stale_ones if archive is None or not s.decision.speculative),
         active=stale_ones.active,
         abroad=tuple(_abroad(registry, project, [*open_threads, *decisions])),
         edges=tuple(_edges(registry, project, archive)),

@@ -110,6 +110,11 @@ def _section(part: Part, kept: int) -> str:
     return "\n".join(lines)
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 hop` or `3 hops`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def table_head(*columns: str) -> str:
     """Return a table's header and delimiter rows."""
     return f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"

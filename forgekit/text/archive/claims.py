@@ -7,71 +7,36 @@ becomes a problem and is left out; it never guesses.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
-from forgekit.ids import is_id
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.records import ArtifactVersion, Family, Scope
 from forgekit.model.rules import one_line, statement
-from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.model.thread import ThreadStatus
 from forgekit.text.archive.lines import fold
-from forgekit.times import Instant, parse_instant
-
-T = TypeVar("T")
+from forgekit.text.archive.values import (
+    CONFIDENCE,
+    DECISION_STATUS,
+    LOCAL_ID,
+    bare,
+    flat,
+    is_none,
+    items,
+    kind_of,
+    parse_integer,
+    parse_moment,
+    parse_priority,
+    parse_thread_status,
+    parse_tier,
+    prose,
+    references,
+    word_in,
+)
 
 RECORDS_LIMIT = 20_000
-
-LOCAL_ID = re.compile(r"(?:OT|[DTA])\d{1,4}")
-IDS = re.compile(r"(?<![A-Za-z0-9_])(?:OT\d{3}|[DTA]\d{3,4})(?![A-Za-z0-9_])")
-_REFERENCES = re.compile(
-    r"(?<![A-Za-z0-9_-])(?:OT\d{1,3}|[DTA]\d{1,4}|(?:dec|thr)_[0-9a-f]{12}"
-    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])"
-)
-_NONE = {"", "none", "-", "\u2013", "\u2014", "n/a", "na", "null", "~", "nothing", "no", "[]"}
-_NUMBER = re.compile(
-    r"(?:tier\s*)?([-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|[.,]\d{1,20}))(?![\w.])(?!\s*/)", re.IGNORECASE
-)
-_INSIDE = re.compile(r"[(\[]\s*([-+]?(?:\d{1,20}(?:\.\d{1,20})?|\.\d{1,20}))\s*[)\]]")
-_INTEGER = re.compile(r"(?:turns?\s*)?#?(\d{1,9})(?!\d)", re.IGNORECASE)
-_DATE = re.compile(
-    r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:Z|z|UTC|[+-]\d{2}:?\d{2}))?)?"
-)
-_LETTERS = re.compile(r"[^a-z ]+")
-
-_CLASSES = {"1": 0.9, "2": 0.5, "3": 0.1}
-_BANDS = {"validated": 0.9, "heuristic": 0.5, "speculative": 0.1}
-_CONFIDENCE = {"highest": 0.9, "high": 0.7, "medium": 0.5, "low": 0.3, "speculative": 0.2}
-_PRIORITIES = {
-    **dict.fromkeys(("high", "critical", "urgent", "highest"), Priority.HIGH),
-    **dict.fromkeys(("medium", "normal", "moderate"), Priority.MEDIUM),
-    **dict.fromkeys(("low", "lowest", "minor"), Priority.LOW),
-}
-
-
-def _table(*rows: tuple[T, str]) -> dict[str, T]:
-    return {word: value for value, words in rows for word in words.split()}
-
-
-_THREAD_STATUS = _table(
-    (
-        ThreadStatus.OPEN,
-        "open active planned in pending blocked reopened unresolved ongoing todo new paused deferred parked "
-        "partially partial waiting",
-    ),
-    (ThreadStatus.RESOLVED, "resolved done closed complete completed answered settled fixed"),
-    (ThreadStatus.SUPERSEDED, "superseded"),
-    (ThreadStatus.ABANDONED, "abandoned dropped wontfix cancelled canceled obsolete"),
-)
-_DECISION_STATUS = _table(
-    (DecisionStatus.ACTIVE, "active accepted confirmed final decided approved validated locked"),
-    (DecisionStatus.REVISED, "revised"),
-    (DecisionStatus.SUPERSEDED, "superseded replaced"),
-    (DecisionStatus.INVALIDATED, "invalidated deprecated rejected withdrawn retracted"),
-)
 
 _COMMON = {
     "status": "status",
@@ -176,112 +141,6 @@ class Found:
         )
 
 
-def kind_of(local_id: str) -> str:
-    """Return D, T or A."""
-    return local_id.lstrip("O")[0]
-
-
-def is_none(value: Any) -> bool:
-    """Say whether a value says "none" in one of its spellings."""
-    return value is None or (
-        isinstance(value, str) and re.sub(r"\s*\([^()]*\)$", "", bare(value)[:200]).casefold() in _NONE
-    )
-
-
-def bare(text: str) -> str:
-    """Return the text without backticks, quotes, bold marks and blanks around it."""
-    return text.strip().strip("`*\"'\u201c\u201d").strip()
-
-
-def items(value: Any) -> tuple[str, ...]:
-    """Return a YAML list, `[a, b]`, `a, b` or `a; b` as its items; every spelling of none is empty."""
-    if is_none(value):
-        return ()
-    if isinstance(value, str):
-        inner = value.strip()
-        if inner.startswith("[") and inner.endswith("]"):
-            inner = inner[1:-1]
-        value = re.split(r"[,;]", inner)
-    elif isinstance(value, dict):
-        value = list(value.values())
-    found = (one_line(bare(_flat(item))) for item in value)
-    return tuple(item for item in found if not is_none(item))
-
-
-def _flat(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(_flat(item) for item in value.values())
-    if isinstance(value, list):
-        return ", ".join(_flat(item) for item in value)
-    return str(value)
-
-
-def prose(value: Any) -> str:
-    """Return a value as text; lists become one line for each item."""
-    if isinstance(value, list):
-        return "\n".join(prose(item) for item in value)
-    return _flat(value).replace("\x00", "").strip() if not is_none(value) else ""
-
-
-def references(value: Any) -> tuple[str, ...]:
-    """Return the local ids, short ids and uuids that a value names, in order, each once."""
-    return tuple(dict.fromkeys(_REFERENCES.findall(_flat(value)[:20_000])))
-
-
-def parse_tier(text: str) -> tuple[float | None, str | None]:
-    """Return the tier and, where it was written as a class 1, 2 or 3, the class.
-
-    Raises ValueError for a number outside 0 to 1 and for what is no tier.
-    """
-    token = bare(text)[:200]
-    match = _NUMBER.match(token) or _INSIDE.search(token)
-    if match is None:
-        word = token.casefold().split()[:1]
-        if word and word[0].strip(",;:") in _BANDS:
-            return _BANDS[word[0].strip(",;:")], None
-        raise ValueError(f"{token[:40]!r} is not a tier between 0 and 1")
-    number = match.group(1).replace(",", ".")
-    if number in _CLASSES:
-        return _CLASSES[number], number
-    if not 0 <= float(number) <= 1:
-        raise ValueError(f"the tier {number[:40]} lies outside 0 to 1")
-    return float(number), None
-
-
-def parse_moment(text: str) -> Instant:
-    """Read the first ISO date in a text.
-
-    Raises ValueError.
-    """
-    match = _DATE.search(text[:200])
-    return parse_instant(match.group() if match else text)
-
-
-def _word(text: str, table: Mapping[str, Any]) -> Any:
-    words = _LETTERS.sub(" ", text[:200].casefold()).split()
-    return next((table[word] for word in words[:1] if word in table), None)
-
-
-def parse_priority(text: str) -> Priority | None:
-    """Return the priority that a word names, or None."""
-    found = _word(text, _PRIORITIES)
-    return found if isinstance(found, Priority) else None
-
-
-def parse_thread_status(text: str) -> tuple[ThreadStatus | None, bool]:
-    """Return the status that a text begins with, and whether it says that the thread was reopened."""
-    words = " ".join(_LETTERS.sub(" ", text[:200].casefold()).split())
-    words = {"wont fix": "wontfix", "won t fix": "wontfix", "not started": "open"}.get(words, words)
-    words = words.removeprefix("re ") if words.startswith("re open") else words
-    return _word(words, _THREAD_STATUS), words.startswith("reopen") or "re-open" in text[:20].casefold()
-
-
-def parse_integer(value: Any) -> int | None:
-    """Return the number that a value begins with, or None."""
-    match = _INTEGER.match(bare(_flat(value))[:60])
-    return int(match.group(1)) if match else None
-
-
 def make_claim(
     found: Found, local_id: str, raw: Mapping[str, Any], line: int, family: Family, *, carried: bool = False
 ) -> None:
@@ -328,7 +187,7 @@ def _take_tier(found: Found, claim: Claim, target: str, value: Any) -> None:
     if is_none(value):
         return
     try:
-        claim.values[target], token = parse_tier(_flat(value))
+        claim.values[target], token = parse_tier(flat(value))
     except ValueError as e:
         found.warn("bad-tier", f"{claim.local_id}: {e}", claim.line, "write a tier between 0 and 1")
         claim.values["tier_refused"] = True
@@ -338,13 +197,13 @@ def _take_tier(found: Found, claim: Claim, target: str, value: Any) -> None:
 
 
 def _take_confidence(_found: Found, claim: Claim, target: str, value: Any) -> None:
-    tier = _word(_flat(value), _CONFIDENCE)
+    tier = word_in(flat(value), CONFIDENCE)
     if tier is not None:
         claim.values[target] = tier
 
 
 def _take_status(found: Found, claim: Claim, target: str, value: Any) -> None:
-    text = bare(_flat(value))
+    text = bare(flat(value))
     if is_none(text):
         return
     if claim.kind == "A":
@@ -357,7 +216,7 @@ def _take_status(found: Found, claim: Claim, target: str, value: Any) -> None:
         if status is ThreadStatus.OPEN and "blocked" in text.casefold() and references(text):
             claim.values["blocked_by"] = references(text)
     else:
-        status = _word(text, _DECISION_STATUS)
+        status = word_in(text, DECISION_STATUS)
         if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and references(text):
             claim.values["superseded_by"] = references(text)[0]
     if status is None:
@@ -367,7 +226,7 @@ def _take_status(found: Found, claim: Claim, target: str, value: Any) -> None:
 
 
 def _take_scope(_found: Found, claim: Claim, target: str, value: Any) -> None:
-    text = fold(_flat(value))
+    text = fold(flat(value))
     if text.startswith("inherited"):
         claim.values[target] = Scope.INHERITED
     elif text.startswith(("this", "own", "current")):
@@ -376,7 +235,7 @@ def _take_scope(_found: Found, claim: Claim, target: str, value: Any) -> None:
 
 def _take_inherited(_found: Found, claim: Claim, target: str, value: Any) -> None:
     if not is_none(value):
-        claim.values[target] = one_line(bare(_flat(value)))
+        claim.values[target] = one_line(bare(flat(value)))
 
 
 def _take_turn(_found: Found, claim: Claim, target: str, value: Any) -> None:
@@ -389,7 +248,7 @@ def _take_timestamp(found: Found, claim: Claim, target: str, value: Any) -> None
     if is_none(value):
         return
     try:
-        claim.values[target] = parse_moment(_flat(value))
+        claim.values[target] = parse_moment(flat(value))
     except ValueError as e:
         found.warn("bad-time", f"{claim.local_id}: {e}", claim.line)
 
@@ -403,7 +262,7 @@ def _take_references(_found: Found, claim: Claim, target: str, value: Any) -> No
     claim.values[target] = ids
     if target == "blocked_by" and not ids and not is_none(value) and items(value):
         earlier = claim.values.get("content", "")
-        claim.values["content"] = f"{earlier}\nBlocked by: {one_line(_flat(value))}".strip()
+        claim.values["content"] = f"{earlier}\nBlocked by: {one_line(flat(value))}".strip()
 
 
 def _take_reference(_found: Found, claim: Claim, target: str, value: Any) -> None:
@@ -415,10 +274,10 @@ def _take_reference(_found: Found, claim: Claim, target: str, value: Any) -> Non
 def _take_priority(found: Found, claim: Claim, target: str, value: Any) -> None:
     if is_none(value):
         return
-    priority = parse_priority(_flat(value))
+    priority = parse_priority(flat(value))
     if priority is None:
         found.warn(
-            "unknown-priority", f"{claim.local_id}: {_flat(value)[:40]!r} is not a priority", claim.line
+            "unknown-priority", f"{claim.local_id}: {flat(value)[:40]!r} is not a priority", claim.line
         )
     else:
         claim.values[target] = priority
@@ -433,10 +292,10 @@ def _take_alternatives(_found: Found, claim: Claim, target: str, value: Any) -> 
 
 def _alternative(item: Any) -> str:
     if not isinstance(item, dict):
-        return one_line(bare(_flat(item)))
+        return one_line(bare(flat(item)))
     option = one_line(prose(item.get("option", "")))
     reason = one_line(prose(item.get("reason_rejected", item.get("reason", ""))))
-    return f"{option} ({reason})" if option and reason else option or one_line(_flat(item))
+    return f"{option} ({reason})" if option and reason else option or one_line(flat(item))
 
 
 def _take_versions(_found: Found, claim: Claim, target: str, value: Any) -> None:
@@ -472,8 +331,3 @@ _CONVERT = {
     "alternatives": _take_alternatives,
     "versions": _take_versions,
 }
-
-
-def is_uuid(text: str) -> bool:
-    """Say whether a name is a uuid, in any case."""
-    return is_id(text.casefold())

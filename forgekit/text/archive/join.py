@@ -55,10 +55,11 @@ def _compare(found: Found, merged: Claim, claim: Claim, name: str) -> bool:
     if ours is None or theirs is None or _agree(name, ours, theirs, merged, claim):
         return False
     same = merged.family is claim.family
+    winner = "the first" if same else f"the {merged.family.value} record"
     found.warn(
         "recorded-twice" if same else "families-disagree",
-        f"{claim.local_id}: {_noun(merged, name)} is {_shown(ours)} on line {merged.line} and {_shown(theirs)} "
-        f"on line {claim.line}; the {'first' if same else merged.family.value + ' record'} stands",
+        f"{claim.local_id}: {_noun(merged, name)} is {_shown(ours)} on line {merged.line} and "
+        f"{_shown(theirs)} on line {claim.line}; {winner} stands",
         claim.line,
     )
     return True
@@ -70,9 +71,8 @@ def _agree(name: str, ours: Any, theirs: Any, merged: Claim, claim: Claim) -> bo
     if name == "tier":
         if "tier_token" in merged.values or "tier_token" in claim.values:
             return band(ours) is band(theirs)
-        return abs(ours - theirs) < 1e-9
-    same: bool = ours == theirs
-    return same
+        return bool(abs(ours - theirs) < 1e-9)
+    return ours is theirs
 
 
 def _noun(claim: Claim, name: str) -> str:

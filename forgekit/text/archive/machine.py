@@ -20,8 +20,9 @@ from typing import Any
 from forgekit.model.problem import Problem
 from forgekit.model.records import Family
 from forgekit.model.rules import one_line
-from forgekit.text.archive.claims import Claim, Found, bare, is_none, items
+from forgekit.text.archive.claims import Claim, Found
 from forgekit.text.archive.lines import Document, read_document, split_lines
+from forgekit.text.archive.values import bare, is_none, items
 from forgekit.text.archive.yaml_log import read_log
 
 START = "<!-- forgekit:machine-block v3"
@@ -67,6 +68,8 @@ class MachineBlock:
 
     Attributes:
         version: 1, 2 or 3.
+        purpose: `registry-state` or `updated-context` where forgekit printed it: its records are names for
+            what stands in the registry, never claims of the archive that it was pasted into.
         first_line, last_line: 1-based, of the markers.
         fresh: whether `sha256` is that of the rest of the document; True where none is given.
         broken: why nothing in it can be relied on, "" when it can.
@@ -76,6 +79,7 @@ class MachineBlock:
     """
 
     version: int = 3
+    purpose: str = ""
     project: str = ""
     tag: str = ""
     parents: tuple[str, ...] = ()
@@ -156,6 +160,7 @@ def _read(lines: Sequence[str], span: tuple[int, int, int, bool], digest: str) -
     given = payload.get("sha256")
     return MachineBlock(
         version=version,
+        purpose=_text(payload.get("purpose")),
         project=_text(payload.get("project", meta.get("project"))),
         tag=_text(payload.get("tag", payload.get("compression_tag", meta.get("compression_tag")))),
         parents=items(payload.get("parents", meta.get("previous_session", ""))),
@@ -219,7 +224,7 @@ def write_machine_block(block: MachineBlock, rest: str) -> str:
     Returns the comment with a line end.
     """
     digest = _digest(split_lines(rest), [])
-    head = {"project": block.project, "tag": block.tag}
+    head = {"purpose": block.purpose, "project": block.project, "tag": block.tag}
     out = [START, "version: 3", f"sha256: {digest}"]
     out += [f"{key}: {_quote(value)}" for key, value in head.items() if value]
     if block.parents:

@@ -9,11 +9,12 @@ from typing import Any
 
 from forgekit.model.lineage import CompressionMode, TurnRange
 from forgekit.model.rules import one_line
-from forgekit.text.archive.claims import Found, bare, is_none, is_uuid, items, parse_integer, parse_moment
+from forgekit.text.archive.claims import Found
 from forgekit.text.archive.lines import LINE_LIMIT, Document, Table, fold
 from forgekit.text.archive.machine import MachineBlock
 from forgekit.text.archive.records import field_of
 from forgekit.text.archive.turns import parse_range
+from forgekit.text.archive.values import bare, is_none, is_uuid, items, parse_integer, parse_moment
 from forgekit.times import Instant
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,127}")

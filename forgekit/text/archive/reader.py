@@ -13,12 +13,13 @@ from typing import Any
 from forgekit.model.records import ArchiveText, Chunk, DecisionRecord, Family, Scope, Section
 from forgekit.model.thread import ThreadStatus
 from forgekit.text.archive import join, metadata, prose, zones
-from forgekit.text.archive.claims import Claim, Found, is_none
-from forgekit.text.archive.claims import prose as text_of
+from forgekit.text.archive.claims import Claim, Found
 from forgekit.text.archive.lines import Document, fold, read_document
 from forgekit.text.archive.machine import MachineBlock, read_blocks
 from forgekit.text.archive.records import read_records, read_tables
 from forgekit.text.archive.summary import is_summary, read_summary
+from forgekit.text.archive.values import is_none
+from forgekit.text.archive.values import prose as text_of
 from forgekit.text.archive.yaml_log import is_log, read_log
 
 _HEADING_STATUS = {

@@ -11,19 +11,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from forgekit.model.records import Chunk, Family
-from forgekit.text.archive.claims import (
+from forgekit.text.archive.claims import Found, make_claim
+from forgekit.text.archive.lines import LINE_LIMIT, Document, Table, fold
+from forgekit.text.archive.turns import parse_range
+from forgekit.text.archive.values import (
     IDS,
     LOCAL_ID,
-    Found,
     bare,
     kind_of,
-    make_claim,
     parse_priority,
     parse_thread_status,
     references,
 )
-from forgekit.text.archive.lines import LINE_LIMIT, Document, Table, fold
-from forgekit.text.archive.turns import parse_range
 
 _ID = r"(?:OT\d{3}|[DTA]\d{3,4})"
 _START = re.compile(
@@ -98,7 +97,9 @@ def _annotation(inner: str) -> dict[str, Any]:
             fields["turn"] = turn.group(1)
         elif len(words) <= 2 and words[-1] in ("priority", words[0]) and parse_priority(words[0]):
             fields["priority"] = words[0]
-        elif len(words) <= 2 and parse_thread_status(part)[0]:
+        elif (len(words) <= 2 and parse_thread_status(part)[0]) or (
+            words[:2] == ["superseded", "by"] and references(part)
+        ):
             fields["status"] = part
         elif words[0] in ("supersedes", "revises", "replaces") and references(part):
             fields["revises"] = part

@@ -13,8 +13,9 @@ from typing import Any
 
 from forgekit.errors import FormatError
 from forgekit.model.records import Family
-from forgekit.text.archive.claims import LOCAL_ID, RECORDS_LIMIT, Found, bare, make_claim, prose
+from forgekit.text.archive.claims import RECORDS_LIMIT, Found, make_claim
 from forgekit.text.archive.lines import fold
+from forgekit.text.archive.values import LOCAL_ID, bare, prose
 from forgekit.text.frontmatter import ENTITY_LIMIT, Located, load_yaml
 
 _THREADS = {"open threads", "threads", "active threads", "resolved threads"}

@@ -1,0 +1,362 @@
+"""The eight answers of the retrieval protocol, each put together from the registry and the archives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from forgekit.errors import AmbiguousError, NotFoundError
+from forgekit.forge import Forge
+from forgekit.ids import EntityId
+from forgekit.model.archive import Archive
+from forgekit.model.decision import Decision
+from forgekit.model.entity import Entity, entity_path
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.records import ArchiveText, ArtifactRecord, DecisionRecord, ThreadRecord
+from forgekit.model.registry import Registry
+from forgekit.model.thread import Thread
+from forgekit.policy.question import Command
+from forgekit.policy.relevance import relevant, shared
+from forgekit.policy.state import last_heir
+from forgekit.text.blocks import quote
+from forgekit.times import format_date
+
+_LOCAL_ID = re.compile(r"(?:OT|[DTAI])\d{3,4}")
+_MOST = 8
+
+
+@dataclass(slots=True)
+class Found:
+    """What an answer is put together from."""
+
+    lines: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    turns: str = ""
+    scope: str = "this project"
+    ids: list[EntityId] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """What is asked: the registry, and what each archive says."""
+
+    forge: Forge
+    registry: Registry
+    project: str | None
+    archives: Sequence[tuple[Archive, ArchiveText]]
+
+
+def _named(store: Store, subject: str, *kinds: Kind) -> Entity | None:
+    """Return what a name means; a name that several could mean is nobody's."""
+    try:
+        return store.registry.get(store.forge.resolve(subject, *kinds))
+    except (NotFoundError, AmbiguousError):
+        return None
+
+
+def _best(store: Store, subject: str, kind: Kind) -> list[Entity]:
+    """Return the entity of a name, else what a search finds that shares telling words."""
+    named = _named(store, subject, kind)
+    if named is not None:
+        return [named]
+    if _LOCAL_ID.fullmatch(subject):
+        return [e for e in _of_local_id(store, subject) if e.kind is kind]
+    hits = store.forge.search(subject, kinds=(kind,), project=store.project, limit=_MOST)
+    found = [e for hit in hits if (e := store.registry.get(hit.id)) is not None]
+    telling = [e for e in found if shared(subject, f"{e.title} {e.body}")]
+    return telling or found[:1]
+
+
+def _cite(store: Store, found: Found, entity: Decision | Thread) -> None:
+    """Name where an entity comes from: conversation, archive, turn, commit."""
+    found.ids.append(entity.id)
+    for archive, text in store.archives:
+        local = next((name for name, known in archive.records if known == entity.id), None)
+        if local is None:
+            continue
+        told: list[DecisionRecord | ThreadRecord] = [*text.decisions, *text.threads]
+        records = [record for record in told if record.local_id == local]
+        found.sources.append(
+            f"{local} of archive {quote(archive.compression_tag)} "
+            f"({short_id(Kind.ARCHIVE, archive.id)}, {format_date(archive.compressed_at)}, "
+            f"conversation {short_id(Kind.CONVERSATION, archive.conversation_id)})"
+        )
+        turn = next((r.turn for r in records if r.turn is not None), None)
+        span = _span(text, local)
+        if span and not found.turns:
+            found.turns = f"Turn {span[0]} - Turn {span[1]}"
+        elif turn is not None and not found.turns:
+            found.turns = f"Turn {turn}"
+    commits = store.forge.store.repository.log(entity_path(entity), limit=1)
+    if commits:
+        found.sources.append(f"commit {commits[0].short}")
+    found.scope = entity.project_name
+
+
+def _span(text: ArchiveText, local: str) -> tuple[int, int] | None:
+    return next((chunk.turns for chunk in text.chunks if local in chunk.decisions and chunk.turns), None)
+
+
+def _why(store: Store, subject: str) -> Found:
+    found = Found()
+    for entity in _best(store, subject, Kind.DECISION)[:1]:
+        if isinstance(entity, Decision):
+            _explain(store, found, entity)
+    return found
+
+
+def _explain(store: Store, found: Found, decision: Decision) -> None:
+    _state_decision(store, found, decision)
+    if decision.rationale:
+        found.lines.append(f"- Because: {quote(decision.rationale)}")
+    else:
+        found.lines.append("- No rationale was recorded.")
+    if decision.context:
+        found.lines.append(f"- Context: {quote(decision.context)}")
+    if decision.alternatives_rejected:
+        found.lines.append(f"- Rejected: {'; '.join(map(quote, decision.alternatives_rejected))}")
+    for base in map(store.registry.get, decision.dependencies):
+        if isinstance(base, Decision):
+            found.lines.append(f"- Rests on {short_id(Kind.DECISION, base.id)}: {quote(base.decision)}")
+    _cite(store, found, decision)
+
+
+def _of_local_id(store: Store, subject: str) -> list[Entity]:
+    """Return what a bare local id stands for in each archive; they collide by design."""
+    if not _LOCAL_ID.fullmatch(subject):
+        return []
+    ids = [known for archive, _ in store.archives for local, known in archive.records if local == subject]
+    return [e for key in dict.fromkeys(ids) if (e := store.registry.get(key)) is not None]
+
+
+def _state_decision(store: Store, found: Found, decision: Decision) -> None:
+    tier = "?" if decision.epistemic_tier is None else f"{decision.epistemic_tier:g}"
+    found.lines.append(
+        f"{short_id(Kind.DECISION, decision.id)}: {quote(decision.decision)} "
+        f"(tier {tier}, {decision.status.value}, decided {format_date(decision.created_at)})"
+    )
+    heir = last_heir(store.registry, decision)
+    if heir is not None:
+        found.lines.append(f"- In its place now: {short_id(Kind.DECISION, heir.id)}: {quote(heir.decision)}")
+
+
+def _alternatives(store: Store, subject: str) -> Found:
+    found = Found()
+    for entity in _best(store, subject, Kind.DECISION)[:1]:
+        if not isinstance(entity, Decision):
+            continue
+        _state_decision(store, found, entity)
+        found.lines.extend(f"- Rejected: {quote(item)}" for item in entity.alternatives_rejected)
+        if not entity.alternatives_rejected:
+            found.lines.append("- No alternatives were recorded.")
+        _cite(store, found, entity)
+    return found
+
+
+def _earlier(store: Store, subject: str) -> Found:
+    found = Found()
+    for archive, text in store.archives:
+        for artifact in text.artifacts:
+            if subject.casefold() in (artifact.local_id.casefold(), artifact.name.casefold()):
+                _versions(found, archive, artifact)
+    if found.lines:
+        return found
+    for entity in _best(store, subject, Kind.DECISION)[:1]:
+        if isinstance(entity, Decision):
+            chain = _chain(store.registry, entity)
+            for decision in chain:
+                _state_decision(store, found, decision)
+            _cite(store, found, chain[0])
+            found.sources.append(f"`forgekit history {short_id(Kind.DECISION, entity.id)}`")
+    return found
+
+
+def _versions(found: Found, archive: Archive, artifact: ArtifactRecord) -> None:
+    found.sources.append(
+        f"artifact {artifact.local_id} of archive {quote(archive.compression_tag)} "
+        f"({short_id(Kind.ARCHIVE, archive.id)})"
+    )
+    found.scope = archive.project_name
+    found.ids.append(archive.id)
+    found.lines.append(f"{artifact.local_id} {quote(artifact.name)} ({quote(artifact.type or 'artifact')})")
+    for version in artifact.versions:
+        change = f": {quote(version.changes)}" if version.changes else ""
+        turn = f", turn {version.turn}" if version.turn is not None else ""
+        found.lines.append(f"- version {quote(version.version)} ({quote(version.status)}{turn}){change}")
+        found.lines.extend(f"      {quote(line)}" for line in version.content.splitlines()[:40])
+    if not artifact.versions and artifact.summary:
+        found.lines.append(f"- {quote(artifact.summary)}")
+
+
+def _chain(registry: Registry, decision: Decision) -> list[Decision]:
+    """Return a decision's earlier and later wordings, oldest first."""
+    before = {d.superseded_by: d for d in registry.decisions if d.superseded_by}
+    chain = [decision]
+    while (older := before.get(chain[0].id)) is not None and older not in chain:
+        chain.insert(0, older)
+    newer = registry.get(decision.superseded_by)
+    while isinstance(newer, Decision) and newer not in chain:
+        chain.append(newer)
+        newer = registry.get(newer.superseded_by)
+    return chain
+
+
+def _discussed(store: Store, subject: str) -> Found:
+    found = Found(scope=store.project or "all projects")
+    for hit in store.forge.search(subject, project=store.project, limit=_MOST):
+        entity = store.registry.get(hit.id)
+        if entity is None:
+            continue
+        found.ids.append(hit.id)
+        status = f" [{hit.status}]" if hit.status else ""
+        found.lines.append(f"- {hit.short} {quote(hit.title)}{status}: {quote(hit.snippet)}")
+        found.sources.append(f"{hit.kind.value} {hit.short}")
+    turns = _covering(store, subject)
+    if turns:
+        found.turns = turns[0][1]
+    return found
+
+
+def _expand(store: Store, subject: str) -> Found:
+    named = _named(store, subject, Kind.DECISION, Kind.THREAD)
+    entities = [named] if named is not None else _of_local_id(store, subject)
+    found = Found()
+    for entity in entities[:_MOST]:
+        if isinstance(entity, Decision):
+            _explain(store, found, entity)
+        elif isinstance(entity, Thread):
+            found.lines.append(
+                f"{short_id(Kind.THREAD, entity.id)}: {quote(entity.title)} [{entity.status.value.upper()}]"
+            )
+            found.lines.extend(f"- {quote(text)}" for text in (entity.content, entity.resolution) if text)
+            _cite(store, found, entity)
+    if found.lines:
+        return found
+    for archive, text in store.archives:
+        for section in text.sections:
+            if relevant(subject, section.title) or subject.casefold() == section.title.casefold():
+                lines = archive.body.splitlines()[section.first_line - 1 : section.last_line]
+                found.lines.append(f"{quote(section.title)} ({quote(archive.compression_tag)}):")
+                found.lines.extend(f"    {quote(line)}" for line in lines[:40] if line.strip())
+                found.sources.append(
+                    f"archive {quote(archive.compression_tag)}, lines {section.first_line}-"
+                    f"{section.last_line} ({short_id(Kind.ARCHIVE, archive.id)})"
+                )
+                found.ids.append(archive.id)
+                found.scope = archive.project_name
+                return found
+    return found
+
+
+def _tagged(store: Store, subject: str) -> tuple[Archive, ArchiveText] | None:
+    named = _named(store, subject, Kind.ARCHIVE)
+    return next((pair for pair in store.archives if named is not None and pair[0].id == named.id), None)
+
+
+def _tag(store: Store, subject: str) -> Found:
+    found = Found()
+    pair = _tagged(store, subject)
+    if pair is None:
+        return found
+    archive, _ = pair
+    _about_archive(found, archive)
+    for local, entity in archive.records:
+        known = store.registry.get(entity)
+        if isinstance(known, (Decision, Thread)):
+            found.ids.append(known.id)
+            found.lines.append(
+                f"- {local} {short_id(known.kind, known.id)}: {quote(known.title)} [{known.status.value}]"
+            )
+    return found
+
+
+def _about_archive(found: Found, archive: Archive) -> None:
+    turns = f", turns {archive.turn_range[0]}-{archive.turn_range[1]}" if archive.turn_range else ""
+    found.lines.append(
+        f"{quote(archive.compression_tag)}: {quote(archive.conversation_title)} "
+        f"({archive.compression_mode.value}, {format_date(archive.compressed_at)}{turns})"
+    )
+    found.sources.append(f"archive {quote(archive.compression_tag)} ({short_id(Kind.ARCHIVE, archive.id)})")
+    found.ids.append(archive.id)
+    found.scope = archive.project_name
+    if archive.turn_range:
+        found.turns = f"Turn {archive.turn_range[0]} - Turn {archive.turn_range[1]}"
+
+
+def _inherited(store: Store, subject: str) -> Found:
+    found = Found()
+    pair = _tagged(store, subject)
+    if pair is None:
+        return found
+    archive, _ = pair
+    _about_archive(found, archive)
+    for edge in store.registry.lineage:
+        if edge.source_conversation_id != archive.conversation_id:
+            continue
+        for compression in edge.compressions:
+            if compression.compression_tag != archive.compression_tag:
+                continue
+            target = short_id(Kind.CONVERSATION, edge.target_conversation_id)
+            for word, pairs in (
+                ("carried", (*compression.decisions_carried, *compression.threads_carried)),
+                ("dropped", compression.decisions_dropped),
+                ("resolved", compression.threads_resolved),
+            ):
+                for local, entity in pairs:
+                    known = store.registry.get(entity)
+                    title = quote(known.title) if known else entity
+                    found.lines.append(f"- {word} into {target}: {local} {title}")
+            found.sources.append(f"lineage {short_id(Kind.LINEAGE, edge.id)}")
+    if len(found.lines) == 1:
+        found.lines.append("- No conversation that continues it has been filed yet.")
+    return found
+
+
+def _covering(store: Store, subject: str) -> list[tuple[str, str, Archive]]:
+    """Return (topic, turns, archive) of every stretch whose topic or decisions bear on a subject."""
+    out = []
+    for archive, text in store.archives:
+        own = dict(archive.records)
+        for chunk in text.chunks:
+            decided = " ".join(
+                known.title for d in chunk.decisions if (known := store.registry.get(own.get(d))) is not None
+            )
+            if chunk.turns and shared(subject, f"{chunk.topic} {decided}"):
+                out.append((chunk.topic, f"Turn {chunk.turns[0]} - Turn {chunk.turns[1]}", archive))
+    return out
+
+
+def _turns(store: Store, subject: str) -> Found:
+    found = Found()
+    for topic, turns, archive in _covering(store, subject)[:_MOST]:
+        line = f"- {turns}: {quote(topic)} ({quote(archive.compression_tag)})"
+        if line not in found.lines:
+            found.lines.append(line)
+        found.turns = found.turns or turns
+        found.sources.append(
+            f"archive {quote(archive.compression_tag)} ({short_id(Kind.ARCHIVE, archive.id)})"
+        )
+        found.ids.append(archive.id)
+        found.scope = archive.project_name
+    return found
+
+
+def answer(store: Store, command: Command, subject: str) -> Found:
+    """Answer a command; what no archive knows by name is searched for."""
+    found = _ANSWERS[command](store, subject)
+    if not found.lines and command in (Command.TAG, Command.INHERITED, Command.EXPAND):
+        return _discussed(store, subject)
+    return found
+
+
+_ANSWERS: dict[Command, Callable[[Store, str], Found]] = {
+    Command.WHY: _why,
+    Command.ALTERNATIVES: _alternatives,
+    Command.EARLIER: _earlier,
+    Command.DISCUSSED: _discussed,
+    Command.EXPAND: _expand,
+    Command.TAG: _tag,
+    Command.INHERITED: _inherited,
+    Command.TURNS: _turns,
+}

@@ -1,0 +1,152 @@
+"""What every command is made with: lazy groups, shared options, and the registry that is worked on."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from forgekit.errors import UsageError
+
+if TYPE_CHECKING:
+    from forgekit.forge import Forge
+    from forgekit.times import Instant
+    from forgekit.writing import How
+
+F = TypeVar("F", bound=Callable[..., Any])
+Sections = Mapping[str, Mapping[str, str]]
+"""Heading -> command name -> `module:attribute`."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are asked for, listed under headings."""
+
+    def __init__(self, *args: Any, sections: Sections | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.sections: Sections = sections or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order of the headings."""
+        return [name for names in self.sections.values() for name in names] or super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        for names in self.sections.values():
+            if cmd_name in names:
+                module, _, attribute = names[cmd_name].partition(":")
+                command = getattr(importlib.import_module(module), attribute)
+                assert isinstance(command, click.Command)  # noqa: S101 - a table of our own
+                return command
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; for one that does not exist, name the one that was probably meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            from forgekit.model.near import near_miss  # noqa: PLC0415 - only after a slip
+
+            meant = near_miss(args[0], self.list_commands(ctx))
+            hint = f"; did you mean `{meant}`?" if meant else ""
+            raise click.UsageError(f"no such command: {args[0][:60]!r}{hint}", ctx=ctx) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands below their headings."""
+        for heading, names in (self.sections or {"Commands": dict.fromkeys(self.commands, "")}).items():
+            rows = [
+                (name, command.get_short_help_str(90))
+                for name in names
+                if (command := self.get_command(ctx, name)) is not None
+            ]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+
+def noun(name: str, summary: str) -> click.Group:
+    """Return the group of one noun; without a verb it prints its help."""
+
+    @click.group(name=name, cls=LazyGroup, invoke_without_command=True, help=summary)
+    @click.pass_context
+    def group(ctx: click.Context) -> None:
+        if ctx.invoked_subcommand is None:
+            from forgekit.cli import output  # noqa: PLC0415 - only for help
+
+            output.data(ctx.get_help())
+
+    return group
+
+
+class _Moment(click.ParamType):  # type: ignore[type-arg] # generic from click 8.4 on only
+    """A date, or a date with time, in UTC."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Instant:
+        """Read it."""
+        from forgekit.times import parse_instant  # noqa: PLC0415 - only where a date is given
+
+        try:
+            return parse_instant(value)
+        except ValueError as e:
+            self.fail(str(e), param, ctx)
+
+
+MOMENT = _Moment()
+
+TIER = click.FloatRange(0.0, 1.0)
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+project_option = click.option("--project", metavar="NAME", help="The project's name.")
+at_option = click.option("--at", type=MOMENT, metavar="DATE", help="When it happened; now where not given.")
+conversation_option = click.option(
+    "--conversation", metavar="ID", help="The conversation where it happened, by any name."
+)
+tags_option = click.option("--tag", "tags", multiple=True, metavar="WORD", help="A tag; repeatable.")
+
+
+def writing(command: F) -> F:
+    """Add `--dry-run` and `--no-commit` to a command."""
+    command = click.option("--no-commit", is_flag=True, help="Write the files, leave committing to you.")(
+        command
+    )
+    return click.option("--dry-run", is_flag=True, help="Print the diff, write nothing.")(command)
+
+
+def how(*, dry_run: bool, no_commit: bool) -> How:
+    """Return how to write.
+
+    Raises UsageError for both at once.
+    """
+    from forgekit.writing import How  # noqa: PLC0415 - pulls in the store
+
+    if dry_run and no_commit:
+        raise UsageError("--dry-run writes nothing, so --no-commit says nothing; leave one out")
+    return How(dry_run=dry_run, no_commit=no_commit)
+
+
+def example(*lines: str) -> str:
+    """Return help text that shows how a command is used."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def root_of(ctx: click.Context | None = None) -> str | None:
+    """Return the folder given by `-C`."""
+    found = (ctx or click.get_current_context()).find_object(dict)
+    return str(found["root"]) if found and found["root"] else None
+
+
+def open_forge() -> Forge:
+    """Open the registry that the command line is about.
+
+    Raises NoRegistryError, FormatError, UsageError for a clock that is no date.
+    """
+    from forgekit.forge import Forge, clock  # noqa: PLC0415 - what needs no registry loads none
+
+    try:
+        clock()
+    except ValueError as e:
+        raise UsageError(f"FORGEKIT_NOW: {e}") from None
+    return Forge.open(root_of())

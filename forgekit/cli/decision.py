@@ -1,0 +1,169 @@
+"""`forgekit decision`: what was chosen, how sure it is, and what replaced it."""
+
+from __future__ import annotations
+
+import click
+
+from forgekit.cli.base import (
+    TIER,
+    at_option,
+    conversation_option,
+    example,
+    how,
+    noun,
+    open_forge,
+    project_option,
+    tags_option,
+    writing,
+)
+from forgekit.cli.editing import add_edit
+from forgekit.cli.entities import add_reading, wrote
+from forgekit.model.kinds import Kind
+from forgekit.times import Instant
+
+decision = noun(
+    "decision",
+    "What was chosen: list, show, new, edit, revise, validate, supersede, invalidate, history.",
+)
+add_reading(decision, Kind.DECISION)
+
+
+@decision.command(
+    help="Register a decision.\n\n"
+    + example('forgekit decision new "Use UUID v7 for all resource IDs" --tier 0.85 --rationale "Sortable"')
+)
+@click.argument("text")
+@click.option("--rationale", default="", metavar="TEXT", help="Why, Markdown.")
+@click.option("--context", default="", metavar="TEXT", help="In which circumstances, Markdown.")
+@click.option("--tier", type=TIER, metavar="0..1", help="How sure it is.")
+@project_option
+@click.option("--depends-on", "dependencies", multiple=True, metavar="ID", help="Repeatable.")
+@click.option("--rejected", "alternatives", multiple=True, metavar="TEXT", help="An alternative; repeatable.")
+@click.option("--local-id", metavar="D001", help="What the conversation calls it.")
+@conversation_option
+@tags_option
+@at_option
+@writing
+def new(
+    text: str,
+    rationale: str,
+    context: str,
+    tier: float | None,
+    project: str | None,
+    dependencies: tuple[str, ...],
+    alternatives: tuple[str, ...],
+    local_id: str | None,
+    conversation: str | None,
+    tags: tuple[str, ...],
+    at: Instant | None,
+    *,
+    dry_run: bool,
+    no_commit: bool,
+) -> None:
+    """Register a decision."""
+    from forgekit.decisions import create  # noqa: PLC0415 - help loads no store
+
+    written = create(
+        open_forge(),
+        text,
+        rationale=rationale,
+        context=context,
+        tier=tier,
+        project=project,
+        local_id=local_id,
+        conversation=conversation,
+        dependencies=dependencies,
+        alternatives=alternatives,
+        tags=tags,
+        at=at,
+        how=how(dry_run=dry_run, no_commit=no_commit),
+    )
+    wrote(written, "decision new")
+
+
+@decision.command(
+    help="Replace a decision's text by a new decision; the old one is kept as revised.\n\n"
+    + example('forgekit decision revise dec_b34bfcd74276 "Use UUID v8 for all resource IDs"')
+)
+@click.argument("name", metavar="ID")
+@click.argument("text")
+@click.option("--rationale", metavar="TEXT", help="Why, Markdown; the old one where not given.")
+@click.option("--tier", type=TIER, metavar="0..1", help="How sure it is.")
+@conversation_option
+@at_option
+@writing
+def revise(
+    name: str,
+    text: str,
+    rationale: str | None,
+    tier: float | None,
+    conversation: str | None,
+    at: Instant | None,
+    *,
+    dry_run: bool,
+    no_commit: bool,
+) -> None:
+    """Revise a decision."""
+    from forgekit import decisions  # noqa: PLC0415 - help loads no store
+
+    written = decisions.revise(
+        open_forge(),
+        name,
+        text,
+        rationale=rationale,
+        tier=tier,
+        conversation=conversation,
+        at=at,
+        how=how(dry_run=dry_run, no_commit=no_commit),
+    )
+    wrote(written, "decision revise")
+
+
+@decision.command(
+    help="Say that a decision still holds.\n\n"
+    + example("forgekit decision validate dec_b34bfcd74276 --tier 0.9")
+)
+@click.argument("name", metavar="ID")
+@click.option("--tier", type=TIER, metavar="0..1", help="How sure it is now.")
+@at_option
+@writing
+def validate(name: str, tier: float | None, at: Instant | None, *, dry_run: bool, no_commit: bool) -> None:
+    """Validate a decision."""
+    from forgekit import decisions  # noqa: PLC0415 - help loads no store
+
+    way = how(dry_run=dry_run, no_commit=no_commit)
+    wrote(decisions.validate(open_forge(), name, tier=tier, at=at, how=way), "decision validate")
+
+
+@decision.command(
+    help="Put another decision in a decision's place.\n\n"
+    + example("forgekit decision supersede dec_b34bfcd74276 --by dec_0a1b2c3d4e5f")
+)
+@click.argument("name", metavar="ID")
+@click.option("--by", required=True, metavar="ID", help="The decision that stands now.")
+@click.option("--reason", default="", metavar="TEXT", help="Why, Markdown.")
+@writing
+def supersede(name: str, by: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
+    """Supersede a decision."""
+    from forgekit import decisions  # noqa: PLC0415 - help loads no store
+
+    way = how(dry_run=dry_run, no_commit=no_commit)
+    wrote(decisions.supersede(open_forge(), name, by, reason=reason, how=way), "decision supersede")
+
+
+@decision.command(
+    help="Put a decision out of force because it was found wrong.\n\n"
+    + example('forgekit decision invalidate dec_b34bfcd74276 --reason "the benchmark was wrong"')
+)
+@click.argument("name", metavar="ID")
+@click.option("--reason", required=True, metavar="TEXT", help="Why, Markdown.")
+@writing
+def invalidate(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
+    """Invalidate a decision."""
+    from forgekit import decisions  # noqa: PLC0415 - help loads no store
+
+    way = how(dry_run=dry_run, no_commit=no_commit)
+    wrote(decisions.invalidate(open_forge(), name, reason, how=way), "decision invalidate")
+
+
+add_edit(decision, Kind.DECISION)

@@ -1,0 +1,152 @@
+"""`edit` of every noun: by options, or in the person's editor when there is a terminal."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forgekit.cli import output
+from forgekit.cli.base import TIER, example, how, open_forge, writing
+from forgekit.cli.entities import wrote
+from forgekit.errors import ForgeError, UsageError
+from forgekit.model.kinds import Kind, short_id
+
+if TYPE_CHECKING:
+    from forgekit.forge import Forge
+    from forgekit.writing import How, Written
+
+Option = Callable[[Any], Any]
+
+_CONTENT = click.option("--content", metavar="TEXT", help="A description, Markdown.")
+_TAGS = click.option(
+    "--tag", "tags", multiple=True, metavar="WORD", help="In place of the old ones; repeatable."
+)
+_TITLE = click.option("--title", metavar="TEXT", help="A new title; the id stays.")
+
+OPTIONS: dict[Kind, tuple[Option, ...]] = {
+    Kind.PROJECT: (_CONTENT, _TAGS),
+    Kind.CONVERSATION: (_TITLE, _CONTENT, _TAGS),
+    Kind.THREAD: (
+        _TITLE,
+        click.option("--priority", type=click.Choice(["high", "medium", "low"])),
+        _CONTENT,
+        click.option(
+            "--blocked-by", multiple=True, metavar="ID", help="In place of the old ones; repeatable."
+        ),
+        _TAGS,
+    ),
+    Kind.DECISION: (
+        click.option("--rationale", metavar="TEXT", help="Why, Markdown."),
+        click.option("--context", metavar="TEXT", help="In which circumstances, Markdown."),
+        click.option("--tier", type=TIER, metavar="0..1", help="How sure it is."),
+        click.option(
+            "--rejected", "alternatives", multiple=True, metavar="TEXT", help="In place of the old ones."
+        ),
+        click.option("--depends-on", "dependencies", multiple=True, metavar="ID", help="As above."),
+        _TAGS,
+    ),
+    Kind.LINEAGE: (click.option("--summary", "content", metavar="TEXT", help="What changed on the way."),),
+}
+_USAGE = {
+    Kind.PROJECT: '--content "A message bus for vehicles"',
+    Kind.CONVERSATION: '--title "Storage layer, part 2"',
+    Kind.THREAD: "--priority high",
+    Kind.DECISION: "--tier 0.9 --tag storage",
+    Kind.LINEAGE: '--summary "The queue was chosen on the way"',
+}
+
+
+def add_edit(group: click.Group, kind: Kind) -> None:
+    """Give a noun its `edit`."""
+
+    def run(*, name: str, dry_run: bool, no_commit: bool, **values: Any) -> None:
+        given = {key: value for key, value in values.items() if value not in (None, ())}
+        way = how(dry_run=dry_run, no_commit=no_commit)
+        forge = open_forge()
+        if given:
+            wrote(_apply(forge, kind, name, given, way), f"{kind.value} edit")
+            return
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            names = ", ".join(option for param in command.params for option in param.opts if option[0] == "-")
+            raise UsageError(f"nothing to change: without a terminal say what, by {names}")
+        written = _in_editor(forge, kind, name, way)
+        if written is None:
+            output.talk("nothing changed")
+        else:
+            wrote(written, f"{kind.value} edit")
+
+    decorated: Any = run
+    for option in reversed(OPTIONS[kind]):
+        decorated = option(decorated)
+    decorated = click.argument("name", metavar="ID")(writing(decorated))
+    usage = f"forgekit {kind.value} edit {kind.prefix}_b34bfcd74276"
+    command = click.command(
+        "edit",
+        help=f"Change one {kind.value}; without options in $VISUAL or $EDITOR.\n\n"
+        + example(f"{usage} {_USAGE[kind]}", usage),
+    )(decorated)
+    group.add_command(command)
+
+
+def _apply(forge: Forge, kind: Kind, name: str, given: dict[str, Any], way: How) -> Written:
+    if kind is Kind.THREAD:
+        from forgekit.model.thread import Priority  # noqa: PLC0415 - help loads no store
+        from forgekit.threads import edit  # noqa: PLC0415 - as above
+
+        if "priority" in given:
+            given["priority"] = Priority(given["priority"])
+        return edit(forge, name, **given, how=way)
+    if kind is Kind.DECISION:
+        from forgekit import decisions  # noqa: PLC0415 - help loads no store
+
+        return decisions.edit(forge, name, **given, how=way)
+    from forgekit.projects import describe  # noqa: PLC0415 - help loads no store
+
+    return describe(forge, name, kind, **given, how=way)
+
+
+def _in_editor(forge: Forge, kind: Kind, name: str, way: How) -> Written | None:
+    """Let the person edit a copy, then check and commit it; None when nothing was changed.
+
+    Raises ForgeError that names the copy, so that no edit is lost.
+    """
+    from forgekit import files  # noqa: PLC0415 - edits by options need none of it
+    from forgekit.checking import accept  # noqa: PLC0415 - as above
+    from forgekit.model.entity import entity_path  # noqa: PLC0415 - as above
+
+    old = forge.entity(name, kind)
+    _, text = files.read(forge.root, entity_path(old))
+    handle, copy = tempfile.mkstemp(prefix=f"{short_id(kind, old.id)}-", suffix=".md")
+    path = Path(copy)
+    with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    command = [*shlex.split(_editor()), copy]
+    try:
+        status = subprocess.run(command, check=False).returncode  # noqa: S603 - what the person chose
+    except OSError as e:
+        path.unlink()
+        raise ForgeError(
+            f"cannot start the editor {command[0]!r}: {e.strerror}; set VISUAL or EDITOR"
+        ) from None
+    edited = path.read_text(encoding="utf-8", errors="replace")
+    if status or edited == text:
+        path.unlink()
+        return None
+    try:
+        written = accept(forge, old, edited, way)
+    except ForgeError as e:
+        raise ForgeError(f"{e}\nyour edit is kept in {copy}") from e
+    path.unlink()
+    return written
+
+
+def _editor() -> str:
+    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"

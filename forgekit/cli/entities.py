@@ -1,0 +1,349 @@
+"""What every noun has: `list`, `show`, `history`; and what a write says when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forgekit.cli import output
+from forgekit.cli.base import example, json_option, open_forge, project_option
+from forgekit.ids import EntityId, is_id
+from forgekit.model.kinds import Kind, short_id
+from forgekit.times import Instant, format_date, format_instant
+
+if TYPE_CHECKING:
+    from forgekit.forge import Forge
+    from forgekit.git import Commit
+    from forgekit.model.entity import Entity
+    from forgekit.model.problem import Problem
+    from forgekit.model.registry import Registry
+    from forgekit.store import Outcome
+    from forgekit.writing import Written
+
+COLUMNS = {
+    Kind.PROJECT: ("id", "name", "decisions", "open threads", "conversations"),
+    Kind.CONVERSATION: ("id", "started", "title", "project"),
+    Kind.THREAD: ("id", "status", "priority", "title", "project"),
+    Kind.DECISION: ("id", "status", "tier", "title", "project"),
+    Kind.LINEAGE: ("id", "from", "to", "title", "project"),
+    Kind.CONFLICT: ("id", "status", "title", "one side", "other side"),
+    Kind.ARCHIVE: ("id", "compressed", "title", "conversation", "project"),
+}
+STATUSES = {
+    Kind.THREAD: ("open", "resolved", "superseded", "abandoned"),
+    Kind.DECISION: ("active", "revised", "superseded", "invalidated"),
+    Kind.CONFLICT: ("open", "resolved", "scoped", "dismissed"),
+}
+_HIDDEN = frozenset({"kind", "short_id", "path", "extra", "body", "records", "compressions"})
+_LONG = ("content", "rationale", "context", "resolution", "bridge_summary")
+
+
+def add_reading(group: click.Group, kind: Kind) -> None:
+    """Give a noun its `list`, `show` and `history`."""
+    for command in (_list_command(kind), _show_command(kind), _history_command(kind)):
+        group.add_command(command)
+
+
+def _list_command(kind: Kind) -> click.Command:
+    plural = {Kind.LINEAGE: "lineage edges"}.get(kind, f"{kind.value}s")
+
+    def run(
+        *, as_json: bool, limit: int | None, project: str | None = None, status: str | None = None
+    ) -> None:
+        forge = open_forge()
+        with output.progress("reading the registry"):
+            registry = forge.registry()
+        chosen = listed(forge, registry, kind, project=project, status=status)[:limit]
+        if as_json:
+            from forgekit.policy.derived import Derived  # noqa: PLC0415 - only for JSON
+
+            derived = Derived(registry)
+            output.as_json([derived.view(entity) for entity in chosen])
+        else:
+            output.table(COLUMNS[kind], [row(registry, entity) for entity in chosen])
+            if not chosen:
+                output.talk(f"no {plural}")
+        talk_of_unreadable(forge)
+
+    run = json_option(run)
+    run = click.option("--limit", type=click.IntRange(1), metavar="N", help="At most so many.")(run)
+    if kind in STATUSES:
+        run = click.option("--status", type=click.Choice(STATUSES[kind]), help="Only these.")(run)
+    if kind is not Kind.PROJECT:
+        run = project_option(run)
+    options = f" --status {STATUSES[kind][0]}" if kind in STATUSES else ""
+    help_text = f"List {plural}, newest first.\n\n" + example(f"forgekit {kind.value} list{options}")
+    return click.command("list", help=help_text)(run)
+
+
+def listed(
+    forge: Forge, registry: Registry, kind: Kind, *, project: str | None = None, status: str | None = None
+) -> list[Entity]:
+    """Return the entities of a kind, newest first.
+
+    Raises NotFoundError for a project that is not known.
+    """
+    owner = forge.known_project(project, registry) if project is not None else None
+
+    def wanted(entity: Any) -> bool:
+        if entity.kind is not kind or (status is not None and entity.status.value != status):
+            return False
+        if owner is None:
+            return True
+        if kind is not Kind.CONFLICT:
+            return bool(entity.project_uuid == owner.id)
+        sides = (registry.get(entity.decision_a), registry.get(entity.decision_b))
+        return any(getattr(side, "project_uuid", None) == owner.id for side in sides)
+
+    return sorted(filter(wanted, registry), key=lambda e: (when(e), e.id), reverse=True)
+
+
+def when(entity: Any) -> Instant:
+    """Return the event time by which an entity is sorted; a project has none."""
+    for name in ("compressed_at", "created_at", "detected_at"):
+        found = getattr(entity, name, None)
+        if found is not None:
+            return Instant(found)
+    if entity.kind is Kind.LINEAGE:
+        return max((c.compressed_at or Instant(0) for c in entity.compressions), default=Instant(0))
+    return Instant(0)
+
+
+def row(registry: Registry, entity: Any) -> tuple[str, ...]:
+    """Return the cells of one line of a list."""
+    short = short_id(entity.kind, entity.id)
+    match entity.kind:
+        case Kind.PROJECT:
+            active = sum(d.project_uuid == entity.id and not d.status.ended for d in registry.decisions)
+            opened = sum(t.project_uuid == entity.id and not t.status.ended for t in registry.threads)
+            talks = sum(c.project_uuid == entity.id for c in registry.conversations)
+            return short, entity.title, str(active), str(opened), str(talks)
+        case Kind.CONVERSATION:
+            return short, format_date(entity.created_at), entity.title, entity.project_name
+        case Kind.THREAD:
+            return short, entity.status.value, entity.priority.value, entity.title, entity.project_name
+        case Kind.DECISION:
+            return short, entity.status.value, tier_text(entity), entity.title, entity.project_name
+        case Kind.LINEAGE:
+            ends = (entity.source_conversation_id, entity.target_conversation_id)
+            a, b = (short_id(Kind.CONVERSATION, end) for end in ends)
+            return short, a, b, entity.title, entity.project_name
+        case Kind.CONFLICT:
+            sides = (short_id(Kind.DECISION, side) for side in (entity.decision_a, entity.decision_b))
+            return short, entity.status.value, entity.title, *sides
+        case _:
+            talk = short_id(Kind.CONVERSATION, entity.conversation_id)
+            return short, format_date(entity.compressed_at), entity.title, talk, entity.project_name
+
+
+def tier_text(decision: Any) -> str:
+    """Return a tier for people."""
+    return "?" if decision.epistemic_tier is None else f"{decision.epistemic_tier:g}"
+
+
+def _show_command(kind: Kind) -> click.Command:
+    text_option = kind is Kind.ARCHIVE
+
+    def run(*, name: str, at: str | None, as_json: bool, text: bool = False) -> None:
+        show_entity(name, (kind,), at=at, as_json=as_json, text=text)
+
+    run = json_option(run)
+    if text_option:
+        run = click.option("--text", is_flag=True, help="The archive alone, byte for byte.")(run)
+    run = _at_revision(run)
+    run = click.argument("name", metavar="ID")(run)
+    help_text = f"Show one {kind.value} with everything known of it.\n\n" + example(
+        f"forgekit {kind.value} show {kind.prefix}_b34bfcd74276",
+        f"forgekit {kind.value} show {kind.prefix}_b34bfcd74276 --at 2026-03-01",
+    )
+    return click.command("show", help=help_text)(run)
+
+
+def _at_revision(command: Any) -> Any:
+    return click.option("--at", metavar="REV|DATE", help="As it stood at a revision or date.")(command)
+
+
+@click.command(
+    help="Show one entity of any kind.\n\n"
+    + example("forgekit show dec_b34bfcd74276", "forgekit show TOPIC_A_RESULT:D003 --json")
+)
+@click.argument("name", metavar="ID")
+@_at_revision
+@json_option
+def show(*, name: str, at: str | None, as_json: bool) -> None:
+    """Show one entity of any kind."""
+    show_entity(name, (), at=at, as_json=as_json)
+
+
+def show_entity(
+    name: str, kinds: tuple[Kind, ...], *, at: str | None, as_json: bool, text: bool = False
+) -> None:
+    """Print one entity: its fields, what follows from them, and where it came from."""
+    from forgekit.history import past_entity, provenance  # noqa: PLC0415 - the other commands load none
+    from forgekit.policy.derived import Derived  # noqa: PLC0415 - as above
+
+    forge = open_forge()
+    if at is None:
+        registry = forge.registry()
+        entity = forge.entity(name, *kinds)
+    else:
+        registry = forge.registry_at(at)
+        entity = past_entity(forge, registry, name, kinds, at)
+    if text:
+        output.verbatim(entity.body)
+        return
+    view = Derived(registry).view(entity)
+    origin = provenance(forge, registry, entity)
+    if as_json:
+        output.as_json({**view, "provenance": origin.as_json()})
+        return
+    output.data(f"{short_id(entity.kind, entity.id)}  {entity.title}")
+    shown = {key: _shown(registry, value) for key, value in view.items() if key not in (*_HIDDEN, *_LONG)}
+    lines = {key.replace("_", " "): value for key, value in shown.items() if value}
+    for tag, conversation, archive in origin.archives:
+        said = f"{tag} ({short_id(Kind.ARCHIVE, archive)}) of {_named(registry, conversation)}"
+        lines["said by"] = "\n".join(filter(None, (lines.get("said by"), said)))
+    if origin.commit is not None:
+        lines["last commit"] = (
+            f"{origin.commit.short} {format_date(origin.commit.time)} {origin.commit.subject}"
+        )
+    lines["file"] = str(view["path"])
+    output.fields({**lines, **{key: str(value) for key, value in entity.extra.items()}})
+    if entity.kind is Kind.LINEAGE:
+        _show_compressions(registry, entity)
+    for key in _LONG:
+        if view.get(key):
+            output.section(key.replace("_", " ").capitalize(), str(view[key]))
+    if entity.kind is Kind.ARCHIVE:
+        _show_records(registry, entity)
+
+
+def _show_records(registry: Registry, archive: Any) -> None:
+    if archive.records:
+        output.data("\nRecords\n")
+        output.fields({f"  {local}": _named(registry, key) for local, key in archive.records})
+
+
+def _show_compressions(registry: Registry, edge: Any) -> None:
+    for entry in edge.compressions:
+        output.data(f"\n{entry.compression_tag}\n")
+        groups = ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved")
+        pairs = {f"  {name.replace('_', ' ')}": getattr(entry, name) for name in groups}
+        output.fields(
+            {
+                name: "\n".join(f"{local}  {_named(registry, key)}".strip() for local, key in entries)
+                for name, entries in pairs.items()
+                if entries
+            }
+        )
+
+
+def _shown(registry: Registry, value: object) -> str:
+    if value is None or value == []:
+        return ""
+    if isinstance(value, list):
+        parts = [_shown(registry, item) for item in value]
+        multiline = any(isinstance(item, str) and (is_id(item) or len(item) > 30) for item in value)
+        return ("\n" if multiline else ", ").join(parts)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_shown(registry, item)}" for key, item in value.items())
+    text = str(value)
+    return _named(registry, EntityId(text)) if is_id(text) else text
+
+
+def _named(registry: Registry, entity: EntityId) -> str:
+    found = registry.get(entity)
+    return entity if found is None else f"{short_id(found.kind, found.id)}  {found.title}"
+
+
+def _history_command(kind: Kind) -> click.Command:
+    def run(*, name: str, limit: int | None, as_json: bool) -> None:
+        print_history(name, (kind,), limit, as_json=as_json)
+
+    run = click.argument("name", metavar="ID")(_limit(json_option(run)))
+    help_text = f"Show the commits that touched one {kind.value}, newest first.\n\n" + example(
+        f"forgekit {kind.value} history {kind.prefix}_b34bfcd74276"
+    )
+    return click.command("history", help=help_text)(run)
+
+
+def _limit(command: Any) -> Any:
+    return click.option("--limit", type=click.IntRange(1), metavar="N", help="At most so many.")(command)
+
+
+@click.command(
+    help="Show the commits that touched one entity, newest first.\n\n"
+    + example("forgekit history dec_b34bfcd74276", "forgekit show dec_b34bfcd74276 --at COMMIT")
+)
+@click.argument("name", metavar="ID")
+@_limit
+@json_option
+def history(*, name: str, limit: int | None, as_json: bool) -> None:
+    """Show the commits that touched one entity."""
+    print_history(name, (), limit, as_json=as_json)
+
+
+def print_history(name: str, kinds: tuple[Kind, ...], limit: int | None, *, as_json: bool) -> None:
+    """Print the commits of one entity."""
+    from forgekit.history import entity_history  # noqa: PLC0415 - the other commands load none
+
+    print_commits(entity_history(open_forge(), name, kinds, limit), as_json=as_json)
+
+
+def print_commits(commits: Iterable[Commit], *, as_json: bool) -> None:
+    """Print commits with what they did."""
+    from forgekit.history import commit_view  # noqa: PLC0415 - the other commands load none
+
+    if as_json:
+        output.as_json([commit_view(commit) for commit in commits])
+        return
+    rows = [(c.short, format_instant(c.time), c.author, c.subject) for c in commits]
+    output.table(("commit", "time", "author", "title"), rows)
+    if not rows:
+        output.talk("not committed yet")
+
+
+def wrote(written: Written, verb: str) -> None:
+    """Say what a write did: the short id on stdout, the rest on stderr; a dry run prints the diff."""
+    entity = written.entity
+    name = short_id(entity.kind, entity.id)
+    if written.outcome.diff:
+        output.diff(written.outcome.diff)
+    else:
+        output.data(name)
+    output.talk(f"{verb} {name}: {done(written.outcome)}")
+
+
+def done(outcome: Outcome) -> str:
+    """Say in words what became of a write."""
+    if outcome.diff:
+        return "nothing written (dry run)"
+    if outcome.commit is not None:
+        return f"committed as {outcome.commit[:10]}"
+    if outcome.written or outcome.deleted:
+        files = output.count(len(outcome.written) + len(outcome.deleted), "file")
+        return f"{files} written, not committed"
+    return "nothing to do, it says so already"
+
+
+def talk_of_unreadable(forge: Forge) -> None:
+    """Say on stderr how many files could not be read."""
+    bad = {problem.path for problem in forge.catalogue.problems()}
+    if bad:
+        output.talk(f"{output.count(len(bad), 'file')} could not be read; `forgekit check` names them")
+
+
+def problem_view(problem: Problem) -> dict[str, object]:
+    """Return a problem as JSON values."""
+    return {
+        "code": problem.code,
+        "severity": problem.severity.value,
+        "path": problem.path or None,
+        "line": problem.line,
+        "field": problem.field or None,
+        "message": problem.message,
+        "fix": problem.fix or None,
+        "fixable": problem.fixable,
+    }

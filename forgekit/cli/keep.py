@@ -1,0 +1,244 @@
+"""Commands that keep a registry in order: init, check, doctor, index, export, completion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forgekit.cli import output
+from forgekit.cli.base import example, how, json_option, noun, open_forge, project_option, root_of, writing
+from forgekit.cli.entities import done, problem_view
+from forgekit.errors import UsageError
+
+if TYPE_CHECKING:
+    from forgekit.checking import Findings
+
+
+@click.command(
+    help="Make a folder a registry: settings, folders, one commit. A second time changes nothing.\n\n"
+    "In no git repository, the folder becomes one.\n\n" + example("forgekit init", "forgekit init ~/registry")
+)
+@click.argument("folder", required=False, metavar="[DIR]")
+@writing
+def init(folder: str | None, *, dry_run: bool, no_commit: bool) -> None:
+    """Make a registry."""
+    from forgekit.initialising import initialise  # noqa: PLC0415 - help loads no store
+
+    way = how(dry_run=dry_run, no_commit=no_commit)
+    place = Path(root_of() or ".") / (folder or "")
+    made = initialise(place, dry_run=way.dry_run, no_commit=way.no_commit)
+    if made.made_repository:
+        output.talk(f"made a git repository in {made.root}")
+    if made.outcome.diff:
+        output.diff(made.outcome.diff)
+    elif made.outcome.written:
+        output.data("\n".join(made.outcome.written))
+    if made.outcome.written:
+        output.talk(f"init {made.root}: {done(made.outcome)}")
+        output.talk("next: `forgekit sync-compression --archive FILE`, or `forgekit decision new TEXT`")
+    else:
+        output.talk(f"{made.root} is a registry already: nothing to do")
+
+
+@click.command(
+    help="Check the registry's files, or some of them; exit status 1 when something must be mended.\n\n"
+    + example(
+        "forgekit check", "forgekit check registry/decisions/2026-03 --json", "forgekit check --fix --dry-run"
+    )
+)
+@click.argument("paths", nargs=-1, metavar="[PATHS]...")
+@click.option("--fix", is_flag=True, help="Mend what needs no person, in one commit.")
+@click.option("--staged", is_flag=True, help="Check the files that are staged for the next commit.")
+@writing
+@json_option
+def check(
+    paths: tuple[str, ...], *, fix: bool, staged: bool, dry_run: bool, no_commit: bool, as_json: bool
+) -> int:
+    """Check the registry."""
+    from forgekit import checking  # noqa: PLC0415 - help loads no store
+
+    way = how(dry_run=dry_run, no_commit=no_commit)
+    if (dry_run or no_commit) and not fix:
+        raise UsageError("--dry-run and --no-commit go with --fix; a check writes nothing")
+    if staged and paths:
+        raise UsageError("--staged names the files itself; leave PATHS out")
+    forge = open_forge()
+    chosen: list[str] | None = None
+    if staged:
+        chosen = [path for path, _ in forge.store.repository.staged()]
+    elif paths:
+        chosen = checking.relative(forge, paths, Path.cwd())
+    with output.progress("checking"):
+        if fix:
+            found = checking.fix(forge, chosen, dry_run=way.dry_run, no_commit=way.no_commit)
+        else:
+            found = checking.check(forge, chosen)
+    if as_json:
+        output.as_json(_findings(found))
+    else:
+        _say(found)
+    return 1 if found.errors else 0
+
+
+def _say(found: Findings) -> None:
+    for item in found.fixed:
+        output.data(f"{item.path}: {item.message}")
+    if found.outcome is not None and found.fixed:
+        if found.outcome.diff:
+            output.diff(found.outcome.diff)
+        output.talk(f"check --fix: {done(found.outcome)}")
+    for problem in found.problems:
+        output.data(f"{problem.severity.value}: {problem}")
+    files = f"{found.looked_at:,} {'entity' if found.looked_at == 1 else 'entities'} checked"
+    mendable = sum(problem.fixable for problem in found.problems)
+    hint = f"; `forgekit check --fix` mends {mendable}" if mendable and not found.fixed else ""
+    others = len(found.problems) - found.errors
+    output.talk(f"{files}: {output.count(found.errors, 'error')}, {output.count(others, 'remark')}{hint}")
+
+
+def _findings(found: Findings) -> dict[str, object]:
+    return {
+        "checked": found.looked_at,
+        "errors": found.errors,
+        "problems": [problem_view(problem) for problem in found.problems],
+        "fixed": [{"code": f.code, "path": f.path, "message": f.message} for f in found.fixed],
+        "commit": found.outcome.commit if found.outcome else None,
+    }
+
+
+@click.command(
+    help="Look at git, identity, cache, locks and files, and say what to do about each.\n\n"
+    + example("forgekit doctor")
+)
+@json_option
+def doctor(*, as_json: bool) -> int:
+    """Look at everything around the registry."""
+    from forgekit.diagnosis import diagnose  # noqa: PLC0415 - help loads no store
+    from forgekit.roots import find_root  # noqa: PLC0415 - as above
+
+    start = root_of()
+    root = find_root(Path(start) if start else Path.cwd(), {} if start else _environment())
+    findings = diagnose(root)
+    if as_json:
+        output.as_json(
+            [
+                {"subject": f.subject, "good": f.good, "message": f.message, "advice": f.advice or None}
+                for f in findings
+            ]
+        )
+    else:
+        for finding in findings:
+            advice = f"\n    {finding.advice}" if finding.advice else ""
+            output.data(f"{'ok ' if finding.good else 'BAD'}  {finding.subject}: {finding.message}{advice}")
+    return 0 if all(finding.good for finding in findings) else 1
+
+
+def _environment() -> dict[str, str]:
+    import os  # noqa: PLC0415 - one command asks
+
+    return dict(os.environ)
+
+
+index = noun("index", "The cache behind searches: build, status. It can be deleted at any time.")
+
+
+@index.command(
+    help="Bring the index up to date; `--force` makes it anew.\n\n" + example("forgekit index build")
+)
+@click.option("--force", is_flag=True, help="Delete it first.")
+def build(*, force: bool) -> None:
+    """Build the index."""
+    forge = open_forge()
+    if force:
+        forge.catalogue.close()
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            Path(f"{forge.catalogue.path}{suffix}").unlink(missing_ok=True)
+    with output.progress("reading all files"):
+        found = forge.catalogue.refresh()
+    output.talk(
+        f"index: {found.added} added, {found.updated} updated, {found.removed} removed, "
+        f"{found.unreadable} unreadable"
+    )
+
+
+@index.command(
+    "status", help="Say what the index holds and where it lies.\n\n" + example("forgekit index status")
+)
+@json_option
+def index_status(*, as_json: bool) -> None:
+    """Show the state of the index."""
+    forge = open_forge()
+    path = forge.catalogue.path
+    stood = path.exists()
+    found = forge.catalogue.refresh()
+    number = sum(1 for _ in forge.registry())
+    if as_json:
+        output.as_json(
+            {
+                "path": str(path),
+                "existed": stood,
+                "entities": number,
+                "bytes": path.stat().st_size if path.exists() else 0,
+                "added": found.added,
+                "updated": found.updated,
+                "removed": found.removed,
+                "unreadable": found.unreadable,
+            }
+        )
+        return
+    output.fields(
+        {
+            "path": str(path),
+            "entities": f"{number:,}",
+            "size": f"{path.stat().st_size / 1e6:.1f} MB" if path.exists() else "in memory",
+            "was": f"behind by {found.added + found.updated + found.removed} files" if stood else "missing",
+            "unreadable": str(found.unreadable),
+        }
+    )
+
+
+@click.command(
+    help="Write the registry in another format to stdout.\n\n"
+    + example("forgekit export --format jsonl > registry.jsonl", "forgekit export --format mermaid")
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["json", "jsonl", "csv", "markdown", "mermaid"]),
+    default="json",
+    show_default=True,
+)
+@project_option
+def export(form: str, project: str | None) -> None:
+    """Export the registry."""
+    from forgekit.cli.entities import talk_of_unreadable  # noqa: PLC0415 - help loads no store
+    from forgekit.exporting import Format  # noqa: PLC0415 - as above
+    from forgekit.exporting import export as exported  # noqa: PLC0415 - as above
+
+    forge = open_forge()
+    registry = forge.registry()
+    owner = forge.known_project(project, registry).id if project is not None else None
+    output.verbatim(exported(registry, Format(form), owner))
+    talk_of_unreadable(forge)
+
+
+@click.command(
+    help="Print the shell script that completes commands and options.\n\n"
+    + example(
+        "forgekit completion bash > ~/.local/share/bash-completion/completions/forgekit",
+        "forgekit completion zsh > ~/.zfunc/_forgekit",
+        "forgekit completion fish > ~/.config/fish/completions/forgekit.fish",
+    )
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), default="bash")
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print a completion script."""
+    from click.shell_completion import get_completion_class  # noqa: PLC0415 - for this command alone
+
+    made = get_completion_class(shell)
+    assert made is not None  # noqa: S101 - the choices are those that click knows
+    script = made(ctx.find_root().command, {}, "forgekit", "_FORGEKIT_COMPLETE")
+    output.data(script.source().rstrip("\n"))

@@ -1,0 +1,333 @@
+"""Commands that look: status, search, context, stale, trace, bridge, log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from forgekit.cli import output
+from forgekit.cli.base import MOMENT, TIER, example, json_option, open_forge, project_option
+from forgekit.model.kinds import Kind, short_id
+from forgekit.times import Instant
+
+if TYPE_CHECKING:
+    from forgekit.catalogue import Hit
+    from forgekit.ids import EntityId
+    from forgekit.model.registry import Registry
+
+_SCOPES = ("threads", "decisions", "lineage", "conversations", "archives", "all")
+_limit = click.option("--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N")
+
+
+@click.command(help="Show the registry on one screen.\n\n" + example("forgekit status"))
+@json_option
+def status(*, as_json: bool) -> None:
+    """Show the registry on one screen."""
+    from forgekit.status import status as status_of  # noqa: PLC0415 - help loads no store
+
+    forge = open_forge()
+    with output.progress("reading the registry"):
+        found = status_of(forge)
+    if as_json:
+        output.as_json(found.as_json())
+        return
+    for line in found.projects:
+        output.data(
+            f"{line.name}: {output.count(line.decisions, 'decision')} in force, "
+            f"{output.count(line.threads, 'open thread')}, {output.count(line.conversations, 'conversation')}"
+        )
+    if not found.projects:
+        output.data("no project yet; `forgekit sync-compression --archive FILE` files a first archive")
+    output.data()
+    share = f"{found.stale} of {found.active} active"
+    output.fields(
+        {
+            "entities": _pairs(found.kinds),
+            "decisions": _pairs(found.decisions),
+            "open threads": _pairs(found.threads),
+            "stale": f"{share} ({found.stale / found.active:.0%})" if found.active else share,
+            "open conflicts": str(found.open_conflicts),
+            "to revalidate": str(found.revalidate),
+            "uncommitted": _paths(found.uncommitted),
+            "unreadable": _paths(found.unreadable),
+        }
+    )
+    if found.next_threads:
+        output.data("\nnext:")
+        rows = [
+            (short_id(t.kind, t.id), t.priority.value, t.title, t.project_name) for t in found.next_threads
+        ]
+        output.table(("id", "priority", "title", "project"), rows)
+    if found.unreadable:
+        output.talk("`forgekit check` says what is wrong with the files that could not be read")
+
+
+def _pairs(counts: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in counts if number) or "none"
+
+
+def _paths(paths: tuple[str, ...]) -> str:
+    shown = "\n".join(paths[:5])
+    return f"{shown}\nand {len(paths) - 5} more" if len(paths) > 5 else shown or "none"
+
+
+@click.command(
+    help="Search decisions, threads, conversations and archives, best first.\n\n"
+    + example(
+        "forgekit search pagination cursor",
+        'forgekit search "queue" --scope decisions --status active --json',
+    )
+)
+@click.argument("query", nargs=-1, required=True)
+@click.option("--scope", type=click.Choice(_SCOPES), default="all", show_default=True)
+@project_option
+@click.option("--status", metavar="STATUS", help="Such as active, open or resolved.")
+@click.option("--as-of", metavar="REV|DATE", help="The registry of a revision or date.")
+@_limit
+@json_option
+def search(
+    query: tuple[str, ...],
+    scope: str,
+    project: str | None,
+    status: str | None,
+    as_of: str | None,
+    limit: int,
+    *,
+    as_json: bool,
+) -> int:
+    """Search the registry."""
+    from forgekit.catalogue import SCOPES  # noqa: PLC0415 - help loads no store
+
+    forge = open_forge()
+    kinds = None if scope == "all" else sorted(SCOPES[scope], key=lambda kind: kind.value)
+    words = " ".join(query)
+    with output.progress("searching"):
+        hits = forge.search(words, kinds=kinds, status=status, project=project, limit=limit, revision=as_of)
+    if as_json:
+        output.as_json([_hit(hit) for hit in hits])
+        return 0
+    for hit in hits:
+        about = ", ".join(part for part in (hit.status, hit.project) if part)
+        output.data(f"{hit.short}  {output.one_line(hit.title)}" + (f"  ({about})" if about else ""))
+        if hit.snippet and hit.snippet != hit.title:
+            output.data(f"    {output.one_line(hit.snippet)}")
+    if not hits:
+        output.talk(f"nothing found for {words[:80]!r}")
+    return 0
+
+
+def _hit(hit: Hit) -> dict[str, object]:
+    return {
+        "kind": hit.kind.value,
+        "id": hit.id,
+        "short_id": hit.short,
+        "title": hit.title,
+        "status": hit.status,
+        "project_name": hit.project,
+        "snippet": hit.snippet,
+        "score": round(hit.score, 6),
+        "path": hit.path,
+    }
+
+
+@click.command(
+    help="Print what bears on a query, as a block to paste.\n\n"
+    + example('forgekit context "message queue" --project "The Nexus" --cross-project')
+)
+@click.argument("query", nargs=-1, required=True)
+@project_option
+@click.option("--cross-project", is_flag=True, help="Search other projects too.")
+@click.option("--budget", type=click.IntRange(100), metavar="TOKENS", help="Room for the block.")
+@click.option("--no-threads", is_flag=True, help="Leave threads out.")
+@click.option("--no-decisions", is_flag=True, help="Leave decisions out.")
+@json_option
+def context(
+    query: tuple[str, ...],
+    project: str | None,
+    budget: int | None,
+    *,
+    cross_project: bool,
+    no_threads: bool,
+    no_decisions: bool,
+    as_json: bool,
+) -> None:
+    """Print what bears on a query."""
+    from forgekit.context import load  # noqa: PLC0415 - help loads no store
+
+    found = load(
+        open_forge(),
+        " ".join(query),
+        project=project,
+        cross_project=cross_project,
+        budget=budget,
+        include_threads=not no_threads,
+        include_decisions=not no_decisions,
+    )
+    if as_json:
+        output.as_json(found.data)
+    else:
+        output.data(found.text.rstrip("\n"))
+
+
+@click.command(
+    help="List the active decisions that nobody has validated lately, and those whose ground has moved.\n\n"
+    + example("forgekit stale", "forgekit stale --days 14 --max-tier 0.7 --json")
+)
+@click.option("--days", type=click.IntRange(1), help="Not validated for so many days.")
+@click.option("--hops", type=click.IntRange(1), help="Left out by so many compressions in a row.")
+@click.option("--max-tier", type=TIER, metavar="0..1", help="Only decisions of this tier or below.")
+@project_option
+@json_option
+def stale(
+    days: int | None, hops: int | None, max_tier: float | None, project: str | None, *, as_json: bool
+) -> None:
+    """List stale decisions."""
+    from forgekit.policy import staleness  # noqa: PLC0415 - help loads no store
+    from forgekit.policy.derived import Derived  # noqa: PLC0415 - as above
+
+    forge = open_forge()
+    registry = forge.registry()
+    settings = forge.settings
+    owner = forge.known_project(project, registry).id if project is not None else None
+    found = staleness.stale(
+        registry,
+        forge.now(),
+        days=days if days is not None else settings.stale_days,
+        hops=hops if hops is not None else settings.stale_hops,
+        max_tier=max_tier if max_tier is not None else settings.stale_max_tier,
+        project=owner,
+    )
+    shaken = [
+        item
+        for item in staleness.needs_revalidation(registry)
+        if owner is None or item.decision.project_uuid == owner
+    ]
+    if as_json:
+        derived = Derived(registry)
+        output.as_json(
+            {
+                "stale": [
+                    {
+                        **derived.view(item.decision),
+                        "days": item.days,
+                        "reasons": [r.value for r in item.reasons],
+                    }
+                    for item in found
+                ],
+                "needs_revalidation": [
+                    {"decision_id": item.decision.id, "broken": item.broken.id, "why": item.why}
+                    for item in shaken
+                ],
+                "active": found.active,
+                "share": round(found.share, 3),
+            }
+        )
+        return
+    output.table(
+        ("id", "days", "hops", "title", "project"),
+        [
+            (
+                short_id(Kind.DECISION, item.decision.id),
+                f"{item.days} d",
+                output.count(item.hops, "hop"),
+                item.decision.decision,
+                item.decision.project_name,
+            )
+            for item in found
+        ],
+    )
+    for item in shaken:
+        output.data(f"{short_id(Kind.DECISION, item.decision.id)} {item.why}")
+    output.talk(f"stale: {len(found)} of {found.active} active decisions ({found.share:.0%})")
+
+
+@click.command(
+    help="Show which conversations a conversation came from, and which continue it.\n\n"
+    + example("forgekit trace con_9c2f7be01d44 --direction ancestors")
+)
+@click.argument("conversation", metavar="CONVERSATION")
+@click.option(
+    "--direction",
+    type=click.Choice(["both", "ancestors", "descendants"]),
+    default="both",
+    show_default=True,
+)
+@json_option
+def trace(conversation: str, direction: str, *, as_json: bool) -> None:
+    """Show lineage around a conversation."""
+    from forgekit.policy import graph  # noqa: PLC0415 - help loads no store
+    from forgekit.policy.derived import Derived  # noqa: PLC0415 - as above
+
+    forge = open_forge()
+    key = forge.resolve(conversation, Kind.CONVERSATION)
+    registry = forge.registry()
+    hops = graph.trace(registry, key, graph.Direction(direction))
+    if as_json:
+        derived = Derived(registry)
+        output.as_json(
+            [{**derived.view(hop.edge), "depth": hop.depth, "direction": hop.direction.value} for hop in hops]
+        )
+        return
+    for hop in hops:
+        edge = hop.edge
+        carried = sum(len(entry.decisions_carried) for entry in edge.compressions)
+        dropped = sum(len(entry.decisions_dropped) for entry in edge.compressions)
+        mark = "<" if hop.direction is graph.Direction.ANCESTORS else ">"
+        output.data(
+            f"{mark}{hop.depth}  {_conversation(registry, edge.source_conversation_id)} -> "
+            f"{_conversation(registry, edge.target_conversation_id)}  "
+            f"[{output.one_line(edge.title)}] {carried} carried, {dropped} dropped"
+        )
+    if not hops:
+        output.talk(f"{short_id(Kind.CONVERSATION, key)} is joined to no other conversation")
+
+
+def _conversation(registry: Registry, entity: EntityId) -> str:
+    found = registry.get(entity)
+    title = f" {output.one_line(found.title)}" if found else ""
+    return f"{short_id(Kind.CONVERSATION, entity)}{title}"
+
+
+@click.command(
+    help="Say what changed between two conversations that lineage joins.\n\n"
+    + example("forgekit bridge con_1f0a5d9e3b21 con_9c2f7be01d44")
+)
+@click.argument("source")
+@click.argument("target")
+@json_option
+def bridge(source: str, target: str, *, as_json: bool) -> None:
+    """Say what changed on the way."""
+    from forgekit.lineage import bridge as bridge_of  # noqa: PLC0415 - help loads no store
+    from forgekit.lineage import bridge_view  # noqa: PLC0415 - as above
+
+    forge = open_forge()
+    ends = [forge.resolve(name, Kind.CONVERSATION) for name in (source, target)]
+    registry = forge.registry()
+    found = bridge_of(registry, *ends)
+    if as_json:
+        output.as_json(bridge_view(found))
+        return
+    output.data(f"{_conversation(registry, found.source.id)} -> {_conversation(registry, found.target.id)}")
+    groups = (("carried", found.carried), ("dropped", found.dropped), ("resolved", found.resolved))
+    for name, entities in groups:
+        for entity in entities:
+            known = registry.get(entity)
+            title = f"{short_id(known.kind, known.id)}  {output.one_line(known.title)}" if known else entity
+            output.data(f"  {name}  {title}")
+    output.data(f"\n{found.summary}")
+
+
+@click.command(
+    help="Show what changed in the registry, newest first.\n\n"
+    + example("forgekit log --limit 5", "forgekit log --since 2026-03-01 --json")
+)
+@_limit
+@click.option("--since", type=MOMENT, metavar="DATE", help="No older ones.")
+@json_option
+def log(limit: int, since: Instant | None, *, as_json: bool) -> None:
+    """Show the registry's commits."""
+    from forgekit import history  # noqa: PLC0415 - help loads no store
+    from forgekit.cli.entities import print_commits  # noqa: PLC0415 - as above
+
+    print_commits(history.log(open_forge(), limit=limit, since=since), as_json=as_json)

@@ -1,0 +1,202 @@
+r"""The one place that prints: data on stdout, talk on stderr.
+
+Text comes from files and models that nobody vouches for, so nothing reaches a terminal that could move
+its cursor or hide a word: control characters, bidirectional overrides and zero-width characters are
+written as visible escapes (`\x1b`, `\u202e`). Tabs and line ends stay in running text; the joiners that
+scripts and emoji need stay everywhere. JSON carries the same characters as JSON escapes, so nothing is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NO_COLOR = "NO_COLOR"
+
+_INVISIBLE = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f\U000e0100-\U000e01ef"
+)
+_HARMFUL = re.compile(f"[{_INVISIBLE}]")
+_HARMFUL_IN_LINE = re.compile(f"[\t\n{_INVISIBLE}]")
+_SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+def prepare() -> None:
+    """Make both streams take any text, whatever encoding the terminal claims."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def visible(text: str) -> str:
+    """Return text with harmful characters as escapes; tabs and line ends stay."""
+    return _HARMFUL.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Return text with harmful characters, tabs and line ends as escapes."""
+    return _HARMFUL_IN_LINE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match.group()
+    code = ord(character)
+    if character in _SHORT:
+        return _SHORT[character]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def data(text: str = "") -> None:
+    """Write a line or a text to stdout."""
+    sys.stdout.write(visible(text) + "\n")
+
+
+def verbatim(text: str) -> None:
+    """Write a text to stdout byte for byte, unless it goes to a terminal."""
+    if sys.stdout.isatty():
+        data(text)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
+    sys.stdout.buffer.flush()
+
+
+def talk(text: str) -> None:
+    """Write a line to stderr."""
+    sys.stdout.flush()
+    sys.stderr.write(visible(text) + "\n")
+
+
+def as_json(value: object) -> None:
+    """Write one JSON document to stdout."""
+    sys.stdout.write(json_text(value, indent=2) + "\n")
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """Return JSON in which harmful characters are JSON escapes."""
+    import json  # noqa: PLC0415 - most commands print none
+
+    return _HARMFUL.sub(_json_escape, json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    character = match.group()
+    if character == "\r":
+        return character  # json.dumps has escaped it inside texts; none is left
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+
+
+def diff(text: str) -> None:
+    """Write a diff to stdout, in colour on a terminal."""
+    if not _fancy():
+        data(text.rstrip("\n"))
+        return
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    from rich.text import Text  # noqa: PLC0415 - only on a terminal
+
+    out = Text()
+    for line in visible(text).splitlines():
+        out.append(line + "\n", style="bold" if line.startswith(("+++", "---")) else styles.get(line[:1], ""))
+    _console().print(out, end="", soft_wrap=True)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write rows: a table on a terminal, else a line each with tabs between the cells."""
+    cleaned = [[one_line(cell) for cell in row] for row in rows]
+    if not cleaned:
+        return
+    if not _fancy():
+        for row in cleaned:
+            sys.stdout.write("\t".join(row) + "\n")
+        return
+    from rich.table import Table  # noqa: PLC0415 - only on a terminal
+    from rich.text import Text  # noqa: PLC0415 - only on a terminal
+
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        wraps = name in {"title", "name", "message"}
+        shown.add_column(name, no_wrap=not wraps, overflow="fold", ratio=1 if wraps else None)
+    for row in cleaned:
+        shown.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+    _console().print(shown)
+
+
+_STYLES = {
+    "open": "yellow",
+    "high": "bold",
+    "error": "red",
+    "warning": "yellow",
+    "revised": "dim",
+    "superseded": "dim",
+    "invalidated": "dim",
+    "abandoned": "dim",
+}
+
+
+def fields(pairs: Mapping[str, str]) -> None:
+    """Write names and values, one pair a line, the values in one column."""
+    width = max((len(name) for name in pairs), default=0)
+    for name, value in pairs.items():
+        head, *more = value.split("\n")
+        sys.stdout.write(f"{name.ljust(width)}  {one_line(head)}".rstrip() + "\n")
+        for line in more:
+            sys.stdout.write(f"{' ' * width}  {one_line(line)}".rstrip() + "\n")
+
+
+def section(heading: str, text: str) -> None:
+    """Write a text below a heading, after a blank line."""
+    data(f"\n{heading}\n")
+    data("\n".join(f"  {line}".rstrip() for line in visible(text).split("\n")))
+
+
+@contextlib.contextmanager
+def progress(what: str, after: float = 0.5) -> Iterator[None]:
+    """Say on a terminal that something takes its time, once it has taken `after` seconds."""
+    if not sys.stderr.isatty() or os.environ.get("CI"):
+        yield
+        return
+    import threading  # noqa: PLC0415 - only on a terminal
+
+    shown = threading.Event()
+
+    def show() -> None:
+        shown.set()
+        sys.stderr.write(f"{what} ...")
+        sys.stderr.flush()
+
+    timer = threading.Timer(after, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if shown.is_set():
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun, such as `1 thread` or `3 threads`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _fancy() -> bool:
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _console() -> Console:
+    from rich.console import Console  # noqa: PLC0415 - only on a terminal
+
+    return Console(file=sys.stdout, no_color=bool(os.environ.get(NO_COLOR)) or None, highlight=False)

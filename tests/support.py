@@ -1,0 +1,63 @@
+"""Helpers of the tests that use a real repository."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from forgekit.ids import conversation_id, decision_id, project_id
+from forgekit.model.decision import Decision
+from forgekit.model.entity import entity_path
+from forgekit.store import Change
+from forgekit.times import parse_instant
+
+PROJECT = project_id("The Nexus")
+BORN = parse_instant("2023-11-14T22:13:20Z")
+TALK = conversation_id(PROJECT, "Resource ids", BORN)
+
+
+def git(root: Path, *arguments: str, stdin: str = "") -> str:
+    """Run git as a person would; a failure shows what it said."""
+    done = subprocess.run(
+        ["git", *arguments], cwd=root, input=stdin, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"git {' '.join(arguments)}: {done.stderr}"
+    return done.stdout
+
+
+def new_repository(root: Path, *options: str) -> Path:
+    """Make a git repository with a `forgekit.toml` and one commit."""
+    root.mkdir(parents=True)
+    git(root, "init", "--quiet", *options)
+    (root / "forgekit.toml").write_text("# settings\n", encoding="utf-8")
+    git(root, "add", "forgekit.toml")
+    git(root, "commit", "--quiet", "--message", "start")
+    return root
+
+
+def decision(text: str, rationale: str = "") -> Decision:
+    """Make a decision."""
+    return Decision(
+        decision_id=decision_id(PROJECT, text, TALK),
+        decision=text,
+        project_name="The Nexus",
+        project_uuid=PROJECT,
+        originated_in=TALK,
+        created_at=BORN,
+        last_validated=BORN,
+        body=f"## Rationale\n\n{rationale}" if rationale else "",
+    )
+
+
+def path_of_text(text: str) -> str:
+    """Return the path of the decision of this text."""
+    return entity_path(decision(text))
+
+
+def recording(*texts: str, rationale: str = "") -> Change:
+    """Return the change that records decisions."""
+    return Change(
+        writes=tuple(decision(text, rationale) for text in texts),
+        subject="decision: new",
+        trailers=(("Forgekit-Op", "decision new"),),
+    )

@@ -1,0 +1,337 @@
+"""The store: what a write changes, what it leaves alone, what it refuses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import decision, git, path_of_text, recording
+
+from forgekit.errors import DirtyFileError, FormatError, RuleError, WriteError
+from forgekit.model.problem import Problem
+from forgekit.store import Change, Store
+from forgekit.text import codec
+
+PATH = path_of_text("Use A")
+
+
+def _state(root: Path) -> tuple[str, str, str]:
+    return (
+        git(root, "rev-parse", "HEAD"),
+        git(root, "status", "--porcelain", "--untracked-files=all"),
+        git(root, "ls-files", "--stage"),
+    )
+
+
+def test_a_write_is_one_commit_and_leaves_all_clean(repository: Path) -> None:
+    outcome = Store(repository).commit(lambda: recording("Use A"))
+    assert outcome.written == (PATH,)
+    assert outcome.deleted == ()
+    assert git(repository, "rev-parse", "HEAD").strip() == outcome.commit
+    assert git(repository, "show", "--format=%B", "--name-only") == (
+        f"decision: new\n\nForgekit-Op: decision new\n\n\n{PATH}\n"
+    )
+    assert git(repository, "show", f"HEAD:{PATH}") == codec.dumps(decision("Use A"))
+    git(repository, "diff-files", "--quiet")
+    assert _state(repository)[1] == ""
+
+
+def test_a_second_identical_write_makes_no_commit(repository: Path) -> None:
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    before = _state(repository)
+    outcome = store.commit(lambda: recording("Use A"))
+    assert (outcome.commit, outcome.written) == (None, ())
+    assert _state(repository) == before
+
+
+def test_a_deletion(repository: Path) -> None:
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    outcome = store.commit(lambda: Change(deletes=(PATH,), subject="decision: delete"))
+    assert outcome.deleted == (PATH,)
+    assert not (repository / PATH).exists()
+    assert _state(repository)[1] == ""
+    assert store.commit(lambda: Change(deletes=(PATH,), subject="decision: delete")).commit is None
+
+
+def test_other_files_go_into_the_same_commit(repository: Path) -> None:
+    change = replace(recording("Use A"), files={"forgekit.toml": b"# new\n"})
+    assert Store(repository).commit(lambda: change).written == ("forgekit.toml", PATH)
+    assert git(repository, "show", "HEAD:forgekit.toml") == "# new\n"
+    assert _state(repository)[1] == ""
+
+
+@pytest.mark.parametrize("path", ["../x", "/x", "a//b", ".git/config", ".GIT/config", "a/./b", ""])
+def test_other_files_stay_inside(repository: Path, path: str) -> None:
+    change = Change(files={path: b""}, subject="x")
+    with pytest.raises(RuleError, match="is not a path inside the registry"):
+        Store(repository).commit(lambda: change)
+
+
+def test_an_empty_repository_gets_its_first_commit(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    outcome = Store(tmp_path).commit(lambda: recording("Use A"))
+    assert git(tmp_path, "log", "--format=%H %s") == f"{outcome.commit} decision: new\n"
+    assert _state(tmp_path)[1] == ""
+
+
+def test_a_detached_head_moves(repository: Path) -> None:
+    git(repository, "checkout", "--quiet", "--detach")
+    outcome = Store(repository).commit(lambda: recording("Use A"))
+    assert git(repository, "rev-parse", "HEAD").strip() == outcome.commit
+    assert git(repository, "rev-parse", "main").strip() != outcome.commit
+    assert _state(repository)[1] == ""
+
+
+def test_a_linked_work_tree(repository: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    git(repository, "worktree", "add", "--quiet", "-b", "side", str(linked))
+    main = _state(repository)
+    outcome = Store(linked).commit(lambda: recording("Use A"))
+    assert git(linked, "rev-parse", "side").strip() == outcome.commit
+    assert _state(linked)[1] == ""
+    assert _state(repository) == main
+
+
+def test_packed_refs_and_other_work_stay(repository: Path) -> None:
+    (repository / "src/deep").mkdir(parents=True)
+    (repository / "src/deep/a.py").write_text("a", encoding="utf-8")
+    (repository / "src/run.sh").write_text("a", encoding="utf-8")
+    (repository / "src/run.sh").chmod(0o755)
+    git(repository, "add", "src")
+    git(repository, "commit", "--quiet", "--message", "work")
+    git(repository, "pack-refs", "--all")
+    before = git(repository, "ls-tree", "-r", "HEAD", "src")
+    Store(repository).commit(lambda: recording("Use A"))
+    assert git(repository, "ls-tree", "-r", "HEAD", "src") == before
+    assert git(repository, "show", "--format=", "--name-status") == f"A\t{PATH}\n"
+    assert _state(repository)[1] == ""
+
+
+@pytest.mark.parametrize("setting", [(), ("--split-index",), ("--index-version", "4")])
+def test_what_is_staged_or_edited_stays_as_it_was(repository: Path, setting: tuple[str, ...]) -> None:
+    for name in ("a.py", "b.py", "c.py"):
+        (repository / name).write_text("old", encoding="utf-8")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "--message", "work")
+    for name in ("a.py", "b.py"):
+        (repository / name).write_text(f"new {name}", encoding="utf-8")
+    git(repository, "add", "a.py")
+    git(repository, "rm", "--quiet", "--cached", "c.py")
+    (repository / "a.py").write_text("newer", encoding="utf-8")
+    if setting:
+        git(repository, "update-index", *setting)
+    _, status, staged = _state(repository)
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    store.commit(lambda: recording("Use A", rationale="Short."))
+    assert _state(repository)[1] == status == "MM a.py\n M b.py\nD  c.py\n?? c.py\n"
+    rest = [line for line in _state(repository)[2].splitlines() if PATH not in line]
+    assert rest == staged.splitlines()
+    assert (repository / "a.py").read_text(encoding="utf-8") == "newer"
+    assert (repository / "b.py").read_text(encoding="utf-8") == "new b.py"
+
+
+def _edit(root: Path) -> None:
+    (root / PATH).write_text(codec.dumps(decision("Use A", "By hand.")), encoding="utf-8")
+
+
+def _stage(root: Path) -> None:
+    _edit(root)
+    git(root, "add", PATH)
+    (root / PATH).write_text(git(root, "show", f"HEAD:{PATH}"), encoding="utf-8")
+
+
+def _delete(root: Path) -> None:
+    (root / PATH).unlink()
+
+
+def _unstage(root: Path) -> None:
+    git(root, "rm", "--quiet", "--cached", PATH)
+
+
+@pytest.mark.parametrize("spoil", [_edit, _stage, _delete, _unstage])
+@pytest.mark.parametrize("how", [{}, {"dry_run": True}, {"no_commit": True}])
+def test_a_dirty_file_is_refused_by_name(repository: Path, spoil: object, how: dict[str, bool]) -> None:
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    spoil(repository)  # type: ignore[operator] # each is a function of the root
+    before = _state(repository)
+    with pytest.raises(DirtyFileError) as caught:
+        store.commit(lambda: recording("Use A", "Use B", rationale="Short."), **how)
+    assert str(caught.value) == (
+        f"uncommitted changes in {PATH}; commit or undo them (`git restore`), then run this again"
+    )
+    assert _state(repository) == before
+    assert store.commit(lambda: recording("Use C")).commit is not None
+
+
+def test_an_untracked_file_is_refused(repository: Path) -> None:
+    (repository / PATH).parent.mkdir(parents=True)
+    _edit(repository)
+    with pytest.raises(DirtyFileError):
+        Store(repository).commit(lambda: recording("Use A"))
+
+
+def test_hand_written_parts_stay(repository: Path) -> None:
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    text = codec.dumps(decision("Use A")).replace("status: active", "status: active  # for now")
+    (repository / PATH).write_text(text.replace("\n", "\r\n"), encoding="utf-8", newline="")
+    git(repository, "commit", "--quiet", "--all", "--message", "by hand")
+    changed = replace(decision("Use A"), tags=("ids",))
+    store.commit(lambda: Change(writes=(changed,), subject="decision: tag"))
+    expected = text.replace(
+        "last_validated: 2023-11-14T22:13:20Z\n", "last_validated: 2023-11-14T22:13:20Z\ntags: [ids]\n"
+    )
+    assert (repository / PATH).read_bytes() == expected.replace("\n", "\r\n").encode()
+
+
+def test_line_ends_converted_on_checkout_are_no_edit(repository: Path) -> None:
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    git(repository, "config", "core.autocrlf", "true")
+    (repository / PATH).unlink()
+    git(repository, "checkout", "--", PATH)
+    assert b"\r\n" in (repository / PATH).read_bytes()
+    store.commit(lambda: recording("Use A", rationale="Short."))
+    assert git(repository, "show", f"HEAD:{PATH}") == codec.dumps(decision("Use A", "Short."))
+    assert _state(repository)[1] == ""
+
+
+def test_a_dry_run_writes_nothing(repository: Path) -> None:
+    def listing() -> list[tuple[str, int]]:
+        return [(str(p), p.lstat().st_mtime_ns) for p in sorted(repository.rglob("*"))]
+
+    before = listing()
+    outcome = Store(repository).commit(lambda: recording("Use A"), dry_run=True)
+    lines = codec.dumps(decision("Use A")).splitlines(keepends=True)
+    assert outcome.diff == f"--- /dev/null\n+++ b/{PATH}\n@@ -0,0 +1,{len(lines)} @@\n" + "".join(
+        "+" + line for line in lines
+    )
+    assert (outcome.commit, outcome.written) == (None, (PATH,))
+    assert listing() == before
+
+
+def test_without_a_commit_only_the_file_is_written(repository: Path) -> None:
+    before = _state(repository)
+    outcome = Store(repository).commit(lambda: recording("Use A"), no_commit=True)
+    assert (outcome.commit, outcome.written) == (None, (PATH,))
+    assert (repository / PATH).read_text(encoding="utf-8") == codec.dumps(decision("Use A"))
+    assert _state(repository) == (before[0], f"?? {PATH}\n", before[2])
+
+
+def test_the_past_is_read_from_git(repository: Path) -> None:
+    store = Store(repository)
+    first = store.commit(lambda: recording("Use A")).commit
+    store.commit(lambda: recording("Use A", "Use B", rationale="Short."))
+    assert store.load_at(str(first)).decisions == [decision("Use A")]
+    assert store.load_at("HEAD~2").decisions == []
+    assert len(store.load().decisions) == 2
+
+
+@pytest.mark.parametrize("where", ["registry", "registry/decisions", "registry/decisions/2023-11", PATH])
+def test_a_symbolic_link_is_never_followed(repository: Path, tmp_path: Path, where: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    link = repository / where
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(outside)
+    store = Store(repository)
+    with pytest.raises((FormatError, WriteError), match=f"{PATH}: (cannot be read|Not a directory)"):
+        store.commit(lambda: recording("Use A"))
+    assert list(outside.iterdir()) == []
+    assert store.load().problems == (
+        Problem(
+            code="symlink", message="is a symbolic link", path=where, fix="replace it by the file itself"
+        ),
+    )
+
+
+def test_one_bad_file_hides_no_other(repository: Path) -> None:
+    store = Store(repository)
+    store.commit(lambda: recording("Use A", "Use B", "Use C", "Use D"))
+    (repository / PATH).write_bytes(b"\xff")
+    other = path_of_text("Use B")
+    (repository / other).write_text(codec.dumps(decision("Use C")), encoding="utf-8")
+    (repository / path_of_text("Use D")).unlink()
+    os.mkfifo(repository / path_of_text("Use D"))
+    found = store.load()
+    assert found.decisions == [decision("Use C")]
+    assert {str(problem) for problem in found.problems} == {
+        f"{PATH}:1: is not UTF-8 text; save it as UTF-8",
+        f"{other}: decision_id: is not the id in the file's name",
+        f"{path_of_text('Use D')}: is not where any entity is filed (move it elsewhere or delete it)",
+    }
+
+
+def test_strays_and_twins_are_named(repository: Path) -> None:
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    shouted = PATH.replace("registry/decisions", "registry/Decisions")
+    names = [
+        shouted,
+        "registry/notes.txt",
+        PATH.replace("2023-11", "2023-12"),
+        "registry/decisions/README.md",
+    ]
+    for name in names:
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text("x", encoding="utf-8")
+    files, problems = store.scan()
+    assert list(files) == [PATH]
+    assert [(problem.code, problem.path) for problem in problems] == [
+        ("twin", shouted),
+        ("stray-file", PATH.replace("2023-11", "2023-12")),
+        ("stray-file", "registry/notes.txt"),
+    ]
+
+
+@pytest.mark.parametrize("trailers", [(("Key", "two\nlines"),), (("Key\nForged: x", "v"),), (("Key", ""),)])
+def test_trailers_are_single_lines(repository: Path, trailers: tuple[tuple[str, str], ...]) -> None:
+    before = _state(repository)
+    with pytest.raises(RuleError, match=r"^trailer: .* must be one line of text$"):
+        Store(repository).commit(lambda: replace(recording("Use A"), trailers=trailers))
+    assert _state(repository) == before
+
+
+def _failing_at(failing: int, real: Callable[..., object]) -> Callable[..., object]:
+    calls = [0]
+
+    def broken(*args: object, **named: object) -> object:
+        calls[0] += 1
+        if calls[0] == failing:
+            raise OSError(28, "No space left on device")
+        return real(*args, **named)
+
+    return broken
+
+
+@pytest.mark.parametrize("target", ["fsync", "replace", "link", "open"])
+def test_a_failing_disk_leaves_nothing_behind(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    """Let the n-th call fail, for all n until the write comes through."""
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    before = _state(repository)
+    real = getattr(os, target)
+    for failing in range(1, 40):
+        broken = _failing_at(failing, real)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, target, broken)
+            try:
+                outcome = store.commit(lambda: recording("Use A", "Use B", rationale="Short."))
+            except (WriteError, FormatError):
+                assert _state(repository) == before
+                continue
+        assert failing > 1
+        assert outcome.commit is not None
+        break
+    else:
+        pytest.fail("the write never came through")
+    assert _state(repository)[1] == ""

@@ -1,0 +1,321 @@
+"""The rules of reading: tiers, statuses, families that disagree, quoted parts, damage, machine blocks."""
+
+from __future__ import annotations
+
+import pytest
+
+from forgekit.model.lineage import CompressionMode
+from forgekit.model.problem import Severity
+from forgekit.model.records import ArchiveText, Family, Scope
+from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.text.archive import read_archive
+from forgekit.text.archive.machine import (
+    MachineBlock,
+    MachineRecord,
+    parse_machine_block,
+    write_machine_block,
+)
+from forgekit.text.archive.values import parse_thread_status, parse_tier
+
+BLOCK_IN_TRANSCRIPT = """## Full Transcript
+<!-- FORGE_OS_MACHINE_BLOCK_START
+version: 2
+decisions: [{id: D101, text: x}]
+FORGE_OS_MACHINE_BLOCK_END -->
+"""
+
+
+def codes(read: ArchiveText) -> list[tuple[str, int | None]]:
+    return [(problem.code, problem.line) for problem in read.problems]
+
+
+@pytest.mark.parametrize(
+    ("token", "tier"),
+    [
+        ("0.15", (0.15, None)),
+        ("1", (0.9, "1")),
+        ("2", (0.5, "2")),
+        ("3", (0.1, "3")),
+        ("1.0", (1.0, None)),
+        ("0", (0.0, None)),
+        ("`0.85` (validated)", (0.85, None)),
+        ("Validated (0.9)", (0.9, None)),
+        ("heuristic", (0.5, None)),
+    ],
+)
+def test_tiers(token: str, tier: tuple[float, str | None]) -> None:
+    assert parse_tier(token) == tier
+
+
+@pytest.mark.parametrize("token", ["4", "1.5", "-0.1", "high", ""])
+def test_what_is_no_tier_is_refused(token: str) -> None:
+    with pytest.raises(ValueError, match="tier"):
+        parse_tier(token)
+
+
+def test_confidence_stands_in_only_where_no_tier_is_given() -> None:
+    read = read_archive(
+        "```yaml\ndecisions:\n"
+        "  - {id: D001, decision: a, tier: 0.15, confidence: high}\n"
+        "  - {id: D002, decision: b, confidence: low}\n"
+        "  - {id: D003, decision: c, tier: 7, confidence: high}\n```\n"
+    )
+    assert [d.tier for d in read.decisions] == [0.15, 0.3, None]
+    assert [str(p) for p in read.problems] == [
+        "5: D003: the tier 7 lies outside 0 to 1 (write a tier between 0 and 1)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("PLANNED", ThreadStatus.OPEN),
+        ("in progress", ThreadStatus.OPEN),
+        ("Blocked by T002", ThreadStatus.OPEN),
+        ("DONE", ThreadStatus.RESOLVED),
+        ("superseded", ThreadStatus.SUPERSEDED),
+        ("wontfix", ThreadStatus.ABANDONED),
+        ("mauve", None),
+    ],
+)
+def test_thread_statuses(text: str, status: ThreadStatus | None) -> None:
+    assert parse_thread_status(text) == (status, False)
+
+
+def test_a_reopened_thread_is_open_and_says_so() -> None:
+    (thread,) = read_archive("### T001: Retry window\n- **Status:** reopened\n").threads
+    assert (thread.status, thread.reopened) == (ThreadStatus.OPEN, True)
+
+
+def test_bullets_bold_and_rows() -> None:
+    read = read_archive(
+        "# Conversation Archive: x\n\n## Threads\n\n"
+        "- **T001:** Retry window (High)\n"
+        "  - **Blocked By:** T002; T003\n"
+        "- T002: Owner [OPEN] (low)\n\n"
+        "**T003 (HIGH):** Layout of refunds\n\n"
+        "| ID | Title | Priority | Status |\n|---|---|---|---|\n| T004 | Alerts | urgent | done |\n\n"
+        "**OT001:** Who pays\n"
+    )
+    assert [(t.local_id, t.title, t.status, t.priority, t.blocked_by) for t in read.threads] == [
+        ("T001", "Retry window", None, Priority.HIGH, ("T002", "T003")),
+        ("T002", "Owner", ThreadStatus.OPEN, Priority.LOW, None),
+        ("T003", "Layout of refunds", None, Priority.HIGH, None),
+        ("OT001", "Who pays", None, None, None),
+        ("T004", "Alerts", ThreadStatus.RESOLVED, Priority.HIGH, None),
+    ]
+    assert read.problems == ()
+
+
+def test_numbered_open_threads_get_ids_of_their_own() -> None:
+    read = read_archive(
+        "**Open threads requiring resolution:**\n\n"
+        "1. **[HIGH]** Retry window for jobs\n"
+        "2. Refund layout (blocked by #1)\n\n"
+        "**High (compress to 1-2 sentences)**\n1. Rationale\n"
+    )
+    assert [(t.local_id, t.title, t.priority, t.blocked_by, t.line) for t in read.threads] == [
+        ("OT001", "Retry window for jobs", Priority.HIGH, None, 3),
+        ("OT002", "Refund layout", None, ("OT001",), 4),
+    ]
+
+
+def test_the_higher_family_stands_and_the_difference_is_named() -> None:
+    read = read_archive(
+        "### Decision Index\n| ID | Decision | Source | Ref |\n|---|---|---|---|\n"
+        "| D001 | short wording | this session | chunk_001 |\n\n"
+        "### D001: Use rows\n- **Tier:** 0.4\n- **Rationale:** simple\n\n"
+        "```yaml\ndecisions:\n  - id: D001\n    decision: Use rows\n    tier: 0.9\n```\n"
+    )
+    (decision,) = read.decisions
+    assert (decision.family, decision.tier, decision.rationale) == (Family.YAML, 0.9, "simple")
+    assert decision.full_context_ref == "chunk_001"
+    assert [str(p) for p in read.problems] == [
+        "6: D001: the tier is 0.9 on line 12 and 0.4 on line 6; the yaml record stands"
+    ]
+
+
+def test_explicit_revisions() -> None:
+    read = read_archive(
+        "### D007: Use rows\n- **Revises:** D002, D003\n\n"
+        "### D002: Use files\n- **Status:** superseded by D007\n\n### D003: x\n- **Superseded by:** D007\n"
+    )
+    assert [(d.local_id, d.revises, d.superseded_by) for d in read.decisions] == [
+        ("D007", ("D002", "D003"), None),
+        ("D002", (), "D007"),
+        ("D003", (), "D007"),
+    ]
+
+
+def test_inherited_scope() -> None:
+    read = read_archive(
+        "```yaml\ndecisions:\n  - id: D001\n    decision: a\n    scope: inherited\n"
+        "    inherited_from: OLD_TAG\n```"
+    )
+    assert [(d.scope, d.inherited_from) for d in read.decisions] == [(Scope.INHERITED, "OLD_TAG")]
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "## Conflicts\n| D101: a (0.5) | D102: b |\n",
+        "## FORGE OS: Pre-Compression Context\n### Active Threads\n- T101: title [OPEN] (high)\n",
+        "## Registry state\n- T101: title\n\n### D101: x\n",
+        "<!-- forgekit:registry-state -->\n### D101: x\n<!-- /forgekit:registry-state -->\n",
+        "## Full Transcript\n### Turn 1\nD101: take it\n",
+        "## RETRIEVAL PROTOCOL\nAsk: show D101\n",
+        "```\n### D101: x\n```\n",
+        "## Inherited Context Snapshot\n```yaml\ndecisions:\n  - id: D101\n    decision: x\n```\n",
+        BLOCK_IN_TRANSCRIPT,
+    ],
+)
+def test_quoted_parts_give_neither_records_nor_losses(quote: str) -> None:
+    read = read_archive(f"# Conversation Archive: x\n\n### D001: Own\n\n{quote}\n## Chunk Index\n")
+    assert [d.local_id for d in read.decisions] == ["D001"]
+    assert (read.threads, read.problems) == ((), ())
+    assert [local_id for local_id, _ in read.ids_seen] == ["D001"]
+
+
+def test_an_id_without_a_record_is_named_with_its_line() -> None:
+    assert [str(p) for p in read_archive("# Notes\n\nWe settled D004 last week.\n").problems] == [
+        "3: D004 is named but no record of it could be read (write it as `### D004: ...` or in the YAML log)"
+    ]
+    child = read_archive("**Inherited From:** OLD_TAG\n\nWe build on D004.\n- D005\n")
+    assert [(p.code, p.line, p.severity) for p in child.problems] == [
+        ("foreign-id", 3, Severity.INFO),
+        ("unparsed-id", 4, Severity.WARNING),
+    ]
+
+
+def test_damaged_yaml_is_read_record_by_record() -> None:
+    read = read_archive(
+        "```yaml\ndecisions:\n  - id: D001\n    decision: Use rows: they sort\n"
+        "  - id: D002\n    decision: [never closed\n  - id: D003\n    decision: Fine\n```\n"
+    )
+    assert [(d.local_id, d.text, d.line) for d in read.decisions] == [
+        ("D001", "Use rows: they sort", 3),
+        ("D003", "Fine", 7),
+    ]
+    assert ("unreadable-record", 5) in codes(read)
+    assert ("damaged-yaml", 4) in codes(read)
+
+
+@pytest.mark.parametrize(
+    "value", ["&a [x]", "!!python/object:os.system x", "[" * 200, "2026-02-30"], ids=str.strip
+)
+def test_hostile_yaml_loses_only_its_record(value: str) -> None:
+    read = read_archive(
+        f"```yaml\ndecisions:\n  - id: D001\n    decision: a\n  - id: D002\n    timestamp: {value}\n```\n"
+    )
+    assert [d.local_id for d in read.decisions] == ["D001"]
+    assert any(p.line in (5, 6) for p in read.problems)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a\n```yaml\ndecisions:\n", "the code block opened on line 2 is never closed"),
+        ("a\n\n<!-- note\n", "the comment opened on line 3 is never closed"),
+        (
+            "| ID | Text | Tier |\n|--|--|--|\n| D001 | a",
+            "the table row on line 3 stops before its last column",
+        ),
+        ("### D001: a\n", ""),
+    ],
+)
+def test_a_text_that_was_cut_off_says_where(text: str, why: str) -> None:
+    assert read_archive(text).truncated == why
+
+
+def test_an_unclosed_fence_ends_at_the_next_heading() -> None:
+    read = read_archive("```yaml\ndecisions:\n  - id: D001\n    decision: a\n\n## Threads\n- T001: b\n")
+    assert [d.local_id for d in read.decisions] == ["D001"]
+    assert [t.local_id for t in read.threads] == ["T001"]
+    assert (codes(read), read.truncated) == ([("unclosed-fence", 1)], "")
+
+
+def test_parents_are_listed_nearest_first() -> None:
+    read = read_archive(
+        "### Session Reference\n- Last Compressed Tag: `OWN_TAG`\n"
+        "- Compression Scope: partial (turns 9-20, bridging from NEAR_TAG)\n"
+        "- Prior Compression Chain:\n  1. FIRST_TAG\n  2. NEAR_TAG\n  3. OWN_TAG\n"
+    )
+    assert (read.tag, read.inherits_from) == ("OWN_TAG", ("NEAR_TAG", "FIRST_TAG"))
+    assert (read.mode, read.turn_range, read.turns) == (CompressionMode.PARTIAL, (9, 20), 12)
+
+
+BLOCK = MachineBlock(
+    project="The Nexus",
+    tag="TOPIC_A",
+    parents=("OLD_TAG",),
+    decisions=(
+        MachineRecord(
+            id="D001", entity="dec_b34bfcd74276", text='Keep --> "x" -- é \\', tier=1.0, status="active"
+        ),
+    ),
+    threads=(MachineRecord(id="T001", text="t", status="open", priority="high", blocked_by=("T002",)),),
+)
+
+
+def test_a_machine_block_comes_back_as_it_was_written() -> None:
+    rest = "# Conversation Archive: x\n\n### D001: other\n\n"
+    block = write_machine_block(BLOCK, rest)
+    assert block.count("--") == 2  # the comment's own marks
+    (read,) = parse_machine_block(rest + block)
+    assert (read.project, read.tag, read.parents) == (BLOCK.project, BLOCK.tag, BLOCK.parents)
+    assert (read.decisions, read.threads) == (BLOCK.decisions, BLOCK.threads)
+    assert (read.fresh, read.broken, read.first_line) == (True, "", 5)
+    archive = read_archive(rest + block)
+    assert [(d.text, d.entity, d.tier) for d in archive.decisions] == [
+        ('Keep --> "x" -- é \\', "dec_b34bfcd74276", 1.0)
+    ]
+    assert (archive.tag, archive.inherits_from) == ("TOPIC_A", ("OLD_TAG",))
+
+
+def test_a_stale_machine_block_is_not_believed() -> None:
+    rest = "# Conversation Archive: x\n\n### D001: other\n\n"
+    read = read_archive(rest.replace("other", "edited") + write_machine_block(BLOCK, rest))
+    assert [d.text for d in read.decisions] == ["edited"]
+    assert codes(read) == [("machine-block-stale", 5)]
+
+
+def test_a_broken_machine_block_gives_way_to_the_text() -> None:
+    text = (
+        "### D001: a\n\n<!-- FORGE_OS_MACHINE_BLOCK_START\nversion: 2\ndecisions:\n  - id: D001\n"
+        "\n## Threads\n"
+        "- T001: b\n"
+    )
+    read = read_archive(text)
+    assert [d.text for d in read.decisions] == ["a"]
+    assert [t.title for t in read.threads] == ["b"]
+    assert ("machine-block-broken", 3) in codes(read)
+
+
+def test_a_first_version_machine_block() -> None:
+    read = read_archive(
+        "<!-- FORGE_OS_MACHINE_BLOCK v1 -->\nschema_version: 1\ncompression_tag: TAG_A\n"
+        "lineage: {parent_conversation: 018bcfe5-6800-8625-89cf-d5faf30f5d9e}\n"
+        "decisions:\n  - id: D001\n    text: a\n<!-- /FORGE_OS_MACHINE_BLOCK -->\n"
+    )
+    assert [(d.text, d.family) for d in read.decisions] == [("a", Family.MACHINE)]
+    assert (read.tag, read.conversation) == ("TAG_A", None)
+    assert read.inherits_from == ("018bcfe5-6800-8625-89cf-d5faf30f5d9e",)
+    assert read.problems == ()
+
+
+def test_front_matter_in_the_pasted_text_is_metadata() -> None:
+    read = read_archive("---\ncompression_tag: TAG_A\ndate: 2026-03-04\n---\n\n# Conversation Archive: a b\n")
+    assert (read.tag, read.title, read.session_id) == ("TAG_A", "a b", None)
+    assert read.created == 1_772_582_400_000
+
+
+def test_a_continuation_prompt_does_not_double_the_threads() -> None:
+    read = read_archive(
+        "## COMPRESSION\n\n```yaml\nconversation_state:\n  open_threads:\n    - id: T001\n"
+        "      description: Column order for refunds\n```\n\n**Open threads requiring resolution:**\n"
+        "1. **[HIGH]** Refund column order\n2. Who signs off\n"
+    )
+    assert [(t.local_id, t.title) for t in read.threads] == [
+        ("T001", "Column order for refunds"),
+        ("OT002", "Who signs off"),
+    ]

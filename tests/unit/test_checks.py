@@ -1,0 +1,312 @@
+"""The checks: each finding once, by name, and nothing about a sound registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+from world import PROJECT, P, archive, chain, conflict, day, decision, edge, thread
+
+from forgekit import ids
+from forgekit.ids import EntityId
+from forgekit.model.conflict import ConflictStatus
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entity import Entity, entity_path
+from forgekit.model.lineage import Compression
+from forgekit.model.problem import Problem, Severity
+from forgekit.model.registry import Registry
+from forgekit.model.thread import ThreadStatus
+from forgekit.policy.checks import check
+from forgekit.policy.checks.base import CheckInput, locate
+from forgekit.policy.checks.fixing import Fix, fixes
+from forgekit.text.codec import dumps
+
+A, B = chain("a", "b")
+X = decision("Keep rows", A, B)
+Y = decision("Drop rows", A, dependencies=(X.id,))
+T = thread("Retry", A)
+NOBODY = EntityId(str(ids.BASE))
+UNKNOWN = Compression(compression_tag="A", threads_carried=(("", NOBODY),))
+EDGE = edge(A, B, Compression(compression_tag="A", decisions_carried=(("D001", X.id),)))
+SOUND: tuple[Entity, ...] = (
+    PROJECT,
+    A,
+    B,
+    X,
+    Y,
+    T,
+    EDGE,
+    conflict(X, Y),
+    archive(A, records=(("D001", X.id), ("T001", T.id))),
+)
+
+
+def found(*changed: Entity, only: Iterable[Entity] | None = None) -> list[tuple[str, str, str]]:
+    """Check the sound registry with some entities replaced or added."""
+    registry = Registry.of({e.id: e for e in (*SOUND, *changed)}.values())
+    paths = None if only is None else [entity_path(e) for e in only]
+    return [(p.code, p.field, p.message) for p in check(registry, only=paths)]
+
+
+def test_nothing_is_said_of_a_sound_registry() -> None:
+    texts = {entity_path(e): dumps(e) for e in SOUND}
+    assert check(Registry.of(SOUND), CheckInput(texts=texts)) == []
+
+
+def test_a_finding_names_the_file_and_says_what_to_do() -> None:
+    bad = replace(X, decision="Keep all rows")
+    [problem] = check(Registry.of([PROJECT, A, B, bad]))
+    assert problem == Problem(
+        code="edited-in-place",
+        message="the text was changed under the same id; a new text is a new decision",
+        path=entity_path(X),
+        field="decision",
+        fix="`forgekit check --fix` turns the edit into a revision",
+        fixable=True,
+    )
+
+
+def test_case_and_blanks_at_the_ends_of_a_text() -> None:
+    assert found(replace(X, decision="Keep  rows ")) == []
+    assert [code for code, *_ in found(replace(X, decision="keep rows"))] == ["edited-in-place"]
+
+
+def test_a_decision_without_a_conversation_has_a_derivation_too() -> None:
+    by_hand = Decision(
+        decision_id=ids.decision_id(P, "By hand", EntityId(""), day(3)),
+        decision="By hand",
+        project_name=X.project_name,
+        project_uuid=P,
+        created_at=day(3),
+        last_validated=day(3),
+    )
+    assert found(by_hand) == []
+    assert [code for code, *_ in found(replace(by_hand, decision="By foot"))] == ["edited-in-place"]
+
+
+def test_titles_of_threads_and_conversations_may_be_edited() -> None:
+    assert found(replace(T, title="Try again"), replace(A, title="Alpha")) == []
+
+
+@pytest.mark.parametrize(
+    ("entity", "field", "basis"),
+    [
+        (replace(EDGE, lineage_id=X.id), "lineage_id", "source_conversation_id and target_conversation_id"),
+        (replace(conflict(X, Y), conflict_id=T.id), "conflict_id", "decision_a and decision_b"),
+        (
+            replace(archive(A), turn_range=(1, 2)),
+            "archive_id",
+            "project_uuid, conversation_id, turn_range and compressed_at",
+        ),
+    ],
+    ids=["edge", "conflict", "archive"],
+)
+def test_ids_follow_from_what_they_name(entity: Entity, field: str, basis: str) -> None:
+    others = [e for e in SOUND if e.id != entity.id]
+    [problem] = [p for p in check(Registry.of([*others, entity])) if p.code == "id-derivation"]
+    assert problem.field == field
+    assert problem.message.endswith(f", from {basis}")
+
+
+def test_a_project_renamed_by_hand() -> None:
+    renamed = replace(PROJECT, project_name="Books")
+    problems = check(Registry.of([renamed]))
+    assert [(p.code, p.field) for p in problems] == [("id-derivation", "project_uuid")]
+    assert problems[0].message == f"the id should be {ids.project_id('Books')}, from project_name"
+
+
+def test_project_name_and_id_must_agree() -> None:
+    message = "is 'Books', but project_uuid belongs to the project 'Ledger'"
+    assert found(replace(T, project_name="Books")) == [("project-mismatch", "project_name", message)]
+
+
+@pytest.mark.parametrize(
+    ("entity", "field", "kind"),
+    [
+        (replace(Y, dependencies=(NOBODY,)), "dependencies", "decision"),
+        (replace(T, blocked_by=(NOBODY,)), "blocked_by", "thread"),
+        (replace(T, first_seen_in=NOBODY), "first_seen_in", "conversation"),
+        (
+            replace(
+                EDGE,
+                compressions=(Compression(compression_tag="A", threads_carried=(("", NOBODY),)),),
+            ),
+            "compressions",
+            "thread",
+        ),
+        (archive(A, records=(("D009", NOBODY),)), "records", "decision or thread"),
+    ],
+    ids=["dependency", "blocker", "conversation", "carried", "record"],
+)
+def test_what_is_named_must_exist(entity: Entity, field: str, kind: str) -> None:
+    assert found(entity) == [("broken-reference", field, f"no {kind} has the id {NOBODY}")]
+
+
+def test_what_is_named_must_be_of_the_right_kind() -> None:
+    wrong = f"thr_{T.id[-12:]} is a thread, and a decision belongs here"
+    assert found(replace(Y, dependencies=(T.id,))) == [("broken-reference", "dependencies", wrong)]
+
+
+def test_a_file_that_cannot_be_read_breaks_no_reference() -> None:
+    others = [e for e in SOUND if e is not X]
+    unread = Problem(code="format", message="is not YAML", path=entity_path(X))
+    assert check(Registry.of(others, [unread])) == [unread]
+
+
+def test_cycles_are_named_on_each_file_that_takes_part() -> None:
+    x = replace(X, dependencies=(Y.id,))
+    names = ", ".join(f"dec_{i[-12:]}" for i in sorted((X.id, Y.id)))
+    message = f"decisions rest on each other in a circle: {names}"
+    assert sorted(found(x)) == [("cycle", "dependencies", message)] * 2
+    assert found(x, only=[x]) == [("cycle", "dependencies", message)]
+    itself = replace(T, blocked_by=(T.id,))
+    assert found(itself) == [
+        ("cycle", "blocked_by", f"threads wait for each other in a circle: thr_{T.id[-12:]}")
+    ]
+
+
+def test_decisions_that_replace_each_other() -> None:
+    x = replace(X, status=DecisionStatus.SUPERSEDED, superseded_by=Y.id)
+    y = replace(Y, status=DecisionStatus.SUPERSEDED, superseded_by=X.id)
+    codes = [(code, field) for code, field, _ in found(x, y)]
+    assert codes.count(("cycle", "superseded_by")) == 2
+
+
+def test_conversations_that_continue_each_other() -> None:
+    (c,) = chain("c")
+    c = replace(c, conversation_id=ids.conversation_id(P, "c", day(5)), created_at=day(5))
+    codes = [(code, field) for code, field, _ in found(c, edge(B, c), edge(c, A))]
+    assert codes == [("cycle", "target_conversation_id")] * 3
+
+
+def test_a_long_cycle_is_named_in_short() -> None:
+    many = [decision(f"number {n}", A) for n in range(9)]
+    ring = [replace(d, dependencies=(many[n - 1].id,)) for n, d in enumerate(many)]
+    messages = {message for code, _, message in found(*ring) if code == "cycle"}
+    assert len(messages) == 1
+    assert messages.pop().endswith(" and 4 more")
+
+
+def test_a_status_says_what_a_reader_asks_next() -> None:
+    registry = Registry.of(
+        [
+            *(e for e in SOUND if e.id not in {Y.id, T.id, conflict(X, Y).id}),
+            replace(Y, status=DecisionStatus.SUPERSEDED),
+            replace(T, status=ThreadStatus.RESOLVED),
+            conflict(X, Y, status=ConflictStatus.RESOLVED),
+        ]
+    )
+    assert {(p.severity, p.message) for p in check(registry)} == {
+        (Severity.WARNING, "is superseded, and superseded_by does not say by what"),
+        (Severity.INFO, "is resolved, and resolved_in does not say in which conversation"),
+        (Severity.WARNING, "is resolved, and kept does not say which side stands"),
+    }
+
+
+def test_a_conflict_keeps_one_of_its_sides_and_is_moot_without_one() -> None:
+    z = decision("Sort rows", A)
+    kept = conflict(X, Y, status=ConflictStatus.RESOLVED, kept=z.id)
+    message = f"dec_{z.id[-12:]} is neither side of this conflict"
+    assert found(z, kept) == [("status-fields", "kept", message)]
+    moot = f"is open, and no longer in force: dec_{X.id[-12:]} (invalidated)"
+    assert ("moot-conflict", "status", moot) in found(replace(X, status=DecisionStatus.INVALIDATED))
+
+
+def test_an_archive_is_write_once() -> None:
+    filed = archive(A)
+    message = "the text is not the one that was filed; archives are write-once"
+    assert found(replace(filed, body="text \n")) == [("archive-changed", "content_sha256", message)]
+
+
+def test_a_key_that_looks_like_a_known_one() -> None:
+    slip = replace(T, extra={"prioritty": "high", "team": "blue"})
+    message = "is not a key of a thread; did you mean `priority`?"
+    assert found(slip) == [("probable-slip", "prioritty", message)]
+
+
+@pytest.mark.parametrize(
+    ("character", "said"),
+    [
+        ("\u202e", "U+202E (RIGHT-TO-LEFT OVERRIDE)"),
+        ("\u200b", "U+200B (ZERO WIDTH SPACE)"),
+        ("\U000e0041", "U+E0041 (TAG LATIN CAPITAL LETTER A)"),
+    ],
+)
+def test_characters_that_nobody_sees(character: str, said: str) -> None:
+    message = f"holds the invisible character {said}"
+    assert found(replace(T, body=f"a{character}b")) == [("hidden-character", "body", message)]
+    assert found(replace(T, tags=(f"a{character}",))) == [("hidden-character", "tags", message)]
+
+
+def test_joiners_and_marks_that_scripts_need_are_no_finding() -> None:
+    assert found(replace(T, body="\U0001f469\u200d\U0001f52c \u05d0\u200f \u0645\u06cc\u200c")) == []
+
+
+def test_projects_that_read_alike() -> None:
+    twin = replace(PROJECT, project_name="LEDGER", project_uuid=ids.project_id("LEDGER"))
+    assert sorted(found(twin)) == [
+        ("twin-project", "project_name", "reads like the other project 'LEDGER'"),
+        ("twin-project", "project_name", "reads like the other project 'Ledger'"),
+    ]
+    assert len(found(twin, only=[twin])) == 1
+
+
+def test_only_the_files_asked_about_are_looked_at() -> None:
+    bad = replace(T, blocked_by=(NOBODY,)), replace(X, decision="Other")
+    assert [code for code, *_ in found(*bad, only=[T])] == ["broken-reference"]
+    assert found(*bad, only=[A]) == []
+    assert check(Registry.of(SOUND), only=["registry/threads/none.md", "README.md"]) == []
+
+
+def test_a_line_is_added_where_the_text_is_known() -> None:
+    bad = replace(X, decision="Other")
+    [problem] = locate(check(Registry.of([PROJECT, A, B, bad])), {entity_path(X): dumps(bad)})
+    assert problem.line == 3
+    assert str(problem).startswith(f"{entity_path(X)}:3: decision: the text was changed")
+    assert locate([problem], {}) == [problem]
+
+
+def _plan(text: str | None, *entities: Entity, committed: Entity | None = None) -> list[Fix]:
+    given = CheckInput(texts={entity_path(entities[0]): text} if text else {})
+    before = {committed.id: committed} if committed else {}
+    return fixes(Registry.of(entities), given, before, day(50))
+
+
+def test_an_edit_in_place_becomes_a_revision() -> None:
+    old = replace(X, local_id="D001", tags=("old",))
+    edited = replace(old, decision="Keep all rows", tags=("new",), body="## Rationale\n\nMore.")
+    [fix] = _plan(None, edited, A, B, committed=old)
+    new_id = ids.decision_id(P, "Keep all rows", A.id)
+    assert fix.writes == (
+        replace(old, status=DecisionStatus.REVISED, superseded_by=new_id),
+        replace(
+            edited,
+            decision_id=new_id,
+            local_id=None,
+            conversation_ids=(A.id,),
+            created_at=day(50),
+            last_validated=day(50),
+        ),
+    )
+    assert fix.message == f"the old text is back as revised, and the new one is dec_{new_id[-12:]}"
+    assert check(Registry.of([PROJECT, A, B, *fix.writes])) == []
+
+
+def test_an_edit_without_a_sound_committed_version_stays_for_a_person() -> None:
+    edited = replace(X, decision="Keep all rows")
+    assert _plan(None, edited) == []
+    assert _plan(None, edited, committed=edited) == []
+    assert _plan(None, edited, committed=replace(X, status=DecisionStatus.INVALIDATED)) == []
+    assert _plan(None, edited, decision("Keep all rows", A), committed=X) == []
+
+
+def test_a_canonical_text_is_written_where_it_loses_nothing() -> None:
+    windows = dumps(X).replace("\n", "\r\n")
+    [fix] = _plan(windows, X)
+    assert (fix.code, fix.writes) == ("not-canonical", (X,))
+    assert _plan(dumps(X), X) == []
+    commented = dumps(X).replace("status: active", "status: active  # for now")
+    assert _plan(commented, X) == []
+    problems = check(Registry.of(SOUND), CheckInput(texts={entity_path(X): commented}))
+    assert [(p.code, p.severity, p.fixable) for p in problems] == [("not-canonical", Severity.INFO, False)]

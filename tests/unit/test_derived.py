@@ -1,0 +1,149 @@
+"""What readers get: the seed schema in full, with what is never stored."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from world import NAME, PROJECT, P, archive, chain, conflict, decision, edge, thread
+
+from forgekit.model.decision import DecisionStatus
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import Kind, path_of
+from forgekit.model.lineage import Compression, CompressionMode
+from forgekit.model.registry import Registry
+from forgekit.model.thread import ThreadStatus
+from forgekit.policy.derived import Derived, seed_view
+from forgekit.text.codec import known_fields
+
+
+def test_a_decision_carries_what_is_counted() -> None:
+    a, b, c = chain("a", "b", "c")
+    base = decision("base", a)
+    d = decision(
+        "Keep rows",
+        a,
+        b,
+        dependencies=(base.id,),
+        epistemic_tier=0.85,
+        body="## Rationale\n\nSmall.\n\n## Context\n\nNow.",
+        extra={"team": "blue"},
+    )
+    on_top = decision("Index rows", a, dependencies=(d.id,))
+    rival = decision("Drop rows", a)
+    fight = conflict(d, rival)
+    edges = [edge(a, b), edge(b, c)]
+    registry = Registry.of([PROJECT, a, b, c, base, d, on_top, rival, fight, *edges, archive(c)])
+    assert seed_view(registry, d) == {
+        "decision_id": d.id,
+        "decision": "Keep rows",
+        "status": "active",
+        "epistemic_tier": 0.85,
+        "tier_token": None,
+        "project_name": NAME,
+        "project_uuid": P,
+        "local_id": None,
+        "originated_in": a.id,
+        "revised_in": None,
+        "superseded_by": None,
+        "conversation_ids": [a.id, b.id],
+        "dependencies": [base.id],
+        "alternatives_rejected": [],
+        "created_at": "2023-11-14T22:13:20Z",
+        "last_validated": "2023-11-15T22:13:20Z",
+        "tags": [],
+        "rationale": "Small.",
+        "context": "Now.",
+        "hops_since_validated": 1,
+        "validation_count": 1,
+        "dependents": [on_top.id],
+        "conflicts_with": [rival.id],
+        "kind": "decision",
+        "short_id": f"dec_{d.id[-12:]}",
+        "path": path_of(Kind.DECISION, d.id),
+        "extra": {"team": "blue"},
+    }
+
+
+def test_the_effective_validation_is_the_latest_of_what_is_stored_and_what_is_said() -> None:
+    a, b = chain("a", "b")
+    d = decision("Keep rows", a)
+    registry = Registry.of([a, b, d, archive(b, records=(("D001", d.id),))])
+    view = seed_view(registry, d)
+    assert (view["last_validated"], view["validation_count"]) == ("2023-11-15T22:13:20Z", 1)
+
+
+def test_a_conflict_that_is_over_is_no_opposition() -> None:
+    [a] = chain("a")
+    d, rival = decision("x", a), decision("y", a, status=DecisionStatus.INVALIDATED)
+    assert seed_view(Registry.of([a, d, rival, conflict(d, rival)]), d)["conflicts_with"] == []
+
+
+def test_a_thread_carries_content_resolution_and_what_it_blocks() -> None:
+    [a] = chain("a")
+    t = thread("Retry", a, body="How often?")
+    waiting = thread("Ship", a, blocked_by=(t.id,))
+    done = replace(waiting, status=ThreadStatus.RESOLVED, resolved_in=a.id, body="## Resolution\n\nOnce.")
+    registry = Registry.of([a, t, waiting])
+    view = Derived(registry).view(t)
+    assert (view["content"], view["resolution"], view["blocks"]) == ("How often?", None, [waiting.id])
+    view = seed_view(registry, done)
+    assert (view["content"], view["resolution"], view["blocked_by"]) == ("", "Once.", [t.id])
+
+
+def test_an_edge_shows_the_seeds_fields_and_every_compression() -> None:
+    a, b = chain("a", "b")
+    d, t = decision("x", a), thread("t", a)
+    first = Compression(
+        compression_tag="A_ONE",
+        compression_mode=CompressionMode.PARTIAL,
+        compressed_at=a.created_at,
+        turn_range=(1, 35),
+        decisions_carried=(("D001", d.id),),
+        threads_resolved=(("", t.id),),
+    )
+    e = replace(edge(a, b, first, Compression(compression_tag="A_TWO")), body="Went on.")
+    view = seed_view(Registry.of([a, b, d, t, e]), e)
+    assert view["compression_tag"] == "A_ONE"
+    assert view["compression_mode"] == "partial"
+    assert view["compressed_at"] == "2023-11-14T22:13:20Z"
+    assert view["turn_range"] == [1, 35]
+    assert view["decisions_carried"] == ["D001"]
+    assert view["decisions_dropped"] == []
+    assert view["threads_resolved"] == [t.id]
+    assert view["bridge_summary"] == "Went on."
+    compressions = view["compressions"]
+    assert isinstance(compressions, list)
+    assert compressions[0]["decisions_carried"] == {"D001": d.id}
+    assert compressions[0]["turn_range"] == [1, 35]
+    assert compressions[1]["compression_tag"] == "A_TWO"
+
+
+def test_an_edge_without_a_compression_has_the_same_keys() -> None:
+    a, b = chain("a", "b")
+    bare, full = edge(a, b), edge(a, b, Compression(compression_tag="A"))
+    registry = Registry.of([a, b, full])
+    assert seed_view(registry, bare).keys() == seed_view(registry, full).keys()
+    assert seed_view(registry, bare)["compression_tag"] is None
+
+
+def test_a_conversation_names_its_neighbours_and_an_archive_its_text_only_when_asked() -> None:
+    a, b = chain("a", "b")
+    filed = archive(a)
+    derived = Derived(Registry.of([a, b, edge(a, b), filed]))
+    assert derived.view(a)["continued_by"] == [b.id]
+    assert derived.view(b)["continues"] == [a.id]
+    assert "body" not in derived.view(filed)
+    assert derived.view(filed, body=True)["body"] == "text\n"
+    assert derived.view(filed)["records"] == {}
+
+
+def test_every_kind_has_all_its_stored_keys_and_is_json() -> None:
+    a, b = chain("a", "b")
+    x, y = decision("x", a), decision("y", a)
+    everything: list[Entity] = [PROJECT, a, b, x, y, thread("t", a), edge(a, b), conflict(x, y), archive(a)]
+    registry = Registry.of(everything)
+    for entity in everything:
+        view = seed_view(registry, entity)
+        assert set(known_fields(entity.kind)) <= set(view)
+        assert json.loads(json.dumps(view)) == view

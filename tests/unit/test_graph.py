@@ -1,0 +1,111 @@
+"""Walks over lineage and dependencies: merges, branches, cycles, depth."""
+
+from __future__ import annotations
+
+from world import PROJECT, chain, conversation, decision, edge, links
+
+from forgekit.ids import BASE, EntityId, v8
+from forgekit.model.registry import Registry
+from forgekit.policy.graph import (
+    Direction,
+    Graph,
+    ancestors,
+    cycles,
+    dependency_graph,
+    descendants,
+    lineage_graph,
+    longest_paths,
+    order,
+    topological,
+    trace,
+)
+
+
+def node(number: int) -> EntityId:
+    return v8(BASE, number)
+
+
+def graph(*pairs: tuple[int, int]) -> Graph:
+    return Graph.of((node(a), node(b)) for a, b in pairs)
+
+
+def named(found: dict[EntityId, int]) -> dict[int, int]:
+    return {int(key[:8] + key[9:13], 16): hops for key, hops in found.items()}
+
+
+def test_every_parent_and_every_child_is_found_with_the_fewest_hops() -> None:
+    g = graph((1, 3), (2, 3), (3, 4), (3, 5), (4, 6), (5, 6), (1, 6))
+    assert named(ancestors(g, node(6))) == {1: 1, 4: 1, 5: 1, 3: 2, 2: 3}
+    assert named(descendants(g, node(1))) == {3: 1, 6: 1, 4: 2, 5: 2}
+    assert ancestors(g, node(1)) == {}
+    assert descendants(g, node(99)) == {}
+
+
+def test_cycles_are_groups_and_a_loop_is_one() -> None:
+    g = graph((1, 2), (2, 3), (3, 2), (4, 4), (3, 5))
+    assert cycles(g) == [(node(2), node(3)), (node(4),)]
+    assert cycles(graph((1, 2), (2, 3), (1, 3))) == []
+
+
+def test_order_puts_parents_first_whatever_the_clocks_said_and_the_older_first_else() -> None:
+    g = graph((9, 1), (5, 1), (1, 2))
+    assert topological(g) == [node(n) for n in (5, 9, 1, 2)]
+
+
+def test_a_walk_ends_on_a_cycle_and_leaves_out_its_start() -> None:
+    g = graph((1, 2), (2, 3), (3, 1))
+    assert named(ancestors(g, node(1))) == {3: 1, 2: 2}
+    assert named(descendants(g, node(1))) == {2: 1, 3: 2}
+
+
+def test_longest_paths_take_the_long_way_round_and_count_a_cycle_once() -> None:
+    ordered = order(graph((1, 2), (2, 3), (3, 4), (1, 4), (4, 5), (5, 4)))
+    far = longest_paths(ordered, [1] * len(ordered.groups))
+    assert far[ordered.position[node(1)]] == 3
+    assert far[ordered.position[node(5)]] == 0
+
+
+def test_a_chain_of_fifty_thousand_needs_no_recursion() -> None:
+    g = graph(*((n, n + 1) for n in range(50_000)))
+    assert len(topological(g)) == 50_001
+    assert cycles(g) == []
+    assert descendants(g, node(0))[node(50_000)] == 50_000
+
+
+def test_trace_lists_each_edge_once_oldest_first_with_its_depth() -> None:
+    a, b, c, d, e = chain("a", "b", "c", "d", "e")
+    edges = [edge(a, c), edge(b, c), edge(c, d), edge(c, e), edge(a, e)]
+    registry = Registry.of([PROJECT, a, b, c, d, e, *edges])
+    assert [(h.edge, h.depth, h.direction.value) for h in trace(registry, c.id)] == [
+        (edges[0], 1, "ancestors"),
+        (edges[1], 1, "ancestors"),
+        (edges[2], 1, "descendants"),
+        (edges[3], 1, "descendants"),
+    ]
+    up = trace(registry, e.id, Direction.ANCESTORS)
+    assert [(h.edge, h.depth) for h in up] == [
+        (edges[0], 2),
+        (edges[4], 1),
+        (edges[1], 2),
+        (edges[3], 1),
+    ]
+    assert trace(registry, e.id, Direction.DESCENDANTS) == []
+
+
+def test_trace_of_a_cycle_ends_and_lists_each_edge_once() -> None:
+    a, b = chain("a", "b")
+    registry = Registry.of([a, b, edge(a, b)])
+    c = conversation("c", 3)
+    loop = [edge(a, b), edge(b, c), edge(c, a)]
+    registry = Registry.of([a, b, c, *loop])
+    assert {h.edge.id for h in trace(registry, b.id)} == {e.id for e in loop}
+    assert len(trace(registry, b.id)) == 3
+
+
+def test_graphs_of_a_registry_hold_what_is_only_named() -> None:
+    a, b = chain("a", "b")
+    first = decision("Keep rows", a)
+    second = decision("Index rows", b, dependencies=(first.id,))
+    registry = Registry.of([a, second, *links(a, b)])
+    assert lineage_graph(registry).after == {a.id: [b.id], b.id: []}
+    assert dependency_graph(registry).after == {first.id: [second.id], second.id: []}

@@ -1,0 +1,157 @@
+"""The house around the package: what lies at the top, what is documented, and what must not be said."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+from forgekit.cli.main import forgekit as command_line
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted((ROOT / "forgekit").rglob("*.py"))
+TOP = {
+    ".ci",
+    ".gitattributes",
+    ".gitignore",
+    ".pre-commit-config.yaml",
+    ".pre-commit-hooks.yaml",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "archives",
+    "benchmarks",
+    "constraints.txt",
+    "docs",
+    "examples",
+    "forgekit",
+    "forgekit.toml",
+    "hooks",
+    "pyproject.toml",
+    "registry",
+    "tests",
+}
+# Paths of one machine, where packages come from, and words that mean nothing to a reader of this repository.
+FOREIGN = re.compile(
+    r"(?<![\w./~{}*-])/(?:work|root|opt|mnt)/\w|index[-]url|find[-]links"
+    r"|the[ ]seed\b|seed[ ]schema|seed['](?:s|\b)"
+)
+
+
+def tracked() -> list[Path]:
+    """Return the files of the repository that git keeps or would keep."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode != 0:
+        pytest.skip("not a checkout: the files that belong to it are not known")
+    return [path for name in listed.stdout.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_nothing_unexpected_lies_at_the_top() -> None:
+    assert {path.relative_to(ROOT).parts[0] for path in tracked()} - TOP == set()
+
+
+def test_files_speak_of_the_project_alone() -> None:
+    said = []
+    for path in tracked():
+        if path.suffix in {".gz", ".png"}:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+            if found := FOREIGN.search(line):
+                said.append(f"{path.relative_to(ROOT)}:{number}: {found.group()}")
+    assert said == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_module_says_what_it_is_for(path: Path) -> None:
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    assert text.split("\n")[0].endswith((".", ":", "?")), "the first line of a module's docstring is a sentence"
+
+
+def test_every_pinned_version_is_exact_and_every_dependency_is_pinned() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert [pin for pin in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", pin)] == []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["dev"], *extras["models"], *extras["offline"]]
+    names = {_folded(pin.partition("==")[0]) for pin in pins}
+    assert {_folded(re.split(r"[<>=!~;\[ ]", want)[0]) for want in wanted} - names == set()
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).casefold()
+
+
+def test_every_command_has_help() -> None:
+    every = _commands(command_line, ())
+    assert [" ".join(words) for words, command in every if not (command.help or "").strip()] == []
+
+
+def test_the_readme_names_only_commands_that_exist() -> None:
+    known = {words for words, _ in _commands(command_line, ())}
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for line in re.findall(r"^\$ forgekit (.*)$", text, re.MULTILINE):
+        words = tuple(line.split())
+        assert any(words[: len(name)] == name for name in known if name), f"forgekit {line}"
+
+
+def test_every_daily_command_is_in_the_readme() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    context = click.Context(command_line)
+    missing = [
+        name
+        for name in command_line.list_commands(context)
+        if not re.search(rf"(?:forgekit |`){re.escape(name)}\b", text)
+    ]
+    assert missing == []
+
+
+def test_every_field_is_in_the_format_document() -> None:
+    from forgekit.model.kinds import Kind
+    from forgekit.text.codec import known_fields
+
+    text = (ROOT / "docs" / "FORMAT.md").read_text(encoding="utf-8")
+    rows = {match[1]: match[2] for match in re.finditer(r"^\| (\w+) \| (\*\*`.*) \|$", text, re.MULTILINE)}
+    for kind in Kind:
+        named = re.findall(r"`([a-z_0-9]+)`", rows[kind.value])
+        fields = known_fields(kind)
+        assert [name for name in named if name in fields] == list(fields), kind.value
+
+
+def test_the_vectors_of_the_format_document_hold() -> None:
+    from forgekit.ids import conversation_id, decision_id, project_id, thread_id
+
+    text = (ROOT / "docs" / "FORMAT.md").read_text(encoding="utf-8")
+    project = project_id("The Nexus")
+    talk = conversation_id(project, "Pagination design", 1_700_000_000_000)
+    expected = [
+        project,
+        talk,
+        decision_id(project, "Use UUID v7 for all resource IDs", talk),
+        thread_id(project, "Design pagination strategy", talk),
+    ]
+    assert re.findall(r"\| `([0-9a-f-]{36})` \|$", text, re.MULTILINE) == expected
+
+
+def _commands(group: click.Command, words: tuple[str, ...]) -> list[tuple[tuple[str, ...], click.Command]]:
+    found = [(words, group)]
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None, name
+            found += _commands(command, (*words, name))
+    return found

@@ -1,0 +1,85 @@
+"""The settings file: defaults, slips, values that cannot be."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from forgekit.model.near import near_miss, slips
+from forgekit.model.settings import DEFAULT_TOML, OpenConflicts, Settings, read_settings
+
+
+def test_the_default_file_says_the_defaults_and_names_every_key() -> None:
+    data = tomllib.loads(DEFAULT_TOML)
+    assert read_settings(data) == (Settings(), [])
+    assert tuple(data) == tuple(Settings.__dataclass_fields__)
+    assert all("#" in line for line in DEFAULT_TOML.splitlines() if "=" in line)
+
+
+def test_every_key_is_read() -> None:
+    text = """
+schema = 1
+project = "Ledger"
+stale_days = 7
+stale_hops = 2
+stale_max_tier = 0.7
+budget = 900
+conflicts = "refuse"
+model = "some/model"
+"""
+    assert read_settings(tomllib.loads(text)) == (
+        Settings(
+            project="Ledger",
+            stale_days=7,
+            stale_hops=2,
+            stale_max_tier=0.7,
+            budget=900,
+            conflicts=OpenConflicts.REFUSE,
+            model="some/model",
+        ),
+        [],
+    )
+
+
+ALL = "schema, project, stale_days, stale_hops, stale_max_tier, budget, conflicts, model"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("stale_day = 7", "forgekit.toml: stale_day: is not a setting; did you mean `stale_days`?"),
+        (
+            "colour = 1",
+            f"forgekit.toml: colour: is not a setting; the settings are {ALL}",
+        ),
+        ("stale_days = true", "forgekit.toml: stale_days: must be a whole number from 1 to 1,000,000"),
+        ("stale_days = 0", "forgekit.toml: stale_days: must be a whole number from 1 to 1,000,000"),
+        ("stale_max_tier = 1.5", "forgekit.toml: stale_max_tier: must be a number from 0.0 to 1.0"),
+        ("stale_max_tier = nan", "forgekit.toml: stale_max_tier: must be a number from 0.0 to 1.0"),
+        ('conflicts = "ignore"', "forgekit.toml: conflicts: must be one of record, refuse"),
+        ("conflicts = [1]", "forgekit.toml: conflicts: must be one of record, refuse"),
+        ("project = 3", "forgekit.toml: project: must be one line of text in quotes"),
+        ("schema = 2", "forgekit.toml: schema: is 2, and this forgekit reads up to 1; upgrade forgekit"),
+    ],
+)
+def test_what_cannot_be_is_said_and_leaves_the_default(text: str, said: str) -> None:
+    settings, problems = read_settings(tomllib.loads(text))
+    assert settings == Settings()
+    assert [str(problem) for problem in problems] == [said]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "count"),
+    [("", "abc", 3), ("tags", "tgas", 1), ("status", "staus", 1), ("title", "titel", 1), ("abc", "cab", 2)],
+)
+def test_slips_are_counted(a: str, b: str, count: int) -> None:
+    assert slips(a, b) == slips(b, a) == count
+
+
+def test_a_near_miss_is_a_slip_and_no_other_word() -> None:
+    known = ("tags", "status", "originated_in", "superseded_by")
+    assert near_miss("tagss", known) == "tags"
+    assert near_miss("supercededby", known) == "superseded_by"
+    assert near_miss("team", known) is None
+    assert near_miss("x" * 5000, known) is None
