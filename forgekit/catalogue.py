@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from forgekit import catalogue_query as query_
 from forgekit.catalogue_query import MARK, SCOPES, UNMARK, Candidate, Hit, search_registry
-from forgekit.catalogue_schema import MADE_BY, DamageError, create, drop_all, entity_of, made_by
+from forgekit.catalogue_schema import MADE_BY, DamageError, create, drop_all, engine, entity_of, made_by
 from forgekit.catalogue_update import Progress, Refresh, problems, update
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
@@ -39,7 +39,17 @@ if TYPE_CHECKING:
     from forgekit.model.problem import Problem
     from forgekit.model.registry import Registry
 
-__all__ = ["MARK", "SCOPES", "UNMARK", "Candidate", "Catalogue", "Hit", "Refresh", "search_registry"]
+__all__ = [
+    "MARK",
+    "SCOPES",
+    "UNMARK",
+    "Candidate",
+    "Catalogue",
+    "Hit",
+    "Refresh",
+    "engine",
+    "search_registry",
+]
 
 T = TypeVar("T")
 

@@ -71,9 +71,8 @@ def create(
     def decide(registry: Registry) -> list[Entity]:
         name = forge.project(project, registry) or ""
         owner = project_id(name)
-        for standing in registry.decisions:
-            same = (match_key(standing.decision), standing.project_uuid) == (match_key(line), owner)
-            if same and standing.originated_in == source:
+        for standing in forge.titled(Kind.DECISION, line, owner):
+            if isinstance(standing, Decision) and standing.originated_in == source:
                 return [standing]
         moment = at if at is not None else forge.now()
         decision = Decision(

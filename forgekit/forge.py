@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING
 
 from forgekit.catalogue import Catalogue, Hit, search_registry
 from forgekit.errors import FormatError, NotFoundError, UsageError
-from forgekit.ids import EntityId, normalise, project_id
+from forgekit.ids import EntityId, match_key, normalise, project_id
+from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind
 from forgekit.model.project import Project
 from forgekit.model.registry import Registry
 from forgekit.model.settings import Settings, read_settings
+from forgekit.model.thread import Thread
+from forgekit.partial import PartialRegistry
 from forgekit.roots import cache_dir, find_root
 from forgekit.times import Instant, parse_instant
 
@@ -69,9 +72,24 @@ class Forge:
         return Catalogue(self.root, cache_dir(self.root))
 
     def registry(self) -> Registry:
-        """Return everything as it stands in the work tree, uncommitted edits included."""
+        """Return everything as it stands in the work tree, uncommitted edits included.
+
+        Entities are read when they are asked for.
+        """
         self.catalogue.refresh()
-        return self.catalogue.registry()
+        return PartialRegistry.over(self.catalogue)
+
+    def titled(self, kind: Kind, title: str, project: EntityId) -> list[Entity]:
+        """Return the entities of a project that have a title, as `match_key` compares them."""
+        named = self.catalogue.find(title, (kind,))
+        found = (self.catalogue.entity(candidate.id) for candidate in named)
+        return [
+            entity
+            for entity in found
+            if isinstance(entity, (Decision, Thread))
+            and entity.project_uuid == project
+            and match_key(entity.title) == match_key(title)
+        ]
 
     def registry_at(self, revision: str) -> Registry:
         """Return everything as it stood at a revision or date."""

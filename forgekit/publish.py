@@ -9,8 +9,9 @@ The commit exists already and no branch names it. Then, in this order:
 4. the locks go, the journal last.
 
 Plain git reads HEAD before the index. Since the branch moves last, whoever sees the new commit sees
-the new index and the new files too; whoever saw the old index fails on the ref, or on the lock, which is
-held a little longer than the index needs. So no `git commit` beside us can take our files away.
+the new index and the new files too. `git commit` also reads the index before it locks it, and would
+write back what it read: so the lock stays until the git processes that ran when the index was replaced
+have run into it. So no `git commit` beside us can take our files away.
 
 A write that was killed is undone by the next writer unless the branch holds its commit.
 """
@@ -42,6 +43,9 @@ from forgekit.git_write import (
 from forgekit.roots import worktree_key
 
 _STALE_SECONDS = 1.0
+_PROC = Path("/proc/self/cwd")
+_PASSING_SECONDS = 0.3  # a git process that is still there waits for its user's editor, not for the lock
+_UNKNOWN_SECONDS = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,7 +123,9 @@ def publish(
                 if {path: _present(repository.root, path) for path in seen} != seen:
                     return False
                 _put(repository, publication, contents, places)
+                running = _running_git(repository)
                 move(transaction, repository, publication.ref, publication.commit, publication.subject)
+        _wait_for(running)
         if not repository.holds(publication.commit):
             raise StoreError(
                 f"{publication.ref} does not hold commit {publication.commit[:12]}; run this again"
@@ -127,6 +133,35 @@ def publish(
         return True
     finally:
         _end(repository, publication, places)
+
+
+def _running_git(repository: Repository) -> dict[str, str]:
+    """Return the git processes in the work tree: /proc folder -> where it works."""
+    found = {}
+    with contextlib.suppress(OSError):  # no /proc here
+        for process in filter(str.isdecimal, os.listdir("/proc")):
+            with contextlib.suppress(OSError):  # it ended, or is somebody else's
+                folder = f"/proc/{process}"
+                where = os.readlink(f"{folder}/cwd")
+                if Path(where).is_relative_to(repository.top) and _is_git(folder):
+                    found[folder] = where
+    return found
+
+
+def _is_git(folder: str) -> bool:
+    return Path(f"{folder}/comm").read_bytes().startswith(b"git")
+
+
+def _wait_for(processes: dict[str, str]) -> None:
+    """Wait until the processes are gone, or for so long that none of them is on its way to the lock."""
+    if not _PROC.exists():
+        time.sleep(_UNKNOWN_SECONDS)
+        return
+    until = time.monotonic() + _PASSING_SECONDS
+    for folder, where in processes.items():
+        with contextlib.suppress(OSError):  # it ended
+            while os.readlink(f"{folder}/cwd") == where and time.monotonic() < until:
+                time.sleep(0.001)
 
 
 @contextlib.contextmanager

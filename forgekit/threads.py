@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from forgekit.errors import NotFoundError, TransitionError
 from forgekit.forge import Forge, opened
-from forgekit.ids import EntityId, match_key, project_id, thread_id
+from forgekit.ids import EntityId, project_id, thread_id
 from forgekit.model.body import with_section
+from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import statement
@@ -65,14 +65,13 @@ def create(
     blockers = tuple(sorted(forge.resolve(name, Kind.THREAD) for name in blocked_by))
     line = statement(title)
 
-    def decide(registry: Registry) -> list[Thread | Any]:
+    def decide(registry: Registry) -> list[Entity]:
         name = forge.project(project, registry) or ""
         owner = project_id(name)
         moment = at if at is not None else forge.now()
-        for thread in registry.threads:
-            same = (match_key(thread.title), thread.project_uuid) == (match_key(line), owner)
-            if same and thread.first_seen_in == source:
-                return [thread]
+        for standing in forge.titled(Kind.THREAD, line, owner):
+            if isinstance(standing, Thread) and standing.first_seen_in == source:
+                return [standing]
         thread = Thread(
             thread_id=thread_id(owner, line, source or EntityId(""), moment),
             title=line,

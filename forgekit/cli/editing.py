@@ -75,7 +75,7 @@ def add_edit(group: click.Group, kind: Kind) -> None:
             wrote(_apply(forge, kind, name, given, way), f"{kind.value} edit")
             return
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            names = ", ".join(option for param in command.params for option in param.opts if option[0] == "-")
+            names = ", ".join(name for name in _option_names(command) if name not in _WAYS)
             raise UsageError(f"nothing to change: without a terminal say what, by {names}")
         written = _in_editor(forge, kind, name, way)
         if written is None:
@@ -94,6 +94,13 @@ def add_edit(group: click.Group, kind: Kind) -> None:
         + example(f"{usage} {_USAGE[kind]}", usage),
     )(decorated)
     group.add_command(command)
+
+
+def _option_names(command: click.Command) -> list[str]:
+    return [name for param in command.params for name in param.opts if name.startswith("--")]
+
+
+_WAYS = ("--dry-run", "--no-commit")
 
 
 def _apply(forge: Forge, kind: Kind, name: str, given: dict[str, Any], way: How) -> Written:

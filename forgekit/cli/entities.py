@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ from forgekit.cli import output
 from forgekit.cli.base import example, json_option, open_forge, project_option
 from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind, short_id
+from forgekit.model.lineage import Compression
 from forgekit.times import Instant, format_date, format_instant
 
 if TYPE_CHECKING:
@@ -36,7 +38,12 @@ STATUSES = {
     Kind.DECISION: ("active", "revised", "superseded", "invalidated"),
     Kind.CONFLICT: ("open", "resolved", "scoped", "dismissed"),
 }
-_HIDDEN = frozenset({"kind", "short_id", "path", "extra", "body", "records", "compressions"})
+_HIDDEN = frozenset({
+    *("kind", "short_id", "path", "extra", "body", "records", "compressions"),
+    *("title", "decision", "project_uuid"),  # the headline and the project's name say it
+    *(f.name for f in fields(Compression)),  # an edge shows each compression on its own
+})
+PLURALS = {Kind.LINEAGE: "lineage edges"}
 _LONG = ("content", "rationale", "context", "resolution", "bridge_summary")
 
 
@@ -47,7 +54,7 @@ def add_reading(group: click.Group, kind: Kind) -> None:
 
 
 def _list_command(kind: Kind) -> click.Command:
-    plural = {Kind.LINEAGE: "lineage edges"}.get(kind, f"{kind.value}s")
+    plural = PLURALS.get(kind, f"{kind.value}s")
 
     def run(
         *, as_json: bool, limit: int | None, project: str | None = None, status: str | None = None
@@ -200,8 +207,11 @@ def show_entity(
         output.as_json({**view, "provenance": origin.as_json()})
         return
     output.data(f"{short_id(entity.kind, entity.id)}  {entity.title}")
-    shown = {key: _shown(registry, value) for key, value in view.items() if key not in (*_HIDDEN, *_LONG)}
-    lines = {key.replace("_", " "): value for key, value in shown.items() if value}
+    own = {*_HIDDEN, *_LONG, entity.kind.id_field}
+    if entity.kind is Kind.ARCHIVE:
+        own -= {"compression_mode", "compressed_at", "turn_range"}
+    shown = {"id": entity.id} | {key: _shown(registry, view[key]) for key in view if key not in own}
+    lines = {_label(key): value for key, value in shown.items() if value}
     for tag, conversation, archive in origin.archives:
         said = f"{tag} ({short_id(Kind.ARCHIVE, archive)}) of {_named(registry, conversation)}"
         lines["said by"] = "\n".join(filter(None, (lines.get("said by"), said)))
@@ -218,6 +228,10 @@ def show_entity(
             output.section(key.replace("_", " ").capitalize(), str(view[key]))
     if entity.kind is Kind.ARCHIVE:
         _show_records(registry, entity)
+
+
+def _label(key: str) -> str:
+    return "project" if key == "project_name" else key.replace("_", " ")
 
 
 def _show_records(registry: Registry, archive: Any) -> None:

@@ -24,7 +24,8 @@ _limit = click.option("--limit", type=click.IntRange(1), default=20, show_defaul
 @json_option
 def status(*, as_json: bool) -> None:
     """Show the registry on one screen."""
-    from forgekit.status import status as status_of  # noqa: PLC0415 - help loads no store
+    from forgekit.cli.entities import PLURALS  # noqa: PLC0415 - help loads no store
+    from forgekit.status import status as status_of  # noqa: PLC0415 - as above
 
     forge = open_forge()
     with output.progress("reading the registry"):
@@ -43,7 +44,10 @@ def status(*, as_json: bool) -> None:
     share = f"{found.stale} of {found.active} active"
     output.fields(
         {
-            "entities": _pairs(found.kinds),
+            "entities": ", ".join(
+            output.count(number, name, PLURALS.get(Kind(name))) for name, number in found.kinds if number
+        )
+        or "none",
             "decisions": _pairs(found.decisions),
             "open threads": _pairs(found.threads),
             "stale": f"{share} ({found.stale / found.active:.0%})" if found.active else share,

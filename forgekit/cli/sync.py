@@ -155,7 +155,7 @@ def _counts(report: SyncReport, new: list[FiledArchive]) -> Iterable[str]:
     yield f"decisions: {len(decisions)} new, {known} known, {len(carried)} carried"
     ended = [thread for thread in (*threads, *changed) if thread.status.ended]
     still = [thread for thread in (*threads, *changed) if not thread.status.ended]
-    yield f"threads: {len(threads)} new, {len(ended)} ended, {len(still)} open"
+    yield f"threads: {len(threads)} new, {len(ended)} resolved, {len(still)} still open"
     if edges:
         joined = ", ".join(
             f"{short_id(Kind.CONVERSATION, e.source_conversation_id)} -> "

@@ -58,15 +58,17 @@ def settle(before: Said, after: Said, ours: Registry) -> Settlement:
     writes: dict[EntityId, Entity] = {}
     conflicts: list[tuple[EntityId, FieldConflict]] = []
     # A conflict takes a new id with its sides, or falls away when both became one decision.
-    gone: set[EntityId] = ours.entities.keys() - files.keys()
+    gone: set[EntityId] = ours.entities.keys() - files.keys() if renamed else set()
     for key in sorted({*base, *after.entities}):
+        if base.get(key) == after.entities.get(key) and not renamed:
+            continue  # nothing new was said; the file, whatever it holds, need not be read
         merged = merge(base.get(key), files.get(key), after.entities.get(key))
         conflicts.extend((key, conflict) for conflict in merged.conflicts)
         if merged.entity is None:
             gone.add(key)
         elif merged.entity != ours.entities.get(key):
             writes[key] = merged.entity
-    for key in sorted(files.keys() - base.keys() - after.entities.keys()):
+    for key in sorted(files.keys() - base.keys() - after.entities.keys()) if renamed else ():
         if files[key] != ours.entities.get(key):  # only its references moved
             writes[key] = files[key]
     deletes = [ours.entities[key] for key in sorted(gone) if key in ours.entities and key not in writes]
@@ -75,10 +77,10 @@ def settle(before: Said, after: Said, ours: Registry) -> Settlement:
 
 def _moved(
     entities: Mapping[EntityId, Entity], renamed: Mapping[EntityId, EntityId]
-) -> dict[EntityId, Entity]:
+) -> Mapping[EntityId, Entity]:
     """Return the entities under their new ids; two that become one are merged."""
     if not renamed:
-        return dict(entities)
+        return entities
     out: dict[EntityId, Entity] = {}
     for key in sorted(entities):
         entity = rename(entities[key], renamed)

@@ -392,24 +392,36 @@ def _mixed(entity: Entity, other: Entity, names: list[str]) -> Entity:
     return cast(Entity, dataclasses.replace(cast(Any, entity), **values))
 
 
+@dataclasses.dataclass(frozen=True)
+class Edited:
+    """A file as a person left it, and its front matter in pieces: (key, or "" for comments; lines)."""
+
+    text: str
+    pieces: tuple[tuple[str, str], ...]
+
+
 @st.composite
-def hand_edited(draw: st.DrawFn, entity: Entity) -> str:
+def hand_edited(draw: st.DrawFn, entity: Entity) -> Edited:
     """Write an entity as a person's editor may leave it: order, comments, blanks, quotes, line ends, BOM."""
-    texts = list(codec.field_texts(entity).values())
     chance = random.Random(draw(st.integers(0, 2**32)))  # noqa: S311 - one seed per file keeps examples small
-    chance.shuffle(texts)
-    out = [
-        chance.choice(("", "", "", "\n", "# note\n", "  # indented note\n\n")) + _retyped(text, chance)
-        for text in texts
-    ]
+    fields = list(codec.field_texts(entity).items())
+    chance.shuffle(fields)
+    pieces: list[tuple[str, str]] = []
+    for key, text in fields:
+        pieces += [
+            ("", chance.choice(("", "", "\n", "# note\n", "  # indented\n\n"))),
+            (key, _retyped(text, chance)),
+        ]
+    pieces.append(("", chance.choice(("", "# last\n"))))
     text = codec.dumps(dataclasses.replace(cast(Any, entity), extra={}))
     tail = text[text.index("\n---\n", 3) + 1 :]
-    result = "---\n" + "".join(out) + chance.choice(("", "# last\n")) + tail
     if not isinstance(entity, Archive):
-        result = result.rstrip("\n") + "\n" * chance.choice((0, 1, 1, 3)) if entity.body else result
+        tail = tail.rstrip("\n") + "\n" * chance.choice((0, 1, 1, 3)) if entity.body else tail
         if chance.random() < 0.3:
-            result = result.replace("\n", "\r\n")
-    return chance.choice(("", "", "\ufeff")) + result
+            pieces = [(key, text.replace("\n", "\r\n")) for key, text in pieces]
+            tail = tail.replace("\n", "\r\n")
+    opening = chance.choice(("", "", "\ufeff")) + ("---\r\n" if tail.startswith("---\r\n") else "---\n")
+    return Edited(opening + "".join(text for _, text in pieces) + tail, tuple(pieces))
 
 
 def _retyped(text: str, chance: random.Random) -> str:

@@ -17,7 +17,7 @@ import pytest
 from support import BORN, PROJECT, TALK, decision, git
 
 from forgekit import catalogue_scan, catalogue_schema, catalogue_update
-from forgekit.catalogue import SCOPES, Catalogue, Hit, Refresh, search_registry
+from forgekit.catalogue import SCOPES, Catalogue, Hit, Refresh, engine, search_registry
 from forgekit.errors import AmbiguousError, NotFoundError, StoreError
 from forgekit.ids import EntityId, archive_id, thread_id
 from forgekit.model.archive import Archive
@@ -523,6 +523,10 @@ def test_a_python_without_full_text_search_is_told_so(root: Path, tmp_path: Path
             Catalogue(root, tmp_path / "none").refresh()
     db.close()
     assert str(caught.value) == "this Python's SQLite lacks FTS5; use a Python that has it"
+
+
+def test_the_engine_is_named() -> None:
+    assert engine() == (sqlite3.sqlite_version, True)
 
 
 def test_progress_counts_the_files_looked_at(root: Path, tmp_path: Path) -> None:

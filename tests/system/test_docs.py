@@ -1,9 +1,10 @@
 """The commands that the README shows are run, and print what it shows.
 
 A fence marked `console` holds commands (`$ ...`, continued by a backslash at the line's end) and their
-output. A line `...` stands for any lines. Commits' names differ from run to run and are masked.
+output. A line `...` stands for any lines. Commits' names differ from run to run and are masked; the folder
+is called `~/registry`.
 
-`FORGEKIT_UPDATE_DOCS=1` writes the output into the README instead of comparing it; of an output that
+`UPDATE_DOCS=1` writes the output into the README instead of comparing it; of an output that
 is shortened, as many lines as were shown are shown before the `...` and after it.
 """
 
@@ -83,7 +84,7 @@ def test_readme_shows_what_is_printed(tmp_path: Path, shell_env: dict[str, str])
     folder = tmp_path / "registry"
     shutil.copytree(ROOT / "examples" / "archives", folder / "examples" / "archives")
     text = README.read_text(encoding="utf-8")
-    update = os.environ.get("FORGEKIT_UPDATE_DOCS") == "1"
+    update = os.environ.get("UPDATE_DOCS") == "1"
     different = []
 
     def replay(block: re.Match[str]) -> str:
@@ -101,9 +102,10 @@ def test_readme_shows_what_is_printed(tmp_path: Path, shell_env: dict[str, str])
                 check=False,
             )
             assert done.returncode in {0, 1}, f"{command}{done.stdout}"
-            if not agrees(shown, done.stdout):
-                different.append(f"{command}shown:\n{shown}printed:\n{done.stdout}")
-            out.append(command + shortened(shown, done.stdout))
+            printed = done.stdout.replace(str(folder), "~/registry")
+            if not agrees(shown, printed):
+                different.append(f"{command}shown:\n{shown}printed:\n{printed}")
+            out.append(command + shortened(shown, printed))
         return "```console\n" + "".join(out) + "```"
 
     replayed = _FENCE.sub(replay, text)

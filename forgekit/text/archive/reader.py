@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from forgekit.ids import match_key
 from forgekit.model.records import ArchiveText, Chunk, DecisionRecord, Family, Scope, Section
 from forgekit.model.thread import ThreadStatus
 from forgekit.text.archive import join, metadata, prose, zones
@@ -63,7 +65,11 @@ def _usable(found: Found, document: Document, blocks: Iterable[MachineBlock]) ->
     printed = [line for span in zones.printed(document) for line in span]
     usable: list[MachineBlock] = []
     for block in blocks:
-        if bisect_left(printed, block.first_line) % 2 or block.first_line in printed:
+        pasted = bisect_left(printed, block.first_line) % 2 or block.first_line in printed
+        if block.purpose and not block.broken:
+            records = (*block.decisions, *block.threads)
+            found.names.update((match_key(r.text), r.entity) for r in records if r.entity)
+        if pasted or block.purpose:
             continue
         if block.broken:
             message = f"the machine block {block.broken}; the rest of the text is read instead"
@@ -124,8 +130,14 @@ def _assemble(
     parents = metadata.parents_of(facts, document, own, blocks, tag)
     title, session = metadata.title_of(document, own)
     merged = join.join(found, found.claims)
-    decisions = join.decisions(found, merged)
-    threads = join.threads(found, merged)
+    decisions = tuple(
+        replace(d, entity=d.entity or found.names.get(match_key(d.text)))
+        for d in join.decisions(found, merged)
+    )
+    threads = tuple(
+        replace(t, entity=t.entity or found.names.get(match_key(t.title)))
+        for t in join.threads(found, merged)
+    )
     artifacts = join.artifacts(found, merged)
     carried = _carried(found, parents)
     seen = prose.seen_ids(document.lines, own)

@@ -1,0 +1,54 @@
+# What there is to do here. Every target starts from a bare Python >= 3.11 and git:
+# it makes .venv when that is missing, and installs again when pyproject.toml or constraints.txt changed.
+
+PYTHON ?= python3
+DATA ?= ../shared/data
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SILENT:
+.PHONY: demo test bench check clean help
+
+demo: $(VENV)/base ## run the loop on the sample archives, in a throw-away registry
+	FORGEKIT=$(abspath $(BIN)/forgekit) bash examples/demo.sh
+
+test: $(VENV)/dev ## lint, check the types, run all tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/mypy
+	$(BIN)/pytest --quiet
+
+bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they measure on
+	$(BIN)/python benchmarks/costs.py
+	$(BIN)/python benchmarks/summaries.py $(DATA)
+
+check: $(VENV)/dev ## check this repository's own registry, and lint
+	if test -e forgekit.toml; then $(BIN)/forgekit check; else echo "no registry here yet: forgekit init"; fi
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+
+clean: ## delete what the other targets made
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+
+help: ## say this
+	grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 14
+
+$(VENV)/base: pyproject.toml constraints.txt
+	command -v git >/dev/null || { echo "git is not installed; forgekit keeps its registry in git" >&2; exit 1; }
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$(PYTHON) is missing or older than Python 3.11; name a newer one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	test -x $(BIN)/python || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	echo "installing forgekit"
+	$(PIP) --editable .
+	touch $@
+
+# No test needs an embedding model so far; the extra `models` joins when the encoder does.
+$(VENV)/dev: $(VENV)/base
+	echo "installing what the tests need"
+	$(PIP) --editable '.[dev]'
+	touch $@

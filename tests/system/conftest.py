@@ -1,0 +1,62 @@
+"""The command line, run in this process as a shell would run it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NOW = "2026-04-01T12:00:00Z"
+_COMMIT = re.compile(r"\b(?=[0-9a-f]*[a-f0-9])[0-9a-f]{10}\b")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command line did; commits are masked in `err`."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Ran]
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Run a command line: `cli("status", root=folder, stdin=b"...")`."""
+    from forgekit.cli.main import main
+
+    monkeypatch.setenv("FORGEKIT_NOW", NOW)
+    monkeypatch.setenv("CI", "1")
+
+    def run(*arguments: str, root: Path | None = None, stdin: bytes = b"") -> Ran:
+        if root is not None:
+            monkeypatch.chdir(root)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        capsys.readouterr()
+        code = main(arguments)
+        out, err = capsys.readouterr()
+        return Ran(code, out, _COMMIT.sub("<commit>", err))
+
+    return run
+
+
+@pytest.fixture
+def registry(tmp_path: Path, cli: Cli) -> Path:
+    """Return the root of a fresh registry, which is the working directory too."""
+    root = tmp_path / "registry"
+    assert cli("init", str(root)).code == 0
+    cli("--version", root=root)
+    return root

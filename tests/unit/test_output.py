@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from forgekit.cli import output
+
+HOSTILE = "a\x1b[2Jb\u202ec\u200bd\x9be\U000e0041f\rg\x00h"
+
+
+def test_harmful_characters_are_visible() -> None:
+    assert output.visible(HOSTILE) == r"a\x1b[2Jb\u202ec\u200bd\x9be\U000e0041f\rg\x00h"
+
+
+def test_running_text_keeps_tabs_lines_and_what_scripts_need() -> None:
+    text = "one\ttwo\nthree\r\n\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16}é漢"
+    assert output.visible(text) == text.replace("\r\n", "\n")
+
+
+def test_a_cell_has_neither_tabs_nor_lines() -> None:
+    assert output.one_line("a\tb\nc") == r"a\tb\nc"
+
+
+def test_json_carries_hostile_text_unchanged_and_shows_none_of_it() -> None:
+    text = output.json_text({"title": HOSTILE, "lone": "\ud800"}, indent=2)
+    assert json.loads(text) == {"title": HOSTILE, "lone": "\ud800"}
+    assert output.visible(text) == text
+
+
+def test_data_and_talk_go_to_their_streams(capsys: pytest.CaptureFixture[str]) -> None:
+    output.data("found\x1b")
+    output.talk("said\x07")
+    assert capsys.readouterr() == ("found\\x1b\n", "said\\x07\n")
+
+
+def test_rows_are_lines_with_tabs_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    output.table(("id", "title"), [("dec_1", "a\tb"), ("dec_2", "c\x1b")])
+    assert capsys.readouterr().out == "dec_1\ta\\tb\ndec_2\tc\\x1b\n"
+
+
+def test_a_terminal_gets_a_table_without_control_characters(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    output.table(("id", "status", "title"), [("dec_1", "open", "[bold]x[/bold]\x1b[2J")])
+    out = capsys.readouterr().out
+    assert [line.split() for line in out.splitlines()] == [
+        ["id", "status", "title"],
+        ["dec_1", "open", "[bold]x[/bold]\\x1b[2J"],
+    ]
+
+
+def test_a_diff_on_a_terminal_is_coloured(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    output.diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new \x1b[2J\n")
+    out = capsys.readouterr().out
+    assert "\x1b[32m+new \\x1b[2J" in out
+    assert "\x1b[2J" not in out
+
+
+def test_fields_stand_in_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    output.fields({"id": "dec_1", "rests on": "dec_2\ndec_3"})
+    assert capsys.readouterr().out == "id        dec_1\nrests on  dec_2\n          dec_3\n"
+
+
+def test_a_verbatim_text_is_not_touched_in_a_pipe(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    output.verbatim("a\r\n\x1b\u202e")
+    assert capsysbinary.readouterr().out == "a\r\n\x1b\u202e".encode()
+
+
+def test_a_verbatim_text_is_visible_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    output.verbatim("a\x1b")
+    assert capsys.readouterr().out == "a\\x1b\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(1, "1 thread"), (0, "0 threads"), (1234, "1,234 threads")]
+)
+def test_numbers_have_their_nouns(number: int, said: str) -> None:
+    assert output.count(number, "thread") == said
+
+
+def test_progress_says_nothing_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with output.progress("waiting", after=0):
+        pass
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_on_a_terminal_takes_its_line_back(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    shown = threading.Event()
+    write = sys.stderr.write
+
+    def told(text: str) -> int:
+        shown.set()
+        return write(text)
+
+    monkeypatch.setattr(sys.stderr, "write", told)
+    with output.progress("waiting", after=0):
+        assert shown.wait(10)
+    assert capsys.readouterr().err == "waiting ...\r\x1b[K"
