@@ -57,7 +57,7 @@ step "Continue from an old archive. It shows threads as open that have been reso
 run 'forgekit prepare-continuation --tag TRELLIS_PLACEMENT_CHOSEN --budget 1500'
 
 step "Ask why."
-run 'forgekit ask "Why did we decide on REST resources?"'
+run 'forgekit ask "Why did we decide to offer the public API as REST?"'
 
 step "Which conversation led where? Named by the uuid that the chat platform gave it."
 run 'forgekit trace 5b0c8a52-6f0e-4c1b-9d57-2e94c6f3a7d1'

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from forgekit import catalogue_query as query_
 from forgekit.catalogue_query import MARK, SCOPES, UNMARK, Candidate, Hit, search_registry
-from forgekit.catalogue_schema import MADE_BY, DamageError, create, drop_all, engine, entity_of, made_by
+from forgekit.catalogue_schema import MADE_BY, DamageError, create, drop_all, entity_of, made_by
 from forgekit.catalogue_update import Progress, Refresh, problems, update
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
@@ -200,6 +200,7 @@ class Catalogue:
             self._finalizer = weakref.finalize(self, db.close)
             db.execute("PRAGMA trusted_schema = OFF")
             db.execute("PRAGMA synchronous = NORMAL")
+            db.execute("PRAGMA cache_size = -65536")  # kB: a rebuild that fits in memory is written once
             if db.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
                 # WAL: a writer never blocks readers, a kill leaves the last commit, no commit waits for the
                 # disk. SQLite does not wait for its turn to switch, so this lock does.

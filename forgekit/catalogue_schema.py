@@ -65,14 +65,6 @@ class DamageError(Exception):
     """The database is not what this version wrote."""
 
 
-def engine() -> tuple[str, bool]:
-    """Return SQLite's version, and whether it has full-text search."""
-    db = sqlite3.connect(":memory:")
-    found = db.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone()
-    db.close()
-    return sqlite3.sqlite_version, found is not None
-
-
 def create(db: sqlite3.Connection) -> None:
     """Make the tables of an empty database, in the caller's transaction.
 

@@ -169,24 +169,26 @@ class _Pass:
         same = known is not None and blob != _NO_BLOB and known.blob == blob
         if known and not same:
             drop(self._db, known.row)
-        state = (*entry[2:], self._now, blob)
-        if known:
-            query = "UPDATE file SET size = ?, mtime = ?, inode = ?, ctime = ?, checked = ?, blob = ?"
-            row = known.row
-            self._db.execute(f"{query} WHERE row = ?", (*state, row))
-        else:
-            query = "INSERT INTO file (size, mtime, inode, ctime, checked, blob, folder, name)"
-            cursor = self._db.execute(
-                f"{query} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*state, folder, entry.name)
-            )
-            row = cursor.lastrowid or 0
+        row = self._state(known, folder, entry, blob)
         if not same:
             if known is None or known.blob != blob:
                 self._counts["updated" if known else "added"] += 1
             if problem is None:
                 problem = self._parse(row, kind, f"{folder}/{entry.name}", blob, data)
-            self._problem(row, folder, entry.name, problem)
+            if known or problem:
+                self._problem(row, folder, entry.name, problem)
         return blob == _NO_BLOB or not _settled(entry, self._now)
+
+    def _state(self, known: _File | None, folder: str, entry: Entry, blob: str) -> int:
+        """Write what a file was when it was read, and return its row."""
+        state = (*entry[2:], self._now, blob)
+        if known:
+            query = "UPDATE file SET size = ?, mtime = ?, inode = ?, ctime = ?, checked = ?, blob = ?"
+            self._db.execute(f"{query} WHERE row = ?", (*state, known.row))
+            return known.row
+        query = "INSERT INTO file (size, mtime, inode, ctime, checked, blob, folder, name)"
+        cursor = self._db.execute(f"{query} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*state, folder, entry.name))
+        return cursor.lastrowid or 0
 
     def _parse(self, row: int, kind: Kind, path: str, blob: str, data: bytes) -> dict[str, Any] | None:
         """Write the rows of a file's entity, or return why it holds none."""

@@ -147,8 +147,9 @@ def _report(archive: Archive, text: ArchiveText, decided: _Decided) -> FiledArch
         open_here = record.status in {None, ThreadStatus.OPEN}
         if isinstance(thread, Thread) and thread.status.ended and open_here:
             overruled.append(Overruled(local_id=record.local_id, thread=thread))
+    filed = written.get(archive.id) or decided.ours.get(archive.id)
     return FiledArchive(
-        archive=archive,
+        archive=filed if isinstance(filed, Archive) else archive,
         new=archive.id not in decided.known,
         decisions=len(text.decisions),
         threads=len(text.threads),

@@ -67,8 +67,8 @@ def prepare_compression(forge: Forge, project: str | None = None, budget: int | 
     parts = [
         _conflicts(state, rank=1),
         _threads(state, archive=None, rank=2),
-        *_revalidation(state, rank=3),
-        _decisions(state, archive=None, rank=4),
+        *_revalidation(state, rank=4),
+        _decisions(state, archive=None, rank=3),
         _abroad(state, rank=5),
         _lineage(registry, state, rank=6),
     ]
@@ -97,8 +97,8 @@ def prepare_continuation(
         _overtaken(state, rank=0),
         _conflicts(state, rank=1),
         _threads(state, archive, rank=2),
-        *_revalidation(state, rank=3),
-        _decisions(state, archive, rank=4),
+        *_revalidation(state, rank=4),
+        _decisions(state, archive, rank=3),
         _abroad(state, rank=5),
         _lineage(registry, state, rank=6),
     ]

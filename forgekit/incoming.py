@@ -106,10 +106,13 @@ def _arrival(item: Incoming, data: bytes, default_project: Callable[[], str]) ->
     if text.truncated:
         raise ArchiveError(f"{item.name} seems to be cut off: {text.truncated}; paste the whole archive")
     if not (text.decisions or text.threads or text.artifacts or text.carried):
-        lines = [f"line {line}: {local}" for local, line in text.ids_seen]
-        lines += [str(p) for p in text.problems if p.severity is Severity.ERROR]
-        if lines:
-            raise ArchiveError(f"{item.name}: ids stand in the text, but no record could be read", lines)
+        wrong = [f"line {p}" for p in text.problems if p.severity is Severity.ERROR and p.line]
+        if text.ids_seen:
+            lines = [f"line {line}: {local}" for local, line in text.ids_seen]
+            message = f"{item.name}: ids stand in the text, but no record could be read"
+            raise ArchiveError(message, [*lines, *wrong])
+        if wrong:
+            raise ArchiveError(f"{item.name}: no record could be read", wrong)
         named = text.tag or text.session_id or item.envelope.session_id
         if not named:
             raise ArchiveError(f"{item.name} does not look like an archive: no record, tag or session in it")

@@ -74,7 +74,7 @@ def add_edit(group: click.Group, kind: Kind) -> None:
         if given:
             wrote(_apply(forge, kind, name, given, way), f"{kind.value} edit")
             return
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if not _on_terminal():
             names = ", ".join(name for name in _option_names(command) if name not in _WAYS)
             raise UsageError(f"nothing to change: without a terminal say what, by {names}")
         written = _in_editor(forge, kind, name, way)
@@ -153,6 +153,10 @@ def _in_editor(forge: Forge, kind: Kind, name: str, way: How) -> Written | None:
         raise ForgeError(f"{e}\nyour edit is kept in {copy}") from e
     path.unlink()
     return written
+
+
+def _on_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _editor() -> str:

@@ -199,4 +199,5 @@ def _fancy() -> bool:
 def _console() -> Console:
     from rich.console import Console  # noqa: PLC0415 - only on a terminal
 
-    return Console(file=sys.stdout, no_color=bool(os.environ.get(NO_COLOR)) or None, highlight=False)
+    plain = bool(os.environ.get(NO_COLOR))
+    return Console(file=sys.stdout, color_system=None if plain else "auto", highlight=False)

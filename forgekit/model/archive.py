@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
 from forgekit.model.lineage import CompressionMode, TurnRange
-from forgekit.model.rules import require_line, require_lines
+from forgekit.model.rules import require_keys, require_line, require_lines
 from forgekit.times import Instant
 
 
@@ -51,6 +51,7 @@ class Archive:
         require_line("session_id", self.session_id)
         require_line("external_id", self.external_id)
         require_lines("inherits_from", self.inherits_from)
+        require_keys("records", self.records)
 
     @property
     def id(self) -> EntityId:

@@ -9,7 +9,7 @@ from enum import Enum
 from forgekit.errors import RuleError
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import require_body, require_line
+from forgekit.model.rules import require_body, require_keys, require_line
 from forgekit.times import Instant
 
 TurnRange = tuple[int, int]
@@ -44,6 +44,8 @@ class Compression:
 
     def __post_init__(self) -> None:
         require_line("compression_tag", self.compression_tag)
+        for name in ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved"):
+            require_keys(name, getattr(self, name))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

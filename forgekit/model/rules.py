@@ -45,7 +45,26 @@ def require_tier(tier: float | None) -> None:
         raise RuleError(f"epistemic_tier: {tier} must lie between 0 and 1")
 
 
+def require_keys(name: str, pairs: Iterable[tuple[str, str]]) -> None:
+    """Raise RuleError unless (local id or "", id) pairs make a map: each local id once, else each id."""
+    seen: set[str] = set()
+    for local, entity in pairs:
+        require_line(name, local or None)
+        if (key := local or entity) in seen:
+            raise RuleError(f"{name}: {key!r} stands there twice")
+        seen.add(key)
+
+
+# What git leaves where a merge failed; a file that holds it is never read as an entity.
+MERGE_MARKER = re.compile(r"^(?:<{7} |>{7} |\|{7} )", re.MULTILINE)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def require_body(body: str) -> None:
-    """Raise RuleError unless the body uses LF and has no blank lines at either end."""
+    """Raise RuleError unless the body can be written to a file and read back."""
+    if MERGE_MARKER.search(body):
+        raise RuleError("body: holds a merge-conflict marker")
+    if _SURROGATE.search(body):
+        raise RuleError("body: holds half of a surrogate pair, which no file can")
     if "\r" in body or "\x00" in body or body != body.strip("\n"):
         raise RuleError("body: uses LF and has no blank lines at either end")

@@ -75,6 +75,19 @@ def lay_out(
         budget: tokens for the whole block.
         cost: estimates the tokens of a text.
     """
+    laid = _lay_out(opening, parts, closing, budget, cost)
+    if not laid.cut:
+        return laid
+    return _lay_out(opening, parts, closing, budget - cost(_cut_line(laid.cut)) - 2, cost)
+
+
+def _cut_line(cut: Sequence[str]) -> str:
+    return f"Cut for want of room: {'; '.join(cut)}. Ask for more with --budget."
+
+
+def _lay_out(
+    opening: str, parts: Sequence[Part], closing: str, budget: int, cost: Callable[[str], int]
+) -> Laid:
     shown = [part for part in parts if part.items or part.empty]
     left = budget - cost(opening) - cost(closing)
     for part in shown:
@@ -94,7 +107,7 @@ def lay_out(
     )
     sections = [_section(part, kept[id(part)]) for part in shown]
     if cut:
-        sections.append(f"Cut to fit {budget:,} tokens: {'; '.join(cut)}. Ask for more with --budget.")
+        sections.append(_cut_line(cut))
     text = "\n\n".join([opening, *sections, closing]) + "\n"
     return Laid(text=text, kept=tuple(kept.get(id(part), 0) for part in parts), cut=cut)
 

@@ -17,6 +17,7 @@ import yaml
 from frontmatter.default_handlers import BaseHandler
 
 from forgekit.errors import FormatError
+from forgekit.model.rules import MERGE_MARKER
 
 ENTITY_LIMIT = 1_000_000
 ARCHIVE_LIMIT = 8_000_000
@@ -54,7 +55,7 @@ def decode(data: bytes, limit: int = ENTITY_LIMIT) -> str:
 
 def conflict_marker(text: str) -> int | None:
     """Return the line of the first merge-conflict marker, or None; a lone `=======` is no marker."""
-    match = re.search(r"^(<{7} |>{7} |\|{7} )", text, re.MULTILINE)
+    match = MERGE_MARKER.search(text)
     return text.count("\n", 0, match.start()) + 1 if match else None
 
 

@@ -138,11 +138,11 @@ def test_every_section_of_either_side_is_kept_or_told(kind: Kind, data: st.DataO
     merged = merge(base, ours, theirs)
     assert merged.entity is not None
     if kind is Kind.ARCHIVE:
-        told = [str(x) for c in merged.conflicts for x in (c.ours, c.theirs)]
+        texts = [str(x) for c in merged.conflicts for x in (c.ours, c.theirs)]
         for side, other in ((ours, theirs), (theirs, ours)):
             assert (
                 side.body in (merged.entity.body, base.body if base else "")
-                or side.body in told
+                or side.body in texts
                 or side.body == other.body
             )
         return

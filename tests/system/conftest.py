@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 import io
-import json
-import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from clirun import Cli, Ran
+
 NOW = "2026-04-01T12:00:00Z"
-_COMMIT = re.compile(r"\b(?=[0-9a-f]*[a-f0-9])[0-9a-f]{10}\b")
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What a command line did; commits are masked in `err`."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Cli = Callable[..., Ran]
 
 
 @pytest.fixture
@@ -48,7 +28,7 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         capsys.readouterr()
         code = main(arguments)
         out, err = capsys.readouterr()
-        return Ran(code, out, _COMMIT.sub("<commit>", err))
+        return Ran.of(code, out, err)
 
     return run
 

@@ -77,7 +77,7 @@ def test_files_speak_of_the_project_alone() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_module_says_what_it_is_for(path: Path) -> None:
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    assert text.split("\n")[0].endswith((".", ":", "?")), "the first line of a module's docstring is a sentence"
+    assert text.split("\n")[0].endswith((".", ":", "?"))
 
 
 def test_every_pinned_version_is_exact_and_every_dependency_is_pinned() -> None:

@@ -1,0 +1,226 @@
+"""Bad input: one clear sentence, exit status 1 or 2, nothing written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from clirun import Cli, Ran
+
+CASES = Path(__file__).parents[1] / "cases" / "archives"
+DECISION = "registry/decisions/2023-11/018bcfe5-6800-8f8f-b518-b34bfcd74276.md"
+HEAD = "---\ndecision_id: 018bcfe5-6800-8f8f-b518-b34bfcd74276\n"
+
+
+def _state(root: Path) -> tuple[str, str]:
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout
+
+    return git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=all")
+
+
+def _refused(cli: Cli, registry: Path, *arguments: str, stdin: bytes = b"") -> Ran:
+    before = _state(registry)
+    ran = cli(*arguments, root=registry, stdin=stdin)
+    assert ran.code in {1, 2}
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+    assert _state(registry) == before
+    return ran
+
+
+def _sync(cli: Cli, registry: Path, data: bytes) -> Ran:
+    return _refused(cli, registry, "sync-compression", "--project", "P", "--archive", "-", stdin=data)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \n"])
+def test_an_empty_archive(cli: Cli, registry: Path, data: bytes) -> None:
+    assert _sync(cli, registry, data).err == "forgekit: standard input is empty; paste the whole archive\n"
+
+
+def test_a_truncated_archive(cli: Cli, registry: Path) -> None:
+    data = (CASES / "example_a.md").read_bytes()
+    ran = _sync(cli, registry, data[: data.index(b"```yaml") + 60] if b"```yaml" in data else data[:900])
+    assert ran.err.startswith("forgekit: standard input ")
+    assert ran.code == 1
+
+
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\x00\x00", b"abc\x00def", b"caf\xe9 D001"])
+def test_a_binary_archive(cli: Cli, registry: Path, data: bytes) -> None:
+    ran = _sync(cli, registry, data)
+    assert ran.err.startswith("forgekit: standard input:1: ")
+    assert ran.err.count("\n") == 1
+
+
+def test_five_megabytes_of_hashes(cli: Cli, registry: Path) -> None:
+    ran = _sync(cli, registry, b"#" * 5_000_000)
+    assert ran.err == (
+        "forgekit: standard input does not look like an archive: no record, tag or session in it\n"
+    )
+
+
+def test_five_megabytes_of_headings(cli: Cli, registry: Path) -> None:
+    ran = _sync(cli, registry, b"#\n" * 2_500_000)
+    assert ran.err.startswith("forgekit: standard input: no record could be read\n  line ")
+
+
+def test_ids_without_records_are_each_named_with_their_line(cli: Cli, registry: Path) -> None:
+    data = b"# Archive\n\nWe talked of D001 and of D002.\nT003 came up.\n"
+    assert _sync(cli, registry, data).err == (
+        "forgekit: standard input: ids stand in the text, but no record could be read\n"
+        "  line 3: D001\n"
+        "  line 3: D002\n"
+        "  line 4: T003\n"
+    )
+
+
+def test_a_file_that_is_not_there(cli: Cli, registry: Path) -> None:
+    ran = _refused(cli, registry, "sync-compression", "--project", "P", "nowhere.md")
+    assert (ran.code, ran.err) == (2, "forgekit: cannot read nowhere.md: No such file or directory\n")
+
+
+def test_an_unknown_tag(cli: Cli, registry: Path) -> None:
+    ran = _refused(cli, registry, "prepare-continuation", "--tag", "NOWHERE_RESULT")
+    assert ran.code == 1
+    assert ran.err.startswith("forgekit: no archive answers to 'NOWHERE_RESULT'")
+
+
+@pytest.mark.parametrize("name", ["dec_000000000000", "018bcfe5-6800-8f8f-b518-b34bfcd74276", "\x1b[2J", "%", "' --"])
+def test_an_id_that_is_not_found(cli: Cli, registry: Path, name: str) -> None:
+    ran = _refused(cli, registry, "decision", "show", name)
+    assert ran.code == 1
+    assert ran.err.startswith("forgekit: no decision answers to ")
+    assert "\x1b" not in ran.err
+
+
+def test_an_ambiguous_name_lists_the_candidates(cli: Cli, registry: Path) -> None:
+    for project in ("Apollo", "Gemini"):
+        assert cli("decision", "new", "Use NATS", "--project", project, root=registry).code == 0
+    ran = _refused(cli, registry, "decision", "show", "Use NATS")
+    assert ran.code == 1
+    assert ran.err.splitlines()[0] == "forgekit: 'Use NATS' could be any of these; use one of the ids:"
+    assert [line.split()[1:] for line in ran.err.splitlines()[1:]] == [["Use", "NATS"], ["Use", "NATS"]]
+
+
+def test_no_registry(cli: Cli, tmp_path: Path) -> None:
+    ran = cli("status", root=tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        f"forgekit: no forgekit.toml in {tmp_path} or above it; run `forgekit init` where the registry is to be\n"
+    )
+
+
+@pytest.mark.parametrize("command", [("status",), ("decision", "new", "X", "--project", "P"), ("search", "x")])
+def test_a_registry_outside_git(cli: Cli, tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "forgekit.toml").touch()
+    ran = cli(*command, root=tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == f"forgekit: {tmp_path} is in no git repository; run `git init` there first\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["forgekit.toml"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="LOUD SKIP: root may write in read-only folders")
+def test_a_read_only_folder(cli: Cli, registry: Path) -> None:
+    (registry / "registry").chmod(0o555)
+    try:
+        ran = _refused(cli, registry, "decision", "new", "X", "--project", "P")
+    finally:
+        (registry / "registry").chmod(0o755)
+    assert ran.err.startswith("forgekit: cannot write registry/")
+    assert ran.err.endswith("; nothing was recorded\n")
+
+
+BAD_FILES = {
+    "brackets": (f"{HEAD}decision: {'[' * 60_000}\n---\n", 3, "is nested too deeply"),
+    "alias-bomb": (
+        f"{HEAD}a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]\n---\n",
+        3,
+        "YAML anchors are not allowed",
+    ),
+    "duplicate-keys": (f"{HEAD}status: active\nstatus: revised\n---\n", 4, "is given twice"),
+    "conflict-markers": (
+        f"{HEAD}<<<<<<< ours\ndecision: a\n=======\ndecision: b\n>>>>>>> theirs\n---\n",
+        3,
+        "merge-conflict marker",
+    ),
+    "tag": (f"{HEAD}decision: !!python/object:os.system x\n---\n", 3, "is not allowed"),
+    "long-front-matter": (f"{HEAD}decision: {'x' * 70_000}\n---\n", 1, "front matter is longer"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_file_that_cannot_be_read_is_named_and_hides_no_other(cli: Cli, registry: Path, name: str) -> None:
+    text, line, message = BAD_FILES[name]
+    assert cli("decision", "new", "Use NATS", "--project", "P", root=registry).code == 0
+    path = registry / DECISION
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    ran = cli("check")
+    assert ran.code == 1
+    (found,) = ran.out.splitlines()
+    assert found.startswith(f"error: {DECISION}:{line}: ")
+    assert message in found
+    listed = cli("decision", "list")
+    assert listed.out.splitlines() == [cli("decision", "list").out.strip()]
+    assert listed.out.split("\t")[3] == "Use NATS"
+    assert listed.err == "1 file could not be read; `forgekit check` names them\n"
+
+
+def test_a_symlink_in_the_registry_is_never_followed(cli: Cli, registry: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_text("secret", encoding="utf-8")
+    path = registry / DECISION
+    path.parent.mkdir(parents=True)
+    path.symlink_to(outside)
+    ran = cli("check", root=registry)
+    assert ran.code == 1
+    assert ran.out.startswith(f"error: {DECISION}: ")
+    assert "link" in ran.out
+    assert "secret" not in ran.out
+    assert cli("search", "secret").out == ""
+
+
+def test_writing_over_uncommitted_work_is_refused_by_name(cli: Cli, registry: Path) -> None:
+    name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
+    path = registry / cli("show", name, "--json").json["path"]
+    path.write_text(path.read_text(encoding="utf-8") + "\nmine\n", encoding="utf-8")
+    ran = _refused(cli, registry, "decision", "edit", name, "--tier", "0.5")
+    assert (ran.code, ran.err) == (
+        1,
+        f"forgekit: uncommitted changes in {path.relative_to(registry)}; "
+        "commit or undo them (`git restore`), then run this again\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("decision", "new", "X", "--tier", "1.5"), "Invalid value for '--tier': 1.5 is not in the range"),
+        (("decision", "new", "X", "--tier", "nan", "--project", "P"), "nan must lie between 0 and 1"),
+        (("decision", "new", "X", "--at", "soon"), "'soon' is not a date such as 2026-03-04T16:20:00Z"),
+        (("decision", "new", "   ", "--project", "P"), "must be one line of text"),
+        (("decision", "new", "X"), "which project? say --project NAME"),
+        (("sync-compression",), "which archive? say --archive FILE"),
+        (("decison",), "no such command: 'decison'; did you mean `decision`?"),
+        (("check", "--dry-run"), "--dry-run and --no-commit go with --fix"),
+        (("check", "../elsewhere.md"), "lies outside the registry"),
+        (("check", "missing.md"), "missing.md does not exist"),
+        (("thread", "resolve"), "Missing argument 'ID'"),
+        (("decision", "list", "--project", "Nowhere"), "no project answers to 'Nowhere'"),
+        (("show", "x", "--at", "not-a-revision"), "no revision or date answers to 'not-a-revision'"),
+        (("show", "x", "--at", "--output=/etc/passwd"), "no revision or date answers to"),
+    ],
+)
+def test_wrong_calls(cli: Cli, registry: Path, arguments: tuple[str, ...], message: str) -> None:
+    assert message in _refused(cli, registry, *arguments).err
+
+
+def test_settings_that_cannot_be_read(cli: Cli, registry: Path) -> None:
+    settings = registry / "forgekit.toml"
+    settings.write_text("stale_dais = 3\n", encoding="utf-8")
+    ran = cli("status", root=registry)
+    assert ran.code == 1
+    assert ran.err == "forgekit: forgekit.toml: stale_dais: is not a setting; did you mean `stale_days`?\n"

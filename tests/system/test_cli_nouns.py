@@ -1,0 +1,236 @@
+"""Every noun and its verbs, through the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clirun import Cli
+
+NATS = ("decision", "new", "Use NATS", "--tier", "0.8", "--rationale", "Fast", "--rejected", "Kafka")
+
+
+@pytest.fixture
+def nexus(registry: Path, cli: Cli) -> Path:
+    assert cli("project", "new", "The Nexus", "--content", "A message bus").code == 0
+    return registry
+
+
+def test_new_prints_the_id_and_says_the_commit(nexus: Path, cli: Cli) -> None:
+    ran = cli(*NATS, root=nexus)
+    name = ran.out.strip()
+    assert (ran.code, ran.err) == (0, f"decision new {name}: committed as <commit>\n")
+    again = cli(*NATS)
+    assert (again.code, again.out) == (0, ran.out)
+    assert again.err == f"decision new {name}: nothing to do, it says so already\n"
+
+
+def test_show_has_everything_and_where_it_came_from(nexus: Path, cli: Cli) -> None:
+    name = cli(*NATS, root=nexus).out.strip()
+    view = cli("show", name, "--json").json
+    assert view["decision"] == "Use NATS"
+    assert view["epistemic_tier"] == 0.8
+    assert (view["dependents"], view["conflicts_with"], view["hops_since_validated"]) == ([], [], 0)
+    assert view["provenance"]["archives"] == []
+    commit = view["provenance"]["last_commit"]
+    assert commit["subject"] == f"decision: new {name}"
+    assert commit["trailers"]["Forgekit-Op"] == ["decision new"]
+    text = cli("decision", "show", name).out
+    assert text.startswith(
+        f"{name}  Use NATS\n"
+        f"id                     {view['decision_id']}\n"
+        "status                 active\n"
+        "epistemic tier         0.8\n"
+        "project                The Nexus\n"
+        "alternatives rejected  Kafka\n"
+        "created at             2026-04-01T12:00:00Z\n"
+    )
+    assert text.endswith(f"file                   {view['path']}\n\nRationale\n\n  Fast\n")
+
+
+def test_lists_are_newest_first_and_filtered(nexus: Path, cli: Cli) -> None:
+    cli("decision", "new", "Old", "--at", "2026-01-01", root=nexus)
+    cli("decision", "new", "New", "--at", "2026-02-01", "--tier", "0.5")
+    cli("decision", "new", "Other", "--at", "2026-03-01", "--project", "Apollo")
+    rows = [line.split("\t")[1:] for line in cli("decision", "list").out.splitlines()]
+    assert rows == [
+        ["active", "?", "Other", "Apollo"],
+        ["active", "0.5", "New", "The Nexus"],
+        ["active", "?", "Old", "The Nexus"],
+    ]
+    assert [d["decision"] for d in cli("decision", "list", "--limit", "1", "--json").json] == ["Other"]
+    named = cli("decision", "list", "--project", "the nexus", "--json").json
+    assert [d["decision"] for d in named] == ["New", "Old"]
+    assert cli("decision", "list", "--status", "revised").err == "no decisions\n"
+    assert cli("project", "list").out.splitlines()[0].split("\t")[1:] == ["The Nexus", "2", "0", "0"]
+
+
+def test_a_decision_is_revised_and_its_history_kept(nexus: Path, cli: Cli) -> None:
+    old = cli(*NATS, root=nexus).out.strip()
+    new = cli("decision", "revise", old, "Use JetStream", "--tier", "0.9").out.strip()
+    assert new != old
+    shown = cli("show", old, "--json").json
+    assert shown["status"] == "revised"
+    assert shown["superseded_by"].endswith(new[-12:])
+    subjects = [c["subject"] for c in cli("history", old, "--json").json]
+    assert subjects[-1] == f"decision: new {old}"
+    assert len(subjects) == 2
+    assert cli("decision", "show", old, "--at", "HEAD~1", "--json").json["status"] == "active"
+    past = cli("decision", "show", new, "--at", "HEAD~1")
+    assert (past.code, past.err) == (
+        1,
+        f"forgekit: no entity answers to '{new}'; it is not in the registry of HEAD~1\n",
+    )
+    again = cli("decision", "revise", old, "Use Kafka")
+    assert (again.code, again.err) == (1, f"forgekit: {old} is revised; {new} stands in its place\n")
+    assert cli("decision", "validate", new, "--tier", "0.95").code == 0
+    other = cli("decision", "new", "Use gRPC").out.strip()
+    assert cli("decision", "supersede", other, "--by", new, "--reason", "One transport").code == 0
+    assert cli("decision", "invalidate", new, "--reason", "Wrong").code == 0
+    assert cli("show", new, "--json").json["status"] == "invalidated"
+
+
+def test_a_thread_ends_and_opens_again(nexus: Path, cli: Cli) -> None:
+    name = cli("thread", "new", "Which queue?", "--priority", "high", root=nexus).out.strip()
+    ran = cli("thread", "resolve", name, "--resolution", "NATS")
+    assert (ran.code, ran.err) == (0, f"thread resolve {name}: committed as <commit>\n")
+    assert cli("show", name, "--json").json["resolution"] == "NATS"
+    ran = cli("thread", "abandon", name)
+    assert (ran.code, ran.err) == (
+        1,
+        f"forgekit: {name} is already resolved; `forgekit thread reopen {name}` first\n",
+    )
+    assert cli("thread", "reopen", name).code == 0
+    assert cli("thread", "supersede", name, "--resolution", "See the other").code == 0
+    assert cli("thread", "list", "--status", "superseded", "--json").json[0]["short_id"] == name
+
+
+def test_conversations_are_joined_traced_and_compared(nexus: Path, cli: Cli) -> None:
+    a, b = (
+        cli("conversation", "new", f"Talk {day}", "--at", f"2026-01-0{day}", root=nexus).out.strip()
+        for day in (1, 2)
+    )
+    kept, left = (cli("decision", "new", text, "--conversation", a).out.strip() for text in ("One", "Two"))
+    ran = cli("lineage", "new", a, b, "--tag", "TALK_RESULT", "--carried", kept, "--dropped", left)
+    assert ran.code == 0
+    edge = ran.out.strip()
+    traced = cli("trace", b, "--direction", "ancestors")
+    assert traced.out == f"<1  {a} Talk 1 -> {b} Talk 2  [TALK_RESULT] 1 carried, 1 dropped\n"
+    bridged = cli("bridge", a, b, "--json").json
+    assert (bridged["hops"], bridged["decisions_carried"]) == ([edge], [kept])
+    assert cli("lineage", "edit", edge, "--summary", "Storage came first").code == 0
+    assert cli("lineage", "show", edge).out.endswith("Bridge summary\n\n  Storage came first\n")
+    assert cli("conversation", "edit", a, "--title", "The first talk").code == 0
+    assert cli("trace", kept).err == (
+        f"forgekit: no conversation answers to '{kept}'; find its id with `forgekit search`\n"
+    )
+
+
+def test_edit_takes_options_and_without_a_terminal_asks_for_them(nexus: Path, cli: Cli) -> None:
+    name = cli(*NATS, root=nexus).out.strip()
+    assert cli("decision", "edit", name, "--tag", "bus", "--tag", "storage").code == 0
+    assert cli("show", name, "--json").json["tags"] == ["bus", "storage"]
+    ran = cli("decision", "edit", name)
+    assert (ran.code, ran.err) == (
+        2,
+        "forgekit: nothing to change: without a terminal say what, by --rationale, --context, --tier, "
+        "--rejected, --depends-on, --tag\n",
+    )
+    diff = cli("decision", "edit", name, "--tier", "0.1", "--dry-run")
+    assert [line for line in diff.out.splitlines() if line[0] in "+-"][2:] == [
+        "-epistemic_tier: 0.8",
+        "+epistemic_tier: 0.1",
+    ]
+
+
+@pytest.fixture
+def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Stand in for a person's editor: it runs `edit(text)` of the script returned."""
+    script = tmp_path / "an editor.py"
+    monkeypatch.setenv("VISUAL", f"'{sys.executable}' '{script}'")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return script
+
+
+def _writes(editor: Path, old: str, new: str) -> None:
+    editor.write_text(
+        "import sys, pathlib\n"
+        "path = pathlib.Path(sys.argv[1])\n"
+        f"path.write_text(path.read_text().replace({old!r}, {new!r}))\n",
+        encoding="utf-8",
+    )
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forgekit.cli.editing._on_terminal", lambda: True)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_the_editor_s_text_is_checked_and_committed(nexus: Path, cli: Cli, editor: Path) -> None:
+    name = cli(*NATS, root=nexus).out.strip()
+    _writes(editor, "epistemic_tier: 0.8", "epistemic_tier: 0.4")
+    ran = cli("decision", "edit", name)
+    assert (ran.code, ran.out, ran.err) == (0, f"{name}\n", f"decision edit {name}: committed as <commit>\n")
+    assert cli("show", name, "--json").json["epistemic_tier"] == 0.4
+    assert cli("decision", "edit", name).err == "nothing changed\n"
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_text_changed_in_the_editor_becomes_a_revision(nexus: Path, cli: Cli, editor: Path) -> None:
+    name = cli(*NATS, "--at", "2026-03-01", root=nexus).out.strip()
+    _writes(editor, "Use NATS", "Use JetStream")
+    new = cli("decision", "edit", name).out.strip()
+    assert cli("show", name, "--json").json["status"] == "revised"
+    assert cli("show", new, "--json").json["decision"] == "Use JetStream"
+
+
+@pytest.mark.usefixtures("terminal")
+def test_an_edit_that_cannot_be_read_is_refused_and_kept(nexus: Path, cli: Cli, editor: Path) -> None:
+    name = cli(*NATS, root=nexus).out.strip()
+    _writes(editor, "status: active", "status: sleeping")
+    ran = cli("decision", "edit", name)
+    assert ran.code == 1
+    first, second = ran.err.splitlines()
+    assert first == (
+        f"forgekit: {name}:4: status: 'sleeping' is none of active, revised, superseded, invalidated"
+    )
+    copy = Path(second.removeprefix("your edit is kept in "))
+    assert "status: sleeping" in copy.read_text(encoding="utf-8")
+    assert _git(nexus, "status", "--porcelain") == ""
+
+
+def test_a_conflict_is_shown_and_a_person_chooses(nexus: Path, cli: Cli) -> None:
+    from forgekit.forge import Forge
+    from forgekit.ids import pair_id
+    from forgekit.model.conflict import Conflict
+    from forgekit.times import parse_instant
+    from forgekit.writing import write
+
+    a, b = (cli("decision", "new", text, root=nexus).out.strip() for text in ("Use REST", "Use gRPC"))
+    forge = Forge.open(nexus)
+    low, high = sorted(forge.resolve(name) for name in (a, b))
+    conflict = Conflict(
+        conflict_id=pair_id(low, high),
+        decision_a=low,
+        decision_b=high,
+        nature="one rejects what the other chooses",
+        detected_at=parse_instant("2026-04-01"),
+    )
+    write(forge, lambda _: [conflict], "conflict new")
+    (row,) = cli("conflict", "list", "--status", "open", "--project", "The Nexus").out.splitlines()
+    assert row.split("\t")[1:3] == ["open", "one rejects what the other chooses"]
+    wrong = cli("conflict", "resolve", row.split("\t")[0], "--keep", "Use SOAP", "--reason", "x")
+    assert wrong.code == 1
+    assert cli("conflict", "resolve", a, "--keep", b, "--reason", "Measured twice").code == 0
+    assert cli("show", a, "--json").json["status"] == "superseded"
+    settled = cli("conflict", "dismiss", row.split("\t")[0], "--reason", "no")
+    assert (settled.code, settled.err) == (1, f"forgekit: {row.split(chr(9))[0]} is already resolved\n")
+
+
+def _git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout

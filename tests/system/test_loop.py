@@ -1,0 +1,247 @@
+"""The loop on the sample archives: what filing, carrying and asking must come to in a real repository."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import git, new_repository
+
+from forgekit import decisions, threads
+from forgekit.asking import ask
+from forgekit.compression import SyncReport, sync_compression
+from forgekit.context import context_load
+from forgekit.continuation import prepare_compression, prepare_continuation
+from forgekit.decisions import decision_search, decision_stale
+from forgekit.errors import ArchiveError
+from forgekit.forge import Forge
+from forgekit.incoming import Incoming
+from forgekit.lineage import lineage_bridge, lineage_trace
+from forgekit.model.decision import Decision
+from forgekit.model.thread import ThreadStatus
+from forgekit.policy.filing import Envelope
+from forgekit.policy.staleness import Ages
+from forgekit.threads import thread_active
+from forgekit.times import parse_instant
+
+SAMPLES = sorted((Path(__file__).parents[2] / "examples" / "archives").glob("*.md"))
+NOW = parse_instant("2026-09-20T09:00:00Z")
+
+
+def opened(root: Path) -> Forge:
+    return replace(Forge.open(root), now=lambda: NOW)
+
+
+def file(forge: Forge, *paths: Path) -> SyncReport:
+    return sync_compression(
+        forge, [Incoming(path=path, envelope=Envelope(), name=path.name) for path in paths]
+    )
+
+
+def paste(forge: Forge, text: str, **envelope: str) -> SyncReport:
+    return sync_compression(
+        forge,
+        [Incoming(data=text.encode(), envelope=Envelope(**envelope))],  # type: ignore[arg-type] # names
+    )
+
+
+def files(root: Path) -> dict[str, bytes]:
+    found = itertools.chain((root / "registry").rglob("*.md"), (root / "archives").rglob("*.md"))
+    return {str(path.relative_to(root)): path.read_bytes() for path in found}
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = new_repository(tmp_path_factory.mktemp("template") / "repo")
+    file(opened(root), *SAMPLES)
+    return root
+
+
+@pytest.fixture
+def filed(template: Path, tmp_path: Path) -> Forge:
+    shutil.copytree(template, tmp_path / "filed")
+    return opened(tmp_path / "filed")
+
+
+def test_filing_an_archive_twice_makes_no_commit_and_changes_no_byte(filed: Forge) -> None:
+    tip, before = git(filed.root, "rev-parse", "HEAD"), files(filed.root)
+    report = file(filed, SAMPLES[3])
+    assert report.outcome.commit is None
+    assert (git(filed.root, "rev-parse", "HEAD"), files(filed.root)) == (tip, before)
+    assert [item.new for item in report.filed] == [False]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_order_of_filing_gives_the_same_files(filed: Forge, tmp_path: Path, seed: int) -> None:
+    other = opened(new_repository(tmp_path / "other"))
+    order = list(SAMPLES)
+    random.Random(seed).shuffle(order)  # noqa: S311 - a seeded order, no secret
+    for path in order:
+        file(other, path)
+    assert files(other.root) == files(filed.root)
+    assert git(other.root, "status", "--porcelain") == ""
+
+
+def test_a_thread_resolved_later_stays_resolved_and_the_old_tag_says_so(filed: Forge) -> None:
+    (thread,) = [t for t in filed.registry().threads if t.title == "Who reviews the prerequisite edges?"]
+    assert thread.status is ThreadStatus.RESOLVED
+    block = prepare_continuation(filed, "TRELLIS_CURRICULUM_GRAPH").text
+    assert (
+        f"- T002 thr_{thread.id[-12:]}: Who reviews the prerequisite edges? is RESOLVED since 2026-07-14"
+        in block
+    )
+
+
+def test_a_partial_compression_ages_nothing_else(repository: Path) -> None:
+    forge = opened(repository)
+    partial = next(path for path in SAMPLES if "classrooms" in path.name)
+    file(forge, *(path for path in SAMPLES if path not in (partial, SAMPLES[-1])))
+    before = _ages(forge)
+    carried = {entity for _, entity in file(forge, partial).filed[0].archive.records}
+    after = _ages(forge)
+    assert {key: after[key] for key in before if key not in carried} == {
+        key: age for key, age in before.items() if key not in carried
+    }
+
+
+def _ages(forge: Forge) -> dict[str, object]:
+    registry = forge.registry()
+    ages = Ages(registry)
+    return {decision.id: ages.age(decision) for decision in registry.decisions}
+
+
+def test_a_speculative_decision_keeps_its_tier_and_stays_out_of_the_continuation(filed: Forge) -> None:
+    (guess,) = [d for d in filed.registry().decisions if d.epistemic_tier == 0.15]
+    block = prepare_continuation(filed, "TRELLIS_CURRICULUM_GRAPH")
+    assert guess.decision not in block.text
+    assert block.data["speculative_left_out"] == 1
+    assert guess.decision in prepare_compression(filed, "Trellis").text
+
+
+def test_classes_become_tiers_and_keep_their_token(filed: Forge) -> None:
+    classes = {(d.tier_token, d.epistemic_tier) for d in filed.registry().decisions if d.tier_token}
+    assert classes
+    assert classes <= {("1", 0.9), ("2", 0.5), ("3", 0.1)}
+
+
+def test_what_people_changed_stands_against_an_archive_that_says_nothing_new(repository: Path) -> None:
+    forge = opened(repository)
+    file(forge, SAMPLES[3])
+    (thread,) = [t for t in forge.registry().threads if t.title.startswith("Do lessons have to work")]
+    threads.end(forge, thread.id, ThreadStatus.ABANDONED, resolution="Nobody asked for it")
+    threads.edit(forge, thread.id, title="Do lessons work offline?")
+    file(forge, *SAMPLES)
+    kept = threads.in_registry(forge.registry(), thread.id)
+    assert (kept.status, kept.title) == (ThreadStatus.ABANDONED, "Do lessons work offline?")
+
+
+def test_edits_go_along_when_a_parent_comes_and_takes_the_identity(repository: Path) -> None:
+    forge = opened(repository)
+    child, parent = SAMPLES[4], SAMPLES[3]
+    file(forge, child)
+    text = "Design the curriculum as a graph of skills with prerequisites"
+    (early,) = [d for d in forge.registry().decisions if d.decision == text]
+    decisions.edit(forge, early.id, tags=["mine"])
+    file(forge, parent)
+    (late,) = [d for d in forge.registry().decisions if d.decision == text]
+    assert late.id != early.id
+    assert "mine" in late.tags
+    assert not (repository / "registry" / "decisions" / "x").exists()
+    assert git(repository, "status", "--porcelain") == ""
+
+
+def test_a_damaged_archive_names_each_id_and_writes_nothing(repository: Path) -> None:
+    forge = opened(repository)
+    before = git(repository, "rev-parse", "HEAD")
+    with pytest.raises(ArchiveError) as caught:
+        paste(forge, "# Notes\n\nD001 was about keys.\nT002 is still there.\n", project="Ledger")
+    assert str(caught.value) == (
+        "archive: ids stand in the text, but no record could be read\n  line 3: D001\n  line 4: T002"
+    )
+    assert (git(repository, "rev-parse", "HEAD"), files(repository)) == (before, {})
+
+
+def test_an_archive_of_the_same_conversation_time_and_turns_with_another_text_is_refused(
+    filed: Forge,
+) -> None:
+    text = SAMPLES[3].read_text(encoding="utf-8").replace("graph of skills", "tree of skills")
+    with pytest.raises(ArchiveError, match="is already filed for this conversation, time and turns"):
+        paste(filed, text)
+
+
+def test_the_functions_of_the_seed_answer_on_the_samples(filed: Forge) -> None:
+    chain = lineage_trace("5b0c8a52-6f0e-4c1b-9d57-2e94c6f3a7d1", forge=filed)
+    assert [edge["compression_tag"] for edge in chain] == [
+        "TRELLIS_CURRICULUM_GRAPH",
+        "TRELLIS_PLACEMENT_CHOSEN",
+        "TRELLIS_CLASSROOMS_BRIDGE",
+    ]
+    assert len(str(chain[0]["source_conversation_id"])) == 36
+    waiting = thread_active(forge=filed)
+    assert {thread["status"] for thread in waiting} == {"open"}
+    assert [t["priority"] for t in waiting] == sorted(
+        (t["priority"] for t in waiting), key=["high", "medium", "low"].index
+    )
+    found = decision_search("authentication approach", forge=filed)
+    assert found[0]["decision"] == "Authenticate partners with OAuth 2.1 authorization code and PKCE"
+    assert {"epistemic_tier", "project_name", "rationale", "dependents"} <= found[0].keys()
+    stale = decision_stale(days=30, forge=filed)
+    assert stale
+    assert all(float(str(d["epistemic_tier"])) <= 0.7 for d in stale)
+    text = str(context_load("curriculum design", cross_project=True, forge=filed)["context_text"])
+    assert "Design the curriculum as a graph of skills with prerequisites" in text
+    talks = {c.session_id: c.id for c in filed.registry().conversations}
+    bridge = lineage_bridge(talks["trellis-curriculum-graph"], talks["trellis-pilot"], forge=filed)
+    assert str(bridge["bridge_summary"]).startswith("3 hops: ")
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Why did we decide to offer the public API as REST?", "caches and gateways understand it"),
+        ("What were the alternatives for the curriculum graph?", "chapters in textbook order"),
+        ("Show earlier version of the mastery rule", "three correct answers over two days"),
+        ("What did we discuss about webhooks?", "webhook"),
+        ("Expand on D005", "Place new learners with an adaptive test"),
+        ("What was in the TRELLIS_PLACEMENT_CHOSEN compression?", "D005 dec_"),
+        ("Show what I inherited from TRELLIS_PLACEMENT_CHOSEN", "carried into con_"),
+        ("What turns cover placement?", "Turn 1 - Turn 13"),
+    ],
+)
+def test_the_eight_retrieval_commands_are_answered_with_their_source(
+    filed: Forge, question: str, answer: str
+) -> None:
+    given = ask(filed, question)
+    assert given.found
+    assert answer in given.text
+    assert f"## Retrieved Context: {question}" in given.text
+    assert "**Source:** " in given.text
+
+
+def test_a_question_without_an_answer_says_so(filed: Forge) -> None:
+    given = ask(filed, "Why did we decide on zeppelins?")
+    assert not given.found
+    assert "Nothing in the registry answers this." in given.text
+
+
+def test_a_block_keeps_to_its_budget_and_says_what_it_cut(filed: Forge) -> None:
+    from forgekit.policy.relevance import tokens
+
+    block = prepare_compression(filed, "Trellis", budget=700)
+    assert tokens(block.text) <= 700
+    assert f"Cut for want of room: {'; '.join(block.cut)}." in block.text
+    assert block.cut
+
+
+def test_every_entity_filed_is_valid_and_carries_a_decision_record(filed: Forge) -> None:
+    from forgekit.policy.checks import check
+
+    registry = filed.registry()
+    assert registry.problems == ()
+    errors = [p for p in check(registry, None) if p.severity.value == "error"]
+    assert errors == []
+    assert sum(isinstance(entity, Decision) for entity in registry) >= 15
