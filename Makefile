@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check 
 .PHONY: demo test bench check clean help
 
 demo: $(VENV)/base ## run the loop on the sample archives, in a throw-away registry
-	FORGEKIT=$(abspath $(BIN)/forgekit) bash examples/demo.sh
+	FORGEKIT="$$PWD/$(BIN)/forgekit" bash examples/demo.sh
 
 test: $(VENV)/dev ## lint, check the types, run all tests
 	$(BIN)/ruff check

@@ -60,7 +60,7 @@ _BY_WORDS = f"""
 """  # noqa: S608 - constants only
 _BY_ROW = f"SELECT {_HIT}, substr(e.body, 1, 400) FROM entity e WHERE e.row = :row AND {_FILTER}"  # noqa: S608 - constants only
 _SNIPPET = f"""
-    SELECT rowid, snippet(words, -1, '{MARK}', '{UNMARK}', '…', 24) FROM words
+    SELECT rowid, snippet(words, 1, '{MARK}', '{UNMARK}', '…', 24) FROM words
     WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))
 """  # noqa: S608 - constants only
 _CANDIDATE = "SELECT e.row, e.kind, e.id, e.title FROM entity e"

@@ -87,10 +87,12 @@ def fix(
         plan = fixes(registry, given, _committed(forge, given.subjects(registry)), forge.now())
         dirty = set(forge.store.repository.changed_paths()) if plan else set()
         edits = [item for item in plan if item.code == "edited-in-place" or item.path not in dirty]
-        over = {item.path: files.read_bytes(forge.root, item.path) or b"" for item in edits}
+        form = [item for item in edits if item.code == "not-canonical"]
         return Change(
-            writes=tuple(entity for item in edits for entity in item.writes),
-            over=over,
+            writes=tuple(entity for item in edits if item not in form for entity in item.writes),
+            # A write keeps the form of the file as it stands, and the form is what is to be mended here.
+            files={item.path: codec.dumps(entity).encode() for item in form for entity in item.writes},
+            over={item.path: files.read_bytes(forge.root, item.path) or b"" for item in edits},
             subject=f"check: fix {len(edits)} {'file' if len(edits) == 1 else 'files'}",
             trailers=(
                 ("Forgekit-Op", "check --fix"),

@@ -6,12 +6,12 @@ stops the commit. pre-commit puts unstaged changes aside first, so the work tree
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from forgekit.cli import output
 from forgekit.errors import FormatError
 from forgekit.files import TOPS, read_bytes
 from forgekit.forge import Forge
@@ -177,4 +177,4 @@ def _say_problems(staged: _Staged, problems: Sequence[Problem]) -> None:
 
 
 def _say(sentence: str) -> None:
-    sys.stdout.write(f"{sentence}\n")
+    output.data(sentence)

@@ -43,7 +43,7 @@ from forgekit.git_write import (
 from forgekit.roots import worktree_key
 
 _STALE_SECONDS = 1.0
-_PROC = Path("/proc/self/cwd")
+_PROC = Path("/proc")
 _PASSING_SECONDS = 0.3  # a git process that is still there waits for its user's editor, not for the lock
 _UNKNOWN_SECONDS = 0.01
 
@@ -135,32 +135,27 @@ def publish(
         _end(repository, publication, places)
 
 
-def _running_git(repository: Repository) -> dict[str, str]:
+def _running_git(repository: Repository) -> dict[Path, Path]:
     """Return the git processes in the work tree: /proc folder -> where it works."""
     found = {}
-    with contextlib.suppress(OSError):  # no /proc here
-        for process in filter(str.isdecimal, os.listdir("/proc")):
-            with contextlib.suppress(OSError):  # it ended, or is somebody else's
-                folder = f"/proc/{process}"
-                where = os.readlink(f"{folder}/cwd")
-                if Path(where).is_relative_to(repository.top) and _is_git(folder):
-                    found[folder] = where
+    for process in _PROC.iterdir() if _PROC.is_dir() else ():
+        with contextlib.suppress(OSError):  # no process, one that ended, or somebody else's
+            if process.name.isdecimal() and (process / "comm").read_bytes().startswith(b"git"):
+                where = (process / "cwd").readlink()
+                if where.is_relative_to(repository.top):
+                    found[process] = where
     return found
 
 
-def _is_git(folder: str) -> bool:
-    return Path(f"{folder}/comm").read_bytes().startswith(b"git")
-
-
-def _wait_for(processes: dict[str, str]) -> None:
+def _wait_for(processes: Mapping[Path, Path]) -> None:
     """Wait until the processes are gone, or for so long that none of them is on its way to the lock."""
-    if not _PROC.exists():
+    if not _PROC.is_dir():
         time.sleep(_UNKNOWN_SECONDS)
         return
     until = time.monotonic() + _PASSING_SECONDS
-    for folder, where in processes.items():
+    for process, where in processes.items():
         with contextlib.suppress(OSError):  # it ended
-            while os.readlink(f"{folder}/cwd") == where and time.monotonic() < until:
+            while (process / "cwd").readlink() == where and time.monotonic() < until:
                 time.sleep(0.001)
 
 

@@ -167,7 +167,7 @@ class Store:
                 if commit is not None:
                     return _outcome(change, edits, commit=commit)
                 time.sleep(pause)
-                pause = min(2 * pause, 0.1)
+                pause = min(2 * pause, 0.02)
             raise LockedError(self.repository.head().ref)
 
     @contextlib.contextmanager

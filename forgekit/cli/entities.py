@@ -18,6 +18,7 @@ from forgekit.times import Instant, format_date, format_instant
 if TYPE_CHECKING:
     from forgekit.forge import Forge
     from forgekit.git import Commit
+    from forgekit.history import Provenance
     from forgekit.model.entity import Entity
     from forgekit.model.problem import Problem
     from forgekit.model.registry import Registry
@@ -38,11 +39,13 @@ STATUSES = {
     Kind.DECISION: ("active", "revised", "superseded", "invalidated"),
     Kind.CONFLICT: ("open", "resolved", "scoped", "dismissed"),
 }
-_HIDDEN = frozenset({
-    *("kind", "short_id", "path", "extra", "body", "records", "compressions"),
-    *("title", "decision", "project_uuid"),  # the headline and the project's name say it
-    *(f.name for f in fields(Compression)),  # an edge shows each compression on its own
-})
+_HIDDEN = frozenset(
+    {
+        *("kind", "short_id", "path", "extra", "body", "records", "compressions"),
+        *("title", "decision", "project_uuid"),  # the headline and the project's name say it
+        *(f.name for f in fields(Compression)),  # an edge shows each compression on its own
+    }
+)
 PLURALS = {Kind.LINEAGE: "lineage edges"}
 _LONG = ("content", "rationale", "context", "resolution", "bridge_summary")
 
@@ -61,7 +64,7 @@ def _list_command(kind: Kind) -> click.Command:
     ) -> None:
         forge = open_forge()
         with output.progress("reading the registry"):
-            registry = forge.registry()
+            registry = partial(forge)
         chosen = listed(forge, registry, kind, project=project, status=status)[:limit]
         if as_json:
             from forgekit.policy.derived import Derived  # noqa: PLC0415 - only for JSON
@@ -85,6 +88,14 @@ def _list_command(kind: Kind) -> click.Command:
     return click.command("list", help=help_text)(run)
 
 
+def partial(forge: Forge) -> Registry:
+    """Return the registry as it stands, read as far as it is asked for."""
+    from forgekit.partial import PartialRegistry  # noqa: PLC0415 - help loads none
+
+    forge.catalogue.refresh()
+    return PartialRegistry.over(forge.catalogue)
+
+
 def listed(
     forge: Forge, registry: Registry, kind: Kind, *, project: str | None = None, status: str | None = None
 ) -> list[Entity]:
@@ -95,7 +106,7 @@ def listed(
     owner = forge.known_project(project, registry) if project is not None else None
 
     def wanted(entity: Any) -> bool:
-        if entity.kind is not kind or (status is not None and entity.status.value != status):
+        if status is not None and entity.status.value != status:
             return False
         if owner is None:
             return True
@@ -104,7 +115,7 @@ def listed(
         sides = (registry.get(entity.decision_a), registry.get(entity.decision_b))
         return any(getattr(side, "project_uuid", None) == owner.id for side in sides)
 
-    return sorted(filter(wanted, registry), key=lambda e: (when(e), e.id), reverse=True)
+    return sorted(filter(wanted, forge.catalogue.entities(kind)), key=lambda e: (when(e), e.id), reverse=True)
 
 
 def when(entity: Any) -> Instant:
@@ -193,7 +204,7 @@ def show_entity(
 
     forge = open_forge()
     if at is None:
-        registry = forge.registry()
+        registry = partial(forge)
         entity = forge.entity(name, *kinds)
     else:
         registry = forge.registry_at(at)
@@ -205,7 +216,11 @@ def show_entity(
     origin = provenance(forge, registry, entity)
     if as_json:
         output.as_json({**view, "provenance": origin.as_json()})
-        return
+    else:
+        _print_entity(registry, entity, view, origin)
+
+
+def _print_entity(registry: Registry, entity: Any, view: dict[str, object], origin: Provenance) -> None:
     output.data(f"{short_id(entity.kind, entity.id)}  {entity.title}")
     own = {*_HIDDEN, *_LONG, entity.kind.id_field}
     if entity.kind is Kind.ARCHIVE:
@@ -220,7 +235,7 @@ def show_entity(
             f"{origin.commit.short} {format_date(origin.commit.time)} {origin.commit.subject}"
         )
     lines["file"] = str(view["path"])
-    output.fields({**lines, **{key: str(value) for key, value in entity.extra.items()}})
+    output.fields({**lines, **{f"({key})": str(value) for key, value in entity.extra.items()}})
     if entity.kind is Kind.LINEAGE:
         _show_compressions(registry, entity)
     for key in _LONG:

@@ -45,9 +45,9 @@ def status(*, as_json: bool) -> None:
     output.fields(
         {
             "entities": ", ".join(
-            output.count(number, name, PLURALS.get(Kind(name))) for name, number in found.kinds if number
-        )
-        or "none",
+                output.count(number, name, PLURALS.get(Kind(name))) for name, number in found.kinds if number
+            )
+            or "none",
             "decisions": _pairs(found.decisions),
             "open threads": _pairs(found.threads),
             "stale": f"{share} ({found.stale / found.active:.0%})" if found.active else share,

@@ -145,8 +145,9 @@ _STYLES = {
 
 def fields(pairs: Mapping[str, str]) -> None:
     """Write names and values, one pair a line, the values in one column."""
-    width = max((len(name) for name in pairs), default=0)
-    for name, value in pairs.items():
+    named = [(one_line(name), value) for name, value in pairs.items()]
+    width = max((len(name) for name, _ in named), default=0)
+    for name, value in named:
         head, *more = value.split("\n")
         sys.stdout.write(f"{name.ljust(width)}  {one_line(head)}".rstrip() + "\n")
         for line in more:

@@ -178,18 +178,9 @@ def _remarks(filed: FiledArchive) -> Iterable[str]:
         )
     shown = filed.problems[:_PROBLEMS_SHOWN]
     for problem in shown:
-        yield (
-            f"{problem.severity.value}: {problem}"
-            if problem.line is None
-            else (f"{problem.severity.value}: line {problem.line}: {_without_line(problem)}")
-        )
+        yield f"{problem.severity.value}: {'line ' if problem.line else ''}{problem}"
     if len(filed.problems) > len(shown):
         yield f"... and {len(filed.problems) - len(shown)} more; --json shows all"
-
-
-def _without_line(problem: Any) -> str:
-    parts = [part for part in (problem.field, problem.message) if part]
-    return ": ".join(parts) + (f" ({problem.fix})" if problem.fix else "")
 
 
 def _as_json(report: SyncReport) -> dict[str, object]:

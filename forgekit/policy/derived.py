@@ -1,4 +1,4 @@
-"""What is computed for a reader and never stored: the seed schema in full, as JSON values.
+"""What is computed for a reader and never stored, beside every field that is, as JSON values.
 
 Every key is always there: `None` where nothing was said, an empty list where there is none. Times are
 ISO 8601 text. What stands in several entities is counted once for a whole registry.
@@ -46,7 +46,7 @@ class Derived:
         self._registry = registry
 
     def view(self, entity: Entity, *, body: bool = False) -> Json:
-        """Return an entity as the seed schema names it.
+        """Return an entity with every field of its schema.
 
         Args:
             entity: of this registry.
@@ -123,12 +123,12 @@ class Derived:
 
 
 def seed_view(registry: Registry, entity: Entity, *, body: bool = False) -> Json:
-    """Return one entity as the seed schema names it; for many of them, `Derived` shares the work."""
+    """Return one entity with every field of its schema; for many of them, `Derived` shares the work."""
     return Derived(registry).view(entity, body=body)
 
 
 def _edge(edge: Lineage) -> Json:
-    """Return the seed's one entry per edge: of the first compression, with local ids."""
+    """Return one flat entry per edge: of the first compression, with local ids."""
     flat: Json = {name: [] if name in _PAIRS else None for name in _COMPRESSION}
     if edge.compressions:
         first = edge.compressions[0]

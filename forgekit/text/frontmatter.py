@@ -28,7 +28,7 @@ Fields = dict[str, Any]
 """Keys to text, lists and mappings of text."""
 
 LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-_CLOSING = re.compile(r"^---[ \t]*\r?\n?", re.MULTILINE)
+_CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
 
 
@@ -115,7 +115,7 @@ def read(text: str) -> tuple[Fields, dict[str, int], str]:
     marker = conflict_marker(text)
     if marker:
         raise FormatError("merge-conflict marker; choose a side and remove the markers", line=marker)
-    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    plain = text.replace("\r\n", "\n")
     # python-frontmatter takes a missing fence for an empty head, and strips blanks that indent code.
     _, body = split(plain)
     handler = StrictHandler()
@@ -217,7 +217,7 @@ class _Reader:
             value, _ = self._stack.pop()
             self._place(value, line)
         elif isinstance(event, yaml.ScalarEvent):
-            null = event.style is None and event.value in _NULLS
+            null = not event.style and event.value in _NULLS
             self._place(Null(event.value) if null else event.value, line)
 
     def _place(self, value: Any, line: int) -> None:

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from clirun import Cli, Ran
 
 NOW = "2026-04-01T12:00:00Z"

@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from clirun import Cli, Ran
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
@@ -17,7 +16,9 @@ HEAD = "---\ndecision_id: 018bcfe5-6800-8f8f-b518-b34bfcd74276\n"
 
 def _state(root: Path) -> tuple[str, str]:
     def git(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
+        ).stdout
 
     return git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=all")
 
@@ -88,7 +89,9 @@ def test_an_unknown_tag(cli: Cli, registry: Path) -> None:
     assert ran.err.startswith("forgekit: no archive answers to 'NOWHERE_RESULT'")
 
 
-@pytest.mark.parametrize("name", ["dec_000000000000", "018bcfe5-6800-8f8f-b518-b34bfcd74276", "\x1b[2J", "%", "' --"])
+@pytest.mark.parametrize(
+    "name", ["dec_000000000000", "018bcfe5-6800-8f8f-b518-b34bfcd74276", "\x1b[2J", "%", "' --"]
+)
 def test_an_id_that_is_not_found(cli: Cli, registry: Path, name: str) -> None:
     ran = _refused(cli, registry, "decision", "show", name)
     assert ran.code == 1
@@ -109,11 +112,12 @@ def test_no_registry(cli: Cli, tmp_path: Path) -> None:
     ran = cli("status", root=tmp_path)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        f"forgekit: no forgekit.toml in {tmp_path} or above it; run `forgekit init` where the registry is to be\n"
+        f"forgekit: no forgekit.toml in {tmp_path} or above it; "
+        "run `forgekit init` where the registry is to be\n"
     )
 
 
-@pytest.mark.parametrize("command", [("status",), ("decision", "new", "X", "--project", "P"), ("search", "x")])
+@pytest.mark.parametrize("command", [("status",), ("project", "new", "X"), ("search", "x")])
 def test_a_registry_outside_git(cli: Cli, tmp_path: Path, command: tuple[str, ...]) -> None:
     (tmp_path / "forgekit.toml").touch()
     ran = cli(*command, root=tmp_path)
@@ -190,8 +194,10 @@ def test_writing_over_uncommitted_work_is_refused_by_name(cli: Cli, registry: Pa
     ran = _refused(cli, registry, "decision", "edit", name, "--tier", "0.5")
     assert (ran.code, ran.err) == (
         1,
-        f"forgekit: uncommitted changes in {path.relative_to(registry)}; "
-        "commit or undo them (`git restore`), then run this again\n",
+        (
+            f"forgekit: uncommitted changes in {path.relative_to(registry)}; "
+            "commit or undo them (`git restore`), then run this again\n"
+        ),
     )
 
 

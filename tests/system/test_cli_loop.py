@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from clirun import Cli
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
@@ -23,20 +22,24 @@ def test_filing_says_what_it_did(registry: Path, cli: Cli) -> None:
     ran = cli("sync-compression", "--project", "The Nexus", "--archive", str(FIRST), root=registry)
     assert (ran.code, ran.out, ran.err) == (
         0,
-        "arc_ab836915c1d9  LEDGER_API_FROZEN  (The Nexus)\n"
-        "  decisions: 3 new, 0 known, 0 carried\n"
-        "  threads: 2 new, 0 resolved, 2 still open\n"
-        "  artifacts: 1, kept in the archive\n",
+        (
+            "arc_ab836915c1d9  LEDGER_API_FROZEN  (The Nexus)\n"
+            "  decisions: 3 new, 0 known, 0 carried\n"
+            "  threads: 2 new, 0 resolved, 2 still open\n"
+            "  artifacts: 1, kept in the archive\n"
+        ),
         "committed as <commit>\n",
     )
     ran = cli("sync-compression", "--project", "The Nexus", "--archive", str(SECOND))
     assert (ran.code, ran.out) == (
         0,
-        "arc_e4fa00c66653  LEDGER_RETRY_WINDOW_BRIDGE  (The Nexus)\n"
-        "  decisions: 2 new, 0 known, 1 carried\n"
-        "  threads: 1 new, 1 resolved, 1 still open\n"
-        "  lineage: con_bfd788415939 -> con_d5faf30f5d9e\n"
-        "  artifacts: 1, kept in the archive\n",
+        (
+            "arc_e4fa00c66653  LEDGER_RETRY_WINDOW_BRIDGE  (The Nexus)\n"
+            "  decisions: 2 new, 0 known, 1 carried\n"
+            "  threads: 1 new, 1 resolved, 1 still open\n"
+            "  lineage: con_bfd788415939 -> con_d5faf30f5d9e\n"
+            "  artifacts: 1, kept in the archive\n"
+        ),
     )
 
 
@@ -45,9 +48,11 @@ def test_filing_again_changes_nothing_and_says_where_the_registry_stands(filed: 
     ran = cli("sync-compression", "--project", "The Nexus", str(FIRST))
     assert (ran.code, ran.out, ran.err) == (
         0,
-        "arc_ab836915c1d9  LEDGER_API_FROZEN  (The Nexus): already filed\n"
-        "  T001 is shown open in this archive; it was resolved 2026-03-19 in con_d5faf30f5d9e: "
-        "the registry stands\n",
+        (
+            "arc_ab836915c1d9  LEDGER_API_FROZEN  (The Nexus): already filed\n"
+            "  T001 is shown open in this archive; it was resolved 2026-03-19 in con_d5faf30f5d9e: "
+            "the registry stands\n"
+        ),
         "already filed: nothing to do\n",
     )
     assert _tip(filed) == tip

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from clirun import Cli
 
 NATS = ("decision", "new", "Use NATS", "--tier", "0.8", "--rationale", "Fast", "--rejected", "Kafka")
@@ -136,8 +135,10 @@ def test_edit_takes_options_and_without_a_terminal_asks_for_them(nexus: Path, cl
     ran = cli("decision", "edit", name)
     assert (ran.code, ran.err) == (
         2,
-        "forgekit: nothing to change: without a terminal say what, by --rationale, --context, --tier, "
-        "--rejected, --depends-on, --tag\n",
+        (
+            "forgekit: nothing to change: without a terminal say what, by --rationale, --context, --tier, "
+            "--rejected, --depends-on, --tag\n"
+        ),
     )
     diff = cli("decision", "edit", name, "--tier", "0.1", "--dry-run")
     assert [line for line in diff.out.splitlines() if line[0] in "+-"][2:] == [

@@ -1,4 +1,4 @@
-"""What readers get: the seed schema in full, with what is never stored."""
+"""What readers get: every field of the schema, with what is never stored."""
 
 from __future__ import annotations
 

@@ -131,6 +131,13 @@ def test_every_field_is_in_the_format_document() -> None:
         assert [name for name in named if name in fields] == list(fields), kind.value
 
 
+def test_every_room_is_on_the_map() -> None:
+    text = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = {path.relative_to(ROOT / "forgekit").parts[0].strip("_") for path in MODULES}
+    names = {re.split(r"[_.]", room)[0] for room in rooms} - {"init"}
+    assert [name for name in sorted(names) if not re.search(rf"(?<![a-z]){name}", text)] == []
+
+
 def test_the_vectors_of_the_format_document_hold() -> None:
     from forgekit.ids import conversation_id, decision_id, project_id, thread_id
 

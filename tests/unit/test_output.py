@@ -85,9 +85,7 @@ def test_a_verbatim_text_is_visible_on_a_terminal(
     assert capsys.readouterr().out == "a\\x1b\n"
 
 
-@pytest.mark.parametrize(
-    ("number", "said"), [(1, "1 thread"), (0, "0 threads"), (1234, "1,234 threads")]
-)
+@pytest.mark.parametrize(("number", "said"), [(1, "1 thread"), (0, "0 threads"), (1234, "1,234 threads")])
 def test_numbers_have_their_nouns(number: int, said: str) -> None:
     assert output.count(number, "thread") == said
 

@@ -1,0 +1,335 @@
+"""The vocabulary of the judge by rules: which words mean one thing, and which things exclude each other.
+
+A *group* is words that name one thing. A *slot* is a question with several answers, of which a decision
+takes one; its *poles* are the answers, and words of one pole agree. A slot of kind `opposite` has poles
+that exclude each other by meaning (on, off); of kind `choice`, poles of which one is usually chosen for one
+purpose (PostgreSQL, MongoDB), so that two of them conflict in one and the same frame only.
+
+The tables are general vocabulary of software and project work, teaching, writing, money and health; they
+are plain text so that a line is easy to add. Words are written in any form: the reader stems them.
+"""
+
+from __future__ import annotations
+
+GROUPS = """
+database; db; datastore; data store; database server
+postgres; postgresql; pg; psql
+javascript; js; ecmascript
+typescript; ts
+golang; go language
+kubernetes; k8s
+repository; repo; codebase
+documentation; docs; doc
+configuration; config; setting; preference
+authenticate; authentication; auth; login; log in; sign in; signin; logon
+authorise; authorize; authorization; permission; access control
+password; passphrase
+credential; secret
+telemetry; analytics; usage data; tracking; usage metric
+price; pricing; rate card
+log; logging; logs
+retention; retain; kept for; keep for
+embed; embedding; vectorise; vectorize; vectorisation; vector
+replica; instance; copy
+test; testing; suite
+mock; mocking; stub; fake
+student; learner; pupil; participant
+homework; assignment; coursework
+exam; examination; final test
+grade; mark; graded; score
+lesson; class; session; lecture
+course; curriculum; syllabus
+chapter; chapters
+narrator; narration; narrate
+protagonist; main character; hero; heroine
+reader; audience
+id; identifier; key; primary key
+endpoint; api endpoint; route
+request; call
+message; event
+queue; broker; message broker; message queue
+service; microservice
+deploy; deployment; rollout; roll out; ship; release; go live
+production; prod
+staging; preprod
+dev; development
+client; consumer
+user; account; member; customer
+admin; administrator; operator; privileged account
+cache; caching; cached
+backup; back up; snapshot
+encrypt; encryption; encrypted
+email; e-mail; mail
+picture; image; photo
+colour; color
+timeout; time limit; deadline; time out
+retry; retries; reattempt
+interval; frequency; cadence
+limit; cap; quota; maximum; ceiling
+review; approval; approve; sign off; sign-off; reviewed
+merge; merged
+commit; commits
+branch; branches
+pull request; pr; merge request
+coverage; test coverage; line coverage
+meeting; standup; stand-up; call meeting
+salary; pay; wage; compensation
+saving; savings; reserve; buffer; emergency fund; cash buffer
+money; amount; currency
+invoice; bill
+spending; expense; expenditure; spend
+fee; dues; charge; subscription
+tax; vat
+loan; debt; mortgage
+theme; mode; appearance
+language; programming language; implementation language
+licence; license; licensing
+website; site; web page; webpage
+phone; mobile; smartphone
+format; formatting
+indent; indentation
+timestamp; time stamp; datetime
+timezone; time zone
+week; weekly
+workout; training; exercise; strength session
+run; running; jog
+sleep; sleeping
+meal; food; diet; eat
+sugar; sweets
+alcohol; wine; beer
+coffee; caffeine
+holiday; vacation; leave
+model; llm; language model
+dataset; data set; training data
+telemetry event; usage event
+session; sessions
+file; files
+folder; directory
+build; compile
+package; library; dependency
+feature flag; feature toggle; flag
+error; exception; failure
+frontend; front end; front-end; ui; user interface
+backend; back end; back-end; server side
+personal data; pii; personal information
+delete; erase; purge; wipe
+export; exporting
+comment; comments
+name; naming; named
+monthly; month; per month
+payment; pay out; payout
+soil; dig; digging; till
+pesticide; herbicide; chemical spray
+water; watering; irrigate
+"""
+
+OPPOSITES = """
+timing: sync, synchronous, blocking call | async, asynchronous, non-blocking
+mutability: mutable, editable, in place, overwrite, edited | immutable, append-only, read-only, write-once, frozen
+spread: centralised, centralized, central, single source | decentralised, decentralized, distributed, federated
+shape: monolith, monolithic, single deployable, modular monolith | microservices, separate services, service-oriented
+working: manual, by hand, manually, handwritten | automatic, automated, automatically, automate, unattended
+consent: opt-in, opt in, opts in, explicit consent, only with consent, off by default, off unless, disabled by default | opt-out, opt out, opts out, on by default, enabled by default
+need: required, mandatory, compulsory, obligatory, requires | optional, voluntary, up to each
+model of data: relational, sql | nosql, schemaless, document store
+location: local, locally, on-device, on device, offline, on-premise, on-premises, on-prem, self-hosted, self hosted, in-house, no network | hosted, remote, cloud, third-party, managed, saas, outsourced, external provider, hosted api, vendor
+visibility: public, published, open to everyone, publicly, disclose, publish, listed | private, secret, confidential, unpublished, hidden, on request, internal only, unlisted
+switch: enable, on, turned on, enabled, activate | disable, off, turned off, disabled, deactivate, switched off
+presence: keep, kept, remain, stay, retain, preserve, maintain, available | remove, delete, drop, discard, retire, sunset, purge, shut down, decommission, deprecate, phase out, erase, wipe, abolish, withdraw
+consistency: strong consistency, strongly consistent, linearizable | eventual consistency, eventually consistent
+state: stateful | stateless
+typing: static typing, statically typed, strict typing | dynamic typing, dynamically typed, untyped
+coupling: tightly coupled, tight coupling | loosely coupled, loose coupling
+evaluation: eager, eagerly, upfront | lazy, lazily, on demand
+source: open source, open-source, permissive, mit, apache-2.0, bsd | closed source, proprietary, copyleft, gpl, agpl, agpl-3.0, gpl-3.0, gplv3
+gate: block, blocking, fail, fails, gate, reject merge, stop the build, enforced | advisory, informational, report only, warn, warning, non-blocking check
+light: dark, dark mode, dark theme | light, light mode, light theme
+order: ascending, oldest first | descending, newest first
+pull: push, push-based | pull, polling, poll, pull-based
+render: server-side rendering, server side rendering, ssr, server-rendered, rendered on the server, rendered on server | client-side rendering, client side rendering, csr, single-page app, spa, rendered in the browser, rendered in browser
+transport: plaintext, plain text, unencrypted, cleartext, clear text | encrypted, encryption, encrypt, tls
+person: first person, first-person | third person, third-person, omniscient
+tense: past tense | present tense
+voice: active voice | passive voice
+spelling: british, british english, uk spelling | american, american english, us spelling
+pace: self-paced, own pace, pick their own, choose their own, electives, free choice, choose freely | same sequence, fixed sequence, fixed order, same pace, lockstep, cohort-paced, same order, prescribed, assigned
+assessed: graded, counts towards, of the final mark, of the final grade, of the mark, of the grade, assessed | ungraded, not graded, pass-fail, no marks
+fate: survive, survives, lives, alive, recover, returns | die, dies, dead, death, killed, drown, perish
+ending: happy ending, hopeful ending, reconcile, resolved ending | tragic ending, unhappy ending, open ending, unresolved, ambiguous ending
+number of people: alone, individually, solo, individual work | in pairs, in groups, group work, together, team, pair programming, collaboratively
+permission: allow, permit, permitted, accept, tolerate, welcome, allowed, may | forbid, ban, prohibit, disallow, refuse, forbidden, banned, prohibited, outlaw
+metaphysics: fundamental, primitive, irreducible, basic, real | emergent, derived, reducible, epiphenomenal, illusory
+will: free will, indeterminism, indeterministic | determinism, deterministic universe, predetermined
+motion: rest, rest day, day off, recover, no training | run, train, training day, workout, long run, exercise
+place of work: remote, remotely, from home, work from home | in the office, in office, on site, on-site, office days
+payment: free, free of charge, at no cost, gratis | paid, charge, pay, subscription, fee, priced
+time of payment: in advance, prepaid, upfront | in arrears, afterwards, on delivery
+paying: fixed price, flat fee, flat rate | hourly, time and materials, per hour, usage-based, pay as you go, metered
+interest: fixed rate, fixed-rate | variable rate, variable-rate, adjustable
+funds: index funds, index fund, passive fund, etf | individual stocks, stock picking, single stocks, active funds
+borrow: debt-free, no debt, no loans | loan, borrow, credit line, debt-financed
+openness: anonymous, anonymously, anonymised, pseudonymous | identified, real name, real names, named reviewers
+feeding: vegetarian, vegan, meat-free, plant-based | meat, beef, pork
+garden: organic, no-dig, compost only, chemical-free | pesticide, herbicide, synthetic fertiliser, chemical, rotavate
+first: top-down | bottom-up
+growth: scale up, vertical scaling, bigger machine, one machine, single server | scale out, horizontal scaling, cluster, several nodes
+lifetime: permanent, forever, indefinitely, never expire, for ever | temporary, expire, short-lived, ephemeral, time-limited
+versioning: vendored, vendor in, checked in | downloaded, fetched at build
+pinning: pinned, lock, exact versions, locked | latest, unpinned, floating, version ranges
+sharing: shared, share, common, pooled, one for all | per-tenant, isolated, separate, dedicated, one per, own
+audience: everyone, anyone, open to all | members only, invite-only, invitation only, selected, restricted
+writing mode: formal, formal tone | informal, casual, conversational, colloquial
+recording: recorded, record the | live only, unrecorded
+chronology: chronological, linear order, in order of time | non-linear, flashbacks, reverse order
+narrator's trust: reliable narrator | unreliable narrator
+deletion: hard delete, physically delete, permanently delete, hard-delete | soft delete, tombstone, archive flag, soft-delete, marked as deleted
+responsible: self-service, self service | by request, ticket required, through support
+multiplicity: single-tenant, one tenant per | multi-tenant, multitenant
+history: linear history, rebase | merge commits, merge commit
+replaced: whitelist, allowlist, allow list, deny by default | blacklist, blocklist, deny list, allow by default
+paper: paper, on paper, printed | digital, paperless, electronic, on screen
+"""
+
+CHOICES = """
+store: postgres | mysql, mariadb | mongodb, mongo | sqlite | dynamodb | cassandra, scylladb | oracle | sql server, mssql | cockroachdb | firestore, firebase | couchdb | neo4j | duckdb | clickhouse | flat files, plain files, markdown files, json files
+broker: kafka | rabbitmq, amqp | nats | sqs | pulsar | redis streams | activemq | google pubsub, pub/sub | zeromq
+api: rest, restful | graphql | grpc | soap | json-rpc | websocket, websockets | thrift
+wire format: json | protobuf, protocol buffers | avro | xml | messagepack, msgpack | csv | cbor
+config format: toml | yaml | ini | json | dotenv
+cloud: aws, amazon web services | gcp, google cloud | azure | heroku | digitalocean | hetzner | fly.io | on-premise, own servers, bare metal
+language: python | golang, go | rust | java | typescript | javascript | kotlin | swift | c++ | c# | ruby | elixir | scala | php | haskell | julia
+interface library: react | vue | angular | svelte | solidjs | htmx | ember | jquery
+web framework: django | flask | fastapi | rails | express | spring boot, spring | laravel | phoenix | next.js, nextjs
+id scheme: uuid v4, uuidv4, random uuid | uuid v7, uuidv7 | uuid v5, uuidv5 | ulid | auto-increment, autoincrement, auto increment, serial integer, sequential integer, bigserial, integer | snowflake | nanoid | content hash, sha-256 of | slug
+login method: jwt, bearer token, json web token, access token, token | session cookie, cookie, server-side session, server session, cookies | basic auth, http basic | api key | mutual tls, mtls, client certificate
+sign in by: password | passkey, webauthn, fido2, hardware key, security key | magic link, email link | sso, saml, oidc, single sign-on
+second factor: sms, text message | totp, authenticator app | hardware key, fido2, yubikey
+token place: local storage, localstorage | cookie, cookies, httponly cookie | session storage | in memory, memory
+password hash: bcrypt | argon2, argon2id | scrypt | pbkdf2 | md5 | sha-1
+ci: github actions | jenkins | gitlab ci | circleci | travis, travis ci | buildkite | concourse
+forge: github | gitlab | bitbucket | gitea | sourcehut
+repository layout: monorepo, mono-repo, one repository, single repository | polyrepo, multi-repo, many repositories, one repository per, separate repositories
+infrastructure code: terraform | pulumi | cloudformation | ansible | helm | cdk
+orchestrator: kubernetes | nomad | docker swarm, swarm | ecs | docker compose, compose | systemd | lambda, serverless
+package manager: npm | yarn | pnpm | bun | deno
+python packaging: poetry | uv | pip | pipenv | conda
+branching: trunk-based, trunk based, trunk | git flow, gitflow, git-flow, long-lived branches, feature branches
+merge style: squash, squash merge | rebase | merge commit
+search engine: elasticsearch | opensearch | solr | meilisearch | typesense | algolia | sqlite fts, fts5 | lucene
+vector store: faiss | pinecone | pgvector | qdrant | weaviate | chroma, chromadb | milvus
+css: tailwind | bootstrap | css modules | styled components, css-in-js | bulma
+indentation: tabs, tab | spaces, blanks
+case: snake case, snake_case | camel case, camelcase | kebab case, kebab-case | pascal case
+time zone: utc | local time, local timezone
+unit system: metric | imperial
+citation: apa | mla | chicago | ieee | vancouver
+quotation: single quotes | double quotes
+currency: euro, eur, euros | dollar, usd, dollars | pound, gbp, pounds
+teaching language: english | german | french | spanish | italian
+tracking: jira | linear | github issues | trello | asana
+chat tool: slack | microsoft teams, teams | discord | irc | matrix
+monitoring: prometheus | datadog | new relic | cloudwatch | grafana cloud
+logging stack: elk | loki | splunk
+test runner: pytest | unittest | jest | mocha | vitest | rspec | junit
+map library: leaflet | mapbox | google maps
+templating: jinja | mustache | handlebars | liquid
+sort of cache: redis | memcached | in-process cache, in-memory cache
+editor: vscode, vs code | vim, neovim | emacs | intellij
+model vendor: openai, gpt-4 | anthropic, claude | llama, mistral | gemini | cohere, voyage
+tuning: fine-tune, fine-tuning, fine tuning, lora | prompting, few-shot, prompt engineering | rag, retrieval | from scratch
+optimiser: adam, adamw | sgd
+pay day: weekly | fortnightly, biweekly, every two weeks | monthly | quarterly | yearly, annually, annual | daily, nightly, every night, every day | hourly, every hour | twice a year
+weekday: monday, mondays | tuesday, tuesdays | wednesday, wednesdays | thursday, thursdays | friday, fridays | saturday, saturdays | sunday, sundays
+month: january | february | march | april | june | july | august | september | october | november | december
+time of day: morning, mornings | afternoon, afternoons | evening, evenings, night
+season: spring | summer | autumn, fall season | winter
+versioning scheme: semver, semantic versioning | calver, calendar versioning
+data residency: eu, europe, frankfurt, ireland | us, united states, us-east-1, virginia
+viewpoint: first person, first-person | second person, second-person | third person, third-person | omniscient
+legal form: association | limited company, ltd, gmbh | cooperative | foundation | nonprofit, non-profit
+decision rule: unanimous, unanimity, consensus | majority, majority vote | two-thirds, supermajority | chair decides, maintainer decides, benevolent dictator
+"""
+
+# Words that limit where a statement holds: a slot each, whose words exclude each other.
+SCOPES = """
+environment: production | staging | dev | ci | sandbox
+audience: internal, internally, intranet, employee, staff | external, client-facing, customer-facing, public-facing, partner, third parties
+device: mobile, phone, ios, android, tablet | desktop, laptop | browser, web
+system: windows | linux | mac, macos
+caller: machine client, machine, service account, machines | browser, human, browsers, people
+region: eu, europe, european | us, united states, american | asia, apac, china
+plan: free tier, free plan, trial | paid plan, pro plan, enterprise plan, enterprise
+side: frontend | backend
+stage: mvp, prototype, pilot, alpha, beta | general availability, ga, after launch, post-launch
+age: beginner, beginners, novice | advanced, expert, experts
+part of week: weekday, weekdays | weekend, weekends
+season: summer | winter
+kind of test: unit tests, unit test | integration tests, integration test | end-to-end tests, e2e, end to end
+reading or writing: reads, read path | writes, write path
+hours: business hours, office hours | out of hours, overnight
+text kind: tutorial, tutorials | how-to, how to, howto | reference pages | blog posts
+"""
+
+GENERIC = frozenset(
+    """system thing way new other same one use using based approach support data application app
+    project team work process code default change add adding provide implement implementation define
+    standard option value type method general version single multiple set get make time user service
+    decision record adr proposal spec specification feature also only every all each everyone always
+    first own full long short real whole run go put hold well good best better many most own
+    please include allow need want per via after before until when while during
+    request message file error name test api python ethereum kubernetes numpy contract token transaction
+    block number node pod process field state result level part end day year""".split()  # noqa: SIM905 - readable
+)
+
+NEGATORS = frozenset(
+    """not never no none neither nor without cannot can't don't doesn't won't isn't aren't wasn't shouldn't mustn't
+    wouldn't didn't avoid refuse stop forbid prohibit ban disallow""".split()  # noqa: SIM905 - readable
+)
+
+# The word before was rejected: "gRPC is rejected", "Kafka was turned down".
+REJECTED_AFTER = frozenset(
+    """rejected banned forbidden prohibited deprecated abandoned removed dropped disallowed discouraged
+    discarded ruled dismissed scrapped retired cancelled canceled vetoed declined turned-down""".split()  # noqa: SIM905 - readable
+)
+# The words after are rejected: "reject gRPC", "drop Kafka", "instead of cookies".
+REJECTED_BEFORE = frozenset(
+    """reject drop abandon deprecate ditch scrap decline eliminate stop avoid replace retire""".split()  # noqa: SIM905 - readable
+)
+CONTRASTS = ("instead of", "rather than", "in place of", "as opposed to", "no longer", "in favour of", "in favor of")
+
+VERBS = frozenset(
+    """use adopt choose pick select prefer keep store run write read send call make build put hold take give
+    require need must should shall will may can is are be was were has have do does don't never always go
+    cap limit set default deploy release ship publish expose return support allow forbid ban permit avoid reject
+    drop remove delete replace migrate move switch split merge enforce block fail pass enable disable
+    authenticate authorise encrypt hash sign verify validate log record report measure track collect
+    cache retry paginate render serve host generate compute calculate create add provide handle
+    follow start end stay remain live operate belong survive die leave rest train eat sleep swim sow plant
+    water pay charge save invest spend approve decide vote meet teach grade assess learn assign pick
+    embed index search rank test mock review commit tag version document name format indent quote cite
+    print show display list sort count close open stop begin stream push pull poll back restore expire rotate
+    archive bill refund happen occur contain consist depend come get lose win treat apply implement
+    represent carry receive accept refuse deny grant target cover bind arrive depend let ask answer
+    offer sell buy rent borrow lend hire wear walk ride cook drink harvest prune dig rate narrate tell
+    deprecate retire disallow standardise standardize rely trust assume maintain introduce deliver ingest
+    perform consume emit subscribe listen handle accompany last weigh cost measures reserve""".split()  # noqa: SIM905 - readable
+)
+IRREGULAR = {
+    "kept": "keep", "ran": "run", "written": "write", "wrote": "write", "chosen": "choose", "chose": "choose",
+    "built": "build", "sent": "send", "held": "hold", "taken": "take", "took": "take", "made": "make",
+    "given": "give", "gave": "give", "went": "go", "goes": "go", "gone": "go", "met": "meet", "paid": "pay",
+    "spent": "spend", "taught": "teach", "sold": "sell", "bought": "buy", "left": "leave", "left out": "leave",
+    "came": "come", "ate": "eat", "eaten": "eat", "said": "say", "told": "tell", "shown": "show",
+    "does": "do", "did": "do", "done": "do", "doing": "do", "has": "have", "had": "have", "people": "person",
+    "children": "child", "indices": "index", "analyses": "analysis", "criteria": "criterion", "data": "data",
+    "always": "always", "series": "series", "kubernetes": "kubernetes", "redis": "redis", "https": "https",
+    "postgres": "postgres", "jenkins": "jenkins", "canvas": "canvas", "bus": "bus", "this": "this", "nats": "nats",
+    "pass": "pass", "during": "during", "nothing": "nothing", "anything": "anything", "spring": "spring",
+    "string": "string", "evening": "evening", "morning": "morning", "english": "english", "hundred": "hundred",
+    "need": "need", "feed": "feed", "speed": "speed", "seed": "seed", "weekday": "weekday", "pandas": "pandas",
+    "aws": "aws", "sas": "sas", "dns": "dns", "tls": "tls", "css": "css", "sms": "sms", "ios": "ios", "ecs": "ecs",
+    "sqs": "sqs", "saas": "saas", "macos": "macos", "js": "js", "ts": "ts", "family": "family", "only": "only",
+    "monthly": "monthly", "weekly": "weekly", "daily": "daily", "yearly": "yearly", "hourly": "hourly",
+    "quarterly": "quarterly", "fortnightly": "fortnightly", "nightly": "nightly", "early": "early",
+    "assembly": "assembly", "reply": "reply", "apply": "apply", "supply": "supply", "public": "public",
+}  # fmt: skip

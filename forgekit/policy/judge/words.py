@@ -1,0 +1,159 @@
+"""Words of a statement: cut, stemmed and folded to concepts, in clauses.
+
+A *concept* is the name of a group of words that mean one thing (`db`, `datastore` -> `database`). Every step
+is one pass over the text.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from forgekit.policy.judge import lexicon
+
+TEXT_LIMIT = 2_000
+"""Characters of a text that are read."""
+WORD_LIMIT = 240
+"""Words of a text that are read."""
+
+_TOKEN = re.compile(r"[$€£]?\d+(?:[.,]\d+)*[^\W\d_]*%?|[^\W_]+(?:[-_.'/][^\W_]+)*[+#]*|[.;:,()!?\n–—|<>=≤≥-]")
+_RECORD_NUMBER = re.compile(r"\s*(?:[A-Za-z]{2,6}[- ]?)?\d{1,5}\s*[.:—–-]\s+")
+_ENDS = frozenset(".;!?\n()|–—")
+_WORD_OF_A_PLACE = re.compile(r"[^\W_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as it stands: folded, its concept, and where.
+
+    Attributes:
+        proper: written with a capital inside a sentence, or with a capital or digit after its first letter.
+    """
+
+    raw: str
+    concept: str
+    place: int
+    proper: bool = False
+
+
+def plain(text: str) -> str:
+    """Return a text without its record number, in one form for hyphens, quotes and blanks."""
+    text = unicodedata.normalize("NFKC", text[:TEXT_LIMIT])
+    text = text.replace("\u2019", "'").replace("\u2018", "'").replace("`", "").replace("*", "")
+    return _RECORD_NUMBER.sub("", text, count=1) if _RECORD_NUMBER.match(text) else text
+
+
+@functools.cache
+def stem(word: str) -> str:
+    """Fold the plain English endings: plural, -ing, -ed, -ly and a last e."""
+    word = lexicon.IRREGULAR.get(word, word)
+    if word in _KEEP or not word.isascii() or not word.isalpha() or len(word) < 4:
+        return word
+    if word.endswith(("ies", "ied")) and len(word) > 4:
+        word = word[:-3] + "y"
+    elif word.endswith(("sses", "ches", "shes", "xes", "zes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    if word in _KEEP:
+        return word
+    for ending in ("ing", "ed"):
+        rest = word[: -len(ending)]
+        if word.endswith(ending) and len(rest) > 2 and any(c in "aeiouy" for c in rest):
+            undoubled = len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "lsz"
+            word = rest[:-1] if undoubled else rest
+            break
+    if word.endswith("ly") and len(word) > 5:
+        word = word[:-2]
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
+
+
+_KEEP = frozenset(lexicon.IRREGULAR.values())
+
+
+@functools.cache
+def concepts() -> dict[tuple[str, ...], str]:
+    """Return what each stemmed word or phrase of the groups is called."""
+    found: dict[tuple[str, ...], str] = {}
+    for line in lexicon.GROUPS.strip().splitlines():
+        names = [key(name) for name in line.split(";")]
+        for name in names:
+            found.setdefault(name, "_".join(names[0]))
+    return found
+
+
+@functools.cache
+def phrases() -> dict[tuple[str, ...], str]:
+    """Return every phrase of several words that is read as one, and its concept."""
+    found = {name: "_".join(name) for name in _slot_keys() if len(name) > 1}
+    found.update({name: concept for name, concept in concepts().items() if len(name) > 1})
+    return found
+
+
+def _slot_keys() -> list[tuple[str, ...]]:
+    tables = (lexicon.OPPOSITES, lexicon.CHOICES, lexicon.SCOPES)
+    lines = [line.partition(":")[2] for table in tables for line in table.strip().splitlines()]
+    return [key(name) for line in lines for pole in line.split("|") for name in pole.split(",")]
+
+
+@functools.cache
+def key(name: str) -> tuple[str, ...]:
+    """Return a table's word or phrase as the stems that a text of it is cut into."""
+    return tuple(stem(part) for raw in _TOKEN.findall(name.strip().casefold()) for part in parts(raw))
+
+
+@functools.cache
+def parts(raw: str) -> tuple[str, ...]:
+    """Return the words inside a token: hyphens and slashes join words, dots and underscores are kept."""
+    return tuple(part for part in re.split(r"[-/]", raw) if part) or (raw,)
+
+
+def cut(text: str) -> list[list[Word]]:
+    """Return the clauses of a text, each its words; commas stay as words of their own."""
+    clauses: list[list[Word]] = [[]]
+    count = 0
+    first = True
+    for match in _TOKEN.finditer(plain(text)):
+        token = match.group()
+        if token in _ENDS:
+            first = True
+            if clauses[-1]:
+                clauses.append([])
+            continue
+        if not _WORD_OF_A_PLACE.search(token):
+            clauses[-1].append(Word(token, token, count))
+            continue
+        proper = token[:1].isupper() and not first or any(c.isupper() or c.isdigit() for c in token[1:])
+        proper = proper and not token[0].isdigit()
+        for part in parts(token):
+            clauses[-1].append(Word(part.casefold(), "", count, proper))
+            count += 1
+        first = False
+        if count > WORD_LIMIT:
+            break
+    return [named for clause in clauses if (named := _named(clause))]
+
+
+def _named(words: list[Word]) -> list[Word]:
+    """Give each word its concept; the longest phrase of the tables becomes one word."""
+    stems = [stem(word.raw) for word in words]
+    table, single = phrases(), concepts()
+    named: list[Word] = []
+    at = 0
+    while at < len(words):
+        for length in (4, 3, 2):
+            phrase = tuple(stems[at : at + length])
+            if len(phrase) == length and phrase in table:
+                raw = " ".join(word.raw for word in words[at : at + length])
+                proper = any(word.proper for word in words[at : at + length])
+                named.append(Word(raw, table[phrase], words[at].place, proper))
+                at += length
+                break
+        else:
+            word = words[at]
+            concept = single.get((stems[at],), stems[at])
+            named.append(Word(word.raw, concept, word.place, word.proper))
+            at += 1
+    return named

@@ -1,0 +1,251 @@
+"""Keeping a registry in order, through the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from clirun import Cli
+
+CASES = Path(__file__).parents[1] / "cases" / "archives"
+
+
+def _git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout
+
+
+def _path(cli: Cli, name: str, root: Path) -> Path:
+    return root / str(cli("show", name, "--json", root=root).json["path"])
+
+
+def _replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_init_makes_a_registry_once(cli: Cli, tmp_path: Path) -> None:
+    root = tmp_path / "new"
+    ran = cli("init", str(root))
+    assert (ran.code, ran.out) == (0, ".gitattributes\narchives/.gitkeep\nforgekit.toml\nregistry/.gitkeep\n")
+    assert ran.err == (
+        f"made a git repository in {root}\n"
+        f"init {root}: committed as <commit>\n"
+        "next: `forgekit sync-compression --archive FILE`, or `forgekit decision new TEXT`\n"
+    )
+    assert _git(root, "status", "--porcelain") == ""
+    again = cli("init", root=root)
+    assert (again.code, again.out, again.err) == (0, "", f"{root} is a registry already: nothing to do\n")
+    assert _git(root, "rev-list", "--count", "HEAD") == "1\n"
+
+
+def test_init_in_a_repository_leaves_what_is_there(cli: Cli, tmp_path: Path) -> None:
+    _git(tmp_path, "init", "--quiet")
+    (tmp_path / ".gitattributes").write_text("*.png binary", encoding="utf-8")
+    _git(tmp_path, "add", ".gitattributes")
+    _git(tmp_path, "commit", "--quiet", "--message", "start")
+    (tmp_path / "mine.txt").write_text("staged", encoding="utf-8")
+    _git(tmp_path, "add", "mine.txt")
+    assert cli("-C", str(tmp_path), "init").code == 0
+    assert (tmp_path / ".gitattributes").read_text(encoding="utf-8") == "*.png binary\narchives/** -text\n"
+    assert _git(tmp_path, "status", "--porcelain") == "A  mine.txt\n"
+
+
+def test_init_refuses_a_registry_inside_another(cli: Cli, registry: Path) -> None:
+    ran = cli("init", "inner", root=registry)
+    assert ran.code == 2
+    assert (
+        ran.err
+        == f"forgekit: {registry / 'inner'} lies in the registry at {registry}; a registry holds no other\n"
+    )
+    assert not (registry / "inner").exists()
+
+
+def test_check_names_file_line_and_field(cli: Cli, registry: Path) -> None:
+    name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
+    path = _path(cli, name, registry)
+    _replace(path, "created_at:", "dependencies: [018bcfe5-6800-8f8f-b518-b34bfcd74276]\ncreated_at:")
+    ran = cli("check")
+    assert ran.code == 1
+    (line,) = ran.out.splitlines()
+    assert line.startswith(f"error: {path.relative_to(registry)}:7: dependencies: ")
+    assert ran.err == "2 entities checked: 1 error, 0 remarks\n"
+    one = cli("check", str(path), "--json")
+    assert (one.code, one.json["checked"], one.json["problems"][0]["line"]) == (1, 1, 7)
+    assert cli("check", "registry/projects").code == 0
+    _git(registry, "add", "--all")
+    assert cli("check", "--staged").code == 1
+
+
+def test_check_turns_an_edit_in_place_into_a_revision(cli: Cli, registry: Path) -> None:
+    name = cli(
+        "decision", "new", "Use NATS", "--project", "P", "--at", "2026-03-01", root=registry
+    ).out.strip()
+    path = _path(cli, name, registry)
+    _replace(path, "Use NATS", "Use JetStream")
+    found = cli("check")
+    assert (found.code, found.err) == (
+        1,
+        "2 entities checked: 1 error, 0 remarks; `forgekit check --fix` mends 1\n",
+    )
+    dry = cli("check", "--fix", "--dry-run")
+    assert "-decision: Use JetStream" in dry.out.splitlines()
+    assert "Use JetStream" in path.read_text(encoding="utf-8")
+    ran = cli("check", "--fix")
+    assert ran.code == 0
+    assert ran.err == "check --fix: committed as <commit>\n3 entities checked: 0 errors, 0 remarks\n"
+    old = cli("show", name, "--json").json
+    assert (old["decision"], old["status"]) == ("Use NATS", "revised")
+    new = next(d for d in cli("decision", "list", "--json").json if d["status"] == "active")
+    assert (new["decision"], new["decision_id"]) == ("Use JetStream", old["superseded_by"])
+    assert _git(registry, "status", "--porcelain") == ""
+    assert _git(registry, "log", "-1", "--format=%s") == "check: fix 1 file\n"
+
+
+def test_check_brings_files_into_canonical_form_and_leaves_uncommitted_work(cli: Cli, registry: Path) -> None:
+    names = [
+        cli("decision", "new", text, "--project", "P", root=registry).out.strip()
+        for text in ("Use A", "Use B")
+    ]
+    paths = [_path(cli, name, registry) for name in names]
+    for path in paths:
+        _replace(path, "status: active", "status:   'active'")
+    _git(registry, "commit", "--quiet", "--all", "--message", "by hand")
+    _replace(paths[1], "status: ", "tags: [mine]\nstatus: ")
+    before = paths[1].read_text(encoding="utf-8")
+    assert cli("check").out.count("info: ") == 2
+    ran = cli("check", "--fix")
+    assert ran.code == 0
+    assert "status: active\n" in paths[0].read_text(encoding="utf-8")
+    assert paths[1].read_text(encoding="utf-8") == before
+    assert _git(registry, "status", "--porcelain").split() == ["M", str(paths[1].relative_to(registry))]
+
+
+def test_status_is_one_screen(cli: Cli, registry: Path) -> None:
+    assert "no project yet" in cli("status", root=registry).out
+    cli("decision", "new", "Use NATS", "--project", "P", "--at", "2026-01-01")
+    cli("thread", "new", "Which queue?", "--priority", "high")
+    (registry / "registry" / "stray.txt").touch()
+    ran = cli("status")
+    assert (ran.code, ran.out.splitlines()[0]) == (
+        0,
+        "P: 1 decision in force, 1 open thread, 0 conversations",
+    )
+    found = cli("status", "--json").json
+    assert found["stale"] == {"stale": 1, "active": 1, "share": 1.0}
+    assert found["open_threads"] == {"high": 1}
+    assert found["unreadable"] == found["uncommitted"] == ["registry/stray.txt"]
+    stale = cli("stale", "--json").json
+    assert [(d["decision"], d["days"], d["reasons"]) for d in stale["stale"]] == [("Use NATS", 90, ["days"])]
+    assert cli("stale", "--days", "100").err == "stale: 0 of 1 active decisions (0%)\n"
+
+
+def test_doctor_says_what_to_do(cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = cli("doctor", root=registry)
+    assert ran.code == 0
+    assert [line[:3].strip() for line in ran.out.splitlines()] == ["ok"] * 7
+    (registry / "registry" / "stray.txt").touch()
+    lock = registry / ".git" / "index.lock"
+    lock.touch()
+    import os
+
+    os.utime(lock, (0, 0))
+    monkeypatch.setattr("forgekit.git.Repository._setting", lambda _self, _key: "")
+    findings = {f["subject"]: f for f in cli("doctor", "--json").json}
+    assert cli("doctor").code == 1
+    assert {name for name, f in findings.items() if not f["good"]} == {"identity", "index.lock", "files"}
+    assert "git config --global user.name" in findings["identity"]["message"]
+    assert findings["index.lock"]["advice"] == f"if no git command is running, delete {lock}"
+    assert findings["files"]["advice"] == "run `forgekit check`"
+
+
+def test_the_index_can_be_made_anew(cli: Cli, registry: Path) -> None:
+    cli("decision", "new", "Use NATS", "--project", "P", root=registry)
+    ran = cli("index", "build", "--force")
+    assert ran.err == "index: 2 added, 0 updated, 0 removed, 0 unreadable\n"
+    found = cli("index", "status", "--json").json
+    assert (found["entities"], found["existed"], found["unreadable"]) == (2, True, 0)
+
+
+@pytest.fixture
+def filed(registry: Path, cli: Cli) -> Path:
+    files = [str(CASES / f"example_{letter}.md") for letter in "ab"]
+    assert cli("sync-compression", "--project", "The Nexus", *files).code == 0
+    return registry
+
+
+def test_exports_say_the_same_in_every_format(cli: Cli, filed: Path) -> None:
+    whole = cli("export", "--format", "json", root=filed).json
+    lines = [json.loads(line) for line in cli("export", "--format", "jsonl").out.splitlines()]
+    rows = list(csv.DictReader(io.StringIO(cli("export", "--format", "csv").out)))
+    entities = [e for kind, group in whole.items() if kind != "schema" for e in group]
+    ids = sorted(e["short_id"] for e in entities)
+    assert ids == sorted(e["short_id"] for e in lines) == sorted(row["short_id"] for row in rows)
+    assert whole["archive"][0]["body"] == (CASES / "example_a.md").read_text(encoding="utf-8")
+    decision = next(d for d in whole["decision"] if d["short_id"] == "dec_ef7e00af8609")
+    assert decision["dependents"]
+    text = cli("export", "--format", "markdown", "--project", "The Nexus").out
+    assert all(e["short_id"] in text for e in entities if e["kind"] in {"decision", "thread"})
+    assert cli("export", "--format", "mermaid").out == (
+        "flowchart LR\n"
+        '    con_d5faf30f5d9e["ledger-retries-2026-03 (2023-11-14)"]\n'
+        '    con_bfd788415939["ledger-api-2026-03 (2026-03-04)"]\n'
+        '    con_bfd788415939 -->|"LEDGER_API_FROZEN"| con_d5faf30f5d9e\n'
+    )
+
+
+def test_exported_text_is_no_formula_no_markup_and_no_chart(cli: Cli, registry: Path) -> None:
+    hostile = '=cmd|"x"]; click <script>'
+    a = cli("conversation", "new", hostile, "--project", "P", root=registry).out.strip()
+    b = cli("conversation", "new", "end", "--project", "P").out.strip()
+    cli("lineage", "new", a, b, "--tag", "T")
+    cli("decision", "new", hostile, "--project", "P")
+    rows = list(csv.DictReader(io.StringIO(cli("export", "--format", "csv").out)))
+    assert {row["title"] for row in rows if "cmd" in row["title"]} == {f"'{hostile}"}
+    chart = cli("export", "--format", "mermaid").out
+    assert '["=cmd|#quot;x#quot;]; click #lt;script#gt; (2026-04-01)"]' in chart
+    assert "<script>" not in cli("export", "--format", "markdown").out
+
+
+def test_log_has_the_registry_s_commits_alone(cli: Cli, registry: Path) -> None:
+    (registry / "notes.txt").touch()
+    _git(registry, "add", "notes.txt")
+    _git(registry, "commit", "--quiet", "--message", "something else")
+    name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
+    assert [c["subject"] for c in cli("log", "--json").json] == [
+        f"decision: new {name}",
+        "init: start a registry",
+    ]
+
+
+def test_searches_are_filtered_and_reach_back(cli: Cli, registry: Path) -> None:
+    name = cli("decision", "new", "Use NATS for events", "--project", "P", root=registry).out.strip()
+    cli("decision", "revise", name, "Use Kafka for events")
+    found = cli("search", "events", "--status", "active", "--json").json
+    assert [hit["title"] for hit in found] == ["Use Kafka for events"]
+    past = cli("search", "events", "--scope", "decisions", "--as-of", "HEAD~1", "--json").json
+    assert [hit["title"] for hit in past] == ["Use NATS for events"]
+    none = cli("search", "nothing-like-it")
+    assert (none.code, none.out, none.err) == (0, "", "nothing found for 'nothing-like-it'\n")
+
+
+def test_completion_scripts(cli: Cli, registry: Path) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        ran = cli("completion", shell, root=registry)
+        assert ran.code == 0
+        assert "_FORGEKIT_COMPLETE" in ran.out
+
+
+def test_hooks_are_run_by_name(cli: Cli, registry: Path) -> None:
+    assert cli("hook", "check", root=registry).code == 0
+    name = cli("decision", "new", "Use NATS", "--project", "P").out.strip()
+    path = _path(cli, name, registry)
+    _replace(path, "Use NATS", "Use JetStream")
+    ran = cli("hook", "check", str(path.relative_to(registry)))
+    assert ran.code == 1
+    assert "forgekit check --fix" in ran.out
+    assert cli("hook", "nothing").code == 2

@@ -1,0 +1,193 @@
+"""The process around a command: exit codes, what is imported, pipes, interrupts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from clirun import Cli
+
+from forgekit.cli.main import forgekit as command_line
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("torch", "sentence_transformers", "faiss", "numpy", "pygit2", "rich", "yaml", "markdown_it")
+
+
+def _imported(folder: Path, *arguments: str) -> set[str]:
+    """Return the modules that a whole process has imported when a command is done."""
+    script = (
+        "import sys\n"
+        "from forgekit.cli.main import main\n"
+        "code = main(sys.argv[1:])\n"
+        "sys.stderr.write('\\n'.join(sorted(sys.modules)))\n"
+        "sys.exit(code)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{script}", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stderr.split("\n"))
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("hook", "check"), ("hook", "stale")])
+def test_a_command_with_nothing_to_do_imports_click_alone(registry: Path, arguments: tuple[str, ...]) -> None:
+    modules = _imported(registry, *arguments)
+    assert modules & {*HEAVY, "sqlite3", "json"} == set()
+    own = {name for name in modules if name.startswith("forgekit")}
+    assert own <= {
+        "forgekit",
+        "forgekit.cli",
+        "forgekit.cli.base",
+        "forgekit.cli.hook",
+        "forgekit.cli.main",
+        "forgekit.cli.output",
+        "forgekit.errors",
+        "forgekit.hooks",
+    }
+
+
+def test_a_lexical_search_imports_no_git_and_no_model_library(registry: Path, cli: Cli) -> None:
+    cli("decision", "new", "Use NATS", "--project", "P", root=registry)
+    cli("search", "NATS")
+    modules = _imported(registry, "search", "NATS")
+    assert "forgekit.catalogue" in modules
+    assert modules & set(HEAVY) == set()
+
+
+def test_a_bug_is_one_line_and_a_traceback_on_request(
+    cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("x\x1b[2J")
+
+    monkeypatch.setattr("forgekit.cli.look.open_forge", broken)
+    ran = cli("status", root=registry)
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err == (
+        "forgekit: internal error: KeyError: 'x\\x1b[2J'; "
+        "run it again with `forgekit --debug ...` to see where\n"
+    )
+    ran = cli("--debug", "status")
+    assert ran.code == 3
+    assert ran.err.startswith("Traceback (most recent call last):\n")
+
+
+def test_an_interrupt_is_130(cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("forgekit.cli.look.open_forge", interrupted)
+    ran = cli("status", root=registry)
+    assert (ran.code, ran.out, ran.err.strip()) == (130, "", "interrupted")
+
+
+def test_a_broken_pipe_ends_quietly(registry: Path, cli: Cli) -> None:
+    for number in range(3):
+        cli("decision", "new", f"Use {number} {'x' * 1500}", "--project", "P", root=registry)
+    command = f"'{sys.executable}' -m forgekit export --format json | head -c 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=registry,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(registry.parent)},
+    )
+    assert (done.stdout, done.stderr) == ("{0\n", "")
+
+
+def test_the_clock_can_be_fixed_and_must_be_a_date(
+    cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
+    assert cli("show", name, "--json").json["created_at"] == "2026-04-01T12:00:00Z"
+    monkeypatch.setenv("FORGEKIT_NOW", "today")
+    ran = cli("status")
+    assert (ran.code, ran.err) == (
+        2,
+        "forgekit: FORGEKIT_NOW: 'today' is not a date such as 2026-03-04T16:20:00Z\n",
+    )
+
+
+def test_the_registry_may_be_named(cli: Cli, registry: Path, tmp_path: Path) -> None:
+    assert cli("-C", str(registry), "project", "new", "Apollo", root=tmp_path).code == 0
+    assert cli("-C", str(registry), "project", "list").out.endswith("\tApollo\t0\t0\t0\n")
+
+
+def test_hostile_text_is_shown_and_never_acts(cli: Cli, registry: Path) -> None:
+    name = cli(
+        "decision", "new", "Use \u202eSTAN", "--project", "P", "--rationale", "a\x1b[2Jb", root=registry
+    ).out
+    for arguments in (
+        ("show", name.strip()),
+        ("decision", "list"),
+        ("search", "Use"),
+        ("show", name.strip(), "--json"),
+    ):
+        out = cli(*arguments).out
+        assert "\u202e" not in out
+        assert "\x1b" not in out
+        assert "\\u202e" in out
+
+
+def test_the_loop_comes_first_in_the_help(cli: Cli, registry: Path) -> None:
+    ran = cli(root=registry)
+    assert ran.code == 0
+    headings = [line for line in ran.out.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == ["Options:", "The loop:", "Look:", "Change:", "Keep in order:"]
+
+
+def _leaves(group: click.Group, words: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
+    found: list[tuple[tuple[str, ...], click.Command]] = []
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            found += _leaves(command, (*words, name))
+        else:
+            found.append(((*words, name), command))
+    return found
+
+
+LEAVES = _leaves(command_line)
+READING = {
+    "list",
+    "show",
+    "history",
+    "status",
+    "search",
+    "context",
+    "stale",
+    "trace",
+    "bridge",
+    "log",
+    "doctor",
+    "ask",
+}
+
+
+@pytest.mark.parametrize(("words", "command"), LEAVES, ids=[" ".join(words) for words, _ in LEAVES])
+def test_each_command_has_a_summary_an_example_and_the_options_it_should(
+    words: tuple[str, ...], command: click.Command
+) -> None:
+    text = command.help or ""
+    assert text.split("\n")[0].endswith("."), "a one-line summary"
+    assert any(f"forgekit {name}" in text for name in (words[0], command.name)), "an example"
+    options = {name for param in command.params for name in param.opts}
+    if words[-1] in READING:
+        assert "--json" in options
+    assert ("--dry-run" in options) == ("--no-commit" in options)
+
+
+def test_later_commands_are_not_offered(cli: Cli, registry: Path) -> None:
+    for name in ("sync", "ingest", "merge-driver", "mcp"):
+        assert cli(name, root=registry).code == 2
+    assert cli("conflict", "scan").code == 2
+    assert cli("doctor", "--repair").code == 2
