@@ -21,6 +21,7 @@ _ISO = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})"
     r"(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?"
     r" ?(?:([Zz]|UTC)|([+-])(\d{2}):?(\d{2}))?",
+    re.ASCII,
 )
 
 
@@ -45,10 +46,11 @@ def parse_instant(text: str) -> Instant:
         )
     except ValueError as e:
         raise ValueError(f"{text[:40]!r} is not a real date: {e}") from e
-    if sign:
-        offset = timedelta(hours=int(off_h), minutes=int(off_m))
-        moment = moment - offset if sign == "+" else moment + offset
     milliseconds = (moment - EPOCH) // timedelta(milliseconds=1)
+    if sign:
+        if int(off_h) > 23 or int(off_m) > 59:
+            raise ValueError(f"{text[:40]!r} has no real zone")
+        milliseconds -= (int(off_h) * 60 + int(off_m)) * (60_000 if sign == "+" else -60_000)
     milliseconds += int((fraction or "0").ljust(3, "0")[:3])
     if not 0 <= milliseconds <= LAST:
         raise ValueError(f"{text[:40]!r} lies outside the years 1970 to 9999")

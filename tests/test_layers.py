@@ -33,6 +33,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     ),
     frozenset(
         {
+            "forgekit.answers",
             "forgekit.asking",
             "forgekit.checking",
             "forgekit.compression",

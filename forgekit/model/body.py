@@ -63,12 +63,15 @@ def with_section(body: str, name: str | None, text: str) -> str:
     cleaned = clean(text)
     if cleaned and section(body, name) == cleaned:
         return body
-    pieces = parts(body)
-    at = next((i for i, (heading, _) in enumerate(pieces) if heading == name), len(pieces))
-    before = "".join(piece for _, piece in pieces[:at]).strip("\n")
-    after = "".join(piece for _, piece in pieces[at + 1 :]).strip("\n")
     new = _OPENS.sub(r"\\\1\2", cleaned)
+    pieces = parts(body)
+    at = next((i for i, (heading, _) in enumerate(pieces) if heading == name), None)
+    if at is None:
+        return "\n\n".join(piece for piece in (body, f"## {name}\n\n{new}") if piece) if new else body
+    old = pieces[at][1]
     if new and name is not None:
-        line = pieces[at][1].partition("\n")[0] if at < len(pieces) else f"## {name}"
-        new = f"{line}\n\n{new}"
-    return "\n\n".join(piece for piece in (before, new, after) if piece)
+        new = old.partition("\n")[0] + "\n\n" + new
+    if new and at + 1 < len(pieces):
+        new += old[len(old.rstrip("\n")) :].ljust(2, "\n")
+    before, after = ("".join(text for _, text in some) for some in (pieces[:at], pieces[at + 1 :]))
+    return (before + new + after).strip("\n")

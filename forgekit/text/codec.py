@@ -311,7 +311,9 @@ def _take(specs: tuple[FieldSpec, ...], fields: dict[str, Any], lines: Mapping[s
         raw = fields.pop(spec.name, None)
         if raw is None or raw == "" or isinstance(raw, frontmatter.Null):
             if spec.required:
-                raise FormatError("is missing", field=spec.name, line=lines.get(spec.name, 1 if lines else None))
+                raise FormatError(
+                    "is missing", field=spec.name, line=lines.get(spec.name, 1 if lines else None)
+                )
             continue
         try:
             values[spec.name] = spec.read(raw)

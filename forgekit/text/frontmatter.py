@@ -128,7 +128,12 @@ def load_fields(head: str) -> tuple[Fields, dict[str, int]]:
 
     Raises FormatError with line and, where known, field.
     """
-    if len(head.encode()) > FRONT_MATTER_LIMIT:
+    try:
+        size = len(head.encode())
+    except UnicodeEncodeError as e:
+        line = head.count("\n", 0, e.start) + 2
+        raise FormatError("holds half of a surrogate pair, which no file can", line=line) from None
+    if size > FRONT_MATTER_LIMIT:
         raise FormatError(
             f"front matter is longer than {FRONT_MATTER_LIMIT:,} bytes; move text into the body", line=1
         )
@@ -137,13 +142,34 @@ def load_fields(head: str) -> tuple[Fields, dict[str, int]]:
         for event in yaml.parse(head, Loader=LOADER):
             reader.take(event)
     except yaml.YAMLError as e:
-        mark = getattr(e, "problem_mark", None)
-        problem = getattr(e, "problem", None) or "cannot be read"
-        line = mark.line + 2 if mark else None
+        problem, line = _fault(e, head, 2)
         raise FormatError(f"front matter is not YAML: {problem}", line=line) from None
     except RecursionError:
         raise FormatError("is nested too deeply", line=1) from None
     return reader.result()
+
+
+def _fault(error: yaml.YAMLError, text: str, first_line: int) -> tuple[str, int]:
+    """Return what the parser could not read, and on which line."""
+    if isinstance(error, yaml.reader.ReaderError):
+        before = text.encode()[: error.position]  # the C parser counts bytes
+        return f"the character U+{error.character:04X} is not allowed", before.count(b"\n") + first_line
+    mark: Any = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or "cannot be read"
+    context = getattr(error, "context", None) or ""
+    if "quoted" in context or "flow" in context:  # where it was opened says more than where the text ends
+        mark = getattr(error, "context_mark", None) or mark
+    return _PLAINLY.get(problem, problem), mark.line + first_line if mark else first_line
+
+
+# The parser's commonest complaints, in words that say what to do.
+_PLAINLY = {
+    "mapping values are not allowed in this context": "a value that holds `: ` needs quotes",
+    "found character that cannot start any token": "a value that begins with a tab, @, % or ` needs quotes",
+    "found unexpected end of stream": "a quote is opened here and never closed",
+    "did not find expected ',' or ']'": "a bracket is opened here and never closed",
+    "did not find expected ',' or '}'": "a brace is opened here and never closed",
+}
 
 
 class Null(str):
@@ -177,9 +203,8 @@ def load_yaml(text: str, first_line: int = 1) -> list[Any]:
         for event in yaml.parse(text, Loader=LOADER):
             reader.take(event)
     except yaml.YAMLError as e:
-        mark = getattr(e, "problem_mark", None)
-        problem = getattr(e, "problem", None) or "cannot be read"
-        raise FormatError(f"not YAML: {problem}", line=mark.line + first_line if mark else None) from None
+        problem, line = _fault(e, text, first_line)
+        raise FormatError(f"not YAML: {problem}", line=line) from None
     return reader.documents
 
 
@@ -230,7 +255,8 @@ class _Reader:
             container.append(value)
         elif not pending:
             if not isinstance(value, str):
-                raise FormatError("a key must be plain text", line=line, field=self._field)
+                field = self._field if len(self._stack) > 1 else ""
+                raise FormatError("a key must be plain text", line=line, field=field)
             if value in container:
                 raise FormatError("is given twice", line=line, field=value)
             if len(self._stack) == 1:

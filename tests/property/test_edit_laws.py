@@ -56,19 +56,22 @@ def test_a_canonical_file_stays_canonical(kind: Kind, data: st.DataObject) -> No
 def test_a_write_touches_the_lines_of_its_fields_alone(kind: Kind, data: st.DataObject) -> None:
     old, new = data.draw(s.states(kind, 2))
     file = data.draw(s.hand_edited(old))
-    start, end, _ = frontmatter.bounds(result := edit.update(file.text, new))
+    result = edit.update(file.text, new)
+    start, end, _ = frontmatter.bounds(result)
+    lines = result[start:end].splitlines(keepends=True)
     was, now = codec.to_fields(old), codec.to_fields(new)
     changed = {key for key in was.keys() | now.keys() if was.get(key) != now.get(key)}
     if codec.dumps(old) == file.text:
         return
     # Every other piece stands, byte for byte and in its order; what lies between says the new values.
-    place, between = start, ""
-    for key, piece in file.pieces:
+    place, between = 0, ""
+    for key, text in file.pieces:
+        piece = text.splitlines(keepends=True)
         if key not in changed:
-            at = result.index(piece, place, end)
-            between += result[place:at]
+            at = next(i for i in range(place, len(lines) + 1) if lines[i : i + len(piece)] == piece)
+            between += "".join(lines[place:at])
             place = at + len(piece)
-    fields, _ = frontmatter.load_fields(between + result[place:end])
+    fields, _ = frontmatter.load_fields(between + "".join(lines[place:]))
     assert fields == {key: now[key] for key in changed & now.keys()}
 
 

@@ -230,3 +230,15 @@ def test_settings_that_cannot_be_read(cli: Cli, registry: Path) -> None:
     ran = cli("status", root=registry)
     assert ran.code == 1
     assert ran.err == "forgekit: forgekit.toml: stale_dais: is not a setting; did you mean `stale_days`?\n"
+
+
+def test_a_bare_repository(cli: Cli, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", "--bare", tmp_path / "bare"], check=True)
+    for folder in (tmp_path / "bare", tmp_path / "bare" / "inner"):
+        ran = cli("init", str(folder), root=tmp_path)
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err == (
+            f"forgekit: {tmp_path / 'bare'} is a bare git repository; "
+            "clone it and run this in the clone, where files are\n"
+        )
+    assert not (tmp_path / "bare" / "inner").exists()

@@ -238,7 +238,7 @@ editor: vscode, vs code | vim, neovim | emacs | intellij
 model vendor: openai, gpt-4 | anthropic, claude | llama, mistral | gemini | cohere, voyage
 tuning: fine-tune, fine-tuning, fine tuning, lora | prompting, few-shot, prompt engineering | rag, retrieval | from scratch
 optimiser: adam, adamw | sgd
-pay day: weekly | fortnightly, biweekly, every two weeks | monthly | quarterly | yearly, annually, annual | daily, nightly, every night, every day | hourly, every hour | twice a year
+frequency: weekly | fortnightly, biweekly, every two weeks | monthly | quarterly | yearly, annually, annual | daily, nightly, every night, every day | hourly, every hour | twice a year
 weekday: monday, mondays | tuesday, tuesdays | wednesday, wednesdays | thursday, thursdays | friday, fridays | saturday, saturdays | sunday, sundays
 month: january | february | march | april | june | july | august | september | october | november | december
 time of day: morning, mornings | afternoon, afternoons | evening, evenings, night
@@ -283,19 +283,21 @@ GENERIC = frozenset(
 
 NEGATORS = frozenset(
     """not never no none neither nor without cannot can't don't doesn't won't isn't aren't wasn't shouldn't mustn't
-    wouldn't didn't avoid refuse stop forbid prohibit ban disallow""".split()  # noqa: SIM905 - readable
+    wouldn't didn't""".split()  # noqa: SIM905 - readable
 )
 
 # The word before was rejected: "gRPC is rejected", "Kafka was turned down".
 REJECTED_AFTER = frozenset(
     """rejected banned forbidden prohibited deprecated abandoned removed dropped disallowed discouraged
-    discarded ruled dismissed scrapped retired cancelled canceled vetoed declined turned-down""".split()  # noqa: SIM905 - readable
+    discarded dismissed scrapped retired cancelled canceled vetoed declined""".split()  # noqa: SIM905 - readable
 )
 # The words after are rejected: "reject gRPC", "drop Kafka", "instead of cookies".
 REJECTED_BEFORE = frozenset(
-    """reject drop abandon deprecate ditch scrap decline eliminate stop avoid replace retire""".split()  # noqa: SIM905 - readable
+    """reject drop abandon deprecate ditch scrap decline eliminate stop avoid replace retire
+    refuse forbid prohibit ban disallow oppose shun""".split()  # noqa: SIM905 - readable
 )
 CONTRASTS = ("instead of", "rather than", "in place of", "as opposed to", "no longer", "in favour of", "in favor of")
+REJECTED_PHRASES = ("turned down", "ruled out", "voted down", "thrown out", "struck down")
 
 VERBS = frozenset(
     """use adopt choose pick select prefer keep store run write read send call make build put hold take give
@@ -315,6 +317,8 @@ VERBS = frozenset(
     perform consume emit subscribe listen handle accompany last weigh cost measures reserve""".split()  # noqa: SIM905 - readable
 )
 IRREGULAR = {
+    "used": "use", "uses": "use", "using": "use", "cookies": "cookie", "died": "die", "dies": "die",
+    "movies": "movie", "lies": "lie", "ties": "tie", "agreed": "agree", "freed": "free", "does not": "do",
     "kept": "keep", "ran": "run", "written": "write", "wrote": "write", "chosen": "choose", "chose": "choose",
     "built": "build", "sent": "send", "held": "hold", "taken": "take", "took": "take", "made": "make",
     "given": "give", "gave": "give", "went": "go", "goes": "go", "gone": "go", "met": "meet", "paid": "pay",
@@ -326,7 +330,7 @@ IRREGULAR = {
     "postgres": "postgres", "jenkins": "jenkins", "canvas": "canvas", "bus": "bus", "this": "this", "nats": "nats",
     "pass": "pass", "during": "during", "nothing": "nothing", "anything": "anything", "spring": "spring",
     "string": "string", "evening": "evening", "morning": "morning", "english": "english", "hundred": "hundred",
-    "need": "need", "feed": "feed", "speed": "speed", "seed": "seed", "weekday": "weekday", "pandas": "pandas",
+    "need": "need", "embed": "embed", "embedding": "embed", "embeddings": "embed", "shed": "shed", "exceed": "exceed", "proceed": "proceed", "succeed": "succeed", "bring": "bring", "sing": "sing", "thing": "thing", "ring": "ring", "feed": "feed", "speed": "speed", "seed": "seed", "weekday": "weekday", "pandas": "pandas",
     "aws": "aws", "sas": "sas", "dns": "dns", "tls": "tls", "css": "css", "sms": "sms", "ios": "ios", "ecs": "ecs",
     "sqs": "sqs", "saas": "saas", "macos": "macos", "js": "js", "ts": "ts", "family": "family", "only": "only",
     "monthly": "monthly", "weekly": "weekly", "daily": "daily", "yearly": "yearly", "hourly": "hourly",

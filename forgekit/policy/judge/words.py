@@ -29,10 +29,12 @@ class Word:
     """A word as it stands: folded, its concept, and where.
 
     Attributes:
+        stem: the stem, or the stems of a phrase joined by `_`.
         proper: written with a capital inside a sentence, or with a capital or digit after its first letter.
     """
 
     raw: str
+    stem: str
     concept: str
     place: int
     proper: bool = False
@@ -89,6 +91,7 @@ def phrases() -> dict[tuple[str, ...], str]:
     """Return every phrase of several words that is read as one, and its concept."""
     found = {name: "_".join(name) for name in _slot_keys() if len(name) > 1}
     found.update({name: concept for name, concept in concepts().items() if len(name) > 1})
+    found.update({key(name): name for name in (*lexicon.CONTRASTS, *lexicon.REJECTED_PHRASES)})
     return found
 
 
@@ -123,12 +126,12 @@ def cut(text: str) -> list[list[Word]]:
                 clauses.append([])
             continue
         if not _WORD_OF_A_PLACE.search(token):
-            clauses[-1].append(Word(token, token, count))
+            clauses[-1].append(Word(token, token, token, count))
             continue
         proper = token[:1].isupper() and not first or any(c.isupper() or c.isdigit() for c in token[1:])
         proper = proper and not token[0].isdigit()
         for part in parts(token):
-            clauses[-1].append(Word(part.casefold(), "", count, proper))
+            clauses[-1].append(Word(part.casefold(), "", "", count, proper))
             count += 1
         first = False
         if count > WORD_LIMIT:
@@ -148,12 +151,12 @@ def _named(words: list[Word]) -> list[Word]:
             if len(phrase) == length and phrase in table:
                 raw = " ".join(word.raw for word in words[at : at + length])
                 proper = any(word.proper for word in words[at : at + length])
-                named.append(Word(raw, table[phrase], words[at].place, proper))
+                named.append(Word(raw, "_".join(phrase), table[phrase], words[at].place, proper))
                 at += length
                 break
         else:
             word = words[at]
             concept = single.get((stems[at],), stems[at])
-            named.append(Word(word.raw, concept, word.place, word.proper))
+            named.append(Word(word.raw, stems[at], concept, word.place, word.proper))
             at += 1
     return named

@@ -1,0 +1,109 @@
+"""The ways in which two segments can exclude each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from forgekit.policy.judge.numbers import Quantity, differ, same
+from forgekit.policy.judge.reading import Part, Reading, Segment, Term
+
+
+@dataclass(frozen=True, slots=True)
+class Opposition:
+    """One way in which two segments exclude each other.
+
+    Attributes:
+        kind: a key of the weights.
+        words: the concepts that oppose each other; they do not count as shared.
+        slot: what is answered differently, where a table says so.
+    """
+
+    kind: str
+    reason: str
+    words: frozenset[str] = frozenset()
+    slot: str = ""
+
+
+def oppositions(a: Reading, s: Segment, b: Reading, t: Segment) -> list[Opposition]:
+    """Return every opposition between segment `s` of `a` and segment `t` of `b`."""
+    found = [
+        *_denied(s, t),
+        *_denied(t, s),
+        *_rejected(a, t),
+        *_rejected(b, s),
+        *_answered(a, s, b, t),
+        *_measured(a, s, b, t),
+    ]
+    return sorted(set(found), key=lambda o: (o.kind, o.reason))
+
+
+def _denied(s: Segment, t: Segment) -> Iterator[Opposition]:
+    """Find words that `s` says no to and `t` yes."""
+    no = {term.concept: term for term in s.terms if not term.sign}
+    if not no:
+        return
+    yes = {term.concept for term in t.terms if term.sign and term.part is not Part.ADJUNCT}
+    yes -= {term.concept for term in t.terms if not term.sign}
+    things = {concept for concept, term in no.items() if not term.verb}
+    met = things & yes
+    if things:
+        if 2 * len(met) < len(things):
+            return
+    else:
+        met = no.keys() & yes
+        subjects = {term.concept for term in s.terms if term.part is Part.SUBJECT}
+        if not met or not subjects & {term.concept for term in t.terms}:
+            return
+    named = any(no[concept].word.proper or any(not a.opposite for a in no[concept].answers) for concept in met)
+    lightest = min(met, key=lambda concept: (no[concept].weight, concept))
+    shown = ", ".join(sorted(no[concept].word.raw for concept in met))
+    yield Opposition("denied", f"one says no to what the other says yes to: {shown}",
+                     frozenset() if named else frozenset({lightest}))
+
+
+def _rejected(a: Reading, t: Segment) -> Iterator[Opposition]:
+    """Find alternatives that `a` rejects and `t` chooses."""
+    chosen = {term.concept for term in t.terms if term.sign}
+    held = {term.concept for segment in a.segments for term in segment.terms if term.sign}
+    for words, shown in a.alternatives:
+        if words <= chosen and not words <= held:
+            yield Opposition("rejected", f"rejects what the other chooses: {shown}", words)
+
+
+def _answered(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposition]:
+    """Find two poles of one slot."""
+    for x, y in product(s.terms, t.terms):
+        for p, q in product(x.answers, y.answers):
+            if p.slot != q.slot or x.concept == y.concept:
+                continue
+            exclusive = (p.pole != q.pole and x.sign and y.sign) or (p.pole == q.pole and x.sign is not y.sign)
+            agree = {pole for slot, pole in a.poles if slot == p.slot} & {pole for slot, pole in b.poles if slot == p.slot}
+            if exclusive and (p.pole == q.pole or not agree):
+                shown = " against ".join(sorted((_shown(x), _shown(y))))
+                kind = "opposite" if p.opposite else "choice"
+                yield Opposition(kind, f"exclude each other ({p.slot}): {shown}", frozenset({x.concept, y.concept}), p.slot)
+
+
+def _shown(term: Term) -> str:
+    return term.word.raw if term.sign else f"not {term.word.raw}"
+
+
+def _measured(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposition]:
+    """Find two values of one dimension, unless the two texts agree on a value of it elsewhere."""
+    for p, q in product(s.quantities, t.quantities):
+        if differ(p, q) and not _agreed(a, b, p.dimension):
+            shown = " against ".join(sorted((_valued(p), _valued(q))))
+            noun = p.dimension.partition(":")[2]
+            yield Opposition("quantity", f"different values: {shown}", frozenset({noun} if noun else ()), p.dimension)
+
+
+def _valued(quantity: Quantity) -> str:
+    bound = quantity.bound.value
+    return quantity.shown if bound == "exactly" else f"{bound} {quantity.shown}"
+
+
+def _agreed(a: Reading, b: Reading, dimension: str) -> bool:
+    left, right = ([q for s in r.segments for q in s.quantities if q.dimension == dimension] for r in (a, b))
+    return any(same(p, q) for p, q in product(left, right))

@@ -1,0 +1,164 @@
+"""The default judge: rules and features in a small logistic sum. No model, no download.
+
+For each pair of segments every kind of opposition is looked for; what the two segments share besides (the
+*frame*) says whether they speak of one thing, and scopes, conditions and differing subjects speak against it.
+The strongest pair of segments decides, so a clause that has nothing to do with the other side changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+
+from forgekit.policy.judge.opposition import Opposition, oppositions
+from forgekit.policy.judge.port import Judgement, Statement, Verdict
+from forgekit.policy.judge.reading import Part, Reading, Segment, read
+
+WEIGHTS = {
+    "bias": -3.2,  # nothing known: about 4 in 100
+    "rejected": 2.4,  # one side names as rejected what the other chooses
+    "denied": 2.2,  # one side says no to a word that the other says yes to
+    "opposite": 2.2,  # words that exclude each other by meaning
+    "quantity": 2.0,  # two values of one dimension
+    "choice": 1.4,  # two answers of which one is usually chosen for one purpose
+    "frame": 1.2,  # per shared telling word, at most 2.5 of them
+    "coverage": 2.0,  # share of the shorter segment's words that are shared, less a half
+    "no_frame": -2.5,  # nothing shared besides the opposition
+    "scope": -4.0,  # limited to scopes that exclude each other
+    "adjuncts": -1.6,  # both are limited, by different words
+    "condition": -1.4,  # one side holds under a condition
+    "subjects": -2.2,  # different things are spoken about
+    "nominal": -1.5,  # a side without a verb is a heading, no decision
+    "similarity": 1.0,  # per unit of cosine above 0.45, at most 0.4 either way
+    "extra": 0.5,  # each further kind of opposition
+}
+"""Log-odds of a contradiction, set by hand."""
+THRESHOLD = 0.5
+
+
+class RuleJudge:
+    """The judge by rules and features."""
+
+    def judge(
+        self, pairs: Sequence[tuple[Statement, Statement]], similarity: Sequence[float | None]
+    ) -> list[Judgement]:
+        """Return one judgement a pair; the same for (a, b) and (b, a)."""
+        readings: dict[int, Reading] = {}
+
+        def reading(statement: Statement) -> Reading:
+            found = readings.get(id(statement))
+            if found is None:
+                found = readings[id(statement)] = read(statement)
+            return found
+
+        return [
+            compare(reading(a), reading(b), cosine)
+            for (a, b), cosine in zip(pairs, similarity, strict=True)
+        ]
+
+
+def compare(a: Reading, b: Reading, similarity: float | None) -> Judgement:
+    """Return the judgement on two readings."""
+    best, reasons = WEIGHTS["bias"] - 1.0, ()
+    for s, t in product(a.segments, b.segments):
+        found = oppositions(a, s, b, t)
+        if not found:
+            continue
+        odds, why = _odds(a, s, b, t, found)
+        if (odds, why) > (best, reasons):
+            best, reasons = odds, why
+    if similarity is not None:
+        best += WEIGHTS["similarity"] * max(-0.4, min(0.4, similarity - 0.45))
+    score = 1 / (1 + math.exp(-best))
+    if score >= THRESHOLD:
+        return Judgement(verdict=Verdict.CONTRADICTION, score=score, reasons=reasons)
+    return agreement(a, b, similarity, score, reasons)
+
+
+def _odds(a: Reading, s: Segment, b: Reading, t: Segment, found: list[Opposition]) -> tuple[float, tuple[str, ...]]:
+    strongest = max(found, key=lambda o: (WEIGHTS[o.kind], o.reason))
+    odds = WEIGHTS["bias"] + WEIGHTS[strongest.kind] + WEIGHTS["extra"] * (len({o.kind for o in found}) - 1)
+    without = frozenset(word for o in found for word in o.words)
+    left, right = s.weights(without=without), t.weights(without=without)
+    common = {c: min(left[c], right[c]) for c in left.keys() & right.keys()}
+    frame = sum(sorted(common.values()))
+    beside = (a.concepts & b.concepts) - common.keys() - without
+    frame += min(0.8, 0.4 * len(beside))
+    size = min(sum(sorted(left.values())), sum(sorted(right.values())))
+    coverage = min(1.0, frame / size) if size else 0.5
+    odds += WEIGHTS["frame"] * min(frame, 2.5) + WEIGHTS["coverage"] * (coverage - 0.5)
+    reasons = [o.reason for o in sorted(found, key=lambda o: (-WEIGHTS[o.kind], o.reason))]
+    if common:
+        reasons.append("both speak of: " + ", ".join(sorted(common)))
+    if frame < 0.6:
+        odds += WEIGHTS["no_frame"]
+    for name in against(a, s, b, t, without, found):
+        odds += WEIGHTS[name]
+        reasons.append(name)
+    return odds, tuple(dict.fromkeys(reasons))
+
+
+def against(a: Reading, s: Segment, b: Reading, t: Segment, without: frozenset[str], found: list[Opposition]) -> list[str]:
+    """Return what speaks against a contradiction: names of weights."""
+    slots = {o.slot for o in found}
+    names = []
+    if _apart(s.scopes or a.scopes, t.scopes or b.scopes) or _apart(s.labels, t.labels):
+        names.append("scope")
+    if not (s.universal or t.universal):
+        if _differ(s, t, Part.ADJUNCT, without):
+            names.append("adjuncts")
+        if _differ(s, t, Part.SUBJECT, without):
+            names.append("subjects")
+    if s.conditional is not t.conditional and "consent" not in slots:
+        names.append("condition")
+    names += ["nominal"] * ((not a.claims) + (not b.claims))
+    return names
+
+
+def _apart(left: frozenset[tuple[str, int]] | frozenset[tuple[str, float]], right: frozenset[tuple[str, int]] | frozenset[tuple[str, float]]) -> bool:
+    """Whether some slot is answered on both sides and without a common answer."""
+    for slot in {slot for slot, _ in left} & {slot for slot, _ in right}:
+        if not {v for k, v in left if k == slot} & {v for k, v in right if k == slot}:
+            return True
+    return False
+
+
+def _differ(s: Segment, t: Segment, part: Part, without: frozenset[str]) -> bool:
+    """Whether both segments have telling words in a part, and none of them stands in the other segment."""
+    def telling(segment: Segment) -> set[str]:
+        return {term.concept for term in segment.terms if term.part is part and term.weight >= 0.4} - without
+
+    left, right = telling(s), telling(t)
+    if not left or not right:
+        return False
+    return not (left & {term.concept for term in t.terms} or right & {term.concept for term in s.terms})
+
+
+def agreement(a: Reading, b: Reading, similarity: float | None, score: float, reasons: tuple[str, ...]) -> Judgement:
+    """Return the verdict on a pair that does not contradict."""
+    left, right = _mass(a), _mass(b)
+    common = sum(sorted(min(left[c], right[c]) for c in left.keys() & right.keys()))
+    smaller, larger = sorted((sum(sorted(left.values())), sum(sorted(right.values()))))
+    overlap = common / smaller if smaller else 0.0
+    union = common / (smaller + larger - common) if smaller + larger - common else 0.0
+    cosine = 0.0 if similarity is None else similarity
+    shared = "both speak of: " + ", ".join(sorted(left.keys() & right.keys()))
+    apart = _apart(a.scopes, b.scopes)
+    if not reasons and not apart and (union >= 0.6 or cosine >= 0.85 or (cosine >= 0.7 and union >= 0.3)):
+        return Judgement(verdict=Verdict.DUPLICATE, score=score, reasons=(shared,))
+    narrowed = larger >= 1.4 * smaller or any(x.conditional for r in (a, b) for x in r.segments)
+    if common >= 1 and overlap >= 0.45 and narrowed and not apart:
+        return Judgement(verdict=Verdict.REFINEMENT, score=score, reasons=(shared, *reasons))
+    if common >= 0.8 or cosine >= 0.4:
+        return Judgement(verdict=Verdict.RELATED, score=score, reasons=(shared, *reasons))
+    return Judgement(verdict=Verdict.UNRELATED, score=score, reasons=reasons)
+
+
+def _mass(reading: Reading) -> dict[str, float]:
+    """Return what a statement speaks of, words and numbers."""
+    mass = {t.concept: t.weight for segment in reading.segments for t in segment.terms}
+    for segment in reading.segments:
+        for q in segment.quantities:
+            mass[f"{q.value:g} {q.dimension}"] = 1.0
+    return mass
