@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from textwrap import shorten
 
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
@@ -222,6 +223,10 @@ def _local(entity: Decision | Thread, archive: Archive | None) -> str:
     return f"{local} " if local else ""
 
 
+def _brief(title: str) -> str:
+    return shorten(title, 60, placeholder=" …")
+
+
 def _tier(decision: Decision) -> str:
     return "tier ?" if decision.epistemic_tier is None else f"tier {decision.epistemic_tier:g}"
 
@@ -315,7 +320,7 @@ def _abroad(state: State, rank: int) -> Part:
             a.decision.project_name,
             f"{_name(a.decision)}: {a.decision.decision}",
             "?" if a.decision.epistemic_tier is None else f"{a.decision.epistemic_tier:g}",
-            f"overlaps with {_name(a.bears_on)} ({a.bears_on.title[:60]}): {', '.join(a.words[:4])}",
+            f"overlaps with {_name(a.bears_on)} ({_brief(a.bears_on.title)}): {', '.join(a.words[:4])}",
         )
         for a in state.abroad
     ]

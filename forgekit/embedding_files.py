@@ -26,7 +26,18 @@ from forgekit.errors import FormatError
 
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
-ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
+ITEM_BYTES = {
+    "F64": 8,
+    "F32": 4,
+    "F16": 2,
+    "BF16": 2,
+    "I64": 8,
+    "I32": 4,
+    "I16": 2,
+    "I8": 1,
+    "U8": 1,
+    "BOOL": 1,
+}
 
 _JSON_LIMIT = 1 << 20
 _TOKENIZER_LIMIT = 64 << 20

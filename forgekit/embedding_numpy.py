@@ -139,7 +139,9 @@ class NumpyEncoder:
 
         for number in range(model.layers):
             layer = f"encoder.layer.{number}"
-            query, key, value = (split(f"{layer}.attention.self.{part}") for part in ("query", "key", "value"))
+            query, key, value = (
+                split(f"{layer}.attention.self.{part}") for part in ("query", "key", "value")
+            )
             scores = query @ key.transpose(0, 1, 3, 2)
             scores *= np.float32(1 / math.sqrt(width))
             if unseen is not None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from forgekit.catalogue import Catalogue, Hit, search_registry
 from forgekit.errors import FormatError, NotFoundError, UsageError
 from forgekit.ids import EntityId, match_key, normalise, project_id
+from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind
@@ -26,13 +27,11 @@ from forgekit.model.registry import Registry
 from forgekit.model.settings import Settings, read_settings
 from forgekit.model.thread import Thread
 from forgekit.partial import PartialRegistry
-from forgekit.roots import cache_dir, find_root
+from forgekit.roots import SETTINGS_FILE, cache_dir, find_root
 from forgekit.times import Instant, parse_instant
 
 if TYPE_CHECKING:
     from forgekit.store import Store
-
-SETTINGS_FILE = "forgekit.toml"
 
 
 def clock(env: Mapping[str, str] = os.environ) -> Instant:
@@ -101,7 +100,16 @@ class Forge:
         Raises NotFoundError or AmbiguousError.
         """
         self.catalogue.refresh()
-        return self.catalogue.resolve(name, kinds or None)
+        try:
+            return self.catalogue.resolve(name, kinds or None)
+        except NotFoundError:
+            if kinds != (Kind.CONVERSATION,):
+                raise
+            # The tag of what a conversation was compressed to names the conversation as well.
+            archive = self.catalogue.entity(self.catalogue.resolve(name, (Kind.ARCHIVE,)))
+            if not isinstance(archive, Archive):
+                raise
+            return archive.conversation_id
 
     def entity(self, name: str, *kinds: Kind) -> Entity:
         """Return the entity that a person means; errors as of `resolve`."""

@@ -27,6 +27,15 @@ _TABLE = (
     " UNIQUE (space, hash))"
 )
 _SPARE_ROWS = 10_000
+# The database is sound, but not for us: nothing to throw away.
+_OUT_OF_REACH = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+}
 
 
 class VectorCache:
@@ -95,7 +104,8 @@ class VectorCache:
         try:
             return ask(self._opened(self._path))
         except (sqlite3.DatabaseError, OSError) as e:
-            damaged = isinstance(e, sqlite3.DatabaseError) and not isinstance(e, sqlite3.OperationalError)
+            code = getattr(e, "sqlite_errorcode", 0) & 0xFF
+            damaged = isinstance(e, sqlite3.DatabaseError) and code not in _OUT_OF_REACH
             self.__exit__()
         if damaged:
             with contextlib.suppress(sqlite3.DatabaseError, OSError):

@@ -115,9 +115,9 @@ def _lay_out(
 def _section(part: Part, kept: int) -> str:
     lines = [f"### {part.title}", ""]
     if part.items:
-        if part.head:
+        if part.head and kept:
             lines.append(part.head)
-        lines.extend(part.items[:kept])
+        lines.extend(part.items[:kept] or [f"(all {len(part.items)} cut)"])
     else:
         lines.append(part.empty)
     return "\n".join(lines)

@@ -113,10 +113,13 @@ def _compressions(value: Any) -> tuple[Compression, ...]:
     for position, entry in enumerate(value):
         if not isinstance(entry, dict):
             raise ValueError(f"entry {position + 1} must be a map")
+        unknown = dict(entry)
         try:
-            out.append(Compression(**_take(_COMPRESSION, dict(entry), {})))
-        except FormatError as e:
+            out.append(Compression(**_take(_COMPRESSION, unknown, {})))
+        except (FormatError, RuleError) as e:
             raise ValueError(f"entry {position + 1}: {e}") from None
+        for name in unknown:  # an entry has no place for them, and nothing is dropped in silence
+            raise ValueError(f"entry {position + 1}: {name}: is not a field of an entry")
     return tuple(out)
 
 

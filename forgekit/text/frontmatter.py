@@ -20,7 +20,7 @@ from forgekit.errors import FormatError
 from forgekit.model.rules import MERGE_MARKER
 
 ENTITY_LIMIT = 1_000_000
-ARCHIVE_LIMIT = 8_000_000
+ARCHIVE_LIMIT = ENTITY_LIMIT - 100_000  # its file has a front matter too
 FRONT_MATTER_LIMIT = 64_000
 NESTING_LIMIT = 32
 

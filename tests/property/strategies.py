@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from hypothesis import strategies as st
 
-from forgekit.ids import EntityId, v8_named
 from forgekit.ids import BASE as NAMESPACE
+from forgekit.ids import EntityId, v8_named
 from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.conversation import Conversation

@@ -183,9 +183,8 @@ def test_the_functions_of_the_seed_answer_on_the_samples(filed: Forge) -> None:
     assert len(str(chain[0]["source_conversation_id"])) == 36
     waiting = thread_active(forge=filed)
     assert {thread["status"] for thread in waiting} == {"open"}
-    assert [t["priority"] for t in waiting] == sorted(
-        (t["priority"] for t in waiting), key=["high", "medium", "low"].index
-    )
+    priorities = [str(thread["priority"]) for thread in waiting]
+    assert priorities == sorted(priorities, key=["high", "medium", "low"].index)
     found = decision_search("authentication approach", forge=filed)
     assert found[0]["decision"] == "Authenticate partners with OAuth 2.1 authorization code and PKCE"
     assert {"epistemic_tier", "project_name", "rationale", "dependents"} <= found[0].keys()

@@ -234,14 +234,22 @@ def test_an_unclosed_fence_ends_at_the_next_heading() -> None:
     assert (codes(read), read.truncated) == ([("unclosed-fence", 1)], "")
 
 
-def test_parents_are_listed_nearest_first() -> None:
+def test_a_chain_of_compressions_names_ancestors_and_only_the_last_is_the_parent() -> None:
     read = read_archive(
         "### Session Reference\n- Last Compressed Tag: `OWN_TAG`\n"
         "- Compression Scope: partial (turns 9-20, bridging from NEAR_TAG)\n"
         "- Prior Compression Chain:\n  1. FIRST_TAG\n  2. NEAR_TAG\n  3. OWN_TAG\n"
     )
-    assert (read.tag, read.inherits_from) == ("OWN_TAG", ("NEAR_TAG", "FIRST_TAG"))
+    assert (read.tag, read.inherits_from) == ("OWN_TAG", ("NEAR_TAG",))
     assert (read.mode, read.turn_range, read.turns) == (CompressionMode.PARTIAL, (9, 20), 12)
+    alone = read_archive("## Metadata\n- Prior Compression Chain: [FIRST_TAG, NEAR_TAG]\n\n### D001: a\n")
+    assert alone.inherits_from == ("NEAR_TAG",)
+
+
+def test_a_later_stretch_that_says_full_is_no_partial_compression() -> None:
+    head = "# Conversation Archive: x\n\n## Metadata\n- Compressed Turn Range: 29-51\n"
+    assert read_archive(head).mode is CompressionMode.PARTIAL
+    assert read_archive(f"{head}- Compression Scope: full\n").mode is CompressionMode.LOSSLESS
 
 
 BLOCK = MachineBlock(

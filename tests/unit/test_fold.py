@@ -221,7 +221,7 @@ def test_tiers_follow_the_latest_word_and_keep_their_token() -> None:
     later = archive(
         "NEXT",
         "2026-03-10",
-        decision("D002", "Amounts are integers", tier=0.9, tier_token="1"),
+        decision("D002", "Amounts are integers", tier=0.9, tier_token="1"),  # noqa: S106 - a class, no secret
         inherits_from=("LEDGER_API",),
     )
     found = the_decision(fold([later, A]), A, "D002")

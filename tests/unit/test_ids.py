@@ -131,6 +131,6 @@ def test_match_keys_forget_case_and_final_stops() -> None:
 )
 def test_only_the_canonical_form_is_an_id(text: str) -> None:
     assert not ids.is_id(text)
-    with pytest.raises(ValueError, match="is not a valid id$") as caught:
+    with pytest.raises(ValueError, match=r"is not a valid id$") as caught:
         ids.parse_id(text)
     assert str(caught.value) == f"{text!r} is not a valid id"

@@ -10,7 +10,9 @@ BLOCK = write_machine_block(
         purpose="registry-state",
         project="Ledger",
         decisions=(
-            MachineRecord(id="", text="Store amounts as integers", entity="dec_b34bfcd74276", status="active"),
+            MachineRecord(
+                id="", text="Store amounts as integers", entity="dec_b34bfcd74276", status="active"
+            ),
             MachineRecord(id="", text="Keys are time-ordered", entity="dec_0123456789ab", status="active"),
         ),
         threads=(MachineRecord(id="", text="Retry window", entity="thr_0123456789ab", status="open"),),

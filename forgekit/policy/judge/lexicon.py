@@ -37,7 +37,7 @@ student; learner; pupil; participant
 homework; assignment; coursework
 exam; examination; final test
 grade; mark; graded; score
-lesson; class; session; lecture
+lesson; class; lecture
 course; curriculum; syllabus
 chapter; chapters
 narrator; narration; narrate
@@ -127,65 +127,65 @@ OPPOSITES = """
 timing: sync, synchronous, blocking call | async, asynchronous, non-blocking
 mutability: mutable, editable, in place, overwrite, edited | immutable, append-only, read-only, write-once, frozen
 spread: centralised, centralized, central, single source | decentralised, decentralized, distributed, federated
-shape: monolith, monolithic, single deployable, modular monolith | microservices, separate services, service-oriented
+shape!: monolith, monolithic, single deployable, modular monolith | microservices, separate services, service-oriented
 working: manual, by hand, manually, handwritten | automatic, automated, automatically, automate, unattended
-consent: opt-in, opt in, opts in, explicit consent, only with consent, off by default, off unless, disabled by default | opt-out, opt out, opts out, on by default, enabled by default
+consent!: opt-in, opt in, opts in, explicit consent, only with consent, off by default, off unless, disabled by default | opt-out, opt out, opts out, on by default, enabled by default
 need: required, mandatory, compulsory, obligatory, requires | optional, voluntary, up to each
 model of data: relational, sql | nosql, schemaless, document store
 location: local, locally, on-device, on device, offline, on-premise, on-premises, on-prem, self-hosted, self hosted, in-house, no network | hosted, remote, cloud, third-party, managed, saas, outsourced, external provider, hosted api, vendor
-visibility: public, published, open to everyone, publicly, disclose, publish, listed | private, secret, confidential, unpublished, hidden, on request, internal only, unlisted
-switch: enable, on, turned on, enabled, activate | disable, off, turned off, disabled, deactivate, switched off
+visibility: public, published, open to everyone, publicly, disclose, publish | private, secret, confidential, unpublished, hidden, on request, internal only
+switch: enable, is on, are on, stays on, turned on, enabled, activate | disable, is off, are off, stays off, turned off, disabled, deactivate, switched off
 presence: keep, kept, remain, stay, retain, preserve, maintain, available | remove, delete, drop, discard, retire, sunset, purge, shut down, decommission, deprecate, phase out, erase, wipe, abolish, withdraw
 consistency: strong consistency, strongly consistent, linearizable | eventual consistency, eventually consistent
 state: stateful | stateless
 typing: static typing, statically typed, strict typing | dynamic typing, dynamically typed, untyped
 coupling: tightly coupled, tight coupling | loosely coupled, loose coupling
 evaluation: eager, eagerly, upfront | lazy, lazily, on demand
-source: open source, open-source, permissive, mit, apache-2.0, bsd | closed source, proprietary, copyleft, gpl, agpl, agpl-3.0, gpl-3.0, gplv3
+source!: open source, open-source, permissive, mit, apache-2.0, bsd | closed source, proprietary, copyleft, gpl, agpl, agpl-3.0, gpl-3.0, gplv3
 gate: block, blocking, fail, fails, gate, reject merge, stop the build, enforced | advisory, informational, report only, warn, warning, non-blocking check
 light: dark, dark mode, dark theme | light, light mode, light theme
 order: ascending, oldest first | descending, newest first
 pull: push, push-based | pull, polling, poll, pull-based
-render: server-side rendering, server side rendering, ssr, server-rendered, rendered on the server, rendered on server | client-side rendering, client side rendering, csr, single-page app, spa, rendered in the browser, rendered in browser
+render!: server-side rendering, server side rendering, ssr, server-rendered, rendered on the server, rendered on server | client-side rendering, client side rendering, csr, single-page app, spa, rendered in the browser, rendered in browser
 transport: plaintext, plain text, unencrypted, cleartext, clear text | encrypted, encryption, encrypt, tls
-person: first person, first-person | third person, third-person, omniscient
-tense: past tense | present tense
-voice: active voice | passive voice
-spelling: british, british english, uk spelling | american, american english, us spelling
-pace: self-paced, own pace, pick their own, choose their own, electives, free choice, choose freely | same sequence, fixed sequence, fixed order, same pace, lockstep, cohort-paced, same order, prescribed, assigned
-assessed: graded, counts towards, of the final mark, of the final grade, of the mark, of the grade, assessed | ungraded, not graded, pass-fail, no marks
-fate: survive, survives, lives, alive, recover, returns | die, dies, dead, death, killed, drown, perish
-ending: happy ending, hopeful ending, reconcile, resolved ending | tragic ending, unhappy ending, open ending, unresolved, ambiguous ending
-number of people: alone, individually, solo, individual work | in pairs, in groups, group work, together, team, pair programming, collaboratively
+person!: first person, first-person | third person, third-person, omniscient
+tense!: past tense | present tense
+voice!: active voice | passive voice
+spelling!: british, british english, uk spelling | american, american english, us spelling
+pace!: self-paced, own pace, pick their own, choose their own, electives, free choice, choose freely | same sequence, fixed sequence, fixed order, same pace, lockstep, cohort-paced, same order, prescribed, assigned
+assessed!: graded, counts towards, of the final mark, of the final grade, of the mark, of the grade, assessed | ungraded, not graded, pass-fail, no marks
+fate: survive, survives, alive | die, dies, dead, death, killed, drown, perish
+ending!: happy ending, hopeful ending, reconcile, resolved ending | tragic ending, unhappy ending, open ending, unresolved, ambiguous ending
+number of people: alone, individually, solo, individual work | in pairs, in groups, group work, together, pair programming, collaboratively
 permission: allow, permit, permitted, accept, tolerate, welcome, allowed, may | forbid, ban, prohibit, disallow, refuse, forbidden, banned, prohibited, outlaw
-metaphysics: fundamental, primitive, irreducible, basic, real | emergent, derived, reducible, epiphenomenal, illusory
+metaphysics: fundamental, primitive, irreducible | emergent, derived, reducible, epiphenomenal, illusory
 will: free will, indeterminism, indeterministic | determinism, deterministic universe, predetermined
-motion: rest, rest day, day off, recover, no training | run, train, training day, workout, long run, exercise
-place of work: remote, remotely, from home, work from home | in the office, in office, on site, on-site, office days
-payment: free, free of charge, at no cost, gratis | paid, charge, pay, subscription, fee, priced
+motion: rest, rest day, day off, no training | training day, workout, long run, exercise, jog
+place of work!: remote, remotely, from home, work from home | in the office, in office, on site, on-site, office days
+payment: free, free of charge, at no cost, gratis | paid, charge, pay, subscription, fee
 time of payment: in advance, prepaid, upfront | in arrears, afterwards, on delivery
 paying: fixed price, flat fee, flat rate | hourly, time and materials, per hour, usage-based, pay as you go, metered
 interest: fixed rate, fixed-rate | variable rate, variable-rate, adjustable
 funds: index funds, index fund, passive fund, etf | individual stocks, stock picking, single stocks, active funds
 borrow: debt-free, no debt, no loans | loan, borrow, credit line, debt-financed
 openness: anonymous, anonymously, anonymised, pseudonymous | identified, real name, real names, named reviewers
-feeding: vegetarian, vegan, meat-free, plant-based | meat, beef, pork
-garden: organic, no-dig, compost only, chemical-free | pesticide, herbicide, synthetic fertiliser, chemical, rotavate
+feeding!: vegetarian, vegan, meat-free, plant-based | meat, beef, pork
+garden!: organic, no-dig, compost only, chemical-free | pesticide, herbicide, synthetic fertiliser, chemical, rotavate
 first: top-down | bottom-up
 growth: scale up, vertical scaling, bigger machine, one machine, single server | scale out, horizontal scaling, cluster, several nodes
 lifetime: permanent, forever, indefinitely, never expire, for ever | temporary, expire, short-lived, ephemeral, time-limited
 versioning: vendored, vendor in, checked in | downloaded, fetched at build
-pinning: pinned, lock, exact versions, locked | latest, unpinned, floating, version ranges
+pinning!: pinned, lock, exact versions, locked | latest, unpinned, floating, version ranges
 sharing: shared, share, common, pooled, one for all | per-tenant, isolated, separate, dedicated, one per, own
-audience: everyone, anyone, open to all | members only, invite-only, invitation only, selected, restricted
+audience: open to all, open to anyone | members only, invite-only, invitation only, selected, restricted
 writing mode: formal, formal tone | informal, casual, conversational, colloquial
-recording: recorded, record the | live only, unrecorded
-chronology: chronological, linear order, in order of time | non-linear, flashbacks, reverse order
+recording: recorded | live only, unrecorded
+chronology!: chronological, linear order, in order of time | non-linear, flashbacks, reverse order
 narrator's trust: reliable narrator | unreliable narrator
 deletion: hard delete, physically delete, permanently delete, hard-delete | soft delete, tombstone, archive flag, soft-delete, marked as deleted
 responsible: self-service, self service | by request, ticket required, through support
-multiplicity: single-tenant, one tenant per | multi-tenant, multitenant
-history: linear history, rebase | merge commits, merge commit
+multiplicity!: single-tenant, one tenant per | multi-tenant, multitenant
+history!: linear history, rebase | merge commits, merge commit
 replaced: whitelist, allowlist, allow list, deny by default | blacklist, blocklist, deny list, allow by default
 paper: paper, on paper, printed | digital, paperless, electronic, on screen
 """
@@ -197,35 +197,35 @@ api: rest, restful | graphql | grpc | soap | json-rpc | websocket, websockets | 
 wire format: json | protobuf, protocol buffers | avro | xml | messagepack, msgpack | csv | cbor
 config format: toml | yaml | ini | json | dotenv
 cloud: aws, amazon web services | gcp, google cloud | azure | heroku | digitalocean | hetzner | fly.io | on-premise, own servers, bare metal
-language: python | golang, go | rust | java | typescript | javascript | kotlin | swift | c++ | c# | ruby | elixir | scala | php | haskell | julia
+language: python | golang, in go, go language | rust | java | typescript | javascript | kotlin | swift | c++ | c# | ruby | elixir | scala | php | haskell | julia
 interface library: react | vue | angular | svelte | solidjs | htmx | ember | jquery
 web framework: django | flask | fastapi | rails | express | spring boot, spring | laravel | phoenix | next.js, nextjs
-id scheme: uuid v4, uuidv4, random uuid | uuid v7, uuidv7 | uuid v5, uuidv5 | ulid | auto-increment, autoincrement, auto increment, serial integer, sequential integer, bigserial, integer | snowflake | nanoid | content hash, sha-256 of | slug
+id scheme: uuid v4, uuidv4, random uuid | uuid v7, uuidv7 | uuid v5, uuidv5 | ulid | auto-increment, autoincrement, auto increment, serial integer, sequential integer, bigserial | snowflake | nanoid | content hash, sha-256 of | slug
 login method: jwt, bearer token, json web token, access token, token | session cookie, cookie, server-side session, server session, cookies | basic auth, http basic | api key | mutual tls, mtls, client certificate
 sign in by: password | passkey, webauthn, fido2, hardware key, security key | magic link, email link | sso, saml, oidc, single sign-on
-second factor: sms, text message | totp, authenticator app | hardware key, fido2, yubikey
+second factor!: sms, text message | totp, authenticator app | hardware key, fido2, yubikey
 token place: local storage, localstorage | cookie, cookies, httponly cookie | session storage | in memory, memory
-password hash: bcrypt | argon2, argon2id | scrypt | pbkdf2 | md5 | sha-1
+password hash!: bcrypt | argon2, argon2id | scrypt | pbkdf2 | md5 | sha-1
 ci: github actions | jenkins | gitlab ci | circleci | travis, travis ci | buildkite | concourse
 forge: github | gitlab | bitbucket | gitea | sourcehut
-repository layout: monorepo, mono-repo, one repository, single repository | polyrepo, multi-repo, many repositories, one repository per, separate repositories
+repository layout!: monorepo, mono-repo, one repository, single repository | polyrepo, multi-repo, many repositories, one repository per, separate repositories
 infrastructure code: terraform | pulumi | cloudformation | ansible | helm | cdk
 orchestrator: kubernetes | nomad | docker swarm, swarm | ecs | docker compose, compose | systemd | lambda, serverless
-package manager: npm | yarn | pnpm | bun | deno
-python packaging: poetry | uv | pip | pipenv | conda
-branching: trunk-based, trunk based, trunk | git flow, gitflow, git-flow, long-lived branches, feature branches
-merge style: squash, squash merge | rebase | merge commit
+package manager!: npm | yarn | pnpm | bun | deno
+python packaging!: poetry | uv | pip | pipenv | conda
+branching!: trunk-based, trunk based, trunk | git flow, gitflow, git-flow, long-lived branches, feature branches
+merge style!: squash, squash merge | rebase | merge commit
 search engine: elasticsearch | opensearch | solr | meilisearch | typesense | algolia | sqlite fts, fts5 | lucene
 vector store: faiss | pinecone | pgvector | qdrant | weaviate | chroma, chromadb | milvus
 css: tailwind | bootstrap | css modules | styled components, css-in-js | bulma
-indentation: tabs, tab | spaces, blanks
-case: snake case, snake_case | camel case, camelcase | kebab case, kebab-case | pascal case
-time zone: utc | local time, local timezone
-unit system: metric | imperial
-citation: apa | mla | chicago | ieee | vancouver
-quotation: single quotes | double quotes
+indentation!: tabs, tab | spaces, blanks
+case!: snake case, snake_case | camel case, camelcase | kebab case, kebab-case | pascal case
+time zone!: utc | local time, local timezone
+unit system!: metric | imperial
+citation!: apa | mla | chicago | ieee | vancouver
+quotation!: single quotes | double quotes
 currency: euro, eur, euros | dollar, usd, dollars | pound, gbp, pounds
-teaching language: english | german | french | spanish | italian
+teaching language!: english | german | french | spanish | italian
 tracking: jira | linear | github issues | trello | asana
 chat tool: slack | microsoft teams, teams | discord | irc | matrix
 monitoring: prometheus | datadog | new relic | cloudwatch | grafana cloud
@@ -243,11 +243,11 @@ weekday: monday, mondays | tuesday, tuesdays | wednesday, wednesdays | thursday,
 month: january | february | march | april | june | july | august | september | october | november | december
 time of day: morning, mornings | afternoon, afternoons | evening, evenings, night
 season: spring | summer | autumn, fall season | winter
-versioning scheme: semver, semantic versioning | calver, calendar versioning
+versioning scheme!: semver, semantic versioning | calver, calendar versioning
 data residency: eu, europe, frankfurt, ireland | us, united states, us-east-1, virginia
-viewpoint: first person, first-person | second person, second-person | third person, third-person | omniscient
-legal form: association | limited company, ltd, gmbh | cooperative | foundation | nonprofit, non-profit
-decision rule: unanimous, unanimity, consensus | majority, majority vote | two-thirds, supermajority | chair decides, maintainer decides, benevolent dictator
+viewpoint!: first person, first-person | second person, second-person | third person, third-person | omniscient
+legal form!: association | limited company, ltd, gmbh | cooperative | foundation | nonprofit, non-profit
+decision rule!: unanimous, unanimity, consensus | majority, majority vote | two-thirds, supermajority | chair decides, maintainer decides, benevolent dictator
 """
 
 # Words that limit where a statement holds: a slot each, whose words exclude each other.
@@ -296,7 +296,15 @@ REJECTED_BEFORE = frozenset(
     """reject drop abandon deprecate ditch scrap decline eliminate stop avoid replace retire
     refuse forbid prohibit ban disallow oppose shun""".split()  # noqa: SIM905 - readable
 )
-CONTRASTS = ("instead of", "rather than", "in place of", "as opposed to", "no longer", "in favour of", "in favor of")
+CONTRASTS = (
+    "instead of",
+    "rather than",
+    "in place of",
+    "as opposed to",
+    "no longer",
+    "in favour of",
+    "in favor of",
+)
 REJECTED_PHRASES = ("turned down", "ruled out", "voted down", "thrown out", "struck down")
 
 VERBS = frozenset(
@@ -316,9 +324,21 @@ VERBS = frozenset(
     deprecate retire disallow standardise standardize rely trust assume maintain introduce deliver ingest
     perform consume emit subscribe listen handle accompany last weigh cost measures reserve""".split()  # noqa: SIM905 - readable
 )
+AUXILIARIES = frozenset(
+    "is are was were be must should shall will may can cannot can't has have had do does don't doesn't".split()
+)
+NOUNS_TOO = frozenset(
+    """log test cache store index release mock record report cost limit cap rate name format comment review search
+    measure display list sort block stream grade water plant train answer target cover host deploy build call
+    commit document hash sign tag version set run stop open close start end rest sleep swim vote lead support
+    push pull poll merge split switch move drop print show stay need use ship pay charge handle display walk ride
+    lease last weigh trust drink cook""".split()
+)
+"""Verbs that are nouns as often: at the head of a text that has another verb, and after a plain word, they are."""
+
 IRREGULAR = {
     "used": "use", "uses": "use", "using": "use", "cookies": "cookie", "died": "die", "dies": "die",
-    "movies": "movie", "lies": "lie", "ties": "tie", "agreed": "agree", "freed": "free", "does not": "do",
+    "movies": "movie", "lies": "lie", "ties": "tie", "agreed": "agree", "freed": "free", "ids": "id", "dbs": "db", "prs": "pr", "vms": "vm", "urls": "url", "uis": "ui",
     "kept": "keep", "ran": "run", "written": "write", "wrote": "write", "chosen": "choose", "chose": "choose",
     "built": "build", "sent": "send", "held": "hold", "taken": "take", "took": "take", "made": "make",
     "given": "give", "gave": "give", "went": "go", "goes": "go", "gone": "go", "met": "meet", "paid": "pay",

@@ -42,7 +42,7 @@ _UNITS = {
 _UNIT = {stem(name): (dim, factor) for dim, names in _UNITS.items() for name, factor in names.items()}
 _NAMES = {
     **{name: float(i) for i, name in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split())},
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])},
     "single": 1.0, "once": 1.0, "sole": 1.0, "twice": 2.0, "fifteen": 15.0, "twenty": 20.0, "thirty": 30.0, "forty": 40.0,
     "fifty": 50.0, "sixty": 60.0, "ninety": 90.0, "hundred": 100.0, "dozen": 12.0, "half": 0.5,
 }  # fmt: skip
@@ -54,13 +54,100 @@ _AT_MOST = ("up to", "at most", "under", "below", "max", "maximum", "no more", "
 _AT_LEAST = ("at least", "over", "above", "more than", "min", "minimum", "exceed", ">", "≥", "no fewer", "no less",
              "longer than", "greater")  # fmt: skip
 _NOT_NOUNS = frozenset(
-    "a an the of and or to in on for at per by with from is are be must should each every as then than that"
-    " when if after before until more less most least our their its his her old long so but not no"
-    " new full extra separate different further consecutive clear".split()
+    [
+        "a",
+        "an",
+        "the",
+        "of",
+        "and",
+        "or",
+        "to",
+        "in",
+        "on",
+        "for",
+        "at",
+        "per",
+        "by",
+        "with",
+        "from",
+        "is",
+        "are",
+        "be",
+        "must",
+        "should",
+        "each",
+        "every",
+        "as",
+        "then",
+        "than",
+        "that",
+        "when",
+        "if",
+        "after",
+        "before",
+        "until",
+        "more",
+        "less",
+        "most",
+        "least",
+        "our",
+        "their",
+        "its",
+        "his",
+        "her",
+        "old",
+        "long",
+        "so",
+        "but",
+        "not",
+        "no",
+        "new",
+        "full",
+        "extra",
+        "separate",
+        "different",
+        "further",
+        "consecutive",
+        "clear",
+    ]
 )
 _SEQUENCE = frozenset(
-    "module chapter phase step level section part issue ticket day grade lesson appendix table figure round act scene "
-    "milestone sprint tier layer stage rule adr rfc pep nep bip eip erc kep article item".split()
+    [
+        "module",
+        "chapter",
+        "phase",
+        "step",
+        "level",
+        "section",
+        "part",
+        "issue",
+        "ticket",
+        "day",
+        "grade",
+        "lesson",
+        "appendix",
+        "table",
+        "figure",
+        "round",
+        "act",
+        "scene",
+        "milestone",
+        "sprint",
+        "tier",
+        "layer",
+        "stage",
+        "rule",
+        "adr",
+        "rfc",
+        "pep",
+        "nep",
+        "bip",
+        "eip",
+        "erc",
+        "kep",
+        "article",
+        "item",
+    ]
 )
 
 
@@ -104,7 +191,11 @@ def quantities(words: Sequence[Word]) -> list[Quantity]:
             value, after = value + 0.5, after + 3
         elif word.raw == "half" and after < len(words) and words[after].raw in {"a", "an"}:
             after += 1
-        elif dimension is None and after < len(words) and words[after].raw in {"hundred", "thousand", "million", "k"}:
+        elif (
+            dimension is None
+            and after < len(words)
+            and words[after].raw in {"hundred", "thousand", "million", "k"}
+        ):
             value *= {"hundred": 1e2, "thousand": 1e3, "k": 1e3, "million": 1e6}[words[after].raw]
             after += 1
         if dimension is None and after < len(words) and (unit := _UNIT.get(words[after].stem)):
@@ -118,7 +209,9 @@ def quantities(words: Sequence[Word]) -> list[Quantity]:
                 shown = [*shown, noun.raw] if noun.place > word.place else [noun.raw, *shown]
         if dimension is not None:
             found.append(
-                Quantity(dimension, value * factor, _bound(words, at, after), frozenset(used), " ".join(shown))
+                Quantity(
+                    dimension, value * factor, _bound(words, at, after), frozenset(used), " ".join(shown)
+                )
             )
     return found
 
@@ -197,7 +290,10 @@ def is_sequence(quantity: Quantity) -> bool:
 
 def _bound(words: Sequence[Word], at: int, after: int) -> Bound:
     """Read the words just before and after a number."""
-    lead = " ".join(f"{word.raw} {word.stem}" if word.raw != word.stem else word.raw for word in words[max(0, at - 5) : at])
+    lead = " ".join(
+        f"{word.raw} {word.stem}" if word.raw != word.stem else word.raw
+        for word in words[max(0, at - 5) : at]
+    )
     tail = " ".join(word.raw for word in words[after : after + 4])
     near = f" {lead} "
     if any(f" {mark} " in near for mark in _AT_LEAST) or "or more" in tail or "or longer" in tail:

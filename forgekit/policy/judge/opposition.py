@@ -24,6 +24,7 @@ class Opposition:
     reason: str
     words: frozenset[str] = frozenset()
     slot: str = ""
+    topic: bool = False
 
 
 def oppositions(a: Reading, s: Segment, b: Reading, t: Segment) -> list[Opposition]:
@@ -46,21 +47,34 @@ def _denied(s: Segment, t: Segment) -> Iterator[Opposition]:
         return
     yes = {term.concept for term in t.terms if term.sign and term.part is not Part.ADJUNCT}
     yes -= {term.concept for term in t.terms if not term.sign}
+    stand = {term.concept for term in t.terms}
     things = {concept for concept, term in no.items() if not term.verb}
-    met = things & yes
+    met = no.keys() & yes
     if things:
-        if 2 * len(met) < len(things):
+        if 2 * len(things & stand) < len(things) or not met:
             return
-    else:
-        met = no.keys() & yes
-        subjects = {term.concept for term in s.terms if term.part is Part.SUBJECT}
-        if not met or not subjects & {term.concept for term in t.terms}:
-            return
-    named = any(no[concept].word.proper or any(not a.opposite for a in no[concept].answers) for concept in met)
+    elif not met or not {term.concept for term in s.terms if term.part is Part.SUBJECT} & stand:
+        return
+    named = any(_named(no[concept]) or concept == _choice(t) for concept in met)
     lightest = min(met, key=lambda concept: (no[concept].weight, concept))
     shown = ", ".join(sorted(no[concept].word.raw for concept in met))
-    yield Opposition("denied", f"one says no to what the other says yes to: {shown}",
-                     frozenset() if named else frozenset({lightest}))
+    yield Opposition(
+        "denied",
+        f"one says no to what the other says yes to: {shown}",
+        frozenset() if named else frozenset({lightest}),
+    )
+
+
+def _named(term: Term) -> bool:
+    """Whether a term is a name, which speaks of one thing wherever it stands."""
+    return term.word.proper or any(not answer.opposite for answer in term.answers)
+
+
+def _choice(segment: Segment) -> str | None:
+    """Return what an imperative segment ("Use the serial comma") is about: its last word before any adjunct."""
+    core = [term for term in segment.terms if term.part is Part.CORE and not term.verb]
+    imperative = segment.verb and not any(term.part is Part.SUBJECT for term in segment.terms)
+    return core[-1].concept if core and imperative else None
 
 
 def _rejected(a: Reading, t: Segment) -> Iterator[Opposition]:
@@ -78,12 +92,18 @@ def _answered(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposi
         for p, q in product(x.answers, y.answers):
             if p.slot != q.slot or x.concept == y.concept:
                 continue
-            exclusive = (p.pole != q.pole and x.sign and y.sign) or (p.pole == q.pole and x.sign is not y.sign)
-            agree = {pole for slot, pole in a.poles if slot == p.slot} & {pole for slot, pole in b.poles if slot == p.slot}
+            exclusive = (p.pole != q.pole and x.sign and y.sign) or (
+                p.pole == q.pole and x.sign is not y.sign
+            )
+            agree = {pole for slot, pole in a.poles if slot == p.slot} & {
+                pole for slot, pole in b.poles if slot == p.slot
+            }
             if exclusive and (p.pole == q.pole or not agree):
                 shown = " against ".join(sorted((_shown(x), _shown(y))))
                 kind = "opposite" if p.opposite else "choice"
-                yield Opposition(kind, f"exclude each other ({p.slot}): {shown}", frozenset({x.concept, y.concept}), p.slot)
+                yield Opposition(
+                    kind, f"exclude each other ({p.slot}): {shown}", frozenset({x.concept, y.concept}), p.slot
+                )
 
 
 def _shown(term: Term) -> str:
@@ -96,7 +116,9 @@ def _measured(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposi
         if differ(p, q) and not _agreed(a, b, p.dimension):
             shown = " against ".join(sorted((_valued(p), _valued(q))))
             noun = p.dimension.partition(":")[2]
-            yield Opposition("quantity", f"different values: {shown}", frozenset({noun} if noun else ()), p.dimension)
+            yield Opposition(
+                "quantity", f"different values: {shown}", frozenset({noun} if noun else ()), p.dimension
+            )
 
 
 def _valued(quantity: Quantity) -> str:

@@ -21,29 +21,196 @@ from forgekit.policy.relevance import STOP_WORDS
 SEGMENT_LIMIT = 12
 """Segments of a text that are compared."""
 
-_BREAKS = frozenset(", but because since so while whereas although though however therefore thus : ;".split())
+_BREAKS = frozenset(
+    [
+        ",",
+        "but",
+        "because",
+        "since",
+        "so",
+        "while",
+        "whereas",
+        "although",
+        "though",
+        "however",
+        "therefore",
+        "thus",
+        ":",
+        ";",
+    ]
+)
 _ADJUNCT = frozenset(
-    "in on for at during within inside outside throughout across between before after until till by from per"
-    " when whenever while if unless except under of against onto".split()
+    [
+        "in",
+        "on",
+        "for",
+        "at",
+        "during",
+        "within",
+        "inside",
+        "outside",
+        "throughout",
+        "across",
+        "between",
+        "before",
+        "after",
+        "until",
+        "till",
+        "by",
+        "from",
+        "per",
+        "when",
+        "whenever",
+        "while",
+        "if",
+        "unless",
+        "except",
+        "under",
+        "onto",
+    ]
 )
-_CONDITIONS = frozenset("when whenever if unless except may might optionally otherwise fallback given onward "
-                        "experimental exception".split())  # fmt: skip
-_UNIVERSAL = frozenset("all always every everywhere everyone any anyone entire whole only sole never nobody".split())
-_FILLERS = STOP_WORDS | frozenset(
-    "we i us a an the it they one every each any all own same other another both also already still just only even very "
-    "always never everywhere whole entire sole going let's don't doesn't aren't isn't cannot can't not no none neither "
-    "must should shall will may can might would could be is are was were been being do does did has have had "
-    "through via like such etc so that this these those there here then than when if unless except onto".split()
+_CONDITIONS = frozenset(["when", "whenever", "if", "unless", "except", "may", "might", "optionally", "otherwise", "fallback", "given", "onward", "experimental", "exception"])  # fmt: skip
+_UNIVERSAL = frozenset(
+    [
+        "all",
+        "always",
+        "every",
+        "everywhere",
+        "everyone",
+        "any",
+        "anyone",
+        "entire",
+        "whole",
+        "only",
+        "sole",
+        "never",
+        "nobody",
+    ]
 )
-_BE = frozenset("is are was were be been being get gets remain remains".split())
+_FILLERS = (
+    STOP_WORDS
+    | _ADJUNCT
+    | _BREAKS
+    | frozenset(
+        [
+            "we",
+            "i",
+            "us",
+            "a",
+            "an",
+            "the",
+            "it",
+            "they",
+            "one",
+            "every",
+            "each",
+            "any",
+            "all",
+            "own",
+            "same",
+            "other",
+            "another",
+            "both",
+            "also",
+            "already",
+            "still",
+            "just",
+            "only",
+            "even",
+            "very",
+            "always",
+            "never",
+            "everywhere",
+            "whole",
+            "entire",
+            "sole",
+            "going",
+            "let's",
+            "don't",
+            "doesn't",
+            "aren't",
+            "isn't",
+            "cannot",
+            "can't",
+            "not",
+            "no",
+            "none",
+            "neither",
+            "must",
+            "should",
+            "shall",
+            "will",
+            "may",
+            "can",
+            "might",
+            "would",
+            "could",
+            "be",
+            "is",
+            "are",
+            "was",
+            "were",
+            "been",
+            "being",
+            "do",
+            "does",
+            "did",
+            "has",
+            "have",
+            "had",
+            "through",
+            "via",
+            "against",
+            "like",
+            "such",
+            "etc",
+            "so",
+            "that",
+            "this",
+            "these",
+            "those",
+            "there",
+            "here",
+            "then",
+            "than",
+            "when",
+            "if",
+            "unless",
+            "except",
+            "onto",
+        ]
+    )
+)
+_BE = frozenset(["is", "are", "was", "were", "be", "been", "being", "get", "gets", "remain", "remains"])
 _ASSENT = frozenset(
-    stem(w) for w in "used allowed permitted adopted accepted supported kept needed wanted welcome required offered".split()
+    stem(w)
+    for w in [
+        "used",
+        "allowed",
+        "permitted",
+        "adopted",
+        "accepted",
+        "supported",
+        "kept",
+        "needed",
+        "wanted",
+        "welcome",
+        "required",
+        "offered",
+    ]
 )
-_CHOOSING = frozenset(stem(w) for w in "choose prefer pick favour favor select adopt use win".split())
+_CHOOSING = frozenset(
+    stem(w) for w in ["choose", "prefer", "pick", "favour", "favor", "select", "adopt", "use", "win"]
+)
 _REJECTED_AFTER = frozenset(stem(w) for w in lexicon.REJECTED_AFTER)
 _REJECTED_BEFORE = frozenset(stem(w) for w in lexicon.REJECTED_BEFORE)
 _VERBS = frozenset(stem(w) for w in lexicon.VERBS) | lexicon.VERBS
 _GENERIC = frozenset(concepts().get((stem(w),), stem(w)) for w in lexicon.GENERIC)
+
+
+_ARTICLES = frozenset("the a an our its their each every all no of per this that any one your his her".split())
+_PERSONS = frozenset("we they you i to not never always must should shall will may can don't everyone users".split())
+_BEFORE_VERBS = _PERSONS | {"and", "or", "then", "no longer", "instead of", "rather than"}
 
 
 class Part(Enum):
@@ -153,13 +320,15 @@ def _stretches(clause: list[Word]) -> list[list[Word]]:
 
 def _segment(words: list[Word]) -> Segment:
     found = quantities(words)
-    measured = frozenset(place for q in found for place in q.places if not q.dimension.startswith(("count:", "label:")))
+    measured = frozenset(
+        place for q in found for place in q.places if not q.dimension.startswith(("count:", "label:"))
+    )
     numbers = measured | frozenset(min(q.places) for q in found if q.dimension.startswith("count:"))
     numbers |= frozenset(w.place for w in words if w.raw[0].isdigit())
     terms: list[Term] = []
     seen_verb = adjunct = negated = False
     reject_next = False
-    verb_at = next((i for i, w in enumerate(words) if _is_verb(w, i)), None)
+    verb_at = _verb_at(words)
     for at, word in enumerate(words):
         raw = word.raw
         if raw in _ADJUNCT:
@@ -176,17 +345,25 @@ def _segment(words: list[Word]) -> Segment:
             negated, adjunct = True, False
         if raw == "with" and any(w.stem in {"replac", "migrat"} for w in words[:at]):
             negated = reject_next = False
-        if raw == "to" and any(w.raw == "from" for w in words[:at]) and any(
-            w.stem in {"migrat", "move", "mov", "switch", "switched"} for w in words[:at]
+        if (
+            raw == "to"
+            and any(w.raw == "from" for w in words[:at])
+            and any(w.stem in {"migrat", "move", "mov", "switch", "switched"} for w in words[:at])
         ):
             negated = adjunct = reject_next = False
         if raw == "from" and any(w.stem in {"migrat", "move", "mov", "switch", "away"} for w in words[:at]):
             negated, adjunct = True, False
         if verb_at is not None and at == verb_at:
             seen_verb, adjunct = True, False
-        if (word.stem in _REJECTED_AFTER or raw in lexicon.REJECTED_PHRASES) and at and (words[at - 1].raw in _BE or words[at - 1].raw == "and"):
+        if (
+            (word.stem in _REJECTED_AFTER or raw in lexicon.REJECTED_PHRASES)
+            and at
+            and (words[at - 1].raw in _BE or words[at - 1].raw == "and")
+        ):
             terms = [_turned(term) if term.part is not Part.ADJUNCT else term for term in terms]
-        elif negated and word.stem in _ASSENT and at and any(w.raw in _BE for w in words[max(0, at - 3) : at]):
+        elif (
+            negated and word.stem in _ASSENT and at and any(w.raw in _BE for w in words[max(0, at - 3) : at])
+        ):
             terms = [_turned(term) if term.part is Part.SUBJECT else term for term in terms]
         if raw in _FILLERS or not raw[0].isalnum() or word.place in numbers:
             continue
@@ -196,7 +373,7 @@ def _segment(words: list[Word]) -> Segment:
             continue
         sign = not ((negated or reject_next) and not adjunct)
         part = Part.ADJUNCT if adjunct else Part.CORE if seen_verb or verb_at is None else Part.SUBJECT
-        verb = word.stem in _VERBS and (at == verb_at or part is Part.CORE and raw in lexicon.VERBS)
+        verb = word.stem in _VERBS and (at == verb_at or (part is Part.CORE and raw in lexicon.VERBS))
         terms.append(Term(word, part, sign, verb, _answers(word)))
     return Segment(
         terms=tuple(terms),
@@ -217,10 +394,22 @@ def _turned(term: Term) -> Term:
     return Term(word=term.word, part=term.part, sign=not term.sign, verb=term.verb, answers=term.answers)
 
 
-def _is_verb(word: Word, at: int) -> bool:
-    """Whether a word can be the verb of its segment: base form first, or any finite form later."""
-    raw = word.raw.split(" ")[0]
-    if raw in lexicon.VERBS:
+def _verb_at(words: list[Word]) -> int | None:
+    """Return where the verb of a segment stands: a base form that opens it, else the first finite form."""
+    finite = [at for at in range(1, len(words)) if _is_finite(words, at)]
+    sure = [at for at in finite if words[at].raw not in lexicon.NOUNS_TOO]
+    if words[0].raw in lexicon.VERBS and not (words[0].raw in lexicon.NOUNS_TOO and finite):
+        return 0
+    return next(iter(sure or finite), None)
+
+
+def _is_finite(words: list[Word], at: int) -> bool:
+    """Whether a word can be a finite verb here: none follows an article, a preposition or a number."""
+    raw, before = words[at].raw.split(" ")[0], words[at - 1].raw
+    if before in _ARTICLES or before in _ADJUNCT or before[0].isdigit():
+        return False
+    if raw in lexicon.AUXILIARIES or raw in lexicon.VERBS:
         return True
-    known = stem(raw) in _VERBS
-    return known and (at == 0 or not raw.endswith("ing"))
+    if raw.endswith(("ing", "ings")) or (raw.endswith("ed") and before not in _PERSONS):
+        return False
+    return stem(raw) in _VERBS

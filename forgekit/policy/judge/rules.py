@@ -35,6 +35,8 @@ WEIGHTS = {
 }
 """Log-odds of a contradiction, set by hand."""
 THRESHOLD = 0.5
+NOTHING = -6.0
+"""Log-odds where no opposition was found at all."""
 
 
 class RuleJudge:
@@ -53,21 +55,19 @@ class RuleJudge:
             return found
 
         return [
-            compare(reading(a), reading(b), cosine)
-            for (a, b), cosine in zip(pairs, similarity, strict=True)
+            compare(reading(a), reading(b), cosine) for (a, b), cosine in zip(pairs, similarity, strict=True)
         ]
 
 
 def compare(a: Reading, b: Reading, similarity: float | None) -> Judgement:
     """Return the judgement on two readings."""
-    best, reasons = WEIGHTS["bias"] - 1.0, ()
+    best, reasons = NOTHING, ()
     for s, t in product(a.segments, b.segments):
         found = oppositions(a, s, b, t)
         if not found:
             continue
         odds, why = _odds(a, s, b, t, found)
-        if (odds, why) > (best, reasons):
-            best, reasons = odds, why
+        best, reasons = max((best, reasons), (odds, why))
     if similarity is not None:
         best += WEIGHTS["similarity"] * max(-0.4, min(0.4, similarity - 0.45))
     score = 1 / (1 + math.exp(-best))
@@ -76,7 +76,9 @@ def compare(a: Reading, b: Reading, similarity: float | None) -> Judgement:
     return agreement(a, b, similarity, score, reasons)
 
 
-def _odds(a: Reading, s: Segment, b: Reading, t: Segment, found: list[Opposition]) -> tuple[float, tuple[str, ...]]:
+def _odds(
+    a: Reading, s: Segment, b: Reading, t: Segment, found: list[Opposition]
+) -> tuple[float, tuple[str, ...]]:
     strongest = max(found, key=lambda o: (WEIGHTS[o.kind], o.reason))
     odds = WEIGHTS["bias"] + WEIGHTS[strongest.kind] + WEIGHTS["extra"] * (len({o.kind for o in found}) - 1)
     without = frozenset(word for o in found for word in o.words)
@@ -85,6 +87,8 @@ def _odds(a: Reading, s: Segment, b: Reading, t: Segment, found: list[Opposition
     frame = sum(sorted(common.values()))
     beside = (a.concepts & b.concepts) - common.keys() - without
     frame += min(0.8, 0.4 * len(beside))
+    if any(o.topic for o in found):
+        frame += 0.8
     size = min(sum(sorted(left.values())), sum(sorted(right.values())))
     coverage = min(1.0, frame / size) if size else 0.5
     odds += WEIGHTS["frame"] * min(frame, 2.5) + WEIGHTS["coverage"] * (coverage - 0.5)
@@ -99,7 +103,9 @@ def _odds(a: Reading, s: Segment, b: Reading, t: Segment, found: list[Opposition
     return odds, tuple(dict.fromkeys(reasons))
 
 
-def against(a: Reading, s: Segment, b: Reading, t: Segment, without: frozenset[str], found: list[Opposition]) -> list[str]:
+def against(
+    a: Reading, s: Segment, b: Reading, t: Segment, without: frozenset[str], found: list[Opposition]
+) -> list[str]:
     """Return what speaks against a contradiction: names of weights."""
     slots = {o.slot for o in found}
     names = []
@@ -116,7 +122,10 @@ def against(a: Reading, s: Segment, b: Reading, t: Segment, without: frozenset[s
     return names
 
 
-def _apart(left: frozenset[tuple[str, int]] | frozenset[tuple[str, float]], right: frozenset[tuple[str, int]] | frozenset[tuple[str, float]]) -> bool:
+def _apart(
+    left: frozenset[tuple[str, int]] | frozenset[tuple[str, float]],
+    right: frozenset[tuple[str, int]] | frozenset[tuple[str, float]],
+) -> bool:
     """Whether some slot is answered on both sides and without a common answer."""
     for slot in {slot for slot, _ in left} & {slot for slot, _ in right}:
         if not {v for k, v in left if k == slot} & {v for k, v in right if k == slot}:
@@ -126,6 +135,7 @@ def _apart(left: frozenset[tuple[str, int]] | frozenset[tuple[str, float]], righ
 
 def _differ(s: Segment, t: Segment, part: Part, without: frozenset[str]) -> bool:
     """Whether both segments have telling words in a part, and none of them stands in the other segment."""
+
     def telling(segment: Segment) -> set[str]:
         return {term.concept for term in segment.terms if term.part is part and term.weight >= 0.4} - without
 
@@ -135,7 +145,9 @@ def _differ(s: Segment, t: Segment, part: Part, without: frozenset[str]) -> bool
     return not (left & {term.concept for term in t.terms} or right & {term.concept for term in s.terms})
 
 
-def agreement(a: Reading, b: Reading, similarity: float | None, score: float, reasons: tuple[str, ...]) -> Judgement:
+def agreement(
+    a: Reading, b: Reading, similarity: float | None, score: float, reasons: tuple[str, ...]
+) -> Judgement:
     """Return the verdict on a pair that does not contradict."""
     left, right = _mass(a), _mass(b)
     common = sum(sorted(min(left[c], right[c]) for c in left.keys() & right.keys()))

@@ -11,11 +11,15 @@ from forgekit.policy.judge.words import key
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A slot and the pole that a word takes in it; `opposite`: the poles exclude each other by meaning."""
+    """A slot and the pole that a word takes in it; `opposite`: the poles exclude each other by meaning.
+
+    `topic`: naming an answer already says what is spoken about (tabs, spaces).
+    """
 
     slot: str
     pole: int
     opposite: bool
+    topic: bool
 
 
 @functools.cache
@@ -27,7 +31,7 @@ def answers() -> dict[str, tuple[Answer, ...]]:
             slot, _, poles = line.partition(":")
             for pole, names in enumerate(poles.split("|")):
                 for name in names.split(","):
-                    answer = Answer(slot, pole, opposite)
+                    answer = Answer(slot.rstrip("!"), pole, opposite, slot.endswith("!"))
                     kept = found.setdefault("_".join(key(name)), [])
                     if answer not in kept:
                         kept.append(answer)

@@ -128,7 +128,7 @@ def cut(text: str) -> list[list[Word]]:
         if not _WORD_OF_A_PLACE.search(token):
             clauses[-1].append(Word(token, token, token, count))
             continue
-        proper = token[:1].isupper() and not first or any(c.isupper() or c.isdigit() for c in token[1:])
+        proper = (token[:1].isupper() and not first) or any(c.isupper() or c.isdigit() for c in token[1:])
         proper = proper and not token[0].isdigit()
         for part in parts(token):
             clauses[-1].append(Word(part.casefold(), "", "", count, proper))

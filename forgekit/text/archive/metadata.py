@@ -220,8 +220,9 @@ def parents_of(
         lineage = block.payload.get("lineage")
         parent = lineage.get("parent_conversation") if isinstance(lineage, Mapping) else None
         named += [*block.parents, *(_names(parent) if isinstance(parent, str) else ())]
-    for value, _ in facts.all("prior compression chain"):
-        named += reversed(_names(value))
+    if not named:  # a chain lists all ancestors; only its last one was continued
+        chains = (_names(value) for value, _ in facts.all("prior compression chain"))
+        named = [name for chain in chains for name in [each for each in chain if each != tag][-1:]]
     clean = (name.casefold() if is_uuid(name) else name for name in named)
     return tuple(dict.fromkeys(name for name in clean if _TAG.fullmatch(name) and name != tag))
 
@@ -232,7 +233,7 @@ def _names(value: str) -> list[str]:
 
 
 def _lineage_rows(table: Table) -> list[str]:
-    """Return the parents in a lineage table: those the current row names first, then later rows."""
+    """Return the parents in a lineage table: those the current row names, else all other rows."""
     wanted: list[str] = []
     parents: dict[str, str] = {}
     for number, (_, row) in enumerate(table.rows, 1):
@@ -242,8 +243,8 @@ def _lineage_rows(table: Table) -> list[str]:
             wanted = _ORDER.findall(relationship)
         elif cell.get("tag"):
             parents[cell.get("order", str(number)).strip("# ")] = bare(cell["tag"])
-    first = [parents[order] for order in reversed(wanted) if order in parents]
-    return [*first, *reversed(parents.values())]
+    named = [parents[order] for order in reversed(wanted) if order in parents]
+    return named or list(reversed(parents.values()))
 
 
 def mode_of(facts: Facts, document: Document, turn_range: TurnRange | None) -> CompressionMode | None:
@@ -252,7 +253,8 @@ def mode_of(facts: Facts, document: Document, turn_range: TurnRange | None) -> C
     modes = {fold(bare(value)) for value, _ in facts.all("compression mode")}
     scopes = [fold(bare(value)) for value, _ in facts.all("compression scope", "scope", "inherited mode")]
     bridged = any(_BRIDGING.search(value[:1000]) for value, _ in facts.all("compression scope", "scope"))
-    starts_late = turn_range is not None and turn_range[0] > 1
+    # A later stretch of a session begins late as well; only where nothing is said does that tell.
+    starts_late = turn_range is not None and turn_range[0] > 1 and not scopes and not modes
     partial = any(scope.startswith("partial") for scope in scopes) or "partial" in modes
     if partial or bridged or starts_late or "foundational context" in keys:
         return CompressionMode.PARTIAL

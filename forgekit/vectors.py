@@ -1,0 +1,190 @@
+"""Search by meaning: the vectors of a registry's texts, kept and searched in the cache folder.
+
+Two things are kept, and either can be deleted or damaged at any moment without changing an answer: the vector
+of each text (`vectors_cache`, what costs time to make) and the index over them (`vectors_index`, made from the
+former in well under a second). What neither vouches for is made anew from the texts.
+
+    space   encoder and chunk rule; vectors of different spaces are never compared
+    entry   a key (an entity's id), the hash of its text, and the text
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forgekit.policy.embedding_text import CHUNK_RULE
+from forgekit.vectors_cache import VectorCache
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forgekit.embedding import Encoder
+    from forgekit.vectors_index import Index, IndexFiles
+
+Progress = Callable[[int, int], None]
+"""Called with the texts that are encoded so far, and how many there are to encode."""
+Entry = tuple[str, str, Callable[[], str] | str]
+"""Key, hash of the text, and the text or what returns it; neither of the first two holds a line break."""
+
+_WINDOW = 2_048  # texts held at once, and put in order of length
+_COMMIT = 64  # texts encoded between two commits: an interrupted build loses less than a second
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Built:
+    """What an update did, in entries.
+
+    Attributes:
+        added: whose text had to be encoded.
+        reused: whose vector was known.
+        removed: that were in the index and are no more.
+        missing: that are not in the index yet, because the limit was reached.
+    """
+
+    added: int
+    reused: int
+    removed: int
+    missing: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Status:
+    """The index on disk: `kind` is `scan`, `flat`, `ivf`, or `none` where there is no index of this space."""
+
+    model: str
+    fingerprint: str
+    kind: str
+    count: int
+    size: int
+
+
+class Vectors:
+    """The vectors of one work tree's texts in one space.
+
+    Args:
+        cache: the folder for everything that can be rebuilt.
+        encoder: makes the vectors.
+        tree: tells the work trees that share the cache folder apart.
+    """
+
+    def __init__(self, cache: Path, encoder: Encoder, tree: str = "main") -> None:
+        self._folder = cache
+        self._encoder = encoder
+        self._tree = tree
+        self._space = f"{encoder.fingerprint} {CHUNK_RULE}"
+        self._index: Index | None = None
+
+    def update(
+        self, entries: Iterable[Entry], progress: Progress | None = None, limit: int | None = None
+    ) -> Built:
+        """Make the index hold exactly these entries; what was encoded is kept even when this is interrupted.
+
+        Args:
+            entries: all that are to be found; of two with one key the last counts.
+            progress: told how far the encoding is.
+            limit: texts to encode at most; the others are left for the next update.
+        """
+        wanted = {key: (digest, text) for key, digest, text in entries}
+        keys = sorted(wanted)
+        hashes = [wanted[key][0] for key in keys]
+        before = self._current()
+        if before is not None and (before.keys, before.hashes) == (keys, hashes):
+            return Built(added=0, reused=len(keys), removed=0, missing=0)
+        cache = VectorCache(self._folder / "vectors.sqlite", self._space, self._encoder.dimension)
+        with cache:
+            known = cache.get(set(hashes))
+            texts = {digest: text for digest, text in wanted.values() if digest not in known}
+            todo = list(texts.items())[:limit]
+            reused = sum(digest in known for digest in hashes)
+            for made in self._encoded(todo, progress):
+                cache.put(made)
+                known |= made
+            cache.trim(set(hashes))
+        kept = [(key, digest) for key, digest in zip(keys, hashes, strict=True) if digest in known]
+        gone = set(before.keys).difference(keys) if before is not None else ()
+        if before is None or list(zip(before.keys, before.hashes, strict=True)) != kept:
+            self._index = self._made([key for key, _ in kept], [digest for _, digest in kept], known)
+        return Built(
+            added=len(kept) - reused, reused=reused, removed=len(gone), missing=len(keys) - len(kept)
+        )
+
+    def search(
+        self, query: str | NDArray[np.float32], k: int, allowed: Collection[str] | None = None
+    ) -> list[tuple[str, float]]:
+        """Return the keys nearest to a query with their cosines, best first; equal ones by key.
+
+        The index is that of the last update, in this process or an earlier one; without any, the answer is
+        empty.
+
+        Args:
+            query: a question, or a vector of unit length.
+            k: how many at most.
+            allowed: keys to choose from; None for all.
+        """
+        import numpy as np  # noqa: PLC0415 - the status needs no NumPy
+
+        index = self._current()
+        if index is None or not index.keys:
+            return []
+        rows = None
+        if allowed is not None:
+            picked = allowed if isinstance(allowed, (set, frozenset, dict)) else set(allowed)
+            rows = np.array([row for row, key in enumerate(index.keys) if key in picked], np.int64)
+        vector = self._encoder.encode_queries([query])[0] if isinstance(query, str) else query
+        return index.search(np.ascontiguousarray(vector, np.float32), k, rows)
+
+    def status(self) -> Status:
+        """Return what is on disk; loads no library."""
+        from forgekit.vectors_index import IndexFiles  # noqa: PLC0415
+
+        said = IndexFiles(self._folder, self._tree, self._space).read_manifest() or {}
+        sizes = [state[0] for state in said.get("files", {}).values()]
+        return Status(
+            model=self._encoder.name,
+            fingerprint=self._encoder.fingerprint,
+            kind=str(said.get("kind", "none")),
+            count=said.get("count", 0),
+            size=sum(sizes),
+        )
+
+    def _current(self) -> Index | None:
+        if self._index is None:
+            self._index = self._files().load()
+        return self._index
+
+    def _files(self) -> IndexFiles:
+        from forgekit.vectors_index import IndexFiles  # noqa: PLC0415 - importing NumPy takes 50 ms
+
+        return IndexFiles(self._folder, self._tree, self._space)
+
+    def _encoded(
+        self, todo: Sequence[tuple[str, Callable[[], str] | str]], progress: Progress | None
+    ) -> Iterator[dict[str, bytes]]:
+        """Yield the vectors of texts in half precision, in groups of texts of like length."""
+        done = 0
+        if progress is not None and todo:
+            progress(0, len(todo))
+        for first in range(0, len(todo), _WINDOW):
+            window = [
+                (h, text if isinstance(text, str) else text()) for h, text in todo[first : first + _WINDOW]
+            ]
+            window.sort(key=lambda item: len(item[1]))
+            for start in range(0, len(window), _COMMIT):
+                group = window[start : start + _COMMIT]
+                vectors = self._encoder.encode_documents([text for _, text in group]).astype("<f2")
+                yield {digest: row.tobytes() for (digest, _), row in zip(group, vectors, strict=True)}
+                done += len(group)
+                if progress is not None:
+                    progress(done, len(todo))
+
+    def _made(self, keys: list[str], hashes: list[str], known: dict[str, bytes]) -> Index:
+        import numpy as np  # noqa: PLC0415 - making vectors needs it, the status does not
+
+        halves = np.frombuffer(b"".join(map(known.__getitem__, hashes)), "<f2")
+        matrix = halves.reshape(len(keys), self._encoder.dimension).astype(np.float32)
+        matrix /= np.maximum(np.sqrt(np.einsum("ij,ij->i", matrix, matrix))[:, None], np.float32(1e-12))
+        return self._files().write(keys, hashes, matrix)

@@ -1,0 +1,303 @@
+"""Each rule of the merge, by example."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, cast
+
+import pytest
+
+from forgekit.ids import EntityId
+from forgekit.model.archive import Archive
+from forgekit.model.conflict import Conflict, ConflictStatus
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.kinds import Kind
+from forgekit.model.lineage import Compression, CompressionMode, Lineage
+from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.policy.merge import COMPRESSION_RULES, GROUPS, RULES, FieldConflict, Merged, merge
+from forgekit.text import codec
+from forgekit.times import Instant
+
+P = EntityId("a48e83a0-af8c-5975-9225-16e202e1338c")
+I1, I2, I3, I4 = (EntityId(f"018bcfe5-6800-8{n}25-89cf-d5faf30f5d9e") for n in range(1, 5))
+
+
+def at(hour: int) -> Instant:
+    return Instant(1_700_000_000_000 + hour * 3_600_000)
+
+
+T = Thread(thread_id=I1, title="T", project_name="N", project_uuid=P, created_at=at(0), updated_at=at(0))
+D = Decision(
+    decision_id=I1, decision="D", project_name="N", project_uuid=P, created_at=at(0), last_validated=at(0)
+)
+X = Conflict(conflict_id=I1, decision_a=I2, decision_b=I3, nature="n", detected_at=at(5))
+L = Lineage(
+    lineage_id=I1, source_conversation_id=I2, target_conversation_id=I3, project_name="N", project_uuid=P
+)
+A = Archive(
+    archive_id=I1,
+    compression_tag="A",
+    compression_mode=CompressionMode.LOSSY,
+    compressed_at=at(0),
+    conversation_id=I2,
+    conversation_title="C",
+    project_name="N",
+    project_uuid=P,
+    conversation_started=at(0),
+    content_sha256="0" * 64,
+    body="a\r\n",
+)
+OPEN, RESOLVED, ABANDONED = ThreadStatus.OPEN, ThreadStatus.RESOLVED, ThreadStatus.ABANDONED
+
+
+def put(entity: Any, **values: Any) -> Any:
+    return dataclasses.replace(entity, **values)
+
+
+def both(base: Any, ours: Any, theirs: Any) -> Any:
+    """Return what both orders of the sides agree on, without a conflict."""
+    merged = merge(base, ours, theirs)
+    assert merged.conflicts == ()
+    assert merge(base, theirs, ours) == merged
+    return merged.entity
+
+
+@pytest.mark.parametrize("kind", list(Kind), ids=lambda kind: kind.value)
+def test_every_field_of_the_schema_has_one_rule(kind: Kind) -> None:
+    grouped = [name for names in GROUPS.get(kind, {}) for name in names if name != "body"]
+    assert sorted([*RULES[kind], *grouped]) == sorted(codec.known_fields(kind))
+
+
+def test_every_field_of_a_compression_has_a_rule() -> None:
+    assert list(COMPRESSION_RULES) == [f.name for f in dataclasses.fields(Compression)]
+
+
+def test_deletion() -> None:
+    assert merge(T, None, T) == merge(T, T, None) == merge(T, None, None) == Merged(entity=None)
+    new = put(T, title="New")
+    assert merge(T, None, new) == Merged(
+        entity=new, conflicts=(FieldConflict(field="", base=T, ours=None, theirs=new),)
+    )
+    assert merge(T, new, None) == Merged(
+        entity=new, conflicts=(FieldConflict(field="", base=T, ours=new, theirs=None),)
+    )
+    assert merge(None, None, T) == merge(None, T, None) == Merged(entity=T)
+
+
+def test_two_entities_are_not_merged() -> None:
+    with pytest.raises(ValueError, match=r"^only states of one entity can be merged$"):
+        merge(None, T, put(T, thread_id=I2))
+    with pytest.raises(ValueError, match=r"^only states of one entity can be merged$"):
+        merge(cast(Any, T), cast(Any, D), cast(Any, D))
+
+
+def test_each_side_changes_its_own_field() -> None:
+    merged = both(T, put(T, title="New"), put(T, priority=Priority.HIGH, local_id="T001"))
+    assert merged == put(T, title="New", priority=Priority.HIGH, local_id="T001")
+
+
+@pytest.mark.parametrize(
+    ("field", "ours", "theirs"), [("title", "A", "B"), ("priority", Priority.HIGH, Priority.LOW)]
+)
+def test_one_field_changed_on_both_sides_is_a_conflict(field: str, ours: Any, theirs: Any) -> None:
+    merged = merge(T, put(T, **{field: ours}), put(T, **{field: theirs}))
+    expected = FieldConflict(field=field, base=getattr(T, field), ours=ours, theirs=theirs)
+    assert merged == Merged(entity=put(T, **{field: ours}), conflicts=(expected,))
+
+
+def test_a_removal_is_authoritative() -> None:
+    base = put(T, tags=("a", "b", "c"))
+    assert both(base, put(T, tags=("a", "c", "z")), put(T, tags=("a", "b", "y"))).tags == ("a", "y", "z")
+
+
+def test_lists_keep_the_order_one_side_gave_them() -> None:
+    base = put(T, tags=("a", "b", "c"))
+    assert both(base, put(T, tags=("c", "b", "a")), put(T, tags=("a", "b", "c", "d"))).tags == (
+        "c",
+        "b",
+        "a",
+        "d",
+    )
+    assert both(base, put(T, tags=("c", "b", "a")), put(T, tags=("b", "a", "c"))).tags == ("a", "b", "c")
+
+
+def test_sets_of_ids_are_sorted() -> None:
+    base = put(T, conversation_ids=(I2,))
+    merged = both(base, put(T, conversation_ids=(I2, I4)), put(T, conversation_ids=(I3, I2, I1)))
+    assert merged.conversation_ids == (I1, I2, I3, I4)
+
+
+def test_times() -> None:
+    merged = both(
+        D, put(D, last_validated=at(5), created_at=at(3)), put(D, last_validated=at(9), created_at=at(2))
+    )
+    assert (merged.last_validated, merged.created_at) == (at(9), at(2))
+    assert both(X, put(X, detected_at=at(4)), put(X, detected_at=at(6))).detected_at == at(4)
+
+
+def ended(
+    hour: int, status: ThreadStatus = RESOLVED, where: EntityId | None = I2, text: str = "Done."
+) -> Thread:
+    return put(T, status=status, updated_at=at(hour), resolved_in=where, body=f"## Resolution\n\n{text}")
+
+
+def test_an_end_stands_over_open() -> None:
+    touched = put(T, updated_at=at(3))
+    assert both(T, ended(5), touched) == ended(5)
+    assert both(None, ended(0), T) == ended(0)
+    assert both(T, ended(5), put(T, title="New")) == put(ended(5), title="New")
+
+
+def test_an_explicit_reopening_after_the_end_stands() -> None:
+    base = ended(5)
+    assert both(base, put(T, updated_at=at(9)), base) == put(T, updated_at=at(9))
+    reopened = put(T, updated_at=at(9))
+    merged = merge(base, reopened, put(base, updated_at=at(6)))
+    assert merged.entity == reopened
+
+
+def test_of_two_ends_the_later_stands_with_its_resolution() -> None:
+    early, late = ended(5, text="A."), ended(7, ABANDONED, I3, "B.")
+    told = FieldConflict(
+        field="## Resolution", base=None, ours="## Resolution\n\nA.", theirs="## Resolution\n\nB."
+    )
+    assert merge(T, early, late) == Merged(entity=late, conflicts=(told,))
+    assert merge(T, late, early).entity == late
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (ended(5), ended(5, ABANDONED)),
+        (ended(5), ended(5, ThreadStatus.SUPERSEDED)),
+        (ended(5, ThreadStatus.SUPERSEDED), ended(5, ABANDONED)),
+        (ended(5), ended(5, where=I3)),
+        (ended(5), ended(5, where=None)),
+    ],
+)
+def test_ties_between_ends(first: Thread, second: Thread) -> None:
+    assert both(T, first, second) == first
+
+
+def test_sections_merge_apart() -> None:
+    base = put(D, body="Lead\n\n## Rationale\n\nwhy\n\n## Context\n\nthen")
+    ours = put(base, body=base.body.replace("why", "because") + "\n\n## Ours\n\no")
+    theirs = put(base, body=base.body.replace("then", "now").replace("Lead", "Led") + "\n\n## Aside\n\nt")
+    expected = "Led\n\n## Rationale\n\nbecause\n\n## Context\n\nnow\n\n## Aside\n\nt\n\n## Ours\n\no"
+    assert both(base, ours, theirs).body == expected
+
+
+def test_one_section_changed_on_both_sides_is_a_conflict() -> None:
+    base = put(D, body="Lead\n\n## Context\n\nthen")
+    ours, theirs = put(D, body="Lead\n\n## Context\n\nA"), put(D, body="Led\n\n## Context\n\nB")
+    told = FieldConflict(
+        field="## Context", base="## Context\n\nthen", ours="## Context\n\nA", theirs="## Context\n\nB"
+    )
+    assert merge(base, ours, theirs) == Merged(
+        entity=put(D, body="Led\n\n## Context\n\nA"), conflicts=(told,)
+    )
+    gone = merge(base, put(D, body="Lead"), put(D, body="Lead\n\n## Context\n\nB"))
+    assert gone.entity is not None
+    assert gone.entity.body == "Lead\n\n## Context\n\nB"
+    assert [c.field for c in gone.conflicts] == ["## Context"]
+
+
+def test_an_ended_decision_stands_over_active() -> None:
+    gone = put(D, status=DecisionStatus.SUPERSEDED, superseded_by=I2)
+    assert both(None, gone, D) == gone
+    assert both(D, gone, put(D, tags=("x",))) == put(gone, tags=("x",))
+
+
+def test_two_ends_of_a_decision_are_a_conflict_with_one_winner() -> None:
+    revised = put(D, status=DecisionStatus.REVISED, superseded_by=I2, revised_in=I4)
+    replaced = put(D, status=DecisionStatus.SUPERSEDED, superseded_by=I3)
+    invalid = put(D, status=DecisionStatus.INVALIDATED)
+    for ours, theirs, winner in (
+        (revised, replaced, replaced),
+        (replaced, revised, replaced),
+        (invalid, revised, revised),
+        (replaced, put(replaced, superseded_by=I2), put(replaced, superseded_by=I2)),
+        (put(replaced, superseded_by=None), replaced, replaced),
+    ):
+        merged = merge(D, ours, theirs)
+        assert merged.entity == winner
+        names = ("status", "superseded_by", "revised_in")
+        differ = [name for name in names if getattr(ours, name) != getattr(theirs, name)]
+        assert merged.conflicts == tuple(
+            FieldConflict(field=n, base=getattr(D, n), ours=getattr(ours, n), theirs=getattr(theirs, n))
+            for n in differ
+        )
+
+
+def test_any_answer_to_a_conflict_stands_over_open() -> None:
+    kept = put(X, status=ConflictStatus.RESOLVED, kept=I2, reason="r")
+    assert both(None, kept, put(X, reason="r")) == kept
+    dismissed = put(X, status=ConflictStatus.DISMISSED)
+    merged = merge(X, kept, dismissed)
+    assert merged.entity == kept
+    assert [c.field for c in merged.conflicts] == ["status", "kept"]
+    assert merge(X, dismissed, kept).entity == put(dismissed, reason="r")
+
+
+def test_pairs_of_ids_are_never_mixed() -> None:
+    merged = merge(L, put(L, source_conversation_id=I4), put(L, target_conversation_id=I4))
+    assert merged.entity == put(L, source_conversation_id=I4)
+    assert [c.field for c in merged.conflicts] == ["source_conversation_id", "target_conversation_id"]
+
+
+def entry(tag: str = "A", **values: Any) -> Compression:
+    return Compression(compression_tag=tag, **values)
+
+
+def test_compressions_merge_by_tag_and_their_maps_by_key() -> None:
+    base = put(L, compressions=(entry(decisions_carried=(("D001", I1), ("", I2))),))
+    ours = put(L, compressions=(entry(decisions_carried=(("D001", I1),), turn_range=(1, 2)), entry("Z")))
+    theirs = put(
+        L, compressions=(entry("B"), entry(decisions_carried=(("D001", I1), ("", I2), ("D002", I3))))
+    )
+    merged = both(base, ours, theirs)
+    carried = (("D001", I1), ("D002", I3))
+    assert merged.compressions == (
+        entry(decisions_carried=carried, turn_range=(1, 2)),
+        entry("B"),
+        entry("Z"),
+    )
+
+
+def test_one_entry_of_a_map_changed_on_both_sides_is_a_conflict() -> None:
+    ours = put(L, compressions=(entry(threads_carried=(("T001", I1),)),))
+    theirs = put(L, compressions=(entry(threads_carried=(("T001", I2), ("T002", I3))),))
+    merged = merge(L, ours, theirs)
+    assert merged.entity == put(L, compressions=(entry(threads_carried=(("T001", I1), ("T002", I3))),))
+    told = FieldConflict(
+        field="compressions.A.threads_carried.T001", base=None, ours=("T001", I1), theirs=("T001", I2)
+    )
+    assert merged.conflicts == (told,)
+
+
+def test_an_archive_never_mixes_its_text() -> None:
+    ours = put(A, content_sha256="1" * 64, body="b\r\n", records=(("D001", I1),))
+    theirs = put(A, content_sha256="2" * 64, body="c", records=(("D002", I2),))
+    merged = merge(A, ours, theirs)
+    assert merged.entity == put(ours, records=(("D001", I1), ("D002", I2)))
+    assert [(c.field, c.ours, c.theirs) for c in merged.conflicts] == [
+        ("content_sha256", "1" * 64, "2" * 64),
+        ("body", "b\r\n", "c"),
+    ]
+    assert both(A, ours, put(A, records=(("D002", I2),))) == merged.entity
+
+
+def test_unknown_fields_merge_key_by_key() -> None:
+    base = put(T, extra={"a": "1", "b": "2", "c": "3"})
+    ours = put(T, extra={"a": "1", "b": "9", "c": "3", "x": {"k": "v"}})
+    theirs = put(T, extra={"a": "1", "b": "2", "w": "4"})
+    merged = both(base, ours, theirs)
+    assert list(merged.extra.items()) == [("a", "1"), ("b", "9"), ("w", "4"), ("x", {"k": "v"})]
+    clash = merge(base, put(base, extra={"b": "5"}), put(base, extra={"a": "1", "c": "3"}))
+    assert clash.entity == put(T, extra={"b": "5"})
+    assert clash.conflicts == (FieldConflict(field="b", base="2", ours="5", theirs=None),)
+
+
+def test_without_a_base_fields_that_one_side_lacks_are_taken_from_the_other() -> None:
+    ours, theirs = put(T, local_id="T001", tags=("a",)), put(T, first_seen_in=I2, tags=("b",), body="Text")
+    assert both(None, ours, theirs) == put(T, local_id="T001", first_seen_in=I2, tags=("a", "b"), body="Text")
