@@ -13,6 +13,9 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
+from functools import cache
+
+from forgekit.text.stopwords import STOP_WORDS
 
 QUERY_LIMIT = 4_000
 """Characters of a query that are read."""
@@ -26,18 +29,17 @@ _UNSPACED_RANGES = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
     "\uac00-\ud7af"  # Hangul: it has blanks, but its endings cling to the word
 )
-_UNSPACED = re.compile(f"[{_UNSPACED_RANGES}]")
-_RUNS = re.compile(f"[{_UNSPACED_RANGES}]+|[^{_UNSPACED_RANGES}]+")
 
-_STOP_WORDS = (
-    "a about after all also am an and any are aren as at be because been before being both but by can cannot "
-    "could couldn did didn do does doesn doing don each for from had has hasn have haven having he her here "
-    "him his how i if in into is isn it its itself just ll let me more most my no nor not of on once only or "
-    "other our ours out own re s same shall she should shouldn so some such t than that the their them then "
-    "there these they this those through to too under until up us ve very was wasn we were weren what when "
-    "where which while who whom why will with won would wouldn you your yours"
-)
-STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+# Compiling these costs more than a query; plain ASCII needs neither.
+@cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED_RANGES}]")
+
+
+@cache
+def _runs() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED_RANGES}]+|[^{_UNSPACED_RANGES}]+")
 
 
 def indexed(text: str) -> str:
@@ -45,7 +47,7 @@ def indexed(text: str) -> str:
     if text.isascii():
         return text.replace("\x00", " ")
     clean = unicodedata.normalize("NFC", text).encode("utf-8", "replace").decode().replace("\x00", " ")
-    return _UNSPACED.sub(rf"{_GAP}\g<0>{_GAP}", clean)
+    return _unspaced().sub(rf"{_GAP}\g<0>{_GAP}", clean)
 
 
 def readable(indexed_text: str) -> str:
@@ -64,9 +66,11 @@ def _words(query: str) -> list[str]:
     """Return the different words of a query, in their order; the text between words is dropped."""
     text = unicodedata.normalize("NFC", query[:QUERY_LIMIT])
     kept = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in text)
+    if kept.isascii():
+        return list(dict.fromkeys(kept.split()))
     words: dict[str, None] = {}
-    for run in _RUNS.findall(kept):
-        if not _UNSPACED.match(run):
+    for run in _runs().findall(kept):
+        if not _unspaced().match(run):
             words.update(dict.fromkeys(run.split()))
         elif len(run) == 1:
             words[run] = None

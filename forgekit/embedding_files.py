@@ -5,7 +5,8 @@ pooling folder (what follows it), `tokenizer.json`, and `model.safetensors`: eig
 header that names each tensor's type, shape and place, then the numbers (huggingface.co/docs/safetensors).
 Nothing here executes anything that a file holds, and nothing needs a library.
 
-A file's state is its size, times and inode: while it is unchanged, its SHA-256 is taken from the cache folder.
+A file's state is its size, times and inode: while it is unchanged, its SHA-256 is taken from the cache
+folder.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ class ForeignModelError(Exception):
 def read_model(folder: Path, name: str, cache: Path) -> BertModel:
     """Read everything about a model but its numbers and its tokenizer's rules.
 
-    Raises FormatError for files that are not what they should be, ForeignModelError for another kind of model.
+    Raises FormatError for files that are not what they should be, ForeignModelError for another family.
     """
     config = _json(folder / "config.json")
     modules = _json(folder / "modules.json", [])
@@ -233,23 +234,24 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _tensor(value: Any, base: int, size: int, place: str) -> Tensor:
     data = value if isinstance(value, dict) else {}
-    dtype, shape, offsets = data.get("dtype"), data.get("shape"), data.get("data_offsets")
-    item = ITEM_BYTES.get(dtype) if isinstance(dtype, str) else None
-    if item is None or not _whole(shape, 8) or not _whole(offsets, 2) or len(offsets) != 2:
+    dtype, shape, offsets = (
+        str(data.get("dtype")),
+        _whole(data.get("shape")),
+        _whole(data.get("data_offsets")),
+    )
+    if dtype not in ITEM_BYTES or shape is None or offsets is None or len(offsets) != 2:
         raise FormatError("is no tensor: its type, shape or place is wrong", path=place)
     start, end = offsets
-    if not start <= end <= size - base or end - start != item * math.prod(shape):
+    if not start <= end <= size - base or end - start != ITEM_BYTES[dtype] * math.prod(shape):
         raise FormatError("is no tensor: its shape does not fill its place", path=place)
-    return Tensor(dtype=dtype, shape=tuple(shape), start=base + start)
+    return Tensor(dtype=dtype, shape=shape, start=base + start)
 
 
-def _whole(value: Any, most: int) -> bool:
-    """Whether a value is a short list of whole numbers that a file could hold."""
-    return (
-        isinstance(value, list)
-        and len(value) <= most
-        and all(type(item) is int and 0 <= item < 1 << 48 for item in value)
-    )
+def _whole(value: Any) -> tuple[int, ...] | None:
+    """Return a short list of whole numbers that a file could hold; None for anything else."""
+    if not isinstance(value, list) or len(value) > 8:
+        return None
+    return tuple(value) if all(type(item) is int and 0 <= item < 1 << 48 for item in value) else None
 
 
 def shapes(model: BertModel) -> dict[str, tuple[int, ...]]:
@@ -293,11 +295,7 @@ def _json(path: Path, default: Any = None) -> Any:
     """Return a small JSON file of the default's type; the default where there is no file."""
     kind = type(default) if default is not None else dict
     try:
-        with path.open("rb") as file:
-            data = file.read(_JSON_LIMIT + 1)
-        if len(data) > _JSON_LIMIT:
-            raise ValueError("it is too long")
-        value = json.loads(data)
+        value = json.loads(_limited(path, _JSON_LIMIT))
     except FileNotFoundError:
         if default is not None:
             return default
@@ -309,17 +307,21 @@ def _json(path: Path, default: Any = None) -> Any:
     return value
 
 
+def _limited(path: Path, limit: int) -> bytes:
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ValueError(f"it is longer than {limit} bytes")
+    return data
+
+
 def read_tokenizer(path: Path) -> str:
     """Return the text of a tokenizer file.
 
     Raises FormatError.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(_TOKENIZER_LIMIT + 1)
-        if len(data) > _TOKENIZER_LIMIT:
-            raise ValueError("it is too long")
-        return data.decode()
+        return _limited(path, _TOKENIZER_LIMIT).decode()
     except (OSError, ValueError) as e:
         raise FormatError(f"cannot be read: {e}", path=str(path)) from None
 

@@ -4,9 +4,9 @@ The same numbers as sentence-transformers gives (cosine above 0.99999), in a fif
 start: importing torch costs seconds, mapping a file nothing. Method: Devlin et al., "BERT" (2019), section 3;
 GELU by the error function of Abramowitz and Stegun, 7.1.26, whose error is below 1.5e-7.
 
-Texts are ordered by length and go through in batches of eight: little padding, and what a layer holds stays in
-the processor's cache. A vector depends on its batch by rounding only, so vectors are compared with a
-tolerance, never by their bytes.
+Texts are ordered by length and go through in batches of eight: little padding, and what a layer holds
+stays in the processor's cache. A vector depends on its batch by rounding only, so vectors are compared
+with a tolerance, never by their bytes.
 """
 
 from __future__ import annotations
@@ -116,11 +116,12 @@ class NumpyEncoder:
         real = np.arange(longest) < lengths[:, None]
         hidden = self._hidden(tokens, None if real.all() else real)
         if self._model.pooling == "cls":
-            vectors = hidden[:, 0]
+            vectors: Floats = hidden[:, 0]
         else:
             vectors = (hidden * real[:, :, None]).sum(1) / lengths[:, None].astype(np.float32)
         norms = np.sqrt((vectors * vectors).sum(1, keepdims=True))
-        return vectors / np.maximum(norms, np.float32(1e-12))
+        vectors /= np.maximum(norms, np.float32(1e-12))
+        return vectors
 
     def _hidden(self, tokens: NDArray[np.int64], real: NDArray[np.bool_] | None) -> Floats:
         """Return the last layer's output [texts, tokens, hidden]; `real` is False at padding."""
@@ -134,7 +135,7 @@ class NumpyEncoder:
         x = self._normed(x.reshape(-1, model.hidden), "embeddings.LayerNorm")
         unseen = None if real is None else np.where(real, np.float32(0), np.float32(-1e30))[:, None, None]
 
-        def split(name: str) -> Floats:
+        def split(name: str) -> Any:  # NumPy's own types take a product of these for float64
             return self._dense(x, name).reshape(texts, length, model.heads, width).transpose(0, 2, 1, 3)
 
         for number in range(model.layers):

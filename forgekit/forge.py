@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,21 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgekit.catalogue import Catalogue, Hit, search_registry
-from forgekit.errors import FormatError, NotFoundError, UsageError
+from forgekit.errors import NotFoundError, UsageError
 from forgekit.ids import EntityId, match_key, normalise, project_id
-from forgekit.model.archive import Archive
-from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind
-from forgekit.model.project import Project
-from forgekit.model.registry import Registry
-from forgekit.model.settings import Settings, read_settings
-from forgekit.model.thread import Thread
-from forgekit.partial import PartialRegistry
-from forgekit.roots import SETTINGS_FILE, cache_dir, find_root
+from forgekit.roots import cache_dir, find_root
 from forgekit.times import Instant, parse_instant
 
 if TYPE_CHECKING:
+    from forgekit.model.entity import Entity
+    from forgekit.model.project import Project
+    from forgekit.model.registry import Registry
+    from forgekit.model.settings import Settings
     from forgekit.store import Store
 
 
@@ -45,18 +40,27 @@ class Forge:
     """One registry, opened."""
 
     root: Path
-    settings: Settings
     now: Callable[[], Instant] = clock
 
     @classmethod
     def open(cls, root: Path | str | None = None, env: Mapping[str, str] = os.environ) -> Forge:
         """Open the registry at a folder, or the one that the working directory belongs to.
 
-        Raises NoRegistryError, or FormatError for settings that cannot be read.
+        Raises NoRegistryError.
         """
         start = Path(root) if root is not None else Path.cwd()
         where = find_root(start, {} if root is not None else env)
-        return cls(root=where, settings=load_settings(where), now=lambda: clock(env))
+        return cls(root=where, now=lambda: clock(env))
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What the registry's owners chose.
+
+        Raises FormatError for settings that cannot be read.
+        """
+        from forgekit.settings_file import load_settings  # noqa: PLC0415 - most commands need none
+
+        return load_settings(self.root)
 
     @cached_property
     def store(self) -> Store:
@@ -75,6 +79,8 @@ class Forge:
 
         Entities are read when they are asked for.
         """
+        from forgekit.partial import PartialRegistry  # noqa: PLC0415 - a search builds no entity
+
         self.catalogue.refresh()
         return PartialRegistry.over(self.catalogue)
 
@@ -85,8 +91,8 @@ class Forge:
         return [
             entity
             for entity in found
-            if isinstance(entity, (Decision, Thread))
-            and entity.project_uuid == project
+            if entity is not None
+            and getattr(entity, "project_uuid", None) == project
             and match_key(entity.title) == match_key(title)
         ]
 
@@ -99,6 +105,8 @@ class Forge:
 
         Raises NotFoundError or AmbiguousError.
         """
+        from forgekit.model.archive import Archive  # noqa: PLC0415 - a search builds no entity
+
         self.catalogue.refresh()
         try:
             return self.catalogue.resolve(name, kinds or None)
@@ -137,6 +145,8 @@ class Forge:
 
     def new_project(self, name: str, registry: Registry) -> list[Project]:
         """Return the project to register along with its first entity; nothing where it is known."""
+        from forgekit.model.project import Project  # noqa: PLC0415 - a search builds no entity
+
         project = Project(project_uuid=project_id(name), project_name=name)
         return [] if project.id in registry.entities else [project]
 
@@ -172,19 +182,3 @@ class Forge:
 def opened(forge: Forge | None) -> Forge:
     """Return the registry given, else that of the working directory."""
     return forge if forge is not None else Forge.open()
-
-
-def load_settings(root: Path) -> Settings:
-    """Read `forgekit.toml`.
-
-    Raises FormatError naming the key at fault.
-    """
-    path = root / SETTINGS_FILE
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise FormatError(f"cannot be read: {e}", path=SETTINGS_FILE) from None
-    settings, problems = read_settings(data)
-    if problems:
-        raise FormatError(problems[0].message, path=SETTINGS_FILE, field=problems[0].field)
-    return settings

@@ -1,8 +1,8 @@
 """Search by meaning: the vectors of a registry's texts, kept and searched in the cache folder.
 
-Two things are kept, and either can be deleted or damaged at any moment without changing an answer: the vector
-of each text (`vectors_cache`, what costs time to make) and the index over them (`vectors_index`, made from the
-former in well under a second). What neither vouches for is made anew from the texts.
+Two things are kept, and either can be deleted or damaged at any moment without changing an answer: the
+vector of each text (`vectors_cache`, what costs time to make) and the index over them (`vectors_index`,
+made from the former in well under a second). What neither vouches for is made anew from the texts.
 
     space   encoder and chunk rule; vectors of different spaces are never compared
     entry   a key (an entity's id), the hash of its text, and the text

@@ -13,7 +13,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class VectorCache:
         self._size = dimension * ITEM_BYTES
         self._db: sqlite3.Connection | None = None
 
-    def __enter__(self) -> VectorCache:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,8 +1,8 @@
 """The searchable form of a set of vectors: a few files that are made anew whenever the set changes.
 
-Files are written under names of their own and never changed; the manifest, renamed into place last, says which
-belong together and in what state they were left. A file in any other state is not opened, so that a library
-never maps damaged bytes: whoever asks makes the index anew from the vector cache.
+Files are written under names of their own and never changed; the manifest, renamed into place last, says
+which belong together and in what state they were left. A file in any other state is not opened, so that a
+library never maps damaged bytes: whoever asks makes the index anew from the vector cache.
 
     ids       the keys, one per line, then the hashes of their texts; row numbers follow this order
     matrix    the vectors themselves, float32, row by row
@@ -11,7 +11,7 @@ never maps damaged bytes: whoever asks makes the index anew from the vector cach
     rows                            ids   matrix   faiss     found by
     up to SCAN_UP_TO                 x      x                all dot products, in NumPy
     up to IVF_ABOVE                  x               flat    all dot products, in FAISS
-    above                            x      x      IVF-SQ8   the nearest lists; the best of them from the matrix
+    above                            x      x      IVF-SQ8   the nearest lists in FAISS, then the matrix
 
 Whoever finds the candidates, their cosines are computed in one way, in double precision, and equal ones are
 in the order of their keys: so the answers of the exact kinds are identical.
@@ -28,7 +28,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,30 +99,31 @@ class Mapped:
     def __init__(self, path: Path, count: int, dimension: int) -> None:
         import faiss  # noqa: PLC0415 - 25 to 40 ms that small registries never need
 
-        self._faiss = faiss
-        self._index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+        self._faiss: Any = faiss
+        self._index: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
         if (self._index.ntotal, self._index.d) != (count, dimension):
             raise ValueError("the FAISS index is of another size")
         self._count = count
 
     def nearest(self, vector: Floats, count: int, rows: Rows | None) -> Rows:
         """Return the nearest rows, in no order."""
-        found = self._search(vector, count, self._faiss.SearchParameters(), rows)
-        return found
+        return self._search(vector, count, rows, self._faiss.SearchParameters)
 
     def vectors(self, rows: Rows) -> Floats:
         """Return the vectors of rows."""
         found: Floats = self._index.reconstruct_batch(rows)
         return found
 
-    def _search(self, vector: Floats, count: int, parameters: Any, rows: Rows | None) -> Rows:
+    def _search(
+        self, vector: Floats, count: int, rows: Rows | None, parameters: Callable[..., Any], **options: int
+    ) -> Rows:
+        selector = None
         if rows is not None:
             wanted = np.zeros(self._count, np.bool_)
             wanted[rows] = True
-            bits = np.packbits(wanted, bitorder="little")
-            parameters.sel = selector = self._faiss.IDSelectorBitmap(bits)
-            assert selector is not None
-        _, found = self._index.search(vector[None], min(count, self._count), params=parameters)
+            selector = self._faiss.IDSelectorBitmap(np.packbits(wanted, bitorder="little"))
+        chosen = parameters(sel=selector, **options)
+        _, found = self._index.search(vector[None], min(count, self._count), params=chosen)
         return np.unique(found[0][found[0] >= 0])  # -1 stands where there was no further row
 
 
@@ -138,8 +139,8 @@ class Lists(Mapped):
         if rows is not None and len(rows) <= SCAN_UP_TO:
             return self._scan.nearest(vector, count, rows)
         probes = max(8, self._index.nlist // _PROBES_OF_LISTS)
-        parameters = self._faiss.SearchParametersIVF(nprobe=probes)
-        found = self._search(vector, count + _SPARE_SQ8, parameters, rows)
+        parameters = self._faiss.SearchParametersIVF
+        found = self._search(vector, count + _SPARE_SQ8, rows, parameters, nprobe=probes)
         return found if len(found) >= count else self._scan.nearest(vector, count, rows)
 
     def vectors(self, rows: Rows) -> Floats:
@@ -219,7 +220,8 @@ class IndexFiles:
 
     def _open(self, said: dict[str, Any]) -> Index:
         count, dimension, kind = said["count"], said["dimension"], said.get("kind")
-        lines = self._file(said, "ids").read_text(encoding="utf-8", newline="").split("\n")
+        text = self._file(said, "ids").read_bytes().decode()
+        lines = text.split("\n") if count else []
         keys, hashes = lines[:count], lines[count:]
         if len(hashes) != count or digest_of(self._space, keys, hashes) != said["digest"]:
             raise ValueError("the ids are not those of the manifest")
@@ -263,7 +265,7 @@ class IndexFiles:
         numbers = matrix.astype("<f4", copy=False) if matrix.size else np.zeros(1, "<f4")
         states = {"ids": self._put(digest, "ids", "\n".join((*keys, *hashes)).encode())}
         if kind != "flat":
-            states["matrix"] = self._put(digest, "matrix", memoryview(numbers).cast("B"))
+            states["matrix"] = self._put(digest, "matrix", numbers.data.cast("B"))
         if kind != "scan":
             states["faiss"] = self._put(digest, "faiss", _faiss_bytes(matrix, kind))
         said = {
@@ -311,14 +313,14 @@ def _faiss_bytes(matrix: Floats, kind: str) -> memoryview:
     import faiss  # noqa: PLC0415 - small registries never need it
 
     count, dimension = matrix.shape
-    index = faiss.IndexFlatIP(dimension)
+    index: Any = faiss.IndexFlatIP(dimension)
     if kind == "ivf":
         lists = int(4 * count**0.5)
-        coarse = index
         index = faiss.IndexIVFScalarQuantizer(
-            coarse, dimension, lists, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
+            index, dimension, lists, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
         )
         step = max(1, count // (lists * _TRAIN_PER_LIST))
         index.train(np.ascontiguousarray(matrix[::step]))
     index.add(matrix)
-    return memoryview(faiss.serialize_index(index))
+    data: NDArray[np.uint8] = faiss.serialize_index(index)
+    return data.data

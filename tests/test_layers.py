@@ -27,6 +27,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "forgekit.partial",
             "forgekit.publish",
             "forgekit.roots",
+            "forgekit.settings_file",
             "forgekit.store",
             "forgekit.vectors",
         }
@@ -86,8 +87,9 @@ CLOCKS = frozenset({"now", "utcnow", "today", "uuid1", "uuid4", "getnode"})
 # Outside thing -> the rooms that may import it.
 ROOMS: dict[str, tuple[str, ...]] = {
     "pygit2": ("forgekit.git", "forgekit.publish"),
-    "sqlite3": ("forgekit.catalogue",),
+    "sqlite3": ("forgekit.catalogue", "forgekit.vectors"),
     "faiss": ("forgekit.vectors",),
+    "numpy": ("forgekit.embedding", "forgekit.vectors"),
     "yaml": ("forgekit.text",),
     "ruamel": ("forgekit.text",),
     "frontmatter": ("forgekit.text",),
@@ -97,6 +99,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "tokenizers": ("forgekit.embedding",),
     "sentence_transformers": ("forgekit.embedding",),
     "torch": ("forgekit.embedding",),
+    "transformers": ("forgekit.embedding",),
 }
 
 FILES = sorted(PACKAGE.rglob("*.py"))

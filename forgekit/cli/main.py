@@ -1,85 +1,17 @@
-"""`forgekit`: the root of the command line, and the one place where errors become exit codes.
+"""`forgekit`: where the process begins.
 
-    0  fine        1  findings, or the user's to fix        2  called wrongly
-    3  our fault   130  interrupted
-
-A command's module is imported when the command runs, so `--version` and a hook with nothing to do cost
-no more than click.
+What needs no command line at all is answered here: importing click costs more than a hook may.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
-import click
-
 from forgekit import __version__
-from forgekit.cli import output
-from forgekit.cli.base import LazyGroup
-from forgekit.errors import ForgeError
 
-INTERNAL = 3
-INTERRUPTED = 130
-
-COMMANDS = {
-    "The loop": {
-        "prepare-compression": "forgekit.cli.loop:prepare_compression",
-        "sync-compression": "forgekit.cli.sync:sync_compression",
-        "prepare-continuation": "forgekit.cli.loop:prepare_continuation",
-        "ask": "forgekit.cli.loop:ask",
-    },
-    "Look": {
-        "status": "forgekit.cli.look:status",
-        "search": "forgekit.cli.look:search",
-        "context": "forgekit.cli.look:context",
-        "stale": "forgekit.cli.look:stale",
-        "trace": "forgekit.cli.look:trace",
-        "bridge": "forgekit.cli.look:bridge",
-        "show": "forgekit.cli.entities:show",
-        "history": "forgekit.cli.entities:history",
-        "log": "forgekit.cli.look:log",
-    },
-    "Change": {
-        "project": "forgekit.cli.project:project",
-        "conversation": "forgekit.cli.conversation:conversation",
-        "thread": "forgekit.cli.thread:thread",
-        "decision": "forgekit.cli.decision:decision",
-        "lineage": "forgekit.cli.lineage:lineage",
-        "conflict": "forgekit.cli.conflict:conflict",
-        "archive": "forgekit.cli.archive:archive",
-    },
-    "Keep in order": {
-        "init": "forgekit.cli.keep:init",
-        "check": "forgekit.cli.keep:check",
-        "doctor": "forgekit.cli.keep:doctor",
-        "index": "forgekit.cli.keep:index",
-        "export": "forgekit.cli.keep:export",
-        "hook": "forgekit.cli.hook:hook",
-        "completion": "forgekit.cli.keep:completion",
-    },
-}
-
-
-@click.group(
-    cls=LazyGroup,
-    sections=COMMANDS,
-    invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-@click.version_option(__version__, message="forgekit %(version)s")
-@click.option("-C", "--root", metavar="DIR", help="Work on the registry of this folder.")
-@click.option("--no-color", is_flag=True, help="No colours; the variable NO_COLOR does the same.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-@click.pass_context
-def forgekit(ctx: click.Context, root: str | None, *, no_color: bool, debug: bool) -> None:
-    """Keep the decisions, threads and lineage of model conversations as Markdown files in git."""
-    ctx.obj = {"root": root, "debug": debug}
-    if no_color:
-        os.environ[output.NO_COLOR] = "1"
-    if ctx.invoked_subcommand is None:
-        output.data(ctx.get_help())
+_IDLE_HOOKS = frozenset({"check", "conflicts", "stale"})
+"""Hooks that have nothing to do when they are given no files."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,51 +21,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the words after `forgekit`; those of the process where None.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    output.prepare()
-    try:
-        code = _run(arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has what it wanted. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if arguments == ["--version"]:
+        sys.stdout.write(f"forgekit {__version__}\n")
         return 0
-    return code
+    if len(arguments) == 2 and arguments[0] == "hook" and arguments[1] in _IDLE_HOOKS:
+        return 0
+    from forgekit.cli.root import run  # noqa: PLC0415 - see above
 
-
-def _run(arguments: list[str]) -> int:
-    debug = "--debug" in arguments
-    try:
-        # An environment that asks for completion is answered here, before anything runs.
-        result = forgekit.main(arguments, prog_name="forgekit", standalone_mode=False)
-    except click.exceptions.Exit as e:
-        return e.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        output.talk("interrupted")
-        return INTERRUPTED
-    except click.UsageError as e:
-        where = e.ctx.command_path if e.ctx else "forgekit"
-        output.talk(f"forgekit: {e.format_message()}\nSee `{where} --help`.")
-        return e.exit_code
-    except click.ClickException as e:
-        output.talk(f"forgekit: {e.format_message()}")
-        return e.exit_code
-    except ForgeError as e:
-        if debug:
-            _traceback()
-        output.talk(f"forgekit: {e}")
-        return e.exit_code
-    except BrokenPipeError:
-        raise
-    except Exception as e:  # noqa: BLE001 - whatever is left is a bug, and gets one line all the same
-        if debug:
-            _traceback()
-        hint = "" if debug else "; run it again with `forgekit --debug ...` to see where"
-        output.talk(f"forgekit: internal error: {type(e).__name__}: {output.one_line(str(e))[:300]}{hint}")
-        return INTERNAL
-    return result if isinstance(result, int) else 0
-
-
-def _traceback() -> None:
-    import traceback  # noqa: PLC0415 - only when asked for
-
-    output.talk(traceback.format_exc().rstrip("\n"))
+    return run(arguments)

@@ -66,6 +66,7 @@ class Lineage:
     def __post_init__(self) -> None:
         require_line("project_name", self.project_name)
         require_body(self.body)
+        require_keys("compressions", [(entry.compression_tag, "") for entry in self.compressions])
         if self.source_conversation_id == self.target_conversation_id:
             raise RuleError("target_conversation_id: a conversation cannot continue itself")
 

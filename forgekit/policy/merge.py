@@ -190,7 +190,7 @@ def _compressions(name: str, sides: _Sides, conflicts: _Conflicts) -> Any:
         values = _fields(COMPRESSION_RULES, entries._replace(base=base), conflicts, f"{where}.")
         return dataclasses.replace(entries.ours, **values)
 
-    maps = (_numbered((entry.compression_tag, entry) for entry in side or ()) for side in sides)
+    maps = ({entry.compression_tag: entry for entry in side or ()} for side in sides)
     return tuple(_keyed(f"{name}.", _Sides._make(maps), conflicts, entry).values())
 
 
@@ -225,16 +225,6 @@ def _keyed(where: str, maps: _Sides, conflicts: _Conflicts, rule: _Rule = _value
     kept = {key: value for key, value in found.items() if value is not _ABSENT}
     order = _settle(_Sides._make(list(side) for side in maps), lambda: _ordered(kept, maps))
     return {key: kept[key] for key in dict.fromkeys((*order, *kept)) if key in kept}
-
-
-def _numbered(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a map in which a repeated key is told apart by its turn."""
-    out: dict[str, Any] = {}
-    turns: dict[str, int] = {}
-    for key, value in items:
-        turns[key] = turns.get(key, 0) + 1
-        out[key if turns[key] == 1 else f"{key} ({turns[key]})"] = value
-    return out
 
 
 # Groups: fields that come from one side together
@@ -322,8 +312,12 @@ def _winner(entities: _Sides) -> Thread | None:
 
 
 def _sections(body: str) -> dict[str, str]:
-    named = ((PREAMBLE if name is None else f"## {name}", text.strip("\n")) for name, text in parts(body))
-    return _numbered((name, text) for name, text in named if text)
+    """Return the text of each section, heading included; those of one name count as one."""
+    out: dict[str, str] = {}
+    for name, text in parts(body):
+        key = PREAMBLE if name is None else f"## {name}"
+        out[key] = f"{out[key]}\n\n{text}".strip("\n") if key in out else text.strip("\n")
+    return {key: text for key, text in out.items() if text}
 
 
 def _joined(sections: dict[str, str]) -> str:

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import re
 
+from forgekit.text.stopwords import STOP_WORDS
+
 _WORD = re.compile(r"[^\W_]+")
 _WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
-
-STOP_WORDS = frozenset(
-    """a about after all also an and any are as at be been before both but by can could did do does each
-    every for from had has have how if in into is it its just may more most must need no nor not of off on
-    once one only or other our out over per same shall should since so some such than that the their them
-    then there these they this those to too under until up use used uses using via was we were what when
-    where which while who whom why will with without would you your""".split()  # noqa: SIM905 - readable
-)
 
 
 def words(text: str) -> list[str]:

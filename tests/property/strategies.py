@@ -305,7 +305,9 @@ def edges(draw: st.DrawFn) -> Lineage:
         target_conversation_id=target,
         project_name=draw(lines()),
         project_uuid=draw(ids()),
-        compressions=tuple(draw(st.lists(compressions(), max_size=3))),
+        compressions=tuple(
+            draw(st.lists(compressions(), max_size=3, unique_by=lambda entry: entry.compression_tag))
+        ),
         extra=draw(extras(Kind.LINEAGE)),
         body=draw(bodies()),
     )

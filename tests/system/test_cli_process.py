@@ -10,7 +10,7 @@ import click
 import pytest
 from clirun import Cli
 
-from forgekit.cli.main import forgekit as command_line
+from forgekit.cli.root import forgekit as command_line
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("torch", "sentence_transformers", "faiss", "numpy", "pygit2", "rich", "yaml", "markdown_it")

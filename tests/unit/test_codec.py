@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from forgekit.errors import FormatError
+from forgekit.errors import FormatError, RuleError
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
@@ -310,3 +310,19 @@ def test_scalars_are_quoted_only_where_some_reader_needs_it() -> None:
     assert scalar(Plain("a: b")) == "'a: b'"
     assert scalar("a, b", flow=True) == "'a, b'"
     assert dump_field("x", {"a": ["b", {"c": []}], "d": {}}) == "x:\n  a:\n    - b\n    - c: []\n  d: {}\n"
+
+
+def test_maps_and_entries_have_each_key_once() -> None:
+    with pytest.raises(RuleError) as caught:
+        Compression(compression_tag="T", decisions_carried=(("D001", A), ("D001", B)))
+    assert str(caught.value) == "decisions_carried: 'D001' stands there twice"
+    with pytest.raises(RuleError) as caught:
+        Lineage(
+            lineage_id=B,
+            source_conversation_id=A,
+            target_conversation_id=B,
+            project_name="N",
+            project_uuid=P,
+            compressions=(Compression(compression_tag="T"), Compression(compression_tag="T")),
+        )
+    assert str(caught.value) == "compressions: 'T' stands there twice"

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from forgekit.cli.main import forgekit as command_line
+from forgekit.cli.root import forgekit as command_line
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "forgekit").rglob("*.py"))

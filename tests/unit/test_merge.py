@@ -138,7 +138,8 @@ def test_times() -> None:
 def ended(
     hour: int, status: ThreadStatus = RESOLVED, where: EntityId | None = I2, text: str = "Done."
 ) -> Thread:
-    return put(T, status=status, updated_at=at(hour), resolved_in=where, body=f"## Resolution\n\n{text}")
+    body = f"## Resolution\n\n{text}"
+    return dataclasses.replace(T, status=status, updated_at=at(hour), resolved_in=where, body=body)
 
 
 def test_an_end_stands_over_open() -> None:
@@ -301,3 +302,11 @@ def test_unknown_fields_merge_key_by_key() -> None:
 def test_without_a_base_fields_that_one_side_lacks_are_taken_from_the_other() -> None:
     ours, theirs = put(T, local_id="T001", tags=("a",)), put(T, first_seen_in=I2, tags=("b",), body="Text")
     assert both(None, ours, theirs) == put(T, local_id="T001", first_seen_in=I2, tags=("a", "b"), body="Text")
+
+
+def test_sections_of_one_name_count_as_one() -> None:
+    base = put(D, body="## R\n\na")
+    twice = put(D, body="## R\n\na\n\n## R\n\nb")
+    merged = merge(base, D, twice)
+    assert merged.entity == twice
+    assert [c.field for c in merged.conflicts] == ["## R"]

@@ -6,7 +6,9 @@ that exclude each other by meaning (on, off); of kind `choice`, poles of which o
 purpose (PostgreSQL, MongoDB), so that two of them conflict in one and the same frame only.
 
 The tables are general vocabulary of software and project work, teaching, writing, money and health; they
-are plain text so that a line is easy to add. Words are written in any form: the reader stems them.
+are plain text so that a line is easy to add. Words are written in any form, for the reader
+stems them; behind `=` a word counts in this very form alone. `!` behind a slot's name: naming an answer
+already says what is spoken about.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ production; prod
 staging; preprod
 dev; development
 client; consumer
-user; account; member; customer
+user; account; account holder
+member; membership
+customer; buyer; shopper
 admin; administrator; operator; privileged account
 cache; caching; cached
 backup; back up; snapshot
@@ -130,9 +134,9 @@ spread: centralised, centralized, central, single source | decentralised, decent
 shape!: monolith, monolithic, single deployable, modular monolith | microservices, separate services, service-oriented
 working: manual, by hand, manually, handwritten | automatic, automated, automatically, automate, unattended
 consent!: opt-in, opt in, opts in, explicit consent, only with consent, off by default, off unless, disabled by default | opt-out, opt out, opts out, on by default, enabled by default
-need: required, mandatory, compulsory, obligatory, requires | optional, voluntary, up to each
+need: =required, mandatory, compulsory, obligatory | optional, voluntary, up to each
 model of data: relational, sql | nosql, schemaless, document store
-location: local, locally, on-device, on device, offline, on-premise, on-premises, on-prem, self-hosted, self hosted, in-house, no network | hosted, remote, cloud, third-party, managed, saas, outsourced, external provider, hosted api, vendor
+location: local, locally, on-device, on device, offline, on-premise, on-premises, on-prem, self-hosted, self hosted, in-house, no network | =hosted, remote, cloud, third-party, =managed, saas, outsourced, external provider, hosted api, vendor
 visibility: public, published, open to everyone, publicly, disclose, publish | private, secret, confidential, unpublished, hidden, on request, internal only
 switch: enable, is on, are on, stays on, turned on, enabled, activate | disable, is off, are off, stays off, turned off, disabled, deactivate, switched off
 presence: keep, kept, remain, stay, retain, preserve, maintain, available | remove, delete, drop, discard, retire, sunset, purge, shut down, decommission, deprecate, phase out, erase, wipe, abolish, withdraw
@@ -176,13 +180,13 @@ growth: scale up, vertical scaling, bigger machine, one machine, single server |
 lifetime: permanent, forever, indefinitely, never expire, for ever | temporary, expire, short-lived, ephemeral, time-limited
 versioning: vendored, vendor in, checked in | downloaded, fetched at build
 pinning!: pinned, lock, exact versions, locked | latest, unpinned, floating, version ranges
-sharing: shared, share, common, pooled, one for all | per-tenant, isolated, separate, dedicated, one per, own
+sharing: =shared, common, pooled, one for all | per-tenant, =isolated, =separate, dedicated, one per, own
 audience: open to all, open to anyone | members only, invite-only, invitation only, selected, restricted
 writing mode: formal, formal tone | informal, casual, conversational, colloquial
 recording: recorded | live only, unrecorded
 chronology!: chronological, linear order, in order of time | non-linear, flashbacks, reverse order
 narrator's trust: reliable narrator | unreliable narrator
-deletion: hard delete, physically delete, permanently delete, hard-delete | soft delete, tombstone, archive flag, soft-delete, marked as deleted
+deletion!: hard delete, physically delete, permanently delete, hard-delete | soft delete, tombstone, archive flag, soft-delete, marked as deleted
 responsible: self-service, self service | by request, ticket required, through support
 multiplicity!: single-tenant, one tenant per | multi-tenant, multitenant
 history!: linear history, rebase | merge commits, merge commit
@@ -193,6 +197,8 @@ paper: paper, on paper, printed | digital, paperless, electronic, on screen
 CHOICES = """
 store: postgres | mysql, mariadb | mongodb, mongo | sqlite | dynamodb | cassandra, scylladb | oracle | sql server, mssql | cockroachdb | firestore, firebase | couchdb | neo4j | duckdb | clickhouse | flat files, plain files, markdown files, json files
 broker: kafka | rabbitmq, amqp | nats | sqs | pulsar | redis streams | activemq | google pubsub, pub/sub | zeromq
+file store: s3, object storage, object store, blob storage, gcs | local disk, disk, filesystem, file system, nfs | database, blob column
+place of execution: on the server, server-side, on the backend | in the browser, client-side, on the client, on the device | at the edge
 api: rest, restful | graphql | grpc | soap | json-rpc | websocket, websockets | thrift
 wire format: json | protobuf, protocol buffers | avro | xml | messagepack, msgpack | csv | cbor
 config format: toml | yaml | ini | json | dotenv
@@ -208,7 +214,7 @@ token place: local storage, localstorage | cookie, cookies, httponly cookie | se
 password hash!: bcrypt | argon2, argon2id | scrypt | pbkdf2 | md5 | sha-1
 ci: github actions | jenkins | gitlab ci | circleci | travis, travis ci | buildkite | concourse
 forge: github | gitlab | bitbucket | gitea | sourcehut
-repository layout!: monorepo, mono-repo, one repository, single repository | polyrepo, multi-repo, many repositories, one repository per, separate repositories
+repository layout!: monorepo, mono-repo, one repository, single repository | polyrepo, multi-repo, own repository, own repo, repository each, many repositories, one repository per, separate repositories
 infrastructure code: terraform | pulumi | cloudformation | ansible | helm | cdk
 orchestrator: kubernetes | nomad | docker swarm, swarm | ecs | docker compose, compose | systemd | lambda, serverless
 package manager!: npm | yarn | pnpm | bun | deno
@@ -238,7 +244,6 @@ editor: vscode, vs code | vim, neovim | emacs | intellij
 model vendor: openai, gpt-4 | anthropic, claude | llama, mistral | gemini | cohere, voyage
 tuning: fine-tune, fine-tuning, fine tuning, lora | prompting, few-shot, prompt engineering | rag, retrieval | from scratch
 optimiser: adam, adamw | sgd
-frequency: weekly | fortnightly, biweekly, every two weeks | monthly | quarterly | yearly, annually, annual | daily, nightly, every night, every day | hourly, every hour | twice a year
 weekday: monday, mondays | tuesday, tuesdays | wednesday, wednesdays | thursday, thursdays | friday, fridays | saturday, saturdays | sunday, sundays
 month: january | february | march | april | june | july | august | september | october | november | december
 time of day: morning, mornings | afternoon, afternoons | evening, evenings, night
@@ -255,6 +260,7 @@ SCOPES = """
 environment: production | staging | dev | ci | sandbox
 audience: internal, internally, intranet, employee, staff | external, client-facing, customer-facing, public-facing, partner, third parties
 device: mobile, phone, ios, android, tablet | desktop, laptop | browser, web
+mobile system: ios | android
 system: windows | linux | mac, macos
 caller: machine client, machine, service account, machines | browser, human, browsers, people
 region: eu, europe, european | us, united states, american | asia, apac, china
@@ -275,7 +281,7 @@ GENERIC = frozenset(
     project team work process code default change add adding provide implement implementation define
     standard option value type method general version single multiple set get make time user service
     decision record adr proposal spec specification feature also only every all each everyone always
-    first own full long short real whole run go put hold well good best better many most own
+    document specification eip erc pep xep kep bip rfc protocol standard interface first own full long short real whole run go put hold well good best better many most own
     please include allow need want per via after before until when while during
     request message file error name test api python ethereum kubernetes numpy contract token transaction
     block number node pod process field state result level part end day year""".split()  # noqa: SIM905 - readable
@@ -288,8 +294,8 @@ NEGATORS = frozenset(
 
 # The word before was rejected: "gRPC is rejected", "Kafka was turned down".
 REJECTED_AFTER = frozenset(
-    """rejected banned forbidden prohibited deprecated abandoned removed dropped disallowed discouraged
-    discarded dismissed scrapped retired cancelled canceled vetoed declined""".split()  # noqa: SIM905 - readable
+    """rejected banned forbidden prohibited deprecated abandoned removed dropped disallowed discouraged disabled
+        discarded dismissed scrapped retired cancelled canceled vetoed declined""".split()  # noqa: SIM905 - readable
 )
 # The words after are rejected: "reject gRPC", "drop Kafka", "instead of cookies".
 REJECTED_BEFORE = frozenset(
@@ -322,7 +328,7 @@ VERBS = frozenset(
     represent carry receive accept refuse deny grant target cover bind arrive depend let ask answer
     offer sell buy rent borrow lend hire wear walk ride cook drink harvest prune dig rate narrate tell
     deprecate retire disallow standardise standardize rely trust assume maintain introduce deliver ingest
-    perform consume emit subscribe listen handle accompany last weigh cost measures reserve""".split()  # noqa: SIM905 - readable
+    speak mean tie work attend count expect begin prefer listen follow inspect land process check share face lie sit stand drive rule win lead fund donate print talk translate explain perform consume emit subscribe listen handle accompany last weigh cost measures reserve""".split()  # noqa: SIM905 - readable
 )
 AUXILIARIES = frozenset(
     "is are was were be must should shall will may can cannot can't has have had do does don't doesn't".split()
@@ -330,11 +336,18 @@ AUXILIARIES = frozenset(
 NOUNS_TOO = frozenset(
     """log test cache store index release mock record report cost limit cap rate name format comment review search
     measure display list sort block stream grade water plant train answer target cover host deploy build call
-    commit document hash sign tag version set run stop open close start end rest sleep swim vote lead support
+    commit document hash sign tag version set run stop open close start end rest sleep swim vote lead support count work process check share face stand drive rule lead fund talk
     push pull poll merge split switch move drop print show stay need use ship pay charge handle display walk ride
     lease last weigh trust drink cook""".split()
 )
 """Verbs that are nouns as often: at the head of a text that has another verb, and after a plain word, they are."""
+
+LIGHT_VERBS = frozenset(
+    """use adopt choose pick select prefer keep run write read send call make build put hold take give require need go
+    set get have do add provide support implement handle apply allow include store stay remain live happen work be
+    is are was were must should shall will may can want let carry come return""".split()
+)
+"""Verbs that say little about what a text is about."""
 
 IRREGULAR = {
     "used": "use", "uses": "use", "using": "use", "cookies": "cookie", "died": "die", "dies": "die",

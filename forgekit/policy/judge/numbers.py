@@ -1,13 +1,14 @@
 """Quantities in a text: a number, what it counts or measures, and whether it is a bound.
 
 A *dimension* is what two quantities must share to be compared: `time` (seconds), `size` (bytes), `percent`,
-`money`, `length`, `mass`, `count:<noun>`, `label:<noun>` (port 8080, UUID v7) and `year`.
+`money`, `length`, `mass`, `count:<noun>`, `label:<noun>` (port 8080, UUID v7),
+`every` (seconds from one time to the next) and `year`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -45,6 +46,11 @@ _NAMES = {
         ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])},
     "single": 1.0, "once": 1.0, "sole": 1.0, "twice": 2.0, "fifteen": 15.0, "twenty": 20.0, "thirty": 30.0, "forty": 40.0,
     "fifty": 50.0, "sixty": 60.0, "ninety": 90.0, "hundred": 100.0, "dozen": 12.0, "half": 0.5,
+}  # fmt: skip
+_RATES = {
+    "hourly": 3600.0, "daily": _DAY, "nightly": _DAY, "weekly": 7 * _DAY, "fortnightly": 14 * _DAY,
+    "biweekly": 14 * _DAY, "monthly": 30.4375 * _DAY, "quarterly": 91.3125 * _DAY, "yearly": 365.25 * _DAY,
+    "annually": 365.25 * _DAY,
 }  # fmt: skip
 _NUMBER = re.compile(r"([$€£])?(\d+(?:[.,]\d+)*)([^\W\d_]*)(%)?")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)*)")
@@ -178,10 +184,11 @@ class Quantity:
 
 def quantities(words: Sequence[Word]) -> list[Quantity]:
     """Return the quantities of a clause in their order."""
-    found: list[Quantity] = []
+    found = list(_rates(words))
+    taken = {place for rate in found for place in rate.places}
     for at, word in enumerate(words):
         read = _read(word.raw)
-        if read is None:
+        if read is None or word.place in taken:
             continue
         value, dimension, factor = read
         used = {word.place}
@@ -214,6 +221,32 @@ def quantities(words: Sequence[Word]) -> list[Quantity]:
                 )
             )
     return found
+
+
+def _rates(words: Sequence[Word]) -> Iterator[Quantity]:
+    """Return how often: `weekly`, `every 2 weeks`, `three times a month`, as the days between two times."""
+    for at, word in enumerate(words):
+        follow = words[at + 1 : at + 4]
+        raws = [w.raw for w in follow]
+        taken: Sequence[Word] = ()
+        value = 0.0
+        if word.raw in _RATES:
+            value, taken = _RATES[word.raw], (word,)
+        elif word.raw == "every" and follow:
+            number = _read(follow[0].raw)
+            if number and len(follow) > 1 and (unit := _UNIT.get(follow[1].stem)) and unit[0] == "time":
+                value, taken = number[0] * unit[1], (word, *follow[:2])
+            elif (unit := _UNIT.get(follow[0].stem)) and unit[0] == "time":
+                value, taken = unit[1], (word, follow[0])
+        elif (number := _read(word.raw)) and number[1] is None and number[0]:
+            skip = 1 if raws[:1] == ["times"] else 0
+            unit = _UNIT.get(follow[skip + 1].stem) if len(follow) > skip + 1 else None
+            often = skip or word.raw in {"once", "twice"}
+            if often and raws[skip] in {"a", "per", "an", "each", "every"} and unit and unit[0] == "time":
+                value, taken = unit[1] / number[0], (word, *follow[: skip + 2])
+        if taken:
+            shown = " ".join(w.raw for w in taken)
+            yield Quantity("every", value, Bound.EXACT, frozenset(w.place for w in taken), shown)
 
 
 def differ(a: Quantity, b: Quantity) -> bool:

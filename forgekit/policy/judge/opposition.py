@@ -45,17 +45,18 @@ def _denied(s: Segment, t: Segment) -> Iterator[Opposition]:
     no = {term.concept: term for term in s.terms if not term.sign}
     if not no:
         return
+    if any(term.concept in no for term in t.terms if not term.sign):
+        return
     yes = {term.concept for term in t.terms if term.sign and term.part is not Part.ADJUNCT}
-    yes -= {term.concept for term in t.terms if not term.sign}
+    stand = {term.concept for term in t.terms}
     stand = {term.concept for term in t.terms}
     things = {concept for concept, term in no.items() if not term.verb}
     met = no.keys() & yes
-    if things:
-        if 2 * len(things & stand) < len(things) or not met:
-            return
-    elif not met or not {term.concept for term in s.terms if term.part is Part.SUBJECT} & stand:
+    held = [term.weight for term in s.terms if term.concept in stand and (term.concept in met or not term.verb)]
+    if not met or 2 * len(things & stand) < len(things) or max(held) < 1:
         return
-    named = any(_named(no[concept]) or concept == _choice(t) for concept in met)
+    flat = bool(things) and things <= yes and not any(term.part is Part.ADJUNCT for term in s.terms)
+    named = flat or any(_named(no[concept]) or concept == _choice(t) for concept in met)
     lightest = min(met, key=lambda concept: (no[concept].weight, concept))
     shown = ", ".join(sorted(no[concept].word.raw for concept in met))
     yield Opposition(
@@ -113,12 +114,22 @@ def _shown(term: Term) -> str:
 def _measured(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposition]:
     """Find two values of one dimension, unless the two texts agree on a value of it elsewhere."""
     for p, q in product(s.quantities, t.quantities):
+        if p.dimension.startswith("label:") and not (_decided(p, s) and _decided(q, t)):
+            continue
         if differ(p, q) and not _agreed(a, b, p.dimension):
             shown = " against ".join(sorted((_valued(p), _valued(q))))
-            noun = p.dimension.partition(":")[2]
+            noun = p.dimension[6:] if p.dimension.startswith("count:") else ""
             yield Opposition(
                 "quantity", f"different values: {shown}", frozenset({noun} if noun else ()), p.dimension
             )
+
+
+def _decided(quantity: Quantity, segment: Segment) -> bool:
+    """Whether a labelled number is what the segment's verb is about (use Python 3.11), not where it holds."""
+    if quantity.dimension == "label:port":
+        return True
+    parts = {term.part for term in segment.terms if term.word.place in quantity.places}
+    return segment.verb and Part.ADJUNCT not in parts
 
 
 def _valued(quantity: Quantity) -> str:

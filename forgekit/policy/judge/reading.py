@@ -20,6 +20,8 @@ from forgekit.policy.relevance import STOP_WORDS
 
 SEGMENT_LIMIT = 12
 """Segments of a text that are compared."""
+VALUE_WORDS = 6
+"""Words behind a colon that still are the value of what stands before it."""
 
 _BREAKS = frozenset(
     [
@@ -205,11 +207,16 @@ _CHOOSING = frozenset(
 _REJECTED_AFTER = frozenset(stem(w) for w in lexicon.REJECTED_AFTER)
 _REJECTED_BEFORE = frozenset(stem(w) for w in lexicon.REJECTED_BEFORE)
 _VERBS = frozenset(stem(w) for w in lexicon.VERBS) | lexicon.VERBS
+_LIGHT = frozenset(stem(w) for w in lexicon.LIGHT_VERBS)
 _GENERIC = frozenset(concepts().get((stem(w),), stem(w)) for w in lexicon.GENERIC)
 
 
-_ARTICLES = frozenset("the a an our its their each every all no of per this that any one your his her".split())
-_PERSONS = frozenset("we they you i to not never always must should shall will may can don't everyone users".split())
+_ARTICLES = frozenset(
+    "the a an our its their each every all no of per this that any one your his her".split()
+)
+_PERSONS = frozenset(
+    "we they you i to not never always must should shall will may can don't everyone users".split()
+)
 _BEFORE_VERBS = _PERSONS | {"and", "or", "then", "no longer", "instead of", "rather than"}
 
 
@@ -241,7 +248,9 @@ class Term:
         """How much sharing it says about a common frame."""
         if self.word.concept in _GENERIC:
             return 0.4
-        return 0.3 if self.verb else 1.0
+        if self.verb:
+            return 0.3 if self.word.stem in _LIGHT else 0.7
+        return 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +264,7 @@ class Segment:
     verb: bool
     scopes: frozenset[tuple[str, int]]
     labels: frozenset[tuple[str, float]]
+    later: bool
 
     def weights(self, *, without: frozenset[str] = frozenset()) -> dict[str, float]:
         """Return the concepts of the segment, each with its weight."""
@@ -281,9 +291,9 @@ class Reading:
 def read(statement: Statement) -> Reading:
     """Read a statement; linear in its length, which is cut at `TEXT_LIMIT`."""
     segments: list[Segment] = []
-    for clause in cut(statement.text):
+    for clause, later in cut(statement.text):
         for stretch in _stretches(clause):
-            if len(segments) < SEGMENT_LIMIT and (made := _segment(stretch)).terms:
+            if len(segments) < SEGMENT_LIMIT and (made := _segment(stretch, later=later)).terms:
                 segments.append(made)
     terms = [term for segment in segments for term in segment.terms]
     extra = frozenset(scope for word in statement.scope for scope in scopes().get("_".join(key(word)), ()))
@@ -300,7 +310,7 @@ def read(statement: Statement) -> Reading:
 def _alternatives(statement: Statement) -> list[tuple[frozenset[str], str]]:
     found = []
     for alternative in statement.alternatives[:16]:
-        words = [w for clause in cut(alternative.partition("(")[0][:200]) for w in clause]
+        words = [w for clause, _ in cut(alternative.partition("(")[0][:200]) for w in clause]
         telling = frozenset(w.concept for w in words if w.raw not in _FILLERS and w.raw[0].isalnum())
         if telling:
             found.append((telling, " ".join(w.raw for w in words)))
@@ -310,15 +320,16 @@ def _alternatives(statement: Statement) -> list[tuple[frozenset[str], str]]:
 def _stretches(clause: list[Word]) -> list[list[Word]]:
     """Split a clause at commas and conjunctions; the conjunction opens the new stretch."""
     found: list[list[Word]] = [[]]
-    for word in clause:
-        if word.raw in _BREAKS and found[-1]:
+    for at, word in enumerate(clause):
+        value = word.raw == ":" and len(clause) - at <= VALUE_WORDS
+        if word.raw in _BREAKS and found[-1] and not value:
             found.append([])
-        if word.raw not in {",", ":", ";"}:
+        if value or word.raw not in {",", ":", ";"}:
             found[-1].append(word)
     return [stretch for stretch in found if stretch]
 
 
-def _segment(words: list[Word]) -> Segment:
+def _segment(words: list[Word], *, later: bool) -> Segment:
     found = quantities(words)
     measured = frozenset(
         place for q in found for place in q.places if not q.dimension.startswith(("count:", "label:"))
@@ -380,14 +391,16 @@ def _segment(words: list[Word]) -> Segment:
         quantities=tuple(q for q in found if not is_sequence(q)),
         conditional=any(w.raw in _CONDITIONS or w.stem == "exempt" for w in words),
         universal=any(w.raw in _UNIVERSAL for w in words),
-        verb=verb_at is not None,
+        verb=verb_at is not None or any(w.raw in lexicon.NEGATORS for w in words),
         scopes=frozenset(scope for w in words for scope in scopes().get(w.stem, ())),
+        later=later,
         labels=frozenset((q.dimension, q.value) for q in found if is_sequence(q)),
     )
 
 
 def _answers(word: Word) -> tuple[Answer, ...]:
-    return answers().get(word.stem) or answers().get(word.concept, ())
+    table = answers()
+    return table.get(f"={word.raw}") or table.get(word.stem) or table.get(word.concept, ())
 
 
 def _turned(term: Term) -> Term:
@@ -398,7 +411,7 @@ def _verb_at(words: list[Word]) -> int | None:
     """Return where the verb of a segment stands: a base form that opens it, else the first finite form."""
     finite = [at for at in range(1, len(words)) if _is_finite(words, at)]
     sure = [at for at in finite if words[at].raw not in lexicon.NOUNS_TOO]
-    if words[0].raw in lexicon.VERBS and not (words[0].raw in lexicon.NOUNS_TOO and finite):
+    if any(part in lexicon.VERBS for part in words[0].raw.split()) and not (words[0].raw in lexicon.NOUNS_TOO and finite):
         return 0
     return next(iter(sure or finite), None)
 
@@ -408,7 +421,7 @@ def _is_finite(words: list[Word], at: int) -> bool:
     raw, before = words[at].raw.split(" ")[0], words[at - 1].raw
     if before in _ARTICLES or before in _ADJUNCT or before[0].isdigit():
         return False
-    if raw in lexicon.AUXILIARIES or raw in lexicon.VERBS:
+    if raw == ":" or raw in lexicon.AUXILIARIES or raw in lexicon.VERBS:
         return True
     if raw.endswith(("ing", "ings")) or (raw.endswith("ed") and before not in _PERSONS):
         return False

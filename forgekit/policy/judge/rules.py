@@ -22,14 +22,16 @@ WEIGHTS = {
     "opposite": 2.2,  # words that exclude each other by meaning
     "quantity": 2.0,  # two values of one dimension
     "choice": 1.4,  # two answers of which one is usually chosen for one purpose
-    "frame": 1.2,  # per shared telling word, at most 2.5 of them
+    "frame": 1.4,  # per shared telling word, at most 2.5 of them
     "coverage": 2.0,  # share of the shorter segment's words that are shared, less a half
     "no_frame": -2.5,  # nothing shared besides the opposition
     "scope": -4.0,  # limited to scopes that exclude each other
     "adjuncts": -1.6,  # both are limited, by different words
     "condition": -1.4,  # one side holds under a condition
     "subjects": -2.2,  # different things are spoken about
+    "modifiers": -1.6,  # one thing, named more closely and differently on both sides
     "nominal": -1.5,  # a side without a verb is a heading, no decision
+    "later": -1.2,  # said in a further sentence, which explains more often than it decides
     "similarity": 1.0,  # per unit of cosine above 0.45, at most 0.4 either way
     "extra": 0.5,  # each further kind of opposition
 }
@@ -89,7 +91,7 @@ def _odds(
     frame += min(0.8, 0.4 * len(beside))
     if any(o.topic for o in found):
         frame += 0.8
-    size = min(sum(sorted(left.values())), sum(sorted(right.values())))
+    size = math.sqrt(sum(sorted(left.values())) * sum(sorted(right.values())))
     coverage = min(1.0, frame / size) if size else 0.5
     odds += WEIGHTS["frame"] * min(frame, 2.5) + WEIGHTS["coverage"] * (coverage - 0.5)
     reasons = [o.reason for o in sorted(found, key=lambda o: (-WEIGHTS[o.kind], o.reason))]
@@ -116,10 +118,18 @@ def against(
             names.append("adjuncts")
         if _differ(s, t, Part.SUBJECT, without):
             names.append("subjects")
+        elif _modified(s, t, without):
+            names.append("modifiers")
     if s.conditional is not t.conditional and "consent" not in slots:
         names.append("condition")
-    names += ["nominal"] * ((not a.claims) + (not b.claims))
+    names += ["later"] * (s.later + t.later)
+    names += ["nominal"] * (_heading(a, s) + _heading(b, t))
     return names
+
+
+def _heading(reading: Reading, segment: Segment) -> bool:
+    """Whether a segment is a heading: without a verb, and none before it."""
+    return not segment.verb and not segment.universal and (segment is reading.segments[0] or not reading.claims)
 
 
 def _apart(
@@ -143,6 +153,15 @@ def _differ(s: Segment, t: Segment, part: Part, without: frozenset[str]) -> bool
     if not left or not right:
         return False
     return not (left & {term.concept for term in t.terms} or right & {term.concept for term in s.terms})
+
+
+def _modified(s: Segment, t: Segment, without: frozenset[str]) -> bool:
+    """Whether each segment's subject has a telling word that the other text lacks."""
+    names = [
+        {x.concept for x in one.terms if x.part is Part.SUBJECT} - {x.concept for x in other.terms} - without
+        for one, other in ((s, t), (t, s))
+    ]
+    return all(names)
 
 
 def agreement(

@@ -24,7 +24,7 @@ class Answer:
 
 @functools.cache
 def answers() -> dict[str, tuple[Answer, ...]]:
-    """Return the answers of every word and phrase of the tables, by its stem."""
+    """Return the answers of every word and phrase of the tables, by its stem; `=` before one means: in this form alone."""
     found: dict[str, list[Answer]] = {}
     for table, opposite in ((lexicon.OPPOSITES, True), (lexicon.CHOICES, False)):
         for line in table.strip().splitlines():
@@ -32,7 +32,8 @@ def answers() -> dict[str, tuple[Answer, ...]]:
             for pole, names in enumerate(poles.split("|")):
                 for name in names.split(","):
                     answer = Answer(slot.rstrip("!"), pole, opposite, slot.endswith("!"))
-                    kept = found.setdefault("_".join(key(name)), [])
+                    name = name.strip()
+                    kept = found.setdefault(name if name[0] == "=" else "_".join(key(name)), [])
                     if answer not in kept:
                         kept.append(answer)
     return {name: tuple(kept) for name, kept in found.items()}

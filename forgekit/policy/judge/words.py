@@ -21,6 +21,7 @@ WORD_LIMIT = 240
 _TOKEN = re.compile(r"[$€£]?\d+(?:[.,]\d+)*[^\W\d_]*%?|[^\W_]+(?:[-_.'/][^\W_]+)*[+#]*|[.;:,()!?\n–—|<>=≤≥-]")
 _RECORD_NUMBER = re.compile(r"\s*(?:[A-Za-z]{2,6}[- ]?)?\d{1,5}\s*[.:—–-]\s+")
 _ENDS = frozenset(".;!?\n()|–—")
+_SENTENCE_ENDS = frozenset(".!?")
 _WORD_OF_A_PLACE = re.compile(r"[^\W_]")
 
 
@@ -50,6 +51,7 @@ def plain(text: str) -> str:
 @functools.cache
 def stem(word: str) -> str:
     """Fold the plain English endings: plural, -ing, -ed, -ly and a last e."""
+    word = word[:-2] if word.endswith("'s") else word
     word = lexicon.IRREGULAR.get(word, word)
     if word in _KEEP or not word.isascii() or not word.isalpha() or len(word) < 4:
         return word
@@ -67,6 +69,8 @@ def stem(word: str) -> str:
             undoubled = len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "lsz"
             word = rest[:-1] if undoubled else rest
             break
+    if word.endswith("tion") and len(word) > 7:
+        word = word[:-3]
     if word.endswith("ly") and len(word) > 5:
         word = word[:-2]
     return word[:-1] if word.endswith("e") and len(word) > 3 else word
@@ -98,7 +102,9 @@ def phrases() -> dict[tuple[str, ...], str]:
 def _slot_keys() -> list[tuple[str, ...]]:
     tables = (lexicon.OPPOSITES, lexicon.CHOICES, lexicon.SCOPES)
     lines = [line.partition(":")[2] for table in tables for line in table.strip().splitlines()]
-    return [key(name) for line in lines for pole in line.split("|") for name in pole.split(",")]
+    return [
+        key(name) for line in lines for pole in line.split("|") for name in pole.split(",") if "=" not in name
+    ]
 
 
 @functools.cache
@@ -109,21 +115,28 @@ def key(name: str) -> tuple[str, ...]:
 
 @functools.cache
 def parts(raw: str) -> tuple[str, ...]:
-    """Return the words inside a token: hyphens and slashes join words, dots and underscores are kept."""
-    return tuple(part for part in re.split(r"[-/]", raw) if part) or (raw,)
+    """Return the words inside a token: hyphens and slashes join words, but no number (SHA-256)."""
+    split = re.split(r"[-/]", raw)
+    if len(split) > 1 and split[-1][:1].isdigit() and not raw[0].isdigit():
+        return (raw,)
+    return tuple(part for part in split if part) or (raw,)
 
 
-def cut(text: str) -> list[list[Word]]:
-    """Return the clauses of a text, each its words; commas stay as words of their own."""
+def cut(text: str) -> list[tuple[list[Word], bool]]:
+    """Return the clauses of a text: the words of each, commas too, and whether a sentence ended before it."""
     clauses: list[list[Word]] = [[]]
+    later: list[bool] = [False]
     count = 0
     first = True
+    ended = False
     for match in _TOKEN.finditer(plain(text)):
         token = match.group()
         if token in _ENDS:
             first = True
             if clauses[-1]:
+                ended = ended or token in _SENTENCE_ENDS
                 clauses.append([])
+                later.append(ended)
             continue
         if not _WORD_OF_A_PLACE.search(token):
             clauses[-1].append(Word(token, token, token, count))
@@ -136,7 +149,7 @@ def cut(text: str) -> list[list[Word]]:
         first = False
         if count > WORD_LIMIT:
             break
-    return [named for clause in clauses if (named := _named(clause))]
+    return [(_named(clause), after) for clause, after in zip(clauses, later, strict=True) if clause]
 
 
 def _named(words: list[Word]) -> list[Word]:
