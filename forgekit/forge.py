@@ -105,8 +105,6 @@ class Forge:
 
         Raises NotFoundError or AmbiguousError.
         """
-        from forgekit.model.archive import Archive  # noqa: PLC0415 - a search builds no entity
-
         self.catalogue.refresh()
         try:
             return self.catalogue.resolve(name, kinds or None)
@@ -114,10 +112,13 @@ class Forge:
             if kinds != (Kind.CONVERSATION,):
                 raise
             # The tag of what a conversation was compressed to names the conversation as well.
-            archive = self.catalogue.entity(self.catalogue.resolve(name, (Kind.ARCHIVE,)))
-            if not isinstance(archive, Archive):
+            archives = self.catalogue.find(name, (Kind.ARCHIVE,))
+            found = {
+                getattr(self.catalogue.entity(archive.id), "conversation_id", None) for archive in archives
+            }
+            if len(found) != 1 or None in found:
                 raise
-            return archive.conversation_id
+            return EntityId(str(found.pop()))
 
     def entity(self, name: str, *kinds: Kind) -> Entity:
         """Return the entity that a person means; errors as of `resolve`."""

@@ -1,7 +1,7 @@
 """Which text of an entity stands for its meaning.
 
 A model reads the first few hundred tokens and no more, so what tells one entity from another comes first:
-the title, then why and how, then the tags. One text per entity.
+the title, then what its sections say, then the tags. One text per entity; headings, ids and times are left out.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from forgekit.model.archive import Archive
+from forgekit.model.body import parts
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
 from forgekit.model.lineage import Lineage
-from forgekit.model.thread import Thread
 from forgekit.text.archive import read_archive
 
 CHUNK_RULE = "entity-1"
@@ -29,26 +29,26 @@ def embedding_text(entity: Entity) -> str:
 
 
 def _parts(entity: Entity) -> Iterable[str]:
-    if isinstance(entity, Decision):
-        return (
-            entity.decision,
-            entity.rationale,
-            entity.context,
-            "; ".join(entity.alternatives_rejected),
-            ", ".join(entity.tags),
-        )
-    if isinstance(entity, Thread):
-        return entity.title, entity.content, entity.resolution, ", ".join(entity.tags)
-    if isinstance(entity, Conflict):
-        return entity.nature, "\n".join(entity.evidence), entity.reason or "", entity.body
-    if isinstance(entity, Archive):
-        return _words(entity.compression_tag), entity.conversation_title, *_said(entity.body)
-    if isinstance(entity, Lineage):
-        return (*(_words(c.compression_tag) for c in entity.compressions), entity.body)
-    return entity.title, entity.body, ", ".join(entity.tags)
+    match entity:
+        case Archive():
+            return _words(entity.compression_tag), entity.conversation_title, *_told(entity.body)
+        case Lineage():
+            return *(_words(c.compression_tag) for c in entity.compressions), *_sections(entity.body)
+        case Conflict():
+            return entity.nature, *entity.evidence, entity.reason or "", *_sections(entity.body)
+        case Decision():
+            rejected = "; ".join(entity.alternatives_rejected)
+            return entity.decision, *_sections(entity.body), rejected, ", ".join(entity.tags)
+        case _:
+            return entity.title, *_sections(entity.body), ", ".join(entity.tags)
 
 
-def _said(body: str) -> tuple[str, ...]:
+def _sections(body: str) -> Iterable[str]:
+    """Return what a body's sections say, without their headings."""
+    return (text if heading is None else text.partition("\n")[2] for heading, text in parts(body))
+
+
+def _told(body: str) -> Iterable[str]:
     """Return what an archive says in short, or its first part where it says nothing in short."""
     read = read_archive(body)
     told = (read.summary, *(d.text for d in read.decisions), *(t.title for t in read.threads))

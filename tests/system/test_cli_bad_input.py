@@ -56,15 +56,22 @@ def test_a_binary_archive(cli: Cli, registry: Path, data: bytes) -> None:
     assert ran.err.count("\n") == 1
 
 
-def test_five_megabytes_of_hashes(cli: Cli, registry: Path) -> None:
-    ran = _sync(cli, registry, b"#" * 5_000_000)
+@pytest.mark.parametrize("data", [b"#" * 5_000_000, b"#\n" * 2_500_000])
+def test_five_megabytes(cli: Cli, registry: Path, data: bytes) -> None:
+    assert _sync(cli, registry, data).err == (
+        "forgekit: standard input: is 5,000,000 bytes long; at most 900,000 are read\n"
+    )
+
+
+def test_as_many_hashes_as_are_read(cli: Cli, registry: Path) -> None:
+    ran = _sync(cli, registry, b"#" * 900_000)
     assert ran.err == (
         "forgekit: standard input does not look like an archive: no record, tag or session in it\n"
     )
 
 
-def test_five_megabytes_of_headings(cli: Cli, registry: Path) -> None:
-    ran = _sync(cli, registry, b"#\n" * 2_500_000)
+def test_as_many_headings_as_are_read(cli: Cli, registry: Path) -> None:
+    ran = _sync(cli, registry, b"#\n" * 450_000)
     assert ran.err.startswith("forgekit: standard input: no record could be read\n  line ")
 
 

@@ -13,6 +13,8 @@ already says what is spoken about.
 
 from __future__ import annotations
 
+from forgekit.policy.judge.grammar import word_set
+
 GROUPS = """
 database; db; datastore; data store; database server
 postgres; postgresql; pg; psql
@@ -276,97 +278,16 @@ hours: business hours, office hours | out of hours, overnight
 text kind: tutorial, tutorials | how-to, how to, howto | reference pages | blog posts
 """
 
-GENERIC = frozenset(
-    """system thing way new other same one use using based approach support data application app
-    project team work process code default change add adding provide implement implementation define
-    standard option value type method general version single multiple set get make time user service
-    decision record adr proposal spec specification feature also only every all each everyone always
-    document specification eip erc pep xep kep bip rfc protocol standard interface first own full long short real whole run go put hold well good best better many most own
-    please include allow need want per via after before until when while during
-    request message file error name test api python ethereum kubernetes numpy contract token transaction
-    block number node pod process field state result level part end day year""".split()  # noqa: SIM905 - readable
+GENERIC = word_set(
+    """
+    add adding adr after all allow also always api app application approach based before best better bip
+    block change code contract data day decision default define document during each eip end erc error
+    ethereum every everyone feature field file first full general get go good hold implement
+    implementation include interface kep kubernetes level long make many message method most multiple
+    name need new node number numpy one only option other own part pep per please pod process project
+    proposal protocol provide put python real record request result rfc run same service set short
+    single spec specification standard state support system team test thing time token transaction type
+    until use user using value version via want way well when while whole work xep year
+    """
 )
-
-NEGATORS = frozenset(
-    """not never no none neither nor without cannot can't don't doesn't won't isn't aren't wasn't shouldn't mustn't
-    wouldn't didn't""".split()  # noqa: SIM905 - readable
-)
-
-# The word before was rejected: "gRPC is rejected", "Kafka was turned down".
-REJECTED_AFTER = frozenset(
-    """rejected banned forbidden prohibited deprecated abandoned removed dropped disallowed discouraged disabled
-        discarded dismissed scrapped retired cancelled canceled vetoed declined""".split()  # noqa: SIM905 - readable
-)
-# The words after are rejected: "reject gRPC", "drop Kafka", "instead of cookies".
-REJECTED_BEFORE = frozenset(
-    """reject drop abandon deprecate ditch scrap decline eliminate stop avoid replace retire
-    refuse forbid prohibit ban disallow oppose shun""".split()  # noqa: SIM905 - readable
-)
-CONTRASTS = (
-    "instead of",
-    "rather than",
-    "in place of",
-    "as opposed to",
-    "no longer",
-    "in favour of",
-    "in favor of",
-)
-REJECTED_PHRASES = ("turned down", "ruled out", "voted down", "thrown out", "struck down")
-
-VERBS = frozenset(
-    """use adopt choose pick select prefer keep store run write read send call make build put hold take give
-    require need must should shall will may can is are be was were has have do does don't never always go
-    cap limit set default deploy release ship publish expose return support allow forbid ban permit avoid reject
-    drop remove delete replace migrate move switch split merge enforce block fail pass enable disable
-    authenticate authorise encrypt hash sign verify validate log record report measure track collect
-    cache retry paginate render serve host generate compute calculate create add provide handle
-    follow start end stay remain live operate belong survive die leave rest train eat sleep swim sow plant
-    water pay charge save invest spend approve decide vote meet teach grade assess learn assign pick
-    embed index search rank test mock review commit tag version document name format indent quote cite
-    print show display list sort count close open stop begin stream push pull poll back restore expire rotate
-    archive bill refund happen occur contain consist depend come get lose win treat apply implement
-    represent carry receive accept refuse deny grant target cover bind arrive depend let ask answer
-    offer sell buy rent borrow lend hire wear walk ride cook drink harvest prune dig rate narrate tell
-    deprecate retire disallow standardise standardize rely trust assume maintain introduce deliver ingest
-    speak mean tie work attend count expect begin prefer listen follow inspect land process check share face lie sit stand drive rule win lead fund donate print talk translate explain perform consume emit subscribe listen handle accompany last weigh cost measures reserve""".split()  # noqa: SIM905 - readable
-)
-AUXILIARIES = frozenset(
-    "is are was were be must should shall will may can cannot can't has have had do does don't doesn't".split()
-)
-NOUNS_TOO = frozenset(
-    """log test cache store index release mock record report cost limit cap rate name format comment review search
-    measure display list sort block stream grade water plant train answer target cover host deploy build call
-    commit document hash sign tag version set run stop open close start end rest sleep swim vote lead support count work process check share face stand drive rule lead fund talk
-    push pull poll merge split switch move drop print show stay need use ship pay charge handle display walk ride
-    lease last weigh trust drink cook""".split()
-)
-"""Verbs that are nouns as often: at the head of a text that has another verb, and after a plain word, they are."""
-
-LIGHT_VERBS = frozenset(
-    """use adopt choose pick select prefer keep run write read send call make build put hold take give require need go
-    set get have do add provide support implement handle apply allow include store stay remain live happen work be
-    is are was were must should shall will may can want let carry come return""".split()
-)
-"""Verbs that say little about what a text is about."""
-
-IRREGULAR = {
-    "used": "use", "uses": "use", "using": "use", "cookies": "cookie", "died": "die", "dies": "die",
-    "movies": "movie", "lies": "lie", "ties": "tie", "agreed": "agree", "freed": "free", "ids": "id", "dbs": "db", "prs": "pr", "vms": "vm", "urls": "url", "uis": "ui",
-    "kept": "keep", "ran": "run", "written": "write", "wrote": "write", "chosen": "choose", "chose": "choose",
-    "built": "build", "sent": "send", "held": "hold", "taken": "take", "took": "take", "made": "make",
-    "given": "give", "gave": "give", "went": "go", "goes": "go", "gone": "go", "met": "meet", "paid": "pay",
-    "spent": "spend", "taught": "teach", "sold": "sell", "bought": "buy", "left": "leave", "left out": "leave",
-    "came": "come", "ate": "eat", "eaten": "eat", "said": "say", "told": "tell", "shown": "show",
-    "does": "do", "did": "do", "done": "do", "doing": "do", "has": "have", "had": "have", "people": "person",
-    "children": "child", "indices": "index", "analyses": "analysis", "criteria": "criterion", "data": "data",
-    "always": "always", "series": "series", "kubernetes": "kubernetes", "redis": "redis", "https": "https",
-    "postgres": "postgres", "jenkins": "jenkins", "canvas": "canvas", "bus": "bus", "this": "this", "nats": "nats",
-    "pass": "pass", "during": "during", "nothing": "nothing", "anything": "anything", "spring": "spring",
-    "string": "string", "evening": "evening", "morning": "morning", "english": "english", "hundred": "hundred",
-    "need": "need", "embed": "embed", "embedding": "embed", "embeddings": "embed", "shed": "shed", "exceed": "exceed", "proceed": "proceed", "succeed": "succeed", "bring": "bring", "sing": "sing", "thing": "thing", "ring": "ring", "feed": "feed", "speed": "speed", "seed": "seed", "weekday": "weekday", "pandas": "pandas",
-    "aws": "aws", "sas": "sas", "dns": "dns", "tls": "tls", "css": "css", "sms": "sms", "ios": "ios", "ecs": "ecs",
-    "sqs": "sqs", "saas": "saas", "macos": "macos", "js": "js", "ts": "ts", "family": "family", "only": "only",
-    "monthly": "monthly", "weekly": "weekly", "daily": "daily", "yearly": "yearly", "hourly": "hourly",
-    "quarterly": "quarterly", "fortnightly": "fortnightly", "nightly": "nightly", "early": "early",
-    "assembly": "assembly", "reply": "reply", "apply": "apply", "supply": "supply", "public": "public",
-}  # fmt: skip
+"""Words that stand in too many texts for sharing one to say much."""

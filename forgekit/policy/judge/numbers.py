@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from forgekit.policy.judge.grammar import word_set
 from forgekit.policy.judge.words import Word, stem
 
 _DAY = 86_400.0
@@ -52,6 +53,10 @@ _RATES = {
     "biweekly": 14 * _DAY, "monthly": 30.4375 * _DAY, "quarterly": 91.3125 * _DAY, "yearly": 365.25 * _DAY,
     "annually": 365.25 * _DAY,
 }  # fmt: skip
+_POWERS = {"hundred": 1e2, "thousand": 1e3, "k": 1e3, "million": 1e6}
+_PER = frozenset({"a", "an", "per", "each", "every"})
+_ROOM = {"time": 0.02, "every": 0.02, "size": 0.05}
+"""How far two values may lie apart and still be one: 30 days are a month, 1,000 kB a mebibyte."""
 _NUMBER = re.compile(r"([$€£])?(\d+(?:[.,]\d+)*)([^\W\d_]*)(%)?")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)*)")
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
@@ -59,101 +64,14 @@ _AT_MOST = ("up to", "at most", "under", "below", "max", "maximum", "no more", "
             "<", "≤", "not exceed", "limit", "cap", "no longer than", "drop under")  # fmt: skip
 _AT_LEAST = ("at least", "over", "above", "more than", "min", "minimum", "exceed", ">", "≥", "no fewer", "no less",
              "longer than", "greater")  # fmt: skip
-_NOT_NOUNS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "of",
-        "and",
-        "or",
-        "to",
-        "in",
-        "on",
-        "for",
-        "at",
-        "per",
-        "by",
-        "with",
-        "from",
-        "is",
-        "are",
-        "be",
-        "must",
-        "should",
-        "each",
-        "every",
-        "as",
-        "then",
-        "than",
-        "that",
-        "when",
-        "if",
-        "after",
-        "before",
-        "until",
-        "more",
-        "less",
-        "most",
-        "least",
-        "our",
-        "their",
-        "its",
-        "his",
-        "her",
-        "old",
-        "long",
-        "so",
-        "but",
-        "not",
-        "no",
-        "new",
-        "full",
-        "extra",
-        "separate",
-        "different",
-        "further",
-        "consecutive",
-        "clear",
-    ]
+_NOT_NOUNS = word_set(
+    """a an the of and or to in on for at per by with from is are be must should each every as then than that when if
+    after before until more less most least our their its his her old long so but not no new full extra separate
+    different further consecutive clear later earlier ago times"""
 )
-_SEQUENCE = frozenset(
-    [
-        "module",
-        "chapter",
-        "phase",
-        "step",
-        "level",
-        "section",
-        "part",
-        "issue",
-        "ticket",
-        "day",
-        "grade",
-        "lesson",
-        "appendix",
-        "table",
-        "figure",
-        "round",
-        "act",
-        "scene",
-        "milestone",
-        "sprint",
-        "tier",
-        "layer",
-        "stage",
-        "rule",
-        "adr",
-        "rfc",
-        "pep",
-        "nep",
-        "bip",
-        "eip",
-        "erc",
-        "kep",
-        "article",
-        "item",
-    ]
+_SEQUENCE = word_set(
+    """module chapter phase step level section part issue ticket day grade lesson appendix table figure round act scene
+    milestone sprint tier layer stage rule adr rfc pep nep bip eip erc xep kep article item"""
 )
 
 
@@ -170,91 +88,97 @@ class Quantity:
     """A number with what it measures, in the dimension's base unit.
 
     Attributes:
-        words: places of the words it is made of, unit and counted noun included.
+        number: the place of the number.
+        places: the places of all its words, unit and counted noun included.
         shown: as the text says it.
-        wide: a bare one, as in "a single file" or "one of": weak, because most texts mean no count by it.
     """
 
     dimension: str
     value: float
     bound: Bound
+    number: int
     places: frozenset[int]
     shown: str
 
 
 def quantities(words: Sequence[Word]) -> list[Quantity]:
-    """Return the quantities of a clause in their order."""
-    found = list(_rates(words))
-    taken = {place for rate in found for place in rate.places}
-    for at, word in enumerate(words):
-        read = _read(word.raw)
-        if read is None or word.place in taken:
-            continue
-        value, dimension, factor = read
-        used = {word.place}
-        shown = [word.raw]
-        after = at + 1
-        if [w.raw for w in words[after : after + 3]] == ["and", "a", "half"]:
-            value, after = value + 0.5, after + 3
-        elif word.raw == "half" and after < len(words) and words[after].raw in {"a", "an"}:
-            after += 1
-        elif (
-            dimension is None
-            and after < len(words)
-            and words[after].raw in {"hundred", "thousand", "million", "k"}
-        ):
-            value *= {"hundred": 1e2, "thousand": 1e3, "k": 1e3, "million": 1e6}[words[after].raw]
-            after += 1
-        if dimension is None and after < len(words) and (unit := _UNIT.get(words[after].stem)):
-            dimension, factor = unit
-            used.add(words[after].place)
-            shown.append(words[after].raw)
-        if dimension is None:
-            dimension, noun = _counted(words, at, after, value)
-            if noun is not None:
-                used.add(noun.place)
-                shown = [*shown, noun.raw] if noun.place > word.place else [noun.raw, *shown]
-        if dimension is not None:
-            found.append(
-                Quantity(
-                    dimension, value * factor, _bound(words, at, after), frozenset(used), " ".join(shown)
-                )
-            )
-    return found
+    """Return the quantities of a clause, rates first."""
+    rates = list(_rates(words))
+    taken = {place for rate in rates for place in rate.places}
+    measured = (_measured(words, at) for at, word in enumerate(words) if word.place not in taken)
+    return rates + [quantity for quantity in measured if quantity]
+
+
+def _measured(words: Sequence[Word], at: int) -> Quantity | None:
+    """Read the quantity whose number stands at an index."""
+    read = _read(words[at].raw)
+    if read is None:
+        return None
+    value, dimension, factor = read
+    after = at + 1
+    follow = [word.raw for word in words[after : after + 3]]
+    if follow == ["and", "a", "half"]:
+        value, after = value + 0.5, after + 3
+    elif words[at].raw == "half" and follow[:1] in (["a"], ["an"]):
+        after += 1
+    elif dimension is None and follow and follow[0] in _POWERS:
+        value, after = value * _POWERS[follow[0]], after + 1
+    named: Word | None = None
+    if dimension is None and after < len(words) and (unit := _UNIT.get(words[after].stem)):
+        (dimension, factor), named = unit, words[after]
+    if dimension is None:
+        dimension, named = _counted(words, at, after, value)
+    if dimension is None:
+        return None
+    both = sorted([words[at], *([named] if named else [])], key=lambda word: word.place)
+    return Quantity(
+        dimension,
+        value * factor,
+        _bound(words, at, after),
+        words[at].place,
+        frozenset(word.place for word in both),
+        " ".join(word.raw for word in both),
+    )
 
 
 def _rates(words: Sequence[Word]) -> Iterator[Quantity]:
-    """Return how often: `weekly`, `every 2 weeks`, `three times a month`, as the days between two times."""
+    """Return how often: `weekly`, `every 2 weeks`, `three times a month`, as the seconds between two times."""
     for at, word in enumerate(words):
-        follow = words[at + 1 : at + 4]
-        raws = [w.raw for w in follow]
-        taken: Sequence[Word] = ()
-        value = 0.0
-        if word.raw in _RATES:
-            value, taken = _RATES[word.raw], (word,)
-        elif word.raw == "every" and follow:
-            number = _read(follow[0].raw)
-            if number and len(follow) > 1 and (unit := _UNIT.get(follow[1].stem)) and unit[0] == "time":
-                value, taken = number[0] * unit[1], (word, *follow[:2])
-            elif (unit := _UNIT.get(follow[0].stem)) and unit[0] == "time":
-                value, taken = unit[1], (word, follow[0])
-        elif (number := _read(word.raw)) and number[1] is None and number[0]:
-            skip = 1 if raws[:1] == ["times"] else 0
-            unit = _UNIT.get(follow[skip + 1].stem) if len(follow) > skip + 1 else None
-            often = skip or word.raw in {"once", "twice"}
-            if often and raws[skip] in {"a", "per", "an", "each", "every"} and unit and unit[0] == "time":
-                value, taken = unit[1] / number[0], (word, *follow[: skip + 2])
+        value, taken = _rate(words[at : at + 4])
         if taken:
-            shown = " ".join(w.raw for w in taken)
-            yield Quantity("every", value, Bound.EXACT, frozenset(w.place for w in taken), shown)
+            places = frozenset(w.place for w in taken)
+            yield Quantity("every", value, Bound.EXACT, word.place, places, " ".join(w.raw for w in taken))
+
+
+def _rate(words: Sequence[Word]) -> tuple[float, Sequence[Word]]:
+    """Read a rate that starts with the first of at most four words."""
+    raws = [word.raw for word in words]
+    if raws[0] in _RATES:
+        return _RATES[raws[0]], words[:1]
+    length = 3 if len(words) > 2 and _read(raws[1]) else 2
+    if raws[0] == "every" and len(words) >= length and (period := _period(words[length - 1])):
+        number = _read(raws[1]) if length == 3 else None
+        return period * (number[0] if number else 1.0), words[:length]
+    often = _NAMES.get(raws[0], 0.0) if raws[0] in {"once", "twice"} else 0.0
+    length = 3
+    if raws[1:2] == ["times"] and (number := _read(raws[0])):
+        often, length = number[0], 4
+    if often and len(words) >= length and raws[length - 2] in _PER and (period := _period(words[length - 1])):
+        return period / often, words[:length]
+    return 0.0, ()
+
+
+def _period(word: Word) -> float:
+    """Return the seconds of a unit of time, else 0."""
+    unit = _UNIT.get(word.stem)
+    return unit[1] if unit and unit[0] == "time" else 0.0
 
 
 def differ(a: Quantity, b: Quantity) -> bool:
     """Whether no value satisfies both, or both set one limit to different values."""
     if a.dimension != b.dimension:
         return False
-    near = abs(a.value - b.value) <= 0.02 * max(abs(a.value), abs(b.value))
-    if near:
+    if same(a, b):
         return False
     if a.bound is b.bound:
         return True
@@ -264,8 +188,8 @@ def differ(a: Quantity, b: Quantity) -> bool:
 
 def same(a: Quantity, b: Quantity) -> bool:
     """Whether two quantities are one value of one dimension."""
-    close = abs(a.value - b.value) <= 0.02 * max(abs(a.value), abs(b.value))
-    return a.dimension == b.dimension and close
+    room = _ROOM.get(a.dimension, 1e-9) * max(abs(a.value), abs(b.value))
+    return a.dimension == b.dimension and abs(a.value - b.value) <= room
 
 
 def _read(raw: str) -> tuple[float, str | None, float] | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from forgekit.policy.judge.numbers import Quantity, differ, same
-from forgekit.policy.judge.reading import Part, Reading, Segment, Term
+from forgekit.policy.judge.reading import Reading, Segment
+from forgekit.policy.judge.terms import Part, Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +46,16 @@ def _denied(s: Segment, t: Segment) -> Iterator[Opposition]:
     no = {term.concept: term for term in s.terms if not term.sign}
     if not no:
         return
-    if any(term.concept in no for term in t.terms if not term.sign):
-        return
+    if any(term.concept in no and (term.verb or no[term.concept].verb) for term in t.terms if not term.sign):
+        return  # both say no to doing it
     yes = {term.concept for term in t.terms if term.sign and term.part is not Part.ADJUNCT}
     stand = {term.concept for term in t.terms}
     stand = {term.concept for term in t.terms}
     things = {concept for concept, term in no.items() if not term.verb}
     met = no.keys() & yes
-    held = [term.weight for term in s.terms if term.concept in stand and (term.concept in met or not term.verb)]
+    held = [
+        term.weight for term in s.terms if term.concept in stand and (term.concept in met or not term.verb)
+    ]
     if not met or 2 * len(things & stand) < len(things) or max(held) < 1:
         return
     flat = bool(things) and things <= yes and not any(term.part is Part.ADJUNCT for term in s.terms)

@@ -13,7 +13,8 @@ from itertools import product
 
 from forgekit.policy.judge.opposition import Opposition, oppositions
 from forgekit.policy.judge.port import Judgement, Statement, Verdict
-from forgekit.policy.judge.reading import Part, Reading, Segment, read
+from forgekit.policy.judge.reading import Reading, Segment, read
+from forgekit.policy.judge.terms import Part
 
 WEIGHTS = {
     "bias": -3.2,  # nothing known: about 4 in 100
@@ -129,7 +130,9 @@ def against(
 
 def _heading(reading: Reading, segment: Segment) -> bool:
     """Whether a segment is a heading: without a verb, and none before it."""
-    return not segment.verb and not segment.universal and (segment is reading.segments[0] or not reading.claims)
+    return (
+        not segment.verb and not segment.universal and (segment is reading.segments[0] or not reading.claims)
+    )
 
 
 def _apart(

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from forgekit.policy.judge import lexicon
+from forgekit.policy.judge import grammar, lexicon
 
 TEXT_LIMIT = 2_000
 """Characters of a text that are read."""
@@ -52,7 +52,7 @@ def plain(text: str) -> str:
 def stem(word: str) -> str:
     """Fold the plain English endings: plural, -ing, -ed, -ly and a last e."""
     word = word[:-2] if word.endswith("'s") else word
-    word = lexicon.IRREGULAR.get(word, word)
+    word = grammar.IRREGULAR.get(word, word)
     if word in _KEEP or not word.isascii() or not word.isalpha() or len(word) < 4:
         return word
     if word.endswith(("ies", "ied")) and len(word) > 4:
@@ -76,7 +76,7 @@ def stem(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 3 else word
 
 
-_KEEP = frozenset(lexicon.IRREGULAR.values())
+_KEEP = frozenset(grammar.IRREGULAR.values())
 
 
 @functools.cache
@@ -95,7 +95,7 @@ def phrases() -> dict[tuple[str, ...], str]:
     """Return every phrase of several words that is read as one, and its concept."""
     found = {name: "_".join(name) for name in _slot_keys() if len(name) > 1}
     found.update({name: concept for name, concept in concepts().items() if len(name) > 1})
-    found.update({key(name): name for name in (*lexicon.CONTRASTS, *lexicon.REJECTED_PHRASES)})
+    found.update({key(name): name for name in (*grammar.CONTRASTS, *grammar.REJECTED_PHRASES)})
     return found
 
 

@@ -1,0 +1,168 @@
+"""The terms of a segment: its telling words, the part each plays, and whether the text says yes to it.
+
+A *term* is `subject` before the verb, `core` after it, `adjunct` behind a preposition that sets place, time or
+purpose ("in tests", "for invoices"). Its sign is False where the text says no to it: a negator before it, a verb
+that rejects it, or a contrast ("instead of cookies").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from forgekit.policy.judge import grammar, lexicon
+from forgekit.policy.judge.slots import Answer, answers
+from forgekit.policy.judge.words import Word, concepts, stem
+from forgekit.policy.relevance import STOP_WORDS
+
+FILLERS = grammar.FILLERS | STOP_WORDS | grammar.ADJUNCTS | grammar.BREAKS
+
+_BEFORE_VERBS = grammar.PERSONS | {"and", "or", "then", "no longer", "instead of", "rather than"}
+_VERBS = grammar.VERBS | {stem(word) for word in grammar.VERBS}
+_LIGHT = frozenset(map(stem, grammar.LIGHT_VERBS))
+_ASSENTS = frozenset(map(stem, grammar.ASSENTS))
+_CHOOSING = frozenset(map(stem, grammar.CHOOSING))
+_MOVING = frozenset(map(stem, grammar.MOVING))
+_REJECTED_AFTER = frozenset(map(stem, grammar.REJECTED_AFTER))
+_REJECTED_BEFORE = frozenset(map(stem, grammar.REJECTED_BEFORE))
+_GENERIC = frozenset(concepts().get((stem(word),), stem(word)) for word in lexicon.GENERIC)
+
+
+class Part(Enum):
+    """The part a term plays in its segment."""
+
+    SUBJECT = "subject"
+    CORE = "core"
+    ADJUNCT = "adjunct"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A telling word, its part, and whether the text says yes to it."""
+
+    word: Word
+    part: Part
+    sign: bool
+    verb: bool
+    answers: tuple[Answer, ...] = ()
+
+    @property
+    def concept(self) -> str:
+        """What it means."""
+        return self.word.concept
+
+    @property
+    def weight(self) -> float:
+        """How much sharing it says about a common frame."""
+        if self.word.concept in _GENERIC:
+            return 0.4
+        if self.verb:
+            return 0.3 if self.word.stem in _LIGHT else 0.7
+        return 1.0
+
+
+def terms_of(words: Sequence[Word], numbers: frozenset[int]) -> tuple[Term, ...]:
+    """Return the terms of a segment; words at the places `numbers` belong to quantities and are left out."""
+    scan = _Scan(words=words, verb=verb_at(words))
+    for at, word in enumerate(words):
+        if scan.contrast(word):
+            continue
+        scan.mark(at, word)
+        scan.look_back(at, word)
+        if word.raw not in FILLERS and word.raw[0].isalnum() and word.place not in numbers:
+            scan.take(at, word)
+    return tuple(scan.terms)
+
+
+@dataclass(slots=True)
+class _Scan:
+    """Where the reader of a segment is: in an adjunct, behind a negator, behind a rejecting verb."""
+
+    words: Sequence[Word]
+    verb: int | None
+    adjunct: bool = False
+    negated: bool = False
+    rejecting: bool = False
+    moving: bool = False
+    choosing: bool = False
+    terms: list[Term] = field(default_factory=list)
+
+    def contrast(self, word: Word) -> bool:
+        """Take a contrast: what follows is rejected, behind `in favour of` what stood before."""
+        if word.raw not in grammar.CONTRASTS:
+            return False
+        self.adjunct = False
+        favour = word.raw.startswith("in fav")
+        self.negated = self.rejecting = not favour
+        if favour:
+            self._turn(Part.CORE)
+        return True
+
+    def mark(self, at: int, word: Word) -> None:
+        """Take a function word, or the verb."""
+        raw = word.raw
+        if raw in grammar.ADJUNCTS:
+            self.adjunct, self.rejecting = True, False
+        if raw in grammar.NEGATORS or (raw == "over" and self.choosing) or (raw == "from" and self.moving):
+            self.negated, self.adjunct = True, False
+        if self.moving and raw in {"to", "with"}:
+            self.negated = self.adjunct = self.rejecting = False
+        self.moving = self.moving or word.stem in _MOVING
+        self.choosing = self.choosing or word.stem in _CHOOSING
+        if at == self.verb:
+            self.adjunct = False
+
+    def look_back(self, at: int, word: Word) -> None:
+        """Say no to what stands before "is rejected" and to the subject of "is not used"."""
+        before = [w.raw for w in self.words[max(0, at - 3) : at]]
+        rejected = word.stem in _REJECTED_AFTER or word.raw in grammar.REJECTED_PHRASES
+        if rejected and before and (before[-1] in grammar.BE or before[-1] in {"and", "or"}) and not self.negated:
+            self._turn(Part.SUBJECT)
+            self._turn(Part.CORE)
+        elif self.negated and word.stem in _ASSENTS and not grammar.BE.isdisjoint(before):
+            self._turn(Part.SUBJECT)
+
+    def take(self, at: int, word: Word) -> None:
+        """Add a term."""
+        before = self.words[at - 1].raw if at else ""
+        if word.stem in _REJECTED_BEFORE and not self.negated and before not in grammar.BE:
+            self.rejecting = True
+            self.terms.append(Term(word, Part.CORE, sign=True, verb=True, answers=answers().get(word.stem, ())))
+            return
+        sign = self.adjunct or not (self.negated or self.rejecting)
+        behind = self.verb is None or at >= self.verb
+        part = Part.ADJUNCT if self.adjunct else Part.CORE if behind else Part.SUBJECT
+        verb = at == self.verb or (word.raw in grammar.VERBS and before in _BEFORE_VERBS)
+        self.terms.append(Term(word, part, sign=sign, verb=verb, answers=_answers(word)))
+
+    def _turn(self, part: Part) -> None:
+        self.terms = [replace(t, sign=not t.sign) if t.part is part else t for t in self.terms]
+
+
+def _answers(word: Word) -> tuple[Answer, ...]:
+    table = answers()
+    return table.get(f"={word.raw}") or table.get(word.stem) or table.get(word.concept, ())
+
+
+def verb_at(words: Sequence[Word]) -> int | None:
+    """Return where the verb of a segment stands: a base form that opens it, else the first finite form."""
+    finite = [at for at in range(1, len(words)) if _is_finite(words, at)]
+    sure = [at for at in finite if words[at].raw not in grammar.NOUNS_TOO]
+    if any(part in grammar.VERBS for part in words[0].raw.split()) and not (
+        words[0].raw in grammar.NOUNS_TOO and finite
+    ):
+        return 0
+    return next(iter(sure or finite), None)
+
+
+def _is_finite(words: Sequence[Word], at: int) -> bool:
+    """Whether a word can be a finite verb here: none follows an article, a preposition or a number."""
+    raw, before = words[at].raw.split(" ")[0], words[at - 1].raw
+    if before in grammar.ARTICLES or before in grammar.ADJUNCTS or before[0].isdigit():
+        return False
+    if raw == ":" or raw in grammar.AUXILIARIES or raw in grammar.VERBS:
+        return True
+    if raw.endswith(("ing", "ings")) or (raw.endswith("ed") and before not in grammar.PERSONS):
+        return False
+    return stem(raw) in _VERBS

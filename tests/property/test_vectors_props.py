@@ -1,0 +1,64 @@
+"""Laws of the vector index: it finds what comparing everything finds."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forgekit import vectors_index
+from forgekit.vectors_index import IndexFiles, Scan
+
+COUNT = 60
+
+
+def matrix_of(seed: int, count: int) -> vectors_index.Floats:
+    """Return unit vectors of few different values, so that many are equally far."""
+    numbers = np.random.default_rng(seed).integers(-1, 2, (count, 4)).astype(np.float32)
+    numbers[:, 0] += 3
+    return numbers / np.linalg.norm(numbers, axis=1, keepdims=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    count=st.integers(0, COUNT),
+    k=st.integers(0, COUNT + 5),
+    allowed=st.none() | st.sets(st.integers(0, COUNT - 1)),
+)
+def test_what_is_found_is_what_comparing_everything_finds(
+    seed: int, count: int, k: int, allowed: set[int] | None
+) -> None:
+    matrix = matrix_of(seed, count)
+    query = matrix_of(seed + 1, 1)[0]
+    keys = [f"key-{i:03d}" for i in range(count)]
+    rows = None if allowed is None else np.array(sorted(i for i in allowed if i < count), np.int64)
+    index = vectors_index.Index(keys=keys, hashes=keys, kind="scan", candidates=Scan(matrix))
+    cosines = np.round(matrix.astype(np.float64) @ query.astype(np.float64), 9)
+    among = range(count) if allowed is None else sorted(i for i in allowed if i < count)
+    best = sorted(among, key=lambda row: (-cosines[row], row))[:k]
+    assert index.search(query, k, rows) == [(keys[row], cosines[row]) for row in best]
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    names=st.sets(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), min_size=1)),
+)
+def test_what_is_written_is_read_back(seed: int, names: set[str]) -> None:
+    keys = sorted(names)
+    hashes = [f"{seed} {key}" for key in keys]
+    matrix = matrix_of(seed, len(keys))
+    with tempfile.TemporaryDirectory() as folder:
+        files = IndexFiles(Path(folder), "main", "space")
+        files.write(keys, hashes, matrix)
+        index = files.load()
+        assert index is not None
+        assert (index.keys, index.hashes, index.kind) == (keys, hashes, "scan")
+        rows = np.arange(len(keys))
+        assert np.array_equal(index.candidates.vectors(rows), matrix)
+        assert IndexFiles(Path(folder), "main", "another space").load() is None
+        assert IndexFiles(Path(folder), "another", "space").load() is None

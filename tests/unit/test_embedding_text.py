@@ -1,0 +1,61 @@
+"""Which text of each kind of entity stands for its meaning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import world as w
+
+from forgekit.model.entity import Entity
+from forgekit.model.lineage import Compression
+from forgekit.policy.embedding_text import TEXT_LIMIT, embedding_text
+
+SOURCE, TARGET = w.chain("Keys", "Rows")
+DECISION = w.decision(
+    "Use UUID v7",
+    SOURCE,
+    alternatives_rejected=("auto-increment", "UUID v4"),
+    tags=("database", "ids"),
+    body="Said twice.\n\n## Rationale\n\nSortable.\n\n## Context\n\nThree hosts insert.\n",
+)
+THREAD = w.thread("Which keys?", SOURCE, tags=("ids",), body="Rows need one.\n\n## Resolution\n\nUUID v7.\n")
+TAGGED = Compression(compression_tag="LEDGER_KEYS_SETTLED")
+
+
+@pytest.mark.parametrize(
+    ("entity", "text"),
+    [
+        (
+            DECISION,
+            "Use UUID v7\n\nSaid twice.\n\nSortable.\n\nThree hosts insert.\n\n"
+            "auto-increment; UUID v4\n\ndatabase, ids",
+        ),
+        (w.decision("Use REST", SOURCE), "Use REST"),
+        (THREAD, "Which keys?\n\nRows need one.\n\nUUID v7.\n\nids"),
+        (replace(SOURCE, body="About ids.\n", tags=("x",)), "Keys\n\nAbout ids.\n\nx"),
+        (replace(w.PROJECT, body="Books.\n"), "Ledger\n\nBooks."),
+        (
+            replace(w.edge(SOURCE, TARGET, TAGGED), body="Keys carried.\n"),
+            "ledger keys settled\n\nKeys carried.",
+        ),
+        (w.edge(SOURCE, TARGET), ""),
+        (
+            w.conflict(w.X, w.Y, evidence=("keep", "drop"), reason="none"),
+            "one chooses what the other rejects\n\nkeep\n\ndrop\n\nnone",
+        ),
+        (replace(w.archive(SOURCE), body="Only prose.\n"), "keys\n\nKeys\n\nOnly prose."),
+        (
+            replace(
+                w.archive(SOURCE), body="# T\n\n## Decisions\n\n### D001: Use UUID v7\n\n- **T001:** Which?\n"
+            ),
+            "keys\n\nKeys\n\nUse UUID v7\n\nWhich?",
+        ),
+    ],
+)
+def test_text(entity: Entity, text: str) -> None:
+    assert embedding_text(entity) == text
+
+
+def test_a_long_text_is_cut() -> None:
+    assert len(embedding_text(replace(DECISION, body="x" * 900_000))) == TEXT_LIMIT
