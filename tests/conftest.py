@@ -7,6 +7,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run: a run that fails can be repeated. A machine under load is no failure.
+settings.register_profile("suite", deadline=None, derandomize=True, database=None)
+settings.load_profile("suite")
 
 # libgit2 looks for the home folder once, when it is first imported: so this comes before any test is.
 _HOME = tempfile.mkdtemp(prefix="forgekit-home-")

@@ -1,7 +1,8 @@
 """Which text of an entity stands for its meaning.
 
 A model reads the first few hundred tokens and no more, so what tells one entity from another comes first:
-the title, then what its sections say, then the tags. One text per entity; headings, ids and times are left out.
+the title, then what its sections say, then the tags. One text per entity; headings, ids and times are left
+out.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 People edit these files by hand. So a write replaces the lines of the fields that changed and leaves
 every other byte: comments, blank lines, key order, quotes, line ends, byte order mark, unknown fields.
-Fields are located with the marks of the parser that reads them, so that what can be read can be edited.
+Fields are located by the marks of a parser; nothing that stays is ever written anew by a library.
 
 Laws, with `old = codec.loads(kind, text)`:
 
@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from forgekit.errors import FormatError, RuleError
 from forgekit.model.archive import Archive
@@ -114,7 +116,7 @@ def _spans(head: str) -> dict[str, _Span] | None:
 
     That is front matter written as one flow map, or with `? key` lines.
     """
-    root: Any = yaml.compose(head, Loader=frontmatter.LOADER)
+    root = _composed(head)
     if root.flow_style:
         return None
     spans: dict[str, _Span] = {}
@@ -132,10 +134,22 @@ def _spans(head: str) -> dict[str, _Span] | None:
     return spans
 
 
+def _composed(head: str) -> Any:
+    """Return the nodes of front matter with their marks.
+
+    ruamel.yaml locates the fields; what only the reader of record accepts (a tab before a comment, say) is
+    located by that reader, so that whatever can be read can be edited.
+    """
+    try:
+        return YAML(typ="safe", pure=True).compose(head)
+    except YAMLError:
+        return yaml.compose(head, Loader=frontmatter.LOADER)
+
+
 def _node_end(head: str, node: Any) -> int:
     """Return where a value's text ends, without blank lines and comments that follow it."""
     start, end = int(node.start_mark.index), int(node.end_mark.index)
-    if not isinstance(node, yaml.ScalarNode):
+    if not isinstance(node.value, str):
         if node.flow_style:
             return end
         child = node.value[-1]  # the parser ends a block where the next field begins

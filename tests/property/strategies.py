@@ -20,7 +20,7 @@ from forgekit.model.entity import CLASSES, Entity
 from forgekit.model.kinds import Kind
 from forgekit.model.lineage import Compression, CompressionMode, Lineage
 from forgekit.model.project import Project
-from forgekit.model.rules import one_line
+from forgekit.model.rules import MERGE_MARKER, one_line
 from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.text import codec
 from forgekit.times import LAST, Instant
@@ -151,6 +151,10 @@ def extras(kind: Kind) -> st.SearchStrategy[dict[str, object]]:
     return st.dictionaries(keys().filter(lambda key: key not in known), values, max_size=3)
 
 
+def fits_a_body(text: str) -> bool:
+    return bool(text) and not MERGE_MARKER.search(text)
+
+
 @functools.cache
 def paragraphs() -> st.SearchStrategy[str]:
     """Body text without blank lines at its ends."""
@@ -166,7 +170,7 @@ def paragraphs() -> st.SearchStrategy[str]:
         "\ttab",
     )
     free = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\x00"), max_size=30)
-    return st.one_of(st.sampled_from(samples), free).map(lambda text: text.strip("\n")).filter(bool)
+    return st.one_of(st.sampled_from(samples), free).map(lambda text: text.strip("\n")).filter(fits_a_body)
 
 
 @functools.cache

@@ -199,7 +199,6 @@ def test_a_status_says_what_a_reader_asks_next() -> None:
     )
     assert {(p.severity, p.message) for p in check(registry)} == {
         (Severity.WARNING, "is superseded, and superseded_by does not say by what"),
-        (Severity.INFO, "is resolved, and resolved_in does not say in which conversation"),
         (Severity.WARNING, "is resolved, and kept does not say which side stands"),
     }
 

@@ -17,9 +17,22 @@ DECISION = w.decision(
     SOURCE,
     alternatives_rejected=("auto-increment", "UUID v4"),
     tags=("database", "ids"),
-    body="Said twice.\n\n## Rationale\n\nSortable.\n\n## Context\n\nThree hosts insert.\n",
+    body="Said twice.\n\n## Rationale\n\nSortable.\n\n## Context\n\nThree hosts insert.",
 )
-THREAD = w.thread("Which keys?", SOURCE, tags=("ids",), body="Rows need one.\n\n## Resolution\n\nUUID v7.\n")
+SAID = """\
+Use UUID v7
+
+Said twice.
+
+Sortable.
+
+Three hosts insert.
+
+auto-increment; UUID v4
+
+database, ids"""
+THREAD = w.thread("Which keys?", SOURCE, tags=("ids",), body="Rows need one.\n\n## Resolution\n\nUUID v7.")
+LISTED = "# T\n\n## Decisions\n\n### D001: Use UUID v7\n\n- **T001:** Which?\n"
 TAGGED = Compression(compression_tag="LEDGER_KEYS_SETTLED")
 
 
@@ -28,15 +41,14 @@ TAGGED = Compression(compression_tag="LEDGER_KEYS_SETTLED")
     [
         (
             DECISION,
-            "Use UUID v7\n\nSaid twice.\n\nSortable.\n\nThree hosts insert.\n\n"
-            "auto-increment; UUID v4\n\ndatabase, ids",
+            SAID,
         ),
         (w.decision("Use REST", SOURCE), "Use REST"),
         (THREAD, "Which keys?\n\nRows need one.\n\nUUID v7.\n\nids"),
-        (replace(SOURCE, body="About ids.\n", tags=("x",)), "Keys\n\nAbout ids.\n\nx"),
-        (replace(w.PROJECT, body="Books.\n"), "Ledger\n\nBooks."),
+        (replace(SOURCE, body="About ids.", tags=("x",)), "Keys\n\nAbout ids.\n\nx"),
+        (replace(w.PROJECT, body="Books."), "Ledger\n\nBooks."),
         (
-            replace(w.edge(SOURCE, TARGET, TAGGED), body="Keys carried.\n"),
+            replace(w.edge(SOURCE, TARGET, TAGGED), body="Keys carried."),
             "ledger keys settled\n\nKeys carried.",
         ),
         (w.edge(SOURCE, TARGET), ""),

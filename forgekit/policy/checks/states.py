@@ -9,7 +9,6 @@ from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.policy.checks.base import CheckInput, finding
 
 
@@ -19,8 +18,6 @@ def status_fields(registry: Registry, given: CheckInput) -> Iterator[Problem]:
         match entity:
             case Decision():
                 yield from _decision(entity)
-            case Thread():
-                yield from _thread(entity)
             case Conflict():
                 yield from _conflict(registry, entity)
             case _:
@@ -37,17 +34,6 @@ def _decision(decision: Decision) -> Iterator[Problem]:
             field="status",
             fix="add superseded_by, or make it invalidated",
             severity=Severity.WARNING,
-        )
-
-
-def _thread(thread: Thread) -> Iterator[Problem]:
-    if thread.status is ThreadStatus.RESOLVED and thread.resolved_in is None:
-        yield finding(
-            thread,
-            "status-fields",
-            "is resolved, and resolved_in does not say in which conversation",
-            field="status",
-            severity=Severity.INFO,
         )
 
 

@@ -19,15 +19,14 @@ BREAKS = word_set(
 )
 ADJUNCTS = word_set(
     """
-    across after at before between by during except for from if in inside on onto outside per throughout
+    across after at before between during except for from if in inside on onto outside per throughout
     till under unless until when whenever while within
     """
 )
 """Prepositions that set place, time, purpose or condition; those of means (`with`, `via`) do not."""
 CONDITIONS = word_set(
     """
-    except exception experimental fallback given if may might onward optionally otherwise unless when
-    whenever
+    except exception experimental fallback if onward optionally otherwise unless when whenever
     """
 )
 UNIVERSALS = word_set(
@@ -37,7 +36,7 @@ UNIVERSALS = word_set(
 )
 FILLERS = word_set(
     """
-    against already always another aren't can't doesn't don't entire etc even every everywhere going
+    against already always another aren't by can't doesn't don't entire etc even every everywhere going
     isn't let's like may might must neither never none one sole still via whole
     """
 )
@@ -83,14 +82,15 @@ MOVING = word_set(
 """Verbs whose `from` rejects what follows."""
 REJECTED_AFTER = word_set(
     """
-    abandoned banned canceled cancelled declined deprecated disabled disallowed discarded discouraged
-    dismissed dropped forbidden prohibited rejected removed retired scrapped vetoed
+    abandoned banned canceled cancelled declined deprecated disabled disallowed discarded discontinued
+    discouraged dismissed dropped forbidden off prohibited rejected removed retired scrapped stopped
+    vetoed
     """
 )
 REJECTED_BEFORE = word_set(
     """
-    abandon avoid ban decline deprecate disallow ditch drop eliminate forbid oppose prohibit refuse
-    reject replace retire scrap shun stop
+    abandon avoid ban cease decline deprecate disallow discontinue ditch drop eliminate exclude forbid
+    ignore omit oppose prohibit quit refuse reject replace retire scrap shun skip stop
     """
 )
 CONTRASTS = (
@@ -110,33 +110,46 @@ AUXILIARIES = word_set(
 )
 VERBS = word_set(
     """
-    accept accompany add adopt allow always answer apply approve archive are arrive ask assess assign
-    assume attend authenticate authorise avoid back ban be begin belong bill bind block borrow build buy
-    cache calculate call can cap carry charge check choose cite close collect come commit compute
-    consist consume contain cook cost count cover create decide default delete deliver deny depend
-    deploy deprecate die dig disable disallow display do document does don't donate drink drive drop eat
-    embed emit enable encrypt end enforce expect expire explain expose face fail follow forbid format
-    fund generate get give go grade grant handle happen harvest has hash have hire hold host implement
-    indent index ingest inspect introduce invest is keep land last lead learn leave lend let lie limit
-    list listen live log lose maintain make may mean measure measures meet merge migrate mock move must
-    name narrate need never occur offer open operate paginate pass pay perform permit pick plant poll
-    prefer print process provide prune publish pull push put quote rank rate read receive record refund
-    refuse reject release rely remain remove render rent replace report represent require reserve rest
-    restore retire retry return review ride rotate rule run save search select sell send serve set shall
-    share ship should show sign sit sleep sort sow speak spend split stand standardise standardize start
-    stay stop store stream subscribe support survive swim switch tag take talk target teach tell test
-    tie track train translate treat trust use validate verify version vote walk was water wear weigh
-    were will win work write
+    abbreviate accept accompany acknowledge add adopt aim alert allow always analyse analyze annotate
+    answer apply appoint approve archive are arrive ask assert assess assign assume attend attribute
+    authenticate authorise avoid back backfill bake balance ban batch be begin belong benchmark bill
+    bind block borrow breathe build bundle buy cache calculate call can cancel cap capitalise carry
+    catch charge check choose cite clean close collect come commit compact compile compost compress
+    compute confirm consist consume contain convert cook cost count cover create credit debounce decide
+    decompress deduct default delete deliver deny depend deploy deposit deprecate describe die dig
+    disable disallow dispatch display diversify do document does don't donate downgrade download draft
+    drink drive drop eat edit elect embed emit emulate enable encrypt end enforce enqueue enter escalate
+    estimate evaluate evict exercise expect expire explain expose face fail fake fast fertilise follow
+    forbid foreshadow format fund generate get give go grade grant guarantee handle happen harvest has
+    hash have hedge hide hire hit hold host hyphenate implement indent index inform ingest inspect
+    instrument introduce invalidate invest is join keep label land last lead learn leave lend let
+    license lie lift limit link lint list listen live log lose maintain make may mean measure measures
+    meditate meet mention merge migrate minify mock mount move mulch must name narrate need never
+    nominate normalise normalize notify obey observe occur offer open operate optimise optimize order
+    page paginate paint partition pass patch pay peel perform permit pick pin plan plant poll postpone
+    prefer print process profile prompt proofread provide provision proxy prune publish pull push put
+    queue quit quote raise rank rate read rebalance reboot receive record recycle redirect refer refund
+    refuse reimburse reindex reject release rely remain remove render rent repair replace replicate
+    report represent require reserve resign rest restart restore retire retry return reuse reveal review
+    ride roll rotate route rule run sample save scale scan schedule search seed select sell send serve
+    set shall shard share ship should show shuffle sign simulate sit skip sleep smoke sort sow speak
+    spend split spray stand standardise standardize start stay stop store stream stretch stub subscribe
+    support survive swim switch sync synchronise tag take talk target teach tell terminate test throttle
+    throw tie touch trace track train transfer translate transpile transplant treat triage trust tune
+    type typecheck unmount upgrade upload use vacuum validate vendor verify version vote wake walk was
+    wash water wear weed weigh were will win withdraw work write
     """
 )
 NOUNS_TOO = word_set(
     """
-    answer block build cache call cap charge check close comment commit cook cost count cover deploy
-    display document drink drive drop end face format fund grade handle hash host index last lead lease
-    limit list log measure merge mock move name need open pay plant poll print process pull push rate
-    record release report rest review ride rule run search set share ship show sign sleep sort split
-    stand start stay stop store stream support swim switch tag talk target test train trust use version
-    vote walk water weigh work
+    aim answer balance batch benchmark block build bundle cache call cap charge check close comment
+    commit cook cost count cover credit deploy deposit display document draft drink drive drop edit end
+    estimate exercise face fast format fund grade handle hash hide hit host index label last lead lease
+    lift limit link list log measure merge mock mount move name need open order page paint partition
+    patch pay pin plan plant poll print process profile proxy pull push queue quote rate record release
+    repair report rest review ride route rule run sample scale scan schedule search set shard share ship
+    show sign sleep sort split stand start stay stop store stream stretch support swim switch tag talk
+    target test trace train transfer trust type upgrade use version vote walk water weigh work
     """
 )
 """Verbs that are nouns as often: at the head of a text that has another verb, and after a plain word, they are."""
@@ -175,3 +188,10 @@ IRREGULAR = {
     "yearly",
 }  # fmt: skip
 """Stems that no rule gives; a word that stems to itself is kept from the rules."""
+
+SURE_BEFORE_VERB = word_set(
+    "we they never must should shall will may can cannot can't don't doesn't didn't won't shouldn't mustn't let's"
+)
+"""A word behind one of these is a verb, known or not."""
+USING = word_set("use adopt have need want build make support allow accept put add include permit set get choose pick")
+"""Verbs of plain use: to say no to one is to say no to its object."""

@@ -140,8 +140,8 @@ need: =required, mandatory, compulsory, obligatory | optional, voluntary, up to 
 model of data: relational, sql | nosql, schemaless, document store
 location: local, locally, on-device, on device, offline, on-premise, on-premises, on-prem, self-hosted, self hosted, in-house, no network | =hosted, remote, cloud, third-party, =managed, saas, outsourced, external provider, hosted api, vendor
 visibility: public, published, open to everyone, publicly, disclose, publish | private, secret, confidential, unpublished, hidden, on request, internal only
-switch: enable, is on, are on, stays on, turned on, enabled, activate | disable, is off, are off, stays off, turned off, disabled, deactivate, switched off
-presence: keep, kept, remain, stay, retain, preserve, maintain, available | remove, delete, drop, discard, retire, sunset, purge, shut down, decommission, deprecate, phase out, erase, wipe, abolish, withdraw
+switch: enable, turned on, enabled, activate | disable, turned off, disabled, deactivate, switched off
+presence: keep, kept, remain, stay, retain, preserve, maintain, available | remove, delete, drop, discard, retire, sunset, purge, sell, shut down, decommission, deprecate, phase out, erase, wipe, abolish, withdraw
 consistency: strong consistency, strongly consistent, linearizable | eventual consistency, eventually consistent
 state: stateful | stateless
 typing: static typing, statically typed, strict typing | dynamic typing, dynamically typed, untyped
@@ -161,7 +161,7 @@ spelling!: british, british english, uk spelling | american, american english, u
 pace!: self-paced, own pace, pick their own, choose their own, electives, free choice, choose freely | same sequence, fixed sequence, fixed order, same pace, lockstep, cohort-paced, same order, prescribed, assigned
 assessed!: graded, counts towards, of the final mark, of the final grade, of the mark, of the grade, assessed | ungraded, not graded, pass-fail, no marks
 fate: survive, survives, alive | die, dies, dead, death, killed, drown, perish
-ending!: happy ending, hopeful ending, reconcile, resolved ending | tragic ending, unhappy ending, open ending, unresolved, ambiguous ending
+ending!: happy ending, hopeful ending, happily, reconcile, resolved ending | tragic ending, tragic, unhappy ending, tragically, open ending, unresolved, ambiguous ending
 number of people: alone, individually, solo, individual work | in pairs, in groups, group work, together, pair programming, collaboratively
 permission: allow, permit, permitted, accept, tolerate, welcome, allowed, may | forbid, ban, prohibit, disallow, refuse, forbidden, banned, prohibited, outlaw
 metaphysics: fundamental, primitive, irreducible | emergent, derived, reducible, epiphenomenal, illusory
@@ -193,14 +193,32 @@ responsible: self-service, self service | by request, ticket required, through s
 multiplicity!: single-tenant, one tenant per | multi-tenant, multitenant
 history!: linear history, rebase | merge commits, merge commit
 replaced: whitelist, allowlist, allow list, deny by default | blacklist, blocklist, deny list, allow by default
+display: visible, =shown, always shown | hide, hidden, collapsed, invisible
+speed of rollout!: at once, all at once, big bang, big-bang | gradually, gradual, incrementally, step by step, canary, in stages, phased
+guilt: guilty, murderer, culprit, killer | innocent, not guilty
+grain: discrete, quantised, atomic | continuous, infinitely divisible
+extent: finite, bounded | infinite, unbounded, unlimited
+presence of people!: online, virtual, by video, remotely | on site, on-site, in person, face to face, in the classroom
+failure!: exceptions, exception, throw, raise | error codes, error code, result type, result types, return codes
+compatibility: backwards compatible, backward compatible, backward-compatible, stay compatible | breaking changes, breaking change, break compatibility, incompatible
+confirmation: confirm, prompt, prompts, ask first, confirmation | without confirmation, silently, without asking, no prompt
+delivery!: at least once, at-least-once | at most once, at-most-once | exactly once, exactly-once
+ordering: ordered, in order, fifo | unordered, any order, out of order
+detail: verbose, detailed | terse, brief, concise, minimal
+honesty: reliable, never lies, truthful | unreliable, lies, liar
+certainty: deterministic, reproducible, seeded | random, randomised, nondeterministic, non-deterministic
+reach: nested, hierarchical, tree, folders | flat, single level, flat list
+weight: strict, strictly | lenient, permissive parsing, tolerant, forgiving
+decimals!: decimal comma, commas as decimal | decimal point, dot as decimal
+planning!: sprints, sprint, iterations, timeboxed | continuous flow, kanban, no sprints, flows continuously
 paper: paper, on paper, printed | digital, paperless, electronic, on screen
 """
 
 CHOICES = """
 store: postgres | mysql, mariadb | mongodb, mongo | sqlite | dynamodb | cassandra, scylladb | oracle | sql server, mssql | cockroachdb | firestore, firebase | couchdb | neo4j | duckdb | clickhouse | flat files, plain files, markdown files, json files
 broker: kafka | rabbitmq, amqp | nats | sqs | pulsar | redis streams | activemq | google pubsub, pub/sub | zeromq
-file store: s3, object storage, object store, blob storage, gcs | local disk, disk, filesystem, file system, nfs | database, blob column
-place of execution: on the server, server-side, on the backend | in the browser, client-side, on the client, on the device | at the edge
+file store!: s3, object storage, object store, blob storage, gcs | local disk, disk, filesystem, file system, nfs | database, blob column
+place of execution!: on the server, server-side, on the backend | in the browser, client-side, on the client, on the device | at the edge
 api: rest, restful | graphql | grpc | soap | json-rpc | websocket, websockets | thrift
 wire format: json | protobuf, protocol buffers | avro | xml | messagepack, msgpack | csv | cbor
 config format: toml | yaml | ini | json | dotenv
@@ -231,7 +249,7 @@ case!: snake case, snake_case | camel case, camelcase | kebab case, kebab-case |
 time zone!: utc | local time, local timezone
 unit system!: metric | imperial
 citation!: apa | mla | chicago | ieee | vancouver
-quotation!: single quotes | double quotes
+quotation!: single quotes, single quotation marks | double quotes, double quotation marks
 currency: euro, eur, euros | dollar, usd, dollars | pound, gbp, pounds
 teaching language!: english | german | french | spanish | italian
 tracking: jira | linear | github issues | trello | asana

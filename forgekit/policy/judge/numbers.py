@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from forgekit.policy.judge import grammar
 from forgekit.policy.judge.grammar import word_set
 from forgekit.policy.judge.words import Word, stem
 
@@ -67,11 +68,12 @@ _AT_LEAST = ("at least", "over", "above", "more than", "min", "minimum", "exceed
 _NOT_NOUNS = word_set(
     """a an the of and or to in on for at per by with from is are be must should each every as then than that when if
     after before until more less most least our their its his her old long so but not no new full extra separate
-    different further consecutive clear later earlier ago times"""
+    different further consecutive clear later earlier ago"""
 )
+_QUALIFIERS = word_set("new full extra separate different further consecutive clear working")
 _SEQUENCE = word_set(
     """module chapter phase step level section part issue ticket day grade lesson appendix table figure round act scene
-    milestone sprint tier layer stage rule adr rfc pep nep bip eip erc xep kep article item"""
+    v milestone sprint tier layer stage rule adr rfc pep nep bip eip erc xep kep article item"""
 )
 
 
@@ -130,6 +132,8 @@ def _measured(words: Sequence[Word], at: int) -> Quantity | None:
         dimension, named = _counted(words, at, after, value)
     if dimension is None:
         return None
+    if dimension.startswith("label:") and "." in words[at].raw:
+        value = _ordered(words[at].raw)
     both = sorted([words[at], *([named] if named else [])], key=lambda word: word.place)
     return Quantity(
         dimension,
@@ -198,7 +202,7 @@ def _read(raw: str) -> tuple[float, str | None, float] | None:
     match = _NUMBER.fullmatch(raw)
     if match is None:
         version = _VERSION.fullmatch(raw)
-        return (_value(version.group(1)), "label:version", 1.0) if version else None
+        return (_value(version.group(1)), "label:v", 1.0) if version else None
     sign, digits, suffix, percent = match.groups()
     value = _value(digits)
     if sign:
@@ -213,6 +217,12 @@ def _read(raw: str) -> tuple[float, str | None, float] | None:
     return (value, unit[0], unit[1]) if unit else None
 
 
+def _ordered(digits: str) -> float:
+    """Return the first two parts of a version so that 3.9 comes before 3.12."""
+    major, minor = (int(part) for part in digits.split(".")[:2])
+    return major + minor / 10_000
+
+
 def _value(digits: str) -> float:
     """Read 2,000 and 1.5 and the first two parts of 1.2.3."""
     if _GROUPED.fullmatch(digits):
@@ -225,19 +235,27 @@ def _counted(words: Sequence[Word], at: int, after: int, value: float) -> tuple[
     """Return the dimension of a bare number, and the noun that gives it."""
     noun: Word | None = None
     for word in words[after : after + 3]:
-        if word.raw in _NOT_NOUNS or not word.raw[0].isalpha():
-            if noun is None and word.raw in {"new", "full", "extra", "separate", "different", "consecutive"}:
-                continue
+        if _nounish(word):
+            noun = word
+        elif noun is not None or word.raw not in _QUALIFIERS:
             break
-        noun = word
-    before = words[at - 1] if at else None
-    if noun is not None and words[at].raw != "half":
+    near = words[at - 1] if at and words[at - 1].raw[0].isalpha() and words[at - 1].raw not in _NOT_NOUNS else None
+    head = (w for w in reversed(words[max(0, at - 4) : at]) if w.raw[0].isalpha() and w.raw not in _NOT_NOUNS)
+    before = near or next(head, None)
+    raw = words[at].raw
+    if len(raw) == 4 and 1900 <= value <= 2100:
+        return ("year", None) if noun is None else ("label:v", None)
+    if noun is not None and raw != "half" and not ("." in raw and near):
         return f"count:{noun.concept}", noun
-    if before is not None and before.raw[0].isalpha() and before.raw not in _NOT_NOUNS:
-        return f"label:{before.concept}", before
-    if 1900 <= value <= 2100:
-        return "year", None
-    return None, None
+    return (f"label:{before.concept}", before) if before else (None, None)
+
+
+def _nounish(word: Word) -> bool:
+    """Whether a word can be what a number counts: no function word and no plain verb form."""
+    base = word.raw.removesuffix("s")
+    verb = base in grammar.VERBS and base not in grammar.NOUNS_TOO
+    past = word.raw.endswith("ed") or word.raw in grammar.IRREGULAR
+    return word.raw[0].isalpha() and word.raw not in _NOT_NOUNS and not verb and not past
 
 
 def is_sequence(quantity: Quantity) -> bool:
@@ -253,8 +271,8 @@ def _bound(words: Sequence[Word], at: int, after: int) -> Bound:
     )
     tail = " ".join(word.raw for word in words[after : after + 4])
     near = f" {lead} "
-    if any(f" {mark} " in near for mark in _AT_LEAST) or "or more" in tail or "or longer" in tail:
+    if any(f" {mark} " in near for mark in _AT_LEAST) or "or more" in tail or "or longer" in tail or "or newer" in tail or "or later" in tail or "or above" in tail:
         return Bound.LEAST
-    if any(f" {mark} " in near for mark in _AT_MOST) or "or less" in tail or "or fewer" in tail:
+    if any(f" {mark} " in near for mark in _AT_MOST) or "or less" in tail or "or fewer" in tail or "or older" in tail:
         return Bound.MOST
     return Bound.EXACT

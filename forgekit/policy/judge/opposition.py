@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+from forgekit.policy.judge import grammar
 from forgekit.policy.judge.numbers import Quantity, differ, same
 from forgekit.policy.judge.reading import Reading, Segment
 from forgekit.policy.judge.terms import Part, Term
+from forgekit.policy.judge.words import stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +43,29 @@ def oppositions(a: Reading, s: Segment, b: Reading, t: Segment) -> list[Oppositi
     return sorted(set(found), key=lambda o: (o.kind, o.reason))
 
 
+_USING = frozenset(map(stem, grammar.USING))
+
+
 def _denied(s: Segment, t: Segment) -> Iterator[Opposition]:
     """Find words that `s` says no to and `t` yes."""
-    no = {term.concept: term for term in s.terms if not term.sign}
-    if not no:
+    no, stand = s.denied, t.named
+    if no.keys().isdisjoint(stand):
         return
-    if any(term.concept in no and (term.verb or no[term.concept].verb) for term in t.terms if not term.sign):
+    if any(concept in no and (term.verb or no[concept].verb) for concept, term in t.denied.items()):
         return  # both say no to doing it
-    yes = {term.concept for term in t.terms if term.sign and term.part is not Part.ADJUNCT}
-    stand = {term.concept for term in t.terms}
-    stand = {term.concept for term in t.terms}
+    limited = any(term.part is Part.ADJUNCT for term in s.terms) and not t.universal
+    yes = {term.concept for term in t.terms if term.sign and (term.part is not Part.ADJUNCT or not limited)}
     things = {concept for concept, term in no.items() if not term.verb}
     met = no.keys() & yes
     held = [
         term.weight for term in s.terms if term.concept in stand and (term.concept in met or not term.verb)
     ]
-    if not met or 2 * len(things & stand) < len(things) or max(held) < 1:
+    if not met or 2 * len(things & stand) < len(things) or max(held) < 0.7:
         return
-    flat = bool(things) and things <= yes and not any(term.part is Part.ADJUNCT for term in s.terms)
+    doing = any(term.verb and term.word.stem not in _USING and term.concept not in yes for term in no.values())
+    if doing:
+        return  # storing a thing is denied, not the thing
+    flat = bool(things) and things <= yes and not limited
     named = flat or any(_named(no[concept]) or concept == _choice(t) for concept in met)
     lightest = min(met, key=lambda concept: (no[concept].weight, concept))
     shown = ", ".join(sorted(no[concept].word.raw for concept in met))
@@ -91,23 +98,23 @@ def _rejected(a: Reading, t: Segment) -> Iterator[Opposition]:
 
 
 def _answered(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposition]:
-    """Find two poles of one slot."""
-    for x, y in product(s.terms, t.terms):
-        for p, q in product(x.answers, y.answers):
-            if p.slot != q.slot or x.concept == y.concept:
-                continue
-            exclusive = (p.pole != q.pole and x.sign and y.sign) or (
-                p.pole == q.pole and x.sign is not y.sign
+    """Find two poles of one slot, unless the two texts name a common pole of it."""
+    for (x, p), (y, q) in product(s.answered, t.answered):
+        if p.slot != q.slot or x.concept == y.concept:
+            continue
+        poles = x.sign and y.sign and p.pole != q.pole and not _common(a.poles, b.poles, p.slot)
+        if poles or (p.pole == q.pole and x.sign is not y.sign):
+            yield Opposition(
+                kind="opposite" if p.opposite else "choice",
+                reason=f"exclude each other ({p.slot}): " + " against ".join(sorted((_shown(x), _shown(y)))),
+                words=frozenset({x.concept, y.concept}),
+                slot=p.slot,
+                topic=p.topic,
             )
-            agree = {pole for slot, pole in a.poles if slot == p.slot} & {
-                pole for slot, pole in b.poles if slot == p.slot
-            }
-            if exclusive and (p.pole == q.pole or not agree):
-                shown = " against ".join(sorted((_shown(x), _shown(y))))
-                kind = "opposite" if p.opposite else "choice"
-                yield Opposition(
-                    kind, f"exclude each other ({p.slot}): {shown}", frozenset({x.concept, y.concept}), p.slot
-                )
+
+
+def _common(left: frozenset[tuple[str, int]], right: frozenset[tuple[str, int]], slot: str) -> bool:
+    return any(name == slot for name, _ in left & right)
 
 
 def _shown(term: Term) -> str:
@@ -117,22 +124,17 @@ def _shown(term: Term) -> str:
 def _measured(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposition]:
     """Find two values of one dimension, unless the two texts agree on a value of it elsewhere."""
     for p, q in product(s.quantities, t.quantities):
-        if p.dimension.startswith("label:") and not (_decided(p, s) and _decided(q, t)):
+        if p.dimension.startswith("label:") and not (s.verb and t.verb):
             continue
         if differ(p, q) and not _agreed(a, b, p.dimension):
-            shown = " against ".join(sorted((_valued(p), _valued(q))))
-            noun = p.dimension[6:] if p.dimension.startswith("count:") else ""
+            label, count = p.dimension.startswith("label:"), p.dimension.startswith("count:")
             yield Opposition(
-                "quantity", f"different values: {shown}", frozenset({noun} if noun else ()), p.dimension
+                kind="quantity",
+                reason="different values: " + " against ".join(sorted((_valued(p), _valued(q)))),
+                words=frozenset({p.dimension[6:]} if count else ()),
+                slot=p.dimension,
+                topic=label,
             )
-
-
-def _decided(quantity: Quantity, segment: Segment) -> bool:
-    """Whether a labelled number is what the segment's verb is about (use Python 3.11), not where it holds."""
-    if quantity.dimension == "label:port":
-        return True
-    parts = {term.part for term in segment.terms if term.word.place in quantity.places}
-    return segment.verb and Part.ADJUNCT not in parts
 
 
 def _valued(quantity: Quantity) -> str:

@@ -5,12 +5,13 @@ A *segment* is a stretch of a clause between commas and conjunctions such as `bu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from forgekit.policy.judge import grammar
 from forgekit.policy.judge.numbers import Quantity, is_sequence, quantities
 from forgekit.policy.judge.port import Statement
-from forgekit.policy.judge.slots import scopes
+from forgekit.policy.judge.slots import Answer, scopes
 from forgekit.policy.judge.terms import FILLERS, Term, terms_of, verb_at
 from forgekit.policy.judge.words import Word, cut, key
 
@@ -21,7 +22,14 @@ VALUE_WORDS = 6
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a clause."""
+    """A stretch of a clause.
+
+    Attributes:
+        later: it stands behind the first sentence.
+        answered: the slots it answers, each with the term.
+        denied: the terms it says no to, by concept.
+        named: all its concepts.
+    """
 
     terms: tuple[Term, ...]
     quantities: tuple[Quantity, ...]
@@ -31,6 +39,9 @@ class Segment:
     scopes: frozenset[tuple[str, int]]
     labels: frozenset[tuple[str, float]]
     later: bool
+    answered: tuple[tuple[Term, Answer], ...]
+    denied: Mapping[str, Term]
+    named: frozenset[str]
 
     def weights(self, *, without: frozenset[str] = frozenset()) -> dict[str, float]:
         """Return the concepts of the segment, each with its weight."""
@@ -100,10 +111,16 @@ def _segment(words: list[Word], *, later: bool) -> Segment:
     # The noun that is counted stays a term; units and numbers do not.
     numbers = {w.place for w in words if w.raw[0].isdigit()}
     for q in found:
+        if q.dimension == "label:v":
+            continue  # v1 names what is spoken about
         noun = q.dimension.startswith(("count:", "label:"))
         numbers |= {place for place in q.places if not noun or place == q.number}
+    terms = terms_of(words, frozenset(numbers))
     return Segment(
-        terms=terms_of(words, frozenset(numbers)),
+        terms=terms,
+        answered=tuple((term, answer) for term in terms for answer in term.answers),
+        denied={term.concept: term for term in terms if not term.sign},
+        named=frozenset(term.concept for term in terms),
         quantities=tuple(q for q in found if not is_sequence(q)),
         conditional=any(w.raw in grammar.CONDITIONS for w in words),
         universal=any(w.raw in grammar.UNIVERSALS for w in words),

@@ -17,7 +17,7 @@ from forgekit.policy.judge.reading import Reading, Segment, read
 from forgekit.policy.judge.terms import Part
 
 WEIGHTS = {
-    "bias": -3.2,  # nothing known: about 4 in 100
+    "bias": -3.0,  # an opposition in a common frame of no weight: about 5 in 100
     "rejected": 2.4,  # one side names as rejected what the other chooses
     "denied": 2.2,  # one side says no to a word that the other says yes to
     "opposite": 2.2,  # words that exclude each other by meaning
@@ -29,10 +29,10 @@ WEIGHTS = {
     "scope": -4.0,  # limited to scopes that exclude each other
     "adjuncts": -1.6,  # both are limited, by different words
     "condition": -1.4,  # one side holds under a condition
-    "subjects": -2.2,  # different things are spoken about
+    "subjects": -2.8,  # different things are spoken about
     "modifiers": -1.6,  # one thing, named more closely and differently on both sides
-    "nominal": -1.5,  # a side without a verb is a heading, no decision
-    "later": -1.2,  # said in a further sentence, which explains more often than it decides
+    "nominal": -1.8,  # a side without a verb is a heading, no decision
+    "later": -1.8,  # said in a further sentence, which explains more often than it decides
     "similarity": 1.0,  # per unit of cosine above 0.45, at most 0.4 either way
     "extra": 0.5,  # each further kind of opposition
 }
@@ -112,12 +112,15 @@ def against(
     """Return what speaks against a contradiction: names of weights."""
     slots = {o.slot for o in found}
     names = []
-    if _apart(s.scopes or a.scopes, t.scopes or b.scopes) or _apart(s.labels, t.labels):
+    named = any(o.kind != "quantity" for o in found) and _apart(_values(s), _values(t))
+    if named or _apart(s.scopes or a.scopes, t.scopes or b.scopes) or _apart(s.labels, t.labels):
         names.append("scope")
     if not (s.universal or t.universal):
         if _differ(s, t, Part.ADJUNCT, without):
             names.append("adjuncts")
         if _differ(s, t, Part.SUBJECT, without):
+            names.append("subjects")
+        elif _other_objects(s, t, without):
             names.append("subjects")
         elif _modified(s, t, without):
             names.append("modifiers")
@@ -126,6 +129,11 @@ def against(
     names += ["later"] * (s.later + t.later)
     names += ["nominal"] * (_heading(a, s) + _heading(b, t))
     return names
+
+
+def _values(segment: Segment) -> frozenset[tuple[str, float]]:
+    """Return the labelled numbers, which say which one is meant (version 2) where they are not what differs."""
+    return frozenset((q.dimension, q.value) for q in segment.quantities if q.dimension.startswith("label:"))
 
 
 def _heading(reading: Reading, segment: Segment) -> bool:
@@ -155,16 +163,27 @@ def _differ(s: Segment, t: Segment, part: Part, without: frozenset[str]) -> bool
     left, right = telling(s), telling(t)
     if not left or not right:
         return False
-    return not (left & {term.concept for term in t.terms} or right & {term.concept for term in s.terms})
+    return not (left & t.named or right & s.named)
 
 
 def _modified(s: Segment, t: Segment, without: frozenset[str]) -> bool:
     """Whether each segment's subject has a telling word that the other text lacks."""
     names = [
-        {x.concept for x in one.terms if x.part is Part.SUBJECT} - {x.concept for x in other.terms} - without
+        {x.concept for x in one.terms if x.part is Part.SUBJECT} - other.named - without
         for one, other in ((s, t), (t, s))
     ]
     return all(names)
+
+
+def _other_objects(s: Segment, t: Segment, without: frozenset[str]) -> bool:
+    """Whether two imperatives end in different things ("remove the importer", "keep the exporter")."""
+    if any(term.part is Part.SUBJECT for segment in (s, t) for term in segment.terms):
+        return False
+    heads = [
+        [x.concept for x in one.terms if x.part is Part.CORE and not x.verb and x.concept not in without][-1:]
+        for one in (s, t)
+    ]
+    return bool(heads[0] and heads[1]) and heads[0][0] not in t.named and heads[1][0] not in s.named
 
 
 def agreement(
@@ -184,7 +203,7 @@ def agreement(
     narrowed = larger >= 1.4 * smaller or any(x.conditional for r in (a, b) for x in r.segments)
     if common >= 1 and overlap >= 0.45 and narrowed and not apart:
         return Judgement(verdict=Verdict.REFINEMENT, score=score, reasons=(shared, *reasons))
-    if common >= 0.8 or cosine >= 0.4:
+    if common >= 0.8 or cosine >= 0.4 or {slot for slot, _ in a.poles} & {slot for slot, _ in b.poles}:
         return Judgement(verdict=Verdict.RELATED, score=score, reasons=(shared, *reasons))
     return Judgement(verdict=Verdict.UNRELATED, score=score, reasons=reasons)
 

@@ -56,7 +56,7 @@ class Term:
     def weight(self) -> float:
         """How much sharing it says about a common frame."""
         if self.word.concept in _GENERIC:
-            return 0.4
+            return 0.6
         if self.verb:
             return 0.3 if self.word.stem in _LIGHT else 0.7
         return 1.0
@@ -115,9 +115,10 @@ class _Scan:
 
     def look_back(self, at: int, word: Word) -> None:
         """Say no to what stands before "is rejected" and to the subject of "is not used"."""
-        before = [w.raw for w in self.words[max(0, at - 3) : at]]
+        before = [w.raw for w in self.words[max(0, at - 4) : at]]
         rejected = word.stem in _REJECTED_AFTER or word.raw in grammar.REJECTED_PHRASES
-        if rejected and before and (before[-1] in grammar.BE or before[-1] in {"and", "or"}) and not self.negated:
+        passive = not grammar.BE.isdisjoint(before[-1:] if before[-1:] != ["and"] else before)
+        if rejected and (passive or (word.raw in grammar.REJECTED_PHRASES and before)) and not self.negated:
             self._turn(Part.SUBJECT)
             self._turn(Part.CORE)
         elif self.negated and word.stem in _ASSENTS and not grammar.BE.isdisjoint(before):
@@ -132,12 +133,27 @@ class _Scan:
             return
         sign = self.adjunct or not (self.negated or self.rejecting)
         behind = self.verb is None or at >= self.verb
+        word, sign = _bare(word, sign=sign)
         part = Part.ADJUNCT if self.adjunct else Part.CORE if behind else Part.SUBJECT
-        verb = at == self.verb or (word.raw in grammar.VERBS and before in _BEFORE_VERBS)
+        known = word.raw in grammar.VERBS and before in _BEFORE_VERBS
+        verb = at == self.verb or known or before in grammar.SURE_BEFORE_VERB
         self.terms.append(Term(word, part, sign=sign, verb=verb, answers=_answers(word)))
 
     def _turn(self, part: Part) -> None:
         self.terms = [replace(t, sign=not t.sign) if t.part is part else t for t in self.terms]
+
+
+def _bare(word: Word, *, sign: bool) -> tuple[Word, bool]:
+    """Read `passwordless`, `uncompressed` and `nonblocking` as no to the word inside."""
+    raw, inside = word.raw, ""
+    if raw.endswith("less") and len(raw) > 8:
+        inside = raw[:-4]
+    elif raw.startswith("un") and raw.endswith("ed") and len(raw) > 7:
+        inside = raw[2:]
+    if not inside or answers().get(word.stem):
+        return word, sign
+    bare = stem(inside)
+    return replace(word, stem=bare, concept=concepts().get((bare,), bare)), not sign
 
 
 def _answers(word: Word) -> tuple[Answer, ...]:
@@ -161,8 +177,10 @@ def _is_finite(words: Sequence[Word], at: int) -> bool:
     raw, before = words[at].raw.split(" ")[0], words[at - 1].raw
     if before in grammar.ARTICLES or before in grammar.ADJUNCTS or before[0].isdigit():
         return False
+    if before in grammar.SURE_BEFORE_VERB and raw not in grammar.NEGATORS | grammar.AUXILIARIES and raw not in FILLERS:
+        return True
     if raw == ":" or raw in grammar.AUXILIARIES or raw in grammar.VERBS:
         return True
-    if raw.endswith(("ing", "ings")) or (raw.endswith("ed") and before not in grammar.PERSONS):
-        return False
-    return stem(raw) in _VERBS
+    past = raw.endswith("ed") and before in grammar.PERSONS
+    finite = past or raw in grammar.IRREGULAR or (raw.endswith("s") and not raw.endswith("ings"))
+    return finite and stem(raw) in _VERBS

@@ -69,8 +69,11 @@ def stem(word: str) -> str:
             undoubled = len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "lsz"
             word = rest[:-1] if undoubled else rest
             break
-    if word.endswith("tion") and len(word) > 7:
+    if (word.endswith("tion") and len(word) > 7) or (word.endswith("ssion") and len(word) > 8):
         word = word[:-3]
+    for ending in ("ance", "ment"):
+        if word.endswith(ending) and len(word) > 7:
+            word = word[: -len(ending)]
     if word.endswith("ly") and len(word) > 5:
         word = word[:-2]
     return word[:-1] if word.endswith("e") and len(word) > 3 else word
