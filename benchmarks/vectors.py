@@ -43,11 +43,8 @@ from forgekit.vectors import Vectors
 cache = Path(sys.argv[1])
 print(Vectors(cache, find_encoder(Settings(), cache)).search("why did we choose uuid ids", 10)[0][0])
 """
-WORDS = [
-    f"{stem}{end}"
-    for stem in ("stor", "key", "hash", "cach", "log", "rest", "row")
-    for end in ("e", "", "ing")
-]
+STEMS, ENDS = ("stor", "key", "hash", "cach", "log", "rest", "row"), ("e", "", "ing")
+WORDS = [f"{stem}{end}" for stem in STEMS for end in ENDS]
 
 
 def timed(run: Callable[[], T], runs: int) -> tuple[float, T]:

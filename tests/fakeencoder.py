@@ -34,4 +34,5 @@ class FakeEncoder:
                     hashlib.sha256(f"{self.fingerprint} {word}".encode()).digest()[:8], "big"
                 )
                 out[row] += np.random.default_rng(seed).standard_normal(self.dimension, np.float32)
-        return out / np.linalg.norm(out, axis=1, keepdims=True)
+        out /= np.linalg.norm(out, axis=1, keepdims=True)
+        return out

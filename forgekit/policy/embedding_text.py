@@ -8,14 +8,12 @@ out.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from forgekit.model.archive import Archive
 from forgekit.model.body import parts
-from forgekit.model.conflict import Conflict
-from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity
-from forgekit.model.lineage import Lineage
-from forgekit.text.archive import read_archive
+
+if TYPE_CHECKING:
+    from forgekit.model.entity import Entity
 
 CHUNK_RULE = "entity-1"
 """Names the rule of this module; vectors made under another rule are not used."""
@@ -30,6 +28,11 @@ def embedding_text(entity: Entity) -> str:
 
 
 def _parts(entity: Entity) -> Iterable[str]:
+    from forgekit.model.archive import Archive  # noqa: PLC0415 - a search needs the name of the rule only
+    from forgekit.model.conflict import Conflict  # noqa: PLC0415 - as above
+    from forgekit.model.decision import Decision  # noqa: PLC0415 - as above
+    from forgekit.model.lineage import Lineage  # noqa: PLC0415 - as above
+
     match entity:
         case Archive():
             return _words(entity.compression_tag), entity.conversation_title, *_told(entity.body)
@@ -51,6 +54,8 @@ def _sections(body: str) -> Iterable[str]:
 
 def _told(body: str) -> Iterable[str]:
     """Return what an archive says in short, or its first part where it says nothing in short."""
+    from forgekit.text.archive import read_archive  # noqa: PLC0415 - it loads YAML
+
     read = read_archive(body)
     told = (read.summary, *(d.text for d in read.decisions), *(t.title for t in read.threads))
     return told if any(told) else (body[:TEXT_LIMIT],)

@@ -19,7 +19,8 @@ def matrix_of(seed: int, count: int) -> vectors_index.Floats:
     """Return unit vectors of few different values, so that many are equally far."""
     numbers = np.random.default_rng(seed).integers(-1, 2, (count, 4)).astype(np.float32)
     numbers[:, 0] += 3
-    return numbers / np.linalg.norm(numbers, axis=1, keepdims=True)
+    numbers /= np.linalg.norm(numbers, axis=1, keepdims=True)
+    return numbers
 
 
 @settings(max_examples=60, deadline=None)

@@ -94,7 +94,7 @@ REJECTED_BEFORE = word_set(
     """
 )
 CONTRASTS = (
-    "instead of",
+    "decided against", "decide against", "voted against", "opted against", "instead of",
     "rather than",
     "in place of",
     "as opposed to",
@@ -193,5 +193,5 @@ SURE_BEFORE_VERB = word_set(
     "we they never must should shall will may can cannot can't don't doesn't didn't won't shouldn't mustn't let's"
 )
 """A word behind one of these is a verb, known or not."""
-USING = word_set("use adopt have need want build make support allow accept put add include permit set get choose pick")
+USING = word_set("use adopt have need want build make support allow accept put add include permit set get choose pick touch hit")
 """Verbs of plain use: to say no to one is to say no to its object."""

@@ -24,7 +24,7 @@ golang; go language
 kubernetes; k8s
 repository; repo; codebase
 documentation; docs; doc
-configuration; config; setting; preference
+configuration; config; preference
 authenticate; authentication; auth; login; log in; sign in; signin; logon
 authorise; authorize; authorization; permission; access control
 password; passphrase
@@ -152,7 +152,7 @@ gate: block, blocking, fail, fails, gate, reject merge, stop the build, enforced
 light: dark, dark mode, dark theme | light, light mode, light theme
 order: ascending, oldest first | descending, newest first
 pull: push, push-based | pull, polling, poll, pull-based
-render!: server-side rendering, server side rendering, ssr, server-rendered, rendered on the server, rendered on server | client-side rendering, client side rendering, csr, single-page app, spa, rendered in the browser, rendered in browser
+render!: server-side rendering, server side rendering, ssr, server-rendered | client-side rendering, client side rendering, csr, single-page app, spa, client rendering
 transport: plaintext, plain text, unencrypted, cleartext, clear text | encrypted, encryption, encrypt, tls
 person!: first person, first-person | third person, third-person, omniscient
 tense!: past tense | present tense

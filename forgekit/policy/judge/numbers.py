@@ -64,7 +64,7 @@ _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
 _AT_MOST = ("up to", "at most", "under", "below", "max", "maximum", "no more", "less than", "fewer than", "within",
             "<", "≤", "not exceed", "limit", "cap", "no longer than", "drop under")  # fmt: skip
 _AT_LEAST = ("at least", "over", "above", "more than", "min", "minimum", "exceed", ">", "≥", "no fewer", "no less",
-             "longer than", "greater")  # fmt: skip
+             "longer than", "greater", "require")  # fmt: skip
 _NOT_NOUNS = word_set(
     """a an the of and or to in on for at per by with from is are be must should each every as then than that when if
     after before until more less most least our their its his her old long so but not no new full extra separate
@@ -219,8 +219,8 @@ def _read(raw: str) -> tuple[float, str | None, float] | None:
 
 def _ordered(digits: str) -> float:
     """Return the first two parts of a version so that 3.9 comes before 3.12."""
-    major, minor = (int(part) for part in digits.split(".")[:2])
-    return major + minor / 10_000
+    major, minor = re.findall(r"\d+", digits)[:2]
+    return int(major) + int(minor) / 10_000
 
 
 def _value(digits: str) -> float:

@@ -39,6 +39,7 @@ def oppositions(a: Reading, s: Segment, b: Reading, t: Segment) -> list[Oppositi
         *_rejected(b, s),
         *_answered(a, s, b, t),
         *_measured(a, s, b, t),
+        *_filled(s, t),
     ]
     return sorted(set(found), key=lambda o: (o.kind, o.reason))
 
@@ -135,6 +136,27 @@ def _measured(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposi
                 slot=p.dimension,
                 topic=label,
             )
+
+
+def _filled(s: Segment, t: Segment) -> Iterator[Opposition]:
+    """Find one sentence with another name in it: "send alerts to Relay", "send alerts to Beacon"."""
+    left, right = ([x for x in one.terms if x.concept not in other.named] for one, other in ((s, t), (t, s)))
+    same_verb = {x.concept for x in s.terms if x.verb} & {x.concept for x in t.terms if x.verb}
+    if not (same_verb and 0 < len(left) <= 2 and 0 < len(right) <= 2 and all(x.sign for x in (*s.terms, *t.terms))):
+        return
+    names = [[x.word.raw for x in side if x.word.proper] for side in (left, right)]
+    parts = {x.part for side in (left, right) for x in side}
+    if names[0] and names[1] and len(parts) == 1 and Part.SUBJECT not in parts and not _heading(s) | _heading(t):
+        yield Opposition(
+            kind="filled",
+            reason="one sentence, another name: " + " against ".join(sorted(" ".join(side) for side in names)),
+            words=frozenset(x.concept for side in (left, right) for x in side),
+        )
+
+
+def _heading(segment: Segment) -> bool:
+    """Whether most words are capitalised, so that capitals say nothing about names."""
+    return 2 * sum(x.word.proper for x in segment.terms) > len(segment.terms)
 
 
 def _valued(quantity: Quantity) -> str:

@@ -17,6 +17,8 @@ from forgekit.policy.judge.words import Word, cut, key
 
 SEGMENT_LIMIT = 12
 """Segments of a text that are compared."""
+ALTERNATIVES = 16
+"""Rejected alternatives of a statement that are read."""
 VALUE_WORDS = 6
 """Words behind a colon that still are the value of what stands before it."""
 
@@ -85,12 +87,21 @@ def read(statement: Statement) -> Reading:
 
 
 def _alternatives(statement: Statement) -> list[tuple[frozenset[str], str]]:
+    """Return what was rejected: the alternatives as given, and names that the rationale says no to."""
     found = []
-    for alternative in statement.alternatives[:16]:
+    for alternative in statement.alternatives[:ALTERNATIVES]:
         words = [w for clause, _ in cut(alternative.partition("(")[0][:200]) for w in clause]
         telling = frozenset(w.concept for w in words if w.raw not in FILLERS and w.raw[0].isalnum())
         if telling:
             found.append((telling, " ".join(w.raw for w in words)))
+    for clause, _ in cut(statement.rationale):
+        for stretch in _stretches(clause):
+            denied = (term for term in terms_of(stretch, frozenset()) if not term.sign)
+            found += [
+                (frozenset({term.concept}), term.word.raw)
+                for term in denied
+                if any(not answer.opposite for answer in term.answers)
+            ]
     return found
 
 

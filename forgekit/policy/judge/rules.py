@@ -23,6 +23,7 @@ WEIGHTS = {
     "opposite": 2.2,  # words that exclude each other by meaning
     "quantity": 2.0,  # two values of one dimension
     "choice": 1.4,  # two answers of which one is usually chosen for one purpose
+    "filled": 0.8,  # one sentence with another name in it
     "frame": 1.4,  # per shared telling word, at most 2.5 of them
     "coverage": 2.0,  # share of the shorter segment's words that are shared, less a half
     "no_frame": -2.5,  # nothing shared besides the opposition
@@ -33,7 +34,6 @@ WEIGHTS = {
     "modifiers": -1.6,  # one thing, named more closely and differently on both sides
     "nominal": -1.8,  # a side without a verb is a heading, no decision
     "later": -1.8,  # said in a further sentence, which explains more often than it decides
-    "similarity": 1.0,  # per unit of cosine above 0.45, at most 0.4 either way
     "extra": 0.5,  # each further kind of opposition
 }
 """Log-odds of a contradiction, set by hand."""
@@ -65,14 +65,13 @@ class RuleJudge:
 def compare(a: Reading, b: Reading, similarity: float | None) -> Judgement:
     """Return the judgement on two readings."""
     best, reasons = NOTHING, ()
+    near = 0.0 if similarity is None else max(0.0, min(0.8, 2 * (similarity - 0.35)))
     for s, t in product(a.segments, b.segments):
         found = oppositions(a, s, b, t)
         if not found:
             continue
-        odds, why = _odds(a, s, b, t, found)
+        odds, why = _odds(a, s, b, t, found, near)
         best, reasons = max((best, reasons), (odds, why))
-    if similarity is not None:
-        best += WEIGHTS["similarity"] * max(-0.4, min(0.4, similarity - 0.45))
     score = 1 / (1 + math.exp(-best))
     if score >= THRESHOLD:
         return Judgement(verdict=Verdict.CONTRADICTION, score=score, reasons=reasons)
@@ -80,7 +79,7 @@ def compare(a: Reading, b: Reading, similarity: float | None) -> Judgement:
 
 
 def _odds(
-    a: Reading, s: Segment, b: Reading, t: Segment, found: list[Opposition]
+    a: Reading, s: Segment, b: Reading, t: Segment, found: list[Opposition], near: float
 ) -> tuple[float, tuple[str, ...]]:
     strongest = max(found, key=lambda o: (WEIGHTS[o.kind], o.reason))
     odds = WEIGHTS["bias"] + WEIGHTS[strongest.kind] + WEIGHTS["extra"] * (len({o.kind for o in found}) - 1)
@@ -92,6 +91,7 @@ def _odds(
     frame += min(0.8, 0.4 * len(beside))
     if any(o.topic for o in found):
         frame += 0.8
+    frame = max(frame, near)
     size = math.sqrt(sum(sorted(left.values())) * sum(sorted(right.values())))
     coverage = min(1.0, frame / size) if size else 0.5
     odds += WEIGHTS["frame"] * min(frame, 2.5) + WEIGHTS["coverage"] * (coverage - 0.5)
@@ -198,10 +198,11 @@ def agreement(
     cosine = 0.0 if similarity is None else similarity
     shared = "both speak of: " + ", ".join(sorted(left.keys() & right.keys()))
     apart = _apart(a.scopes, b.scopes)
-    if not reasons and not apart and (union >= 0.6 or cosine >= 0.85 or (cosine >= 0.7 and union >= 0.3)):
-        return Judgement(verdict=Verdict.DUPLICATE, score=score, reasons=(shared,))
     narrowed = larger >= 1.4 * smaller or any(x.conditional for r in (a, b) for x in r.segments)
-    if common >= 1 and overlap >= 0.45 and narrowed and not apart:
+    alike = union >= 0.6 or (not narrowed and (cosine >= 0.85 or (cosine >= 0.7 and union >= 0.35)))
+    if alike and not reasons and not apart:
+        return Judgement(verdict=Verdict.DUPLICATE, score=score, reasons=(shared,))
+    if common >= 1 and overlap >= 0.4 and narrowed and not apart:
         return Judgement(verdict=Verdict.REFINEMENT, score=score, reasons=(shared, *reasons))
     if common >= 0.8 or cosine >= 0.4 or {slot for slot, _ in a.poles} & {slot for slot, _ in b.poles}:
         return Judgement(verdict=Verdict.RELATED, score=score, reasons=(shared, *reasons))

@@ -179,8 +179,12 @@ def _is_finite(words: Sequence[Word], at: int) -> bool:
         return False
     if before in grammar.SURE_BEFORE_VERB and raw not in grammar.NEGATORS | grammar.AUXILIARIES and raw not in FILLERS:
         return True
-    if raw == ":" or raw in grammar.AUXILIARIES or raw in grammar.VERBS:
+    if raw == ":" or raw in grammar.AUXILIARIES:
         return True
+    if words[at].proper:
+        return False  # a heading in title case, or a name
+    if raw in grammar.VERBS:
+        return at + 1 < len(words) or raw not in grammar.NOUNS_TOO
     past = raw.endswith("ed") and before in grammar.PERSONS
     finite = past or raw in grammar.IRREGULAR or (raw.endswith("s") and not raw.endswith("ings"))
     return finite and stem(raw) in _VERBS
