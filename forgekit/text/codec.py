@@ -351,8 +351,19 @@ def field_texts(entity: Entity) -> dict[str, str]:
 
 
 def dumps(entity: Entity) -> str:
-    """Write the one canonical text: fixed key order, unset fields left out, LF."""
-    head = "---\n" + "".join(field_texts(entity).values()) + "---\n"
+    """Write the one canonical text: fixed key order, unset fields left out, LF.
+
+    Raises FormatError when the front matter would be too long to be read back.
+    """
+    texts = field_texts(entity)
+    fields = "".join(texts.values())
+    if len(fields.encode()) > frontmatter.FRONT_MATTER_LIMIT:
+        longest = max(texts, key=lambda name: len(texts[name]))
+        raise FormatError(
+            f"makes the front matter longer than {frontmatter.FRONT_MATTER_LIMIT:,} bytes; shorten it",
+            field=longest,
+        )
+    head = f"---\n{fields}---\n"
     if isinstance(entity, Archive):
         return f"{head}\n{entity.body}"
     return head + (f"\n{entity.body}\n" if entity.body else "")

@@ -10,12 +10,13 @@ from typing import Any, cast
 import pytest
 
 from forgekit.errors import FormatError, RuleError
-from forgekit.ids import EntityId
+from forgekit.ids import EntityId, project_id
 from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
 from forgekit.model.entity import CLASSES
 from forgekit.model.kinds import Kind
 from forgekit.model.lineage import Compression, CompressionMode, Lineage
+from forgekit.model.project import Project
 from forgekit.model.thread import Thread
 from forgekit.text import codec, edit, frontmatter
 from forgekit.text.scalars import Plain, dump_field, scalar
@@ -326,3 +327,14 @@ def test_maps_and_entries_have_each_key_once() -> None:
             compressions=(Compression(compression_tag="T"), Compression(compression_tag="T")),
         )
     assert str(caught.value) == "compressions: 'T' stands there twice"
+
+
+def test_a_front_matter_too_long_to_be_read_back_is_not_written() -> None:
+    long = Project(
+        project_uuid=project_id("Long"),
+        project_name="Long",
+        tags=tuple(f"tag-{n}-{'x' * 90}" for n in range(700)),
+    )
+    with pytest.raises(FormatError) as caught:
+        codec.dumps(long)
+    assert str(caught.value) == "tags: makes the front matter longer than 64,000 bytes; shorten it"
