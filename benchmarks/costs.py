@@ -1,6 +1,6 @@
 """What the commands cost, each beside the floor under it, taken in the same run.
 
-    python benchmarks/costs.py [--count 10000] [--runs 7] [--folder KEPT]
+    python benchmarks/costs.py [--count 10000] [--runs 7] [--folder KEPT] [--vectors]
 
 A row is a whole process unless it says "in process". Its floor does the least that any program must do for
 the same answer. Printed: the best and the median of the runs in ms, the floor's median, the ratio of both
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import os
 import statistics
 import subprocess
@@ -109,7 +110,15 @@ def rows(root: Path) -> list[Row]:
     interpreter = process(root, *PYTHON, "-c", "pass")
     status = process(root, "git", "status", "--porcelain")
     floor = process(root, *PYTHON, "-c", SEARCH_FLOOR, str(root), str(found.path))
-    search = process(root, *FORGEKIT, "search", QUERY)
+    libraries = process(root, *PYTHON, "-c", "import sqlite3, json, numpy, tokenizers")
+    by_words = process(root, *FORGEKIT, "search", QUERY, "--mode", "lexical")
+    search = process(root, *FORGEKIT, "search", QUERY, "--json")
+
+    def by_both() -> None:
+        said = json.loads(str(search()))
+        if said["mode"] != "hybrid" or said["notice"]:
+            raise MissingError(said["notice"])
+
     one = str(edited.relative_to(root))
     return [
         Row(
@@ -126,7 +135,14 @@ def rows(root: Path) -> list[Row]:
             floor_name="interpreter",
             floor=interpreter,
         ),
-        Row(name="search", budget="100 lexical", run=search, floor_name="stat + FTS5", floor=floor),
+        Row(name="search by words", budget="100", run=by_words, floor_name="stat + FTS5", floor=floor),
+        Row(
+            name="search by both",
+            budget="300",
+            run=by_both,
+            floor_name="import NumPy, tokenizer",
+            floor=libraries,
+        ),
         Row(
             name="check of one file",
             budget="120",
@@ -191,6 +207,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--folder", type=Path, help="use this registry, made when it is not there")
+    parser.add_argument("--vectors", action="store_true", help="make them first: a minute per 5,000 entities")
     options = parser.parse_args()
     source = str(Path(__file__).resolve().parent.parent)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
@@ -200,6 +217,8 @@ def main() -> None:
         root = options.folder or Path(scratch, "registry")
         if not root.exists():
             write(root, options.count)
+        if options.vectors:
+            process(root, *FORGEKIT, "index", "build")()
         time.sleep(2.5)  # files younger than two seconds are read twice
         show(root, options.runs)
 

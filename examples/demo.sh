@@ -50,6 +50,9 @@ run 'git -C ../second rev-parse HEAD^{tree}'
 step "Where does everything stand?"
 run 'forgekit status'
 
+step "Two projects decided things that cannot both be followed. Filing found it; a person chooses, until then neither is carried."
+run 'forgekit conflict show cfl_37839f04cc90'
+
 step "Before compressing the next conversation, paste this into it: what the registry knows and the model may not."
 run 'forgekit prepare-compression --project Trellis --budget 1500'
 

@@ -19,6 +19,7 @@ from forgekit.model.thread import Thread
 from forgekit.policy.question import Command
 from forgekit.policy.relevance import relevant, shared
 from forgekit.policy.state import last_heir
+from forgekit.search import search
 from forgekit.text.blocks import quote
 from forgekit.times import format_date
 
@@ -62,8 +63,8 @@ def _best(store: Store, subject: str, kind: Kind) -> list[Entity]:
         return [named]
     if _LOCAL_ID.fullmatch(subject):
         return [e for e in _of_local_id(store, subject) if e.kind is kind]
-    hits = store.forge.search(subject, kinds=(kind,), project=store.project, limit=_MOST)
-    found = [e for hit in hits if (e := store.registry.get(hit.id)) is not None]
+    hits = search(store.forge, subject, kinds=(kind,), project=store.project, limit=_MOST)
+    found = [e for hit in hits.ids if (e := store.registry.get(hit)) is not None]
     telling = [e for e in found if shared(subject, f"{e.title} {e.body}")]
     return telling or found[:1]
 
@@ -204,7 +205,7 @@ def _chain(registry: Registry, decision: Decision) -> list[Decision]:
 
 def _discussed(store: Store, subject: str) -> Found:
     found = Found(scope=store.project or "all projects")
-    for hit in store.forge.search(subject, project=store.project, limit=_MOST):
+    for hit, *_ in search(store.forge, subject, project=store.project, limit=_MOST).hits:
         entity = store.registry.get(hit.id)
         if entity is None:
             continue

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from forgekit import catalogue_query as query_
-from forgekit.catalogue_query import MARK, SCOPES, UNMARK, Candidate, Hit, search_registry
+from forgekit.catalogue_query import MARK, NAMED_SCORE, SCOPES, UNMARK, Candidate, Hit, search_registry
 from forgekit.catalogue_schema import MADE_BY, DamageError, create, drop_all, entity_of, made_by
 from forgekit.catalogue_update import Progress, Refresh, problems, update
 from forgekit.ids import EntityId
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MARK",
+    "NAMED_SCORE",
     "SCOPES",
     "UNMARK",
     "Candidate",
@@ -76,6 +77,7 @@ class Catalogue:
     def __init__(self, root: Path, cache: Path) -> None:
         self._root = root
         name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:12]
+        self.tree = name  # tells the work trees apart that share a cache folder
         self.path = cache / f"catalogue-{name}.sqlite"
         self._db: sqlite3.Connection | None = None
         self._in_memory = False
@@ -147,6 +149,24 @@ class Catalogue:
                 limit=limit,
             )
         )
+
+    def matching(
+        self,
+        *,
+        kinds: Collection[Kind] | None = None,
+        status: str | None = None,
+        project: str | None = None,
+    ) -> set[str]:
+        """Return the ids that a search with these filters chooses from."""
+        return self._answer(lambda db: query_.matching(db, kinds=kinds, status=status, project=project))
+
+    def hits(self, entities: Collection[str]) -> dict[EntityId, Hit]:
+        """Return hits for entities that no word of a query found."""
+        return self._answer(lambda db: query_.hits(db, entities))
+
+    def contents(self) -> list[tuple[EntityId, str]]:
+        """Return the id of each entity and the blob id of its file, the newest first."""
+        return self._answer(query_.contents)
 
     def cached(self, blob: str, version: str) -> str | None:
         """Return the text remembered for a content hash and a reader's version."""

@@ -59,6 +59,8 @@ _BY_WORDS = f"""
     WHERE words MATCH :match AND {_FILTER} ORDER BY rank_, e.id LIMIT :limit
 """  # noqa: S608 - constants only
 _BY_ROW = f"SELECT {_HIT}, substr(e.body, 1, 400) FROM entity e WHERE e.row = :row AND {_FILTER}"  # noqa: S608 - constants only
+_MATCHING = f"SELECT e.id FROM entity e WHERE {_FILTER}"  # noqa: S608 - constants only
+_BY_ID = f"SELECT {_HIT}, substr(e.body, 1, 400) FROM entity e WHERE e.id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants only
 _SNIPPET = f"""
     SELECT rowid, snippet(words, 1, '{MARK}', '{UNMARK}', '…', 24) FROM words
     WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))
@@ -139,14 +141,7 @@ def search(
         until: ms since 1970; the entity was made then or before.
         limit: greatest number of hits.
     """
-    given = {
-        "kinds": None if kinds is None else f" {' '.join(kind.value for kind in kinds)} ",
-        "status": status and _storable(status),
-        "project": project and match_key(_storable(project)),
-        "since": since,
-        "until": until,
-        "limit": max(limit, 0),
-    }
+    given = {**_given(kinds, status, project), "since": since, "until": until, "limit": max(limit, 0)}
     rows = _named(db, query)
     named = [
         _hit(columns, NAMED_SCORE, one_line(checked_text(body))[:160])
@@ -164,6 +159,34 @@ def search(
             hit = _hit(columns, round(-rank, 6), snippet)
             found.setdefault(hit.id, hit)
     return list(found.values())[: max(limit, 0)]
+
+
+def matching(
+    db: sqlite3.Connection,
+    *,
+    kinds: Collection[Kind] | None = None,
+    status: str | None = None,
+    project: str | None = None,
+) -> set[str]:
+    """Return the ids that a search with these filters chooses from."""
+    given = {**_given(kinds, status, project), "since": None, "until": None}
+    return {entity for (entity,) in db.execute(_MATCHING, given)}
+
+
+def hits(db: sqlite3.Connection, entities: Collection[str]) -> dict[EntityId, Hit]:
+    """Return hits for entities that no word of a query found: the snippet is how their text begins."""
+    rows = db.execute(_BY_ID, (json.dumps(list(entities)),)).fetchall()
+    found = [_hit(columns, 0.0, one_line(checked_text(body))[:160]) for *columns, body in rows]
+    return {hit.id: hit for hit in found}
+
+
+def contents(db: sqlite3.Connection) -> list[tuple[EntityId, str]]:
+    """Return the id of each entity and the blob id of its file, the newest first."""
+    rows = db.execute("SELECT id, blob FROM entity ORDER BY id DESC").fetchall()
+    # All rows on the way of each search: their shape is looked at, no more.
+    if not all(type(entity) is type(blob) is str and len(entity) == 36 for entity, blob in rows):
+        raise DamageError("an id or a hash of another shape")
+    return rows
 
 
 def find(db: sqlite3.Connection, name: str, kinds: Collection[Kind] | None = None) -> list[Candidate]:
@@ -291,6 +314,14 @@ def _hit(columns: list[object], score: float, snippet: str) -> Hit:
         score=score,
         path=path_of(kind, entity),
     )
+
+
+def _given(kinds: Collection[Kind] | None, status: str | None, project: str | None) -> dict[str, Any]:
+    return {
+        "kinds": None if kinds is None else f" {' '.join(kind.value for kind in kinds)} ",
+        "status": status and _storable(status),
+        "project": project and match_key(_storable(project)),
+    }
 
 
 def _storable(text: str) -> str:

@@ -7,7 +7,7 @@ stops the commit. pre-commit puts unstaged changes aside first, so the work tree
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from forgekit.cli import output
 from forgekit.errors import FormatError
 from forgekit.files import TOPS, read_bytes
 from forgekit.forge import Forge
+from forgekit.model.conflict import Conflict
+from forgekit.model.decision import Decision
 from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
@@ -25,6 +27,7 @@ from forgekit.policy import staleness
 from forgekit.policy.checks import check
 from forgekit.policy.checks.base import CheckInput, locate
 from forgekit.roots import SETTINGS_FILE, find_root
+from forgekit.settings_file import load_settings
 from forgekit.text import codec, frontmatter
 
 
@@ -44,24 +47,46 @@ class _Staged:
 
 
 def checks(files: Sequence[str], folder: Path) -> int:
-    """Say every error and warning about the named files; errors give exit status 1."""
+    """Say every error and warning about the named files; errors give exit status 1.
+
+    Raises FormatError for settings among them that cannot be read.
+    """
     status = 0
     for staged in _registries(files, folder):
+        if SETTINGS_FILE in staged.paths:
+            load_settings(staged.forge.root)
         found = [p for p in check(staged.registry, only=staged.paths) if p.severity is not Severity.INFO]
         _say_problems(staged, found)
         status |= any(p.severity is Severity.ERROR for p in found)
     return status
 
 
-def conflicts(files: Sequence[str], folder: Path) -> int:
-    """Say every open conflict of the named decisions; exit status 1 where the settings refuse them."""
+def conflicts(files: Sequence[str], folder: Path, *, staged: Callable[[list[str]], set[str]]) -> int:
+    """Refuse decisions that contradict others while the commit holds no record of it, and write the record.
+
+    Open conflicts that are recorded are said; the settings say whether they stop the commit. No tier
+    settles anything here: the decisions are about to be committed as a person wrote them.
+
+    Args:
+        files: decisions and conflicts to look at.
+        folder: where git works.
+        staged: returns those of some paths, relative to the folder, that the commit holds.
+    """
     status = 0
-    for staged in _registries(files, folder):
-        refused = staged.forge.settings.conflicts is OpenConflicts.REFUSE
-        for conflict in staleness.open_conflicts(staged.registry):
+    for item in _registries(files, folder):
+        refused = item.forge.settings.conflicts is OpenConflicts.REFUSE
+        missing = _unrecorded(item, staged)
+        for conflict in missing:
+            _say(
+                f"{_sides(item.registry, conflict)}: {conflict.nature}"
+                f" (git add {item.prefix}{entity_path(conflict)}; or change a side)"
+            )
+        status |= bool(missing)
+        unstaged = {conflict.id for conflict in missing}
+        for conflict in staleness.open_conflicts(item.registry):
             sides = (conflict.decision_a, conflict.decision_b)
             touched = {entity_path(conflict), *(path_of(Kind.DECISION, side) for side in sides)}
-            if touched.isdisjoint(staged.paths):
+            if touched.isdisjoint(item.paths) or conflict.id in unstaged:
                 continue
             a, b = (short_id(Kind.DECISION, side) for side in sides)
             name = short_id(Kind.CONFLICT, conflict.id)
@@ -71,6 +96,34 @@ def conflicts(files: Sequence[str], folder: Path) -> int:
             )
             status |= refused
     return status
+
+
+def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> list[Conflict]:
+    """Return the conflicts of the named decisions that the commit lacks; those without a file get one."""
+    named = CheckInput(only=item.paths).subjects(item.registry)
+    decisions = [entity for entity in named if isinstance(entity, Decision) and not entity.status.ended]
+    if not decisions:
+        return []
+    from forgekit import detecting  # noqa: PLC0415 - a commit without decisions needs no judge
+
+    state = detecting.State(item.registry, {})
+    pairs = detecting.candidates(item.forge, state, decisions)
+    found = [conflict for conflict, *_ in detecting.contradictions(item.forge, state, pairs)]
+    if not found:
+        return []
+    recorded = staged([item.prefix + entity_path(conflict) for conflict in found])
+    missing = [conflict for conflict in found if item.prefix + entity_path(conflict) not in recorded]
+    detecting.record(item.forge, [c for c in missing if item.registry.get(c.id) is None])
+    return missing
+
+
+def _sides(registry: Registry, conflict: Conflict) -> str:
+    texts = []
+    for side in (conflict.decision_a, conflict.decision_b):
+        decision = registry.get(side)
+        assert isinstance(decision, Decision)  # noqa: S101 - a judge has read it
+        texts.append(f"{short_id(Kind.DECISION, side)} ({decision.decision})")
+    return f"{texts[0]} contradicts {texts[1]}"
 
 
 def stale(files: Sequence[str], folder: Path) -> int:

@@ -1,7 +1,8 @@
 """After compressing: file an archive, and register what it says.
 
 Filing is idempotent and its order does not matter: the archive is kept byte for byte, and the registry
-becomes what all archives together say, merged into the files as people left them.
+becomes what all archives together say, merged into the files as people left them. Decisions that
+contradict each other are found on the way (`detecting`).
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from forgekit.detecting import Filing, filing
 from forgekit.errors import ArchiveError
 from forgekit.facts import facts
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.incoming import Incoming, arrivals
 from forgekit.model.archive import Archive
+from forgekit.model.conflict import Conflict
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem
@@ -25,6 +28,7 @@ from forgekit.policy.fold import Said, fold
 from forgekit.policy.merge import FieldConflict
 from forgekit.policy.settling import Settlement, settle
 from forgekit.store import Change, Outcome
+from forgekit.writing import superseding
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +60,12 @@ class FiledArchive:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SyncReport:
-    """What one `sync-compression` did."""
+    """What one `sync-compression` did.
+
+    Attributes:
+        conflicts: fields that people and archives changed in different ways.
+        contradictions: new conflicts of decisions, those that a tier has settled included.
+    """
 
     outcome: Outcome
     filed: tuple[FiledArchive, ...]
@@ -64,6 +73,7 @@ class SyncReport:
     changed: tuple[Entity, ...]
     removed: tuple[Entity, ...]
     conflicts: tuple[tuple[EntityId, FieldConflict], ...]
+    contradictions: tuple[Conflict, ...]
 
 
 def sync_compression(
@@ -84,6 +94,7 @@ def sync_compression(
         changed=tuple(e for e in report.settlement.writes if e.id in report.ours.entities),
         removed=report.settlement.deletes,
         conflicts=report.settlement.conflicts,
+        contradictions=report.found,
     )
 
 
@@ -94,6 +105,7 @@ class _Decided:
     ours: Registry
     after: Said
     settlement: Settlement
+    found: tuple[Conflict, ...]
     known: frozenset[EntityId]
 
 
@@ -117,8 +129,10 @@ def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText]]) -> Change
     known = facts(forge.catalogue, filed.values())
     before = fold(known)
     after = fold([*known, *new.values()]) if new else before
-    settlement = settle(before, after, ours) if new else Settlement((), (), {}, ())
-    decided = _Decided(ours, after, settlement, frozenset(filed))
+    nothing = Filing(Settlement((), (), {}, ()), ())
+    done = filing(forge, ours, after, settle(before, after, ours)) if new else nothing
+    settlement = done.settlement
+    decided = _Decided(ours, after, settlement, done.found, frozenset(filed))
     archives = [archive for archive, _ in new.values()]
     subject = (
         f"sync: file {short_id(Kind.ARCHIVE, archives[0].id)}"
@@ -133,6 +147,7 @@ def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText]]) -> Change
             ("Forgekit-Op", "sync-compression"),
             *(("Forgekit-Archive", archive.id) for archive in archives),
             *(("Forgekit-Conversation", c) for c in sorted({a.conversation_id for a in archives})),
+            *superseding(settlement.writes),
         ),
         result=decided,
     )

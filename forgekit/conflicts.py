@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from forgekit.decisions import in_registry as decision_of
-from forgekit.decisions import superseded
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
@@ -14,6 +13,7 @@ from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
+from forgekit.policy.detection import superseded
 from forgekit.writing import COMMITTED, How, Written, write
 
 

@@ -15,6 +15,7 @@ from forgekit.model.thread import Thread
 from forgekit.policy.derived import Derived
 from forgekit.policy.relevance import tokens
 from forgekit.policy.staleness import blocked_from_carrying
+from forgekit.search import Found, search
 from forgekit.text.blocks import NOTICE, Part, lay_out, quote
 from forgekit.times import format_date
 
@@ -57,9 +58,13 @@ def load(
         own = forge.known_project(project, registry).project_name
     everywhere = cross_project or own is None
 
+    answers: list[Found] = []
+
     def find(kind: Kind, status: str | None) -> list[Hit]:
         where = None if everywhere else own
-        hits = forge.search(query, kinds=(kind,), status=status, project=where, limit=2 * HITS)
+        answer = search(forge, query, kinds=(kind,), status=status, project=where, limit=2 * HITS)
+        answers.append(answer)
+        hits = [scored.hit for scored in answer.hits]
         return sorted(hits, key=lambda hit: hit.project != own)[:HITS] if own else hits[:HITS]
 
     decisions = find(Kind.DECISION, "active") if include_decisions else []
@@ -83,7 +88,8 @@ def load(
         "query": query,
         "project": own,
         "cross_project": cross_project,
-        "mode": "lexical",
+        "mode": answers[-1].mode.value,
+        "notice": answers[-1].notice,
         "decisions": views(decisions),
         "threads": views(threads),
         "conversations": views(conversations),

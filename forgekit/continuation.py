@@ -16,6 +16,7 @@ from forgekit.model.thread import Thread
 from forgekit.policy.derived import Derived
 from forgekit.policy.relevance import tokens
 from forgekit.policy.state import Limits, Overtaken, State, project_state, titles
+from forgekit.search import close_in_meaning
 from forgekit.text.archive.machine import MachineBlock, MachineRecord, write_machine_block
 from forgekit.text.blocks import NOTICE, Part, count, lay_out, quote, row, table_head
 from forgekit.times import format_date
@@ -64,7 +65,13 @@ def prepare_compression(forge: Forge, project: str | None = None, budget: int | 
     registry = forge.registry()
     name = forge.project(project, registry) or ""
     known = forge.known_project(name, registry)
-    state = project_state(registry, known.id, forge.now(), _limits(forge))
+    state = project_state(
+        registry,
+        known.id,
+        forge.now(),
+        _limits(forge),
+        similarities=close_in_meaning(forge, known.id),
+    )
     parts = [
         _conflicts(state, rank=1),
         _threads(state, archive=None, rank=2),
@@ -93,7 +100,14 @@ def prepare_continuation(
     """
     registry = forge.registry()
     archive = _archive(forge, registry, tag, project)
-    state = project_state(registry, archive.project_uuid, forge.now(), _limits(forge), archive=archive)
+    state = project_state(
+        registry,
+        archive.project_uuid,
+        forge.now(),
+        _limits(forge),
+        archive=archive,
+        similarities=close_in_meaning(forge, archive.project_uuid),
+    )
     parts = [
         _overtaken(state, rank=0),
         _conflicts(state, rank=1),
@@ -190,7 +204,12 @@ def _data(registry: Registry, state: State, kind: str) -> dict[str, object]:
             *({"decision_id": s.decision.id, "why": _age(s.days, s.hops)} for s in state.flagged),
         ],
         "cross_project": [
-            {"decision": derived.view(a.decision), "bears_on": a.bears_on.id, "words": list(a.words)}
+            {
+                "decision": derived.view(a.decision),
+                "bears_on": a.bears_on.id,
+                "words": list(a.words),
+                "cosine": a.cosine and round(a.cosine, 4),
+            }
             for a in state.abroad
         ],
         "lineage": [derived.view(edge) for edge in state.edges],
@@ -320,7 +339,7 @@ def _abroad(state: State, rank: int) -> Part:
             a.decision.project_name,
             f"{_name(a.decision)}: {a.decision.decision}",
             "?" if a.decision.epistemic_tier is None else f"{a.decision.epistemic_tier:g}",
-            f"overlaps with {_name(a.bears_on)} ({_brief(a.bears_on.title)}): {', '.join(a.words[:4])}",
+            f"overlaps with {_name(a.bears_on)} ({_brief(a.bears_on.title)}): {a.why}",
         )
         for a in state.abroad
     ]

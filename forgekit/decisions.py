@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from forgekit.detecting import against
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, decision_id, match_key, project_id
@@ -15,7 +16,9 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import statement
 from forgekit.policy.derived import Derived
+from forgekit.policy.detection import superseded
 from forgekit.policy.staleness import stale
+from forgekit.search import search
 from forgekit.times import Instant
 from forgekit.writing import COMMITTED, How, Written, write
 
@@ -48,6 +51,8 @@ def create(
     how: How = COMMITTED,
 ) -> Written:
     """Register a decision; the same text in the project and conversation is returned as it is.
+
+    What contradicts it is recorded in the same commit.
 
     Args:
         forge: the registry.
@@ -91,7 +96,7 @@ def create(
             tags=tuple(tags),
             body=with_section(with_section("", "Rationale", rationale), "Context", context),
         )
-        return [decision, *forge.new_project(name, registry)]
+        return against(forge, registry, [decision, *forge.new_project(name, registry)])
 
     return write(forge, decide, "decision new", how)
 
@@ -108,6 +113,8 @@ def revise(
     how: How = COMMITTED,
 ) -> Written:
     """Replace a decision's text: a new decision, and the old one kept as `revised`.
+
+    What contradicts the new text is recorded in the same commit.
 
     Raises TransitionError when it is out of force, RuleError when the text is the same.
     """
@@ -136,7 +143,7 @@ def revise(
             body=body,
         )
         ended = replace(old, status=DecisionStatus.REVISED, superseded_by=new_id, revised_in=source)
-        return [ended, new]
+        return against(forge, registry, [ended, new])
 
     written = write(forge, decide, "decision revise", how)
     return replace(written, entity=written.outcome.change.writes[1])
@@ -151,16 +158,6 @@ def supersede(forge: Forge, name: str, by: str, *, reason: str = "", how: How = 
         return [superseded(_in_force(registry, key), heir, reason)]
 
     return write(forge, decide, "decision supersede", how)
-
-
-def superseded(decision: Decision, heir: EntityId, reason: str) -> Decision:
-    """Return a decision as it stands once another has its place."""
-    return replace(
-        decision,
-        status=DecisionStatus.SUPERSEDED,
-        superseded_by=heir,
-        body=with_section(decision.body, "Superseded", reason) if reason else decision.body,
-    )
 
 
 def invalidate(forge: Forge, name: str, reason: str, *, how: How = COMMITTED) -> Written:
@@ -315,10 +312,10 @@ def decision_search(
 ) -> list[dict[str, object]]:
     """Return the decisions that a query finds, best first."""
     forge = opened(forge)
-    hits = forge.search(query, kinds=(Kind.DECISION,), status=status, project=project_name, limit=limit)
+    hits = search(forge, query, kinds=(Kind.DECISION,), status=status, project=project_name, limit=limit)
     registry = forge.registry()
     derived = Derived(registry)
-    return [derived.view(found) for hit in hits if (found := registry.get(hit.id)) is not None]
+    return [derived.view(found) for hit in hits.ids if (found := registry.get(hit)) is not None]
 
 
 def decision_stale(

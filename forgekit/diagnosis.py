@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forgekit.catalogue import engine
+from forgekit.embedding import Missing
 from forgekit.errors import ForgeError, RepositoryError
 from forgekit.forge import Forge
 from forgekit.git import Repository
@@ -38,7 +39,7 @@ class Finding:
 
 def diagnose(root: Path) -> list[Finding]:
     """Look at everything around the registry at a root."""
-    return [*_git(root), _settings(root), *_cache(root), _fts5(), _files(root)]
+    return [*_git(root), _settings(root), *_cache(root), _fts5(), *_model(root), _files(root)]
 
 
 def _git(root: Path) -> Iterator[Finding]:
@@ -99,6 +100,22 @@ def _fts5() -> Finding:
         advice = "use a Python whose sqlite3 has FTS5"
         return Finding(subject="search", good=False, message=f"SQLite {version} has no FTS5", advice=advice)
     return Finding(subject="search", good=True, message=f"SQLite {version} with FTS5")
+
+
+def _model(root: Path) -> Iterator[Finding]:
+    forge = Forge.open(root)
+    try:
+        vectors = forge.vectors
+        if isinstance(forge.encoder, Missing):
+            # Without a model a search is by words; one that somebody asked for must be there.
+            good, missing = forge.settings.model is None, forge.encoder
+            yield Finding(subject="model", good=good, message=missing.reason, advice=missing.hint)
+    except ForgeError:
+        return  # said of git or of the settings
+    if vectors is not None:
+        state = vectors.status()
+        size = f"{state.count:,} vectors ({state.kind}), {state.size / 1e6:.1f} MB"
+        yield Finding(subject="model", good=True, message=f"{state.model}, {size}")
 
 
 def _files(root: Path) -> Finding:

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.embedding_files import file_sha256, read_prompts
+from forgekit.embedding_files import file_sha256, read_header, read_prompts
 from forgekit.errors import FormatError
 
 if TYPE_CHECKING:
@@ -47,8 +47,11 @@ class SentenceTransformerEncoder:
             for path in sorted(folder.rglob("*"))
             if path.suffix in _PARTS and _OTHER_FORMATS.isdisjoint(path.parts) and path.is_file()
         ]
-        if not any(path.suffix == ".safetensors" for path in parts) or len(parts) > _PARTS_LIMIT:
+        weights = [path for path in parts if path.suffix == ".safetensors"]
+        if not weights or len(parts) > _PARTS_LIMIT:
             raise FormatError("holds no model with weights in safetensors", path=str(folder))
+        for path in weights:
+            read_header(path)
         hashes = [(str(path.relative_to(folder)), file_sha256(path, cache)) for path in parts]
         text = json.dumps([version("sentence-transformers"), self._prompts, hashes])
         self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.catalogue import Catalogue, Hit, search_registry
+from forgekit.catalogue import Catalogue
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.ids import EntityId, match_key, normalise, project_id
 from forgekit.model.kinds import Kind
@@ -22,11 +22,13 @@ from forgekit.roots import cache_dir, find_root
 from forgekit.times import Instant, parse_instant
 
 if TYPE_CHECKING:
+    from forgekit.embedding import Encoder, Missing
     from forgekit.model.entity import Entity
     from forgekit.model.project import Project
     from forgekit.model.registry import Registry
     from forgekit.model.settings import Settings
     from forgekit.store import Store
+    from forgekit.vectors import Vectors
 
 
 def clock(env: Mapping[str, str] = os.environ) -> Instant:
@@ -73,6 +75,23 @@ class Forge:
     def catalogue(self) -> Catalogue:
         """The index of the work tree's files."""
         return Catalogue(self.root, cache_dir(self.root))
+
+    @cached_property
+    def encoder(self) -> Encoder | Missing:
+        """What turns texts into vectors, or why there is nothing that does."""
+        from forgekit.embedding import find_encoder  # noqa: PLC0415 - a search by words needs none
+
+        return find_encoder(self.settings, cache_dir(self.root))
+
+    @cached_property
+    def vectors(self) -> Vectors | None:
+        """The vectors of the work tree's entities; None where there is no encoder."""
+        from forgekit.embedding import Missing  # noqa: PLC0415 - a search by words needs none
+        from forgekit.vectors import Vectors  # noqa: PLC0415 - as above
+
+        if isinstance(self.encoder, Missing):
+            return None
+        return Vectors(cache_dir(self.root), self.encoder, self.catalogue.tree)
 
     def registry(self) -> Registry:
         """Return everything as it stands in the work tree, uncommitted edits included.
@@ -126,23 +145,6 @@ class Forge:
         if found is None:
             raise NotFoundError("entity", name)
         return found
-
-    def search(
-        self,
-        query: str,
-        *,
-        kinds: Sequence[Kind] | None = None,
-        status: str | None = None,
-        project: str | None = None,
-        limit: int = 20,
-        revision: str | None = None,
-    ) -> list[Hit]:
-        """Return what a query finds, best first; with a revision, in the registry of that time."""
-        if revision is not None:
-            past = self.registry_at(revision)
-            return search_registry(past, query, kinds=kinds, status=status, project=project, limit=limit)
-        self.catalogue.refresh()
-        return self.catalogue.search(query, kinds=kinds, status=status, project=project, limit=limit)
 
     def new_project(self, name: str, registry: Registry) -> list[Project]:
         """Return the project to register along with its first entity; nothing where it is known."""

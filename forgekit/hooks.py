@@ -37,13 +37,16 @@ def pre_commit_check(files: Sequence[str], folder: Path) -> int:
 
 
 def conflicts(files: Sequence[str], folder: Path) -> int:
-    """Look for open conflicts of the named decisions; the settings say whether they stop the commit."""
-    clean_environment()
+    """Refuse named decisions that contradict others while the commit holds no record of it.
+
+    Recorded conflicts that are open are said; the settings say whether they stop the commit.
+    """
+    index = clean_environment()
     if not files:
         return 0
     from forgekit import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
 
-    return commit_checks.conflicts(files, folder)
+    return commit_checks.conflicts(files, folder, staged=lambda paths: _staged(folder, index, paths))
 
 
 def stale(files: Sequence[str], folder: Path) -> int:
@@ -83,10 +86,10 @@ def clean_environment() -> str | None:
     return index
 
 
-def _staged_archives(folder: Path, index: str | None) -> tuple[list[str], dict[str, bytes]]:
-    """Return the archives that the commit removes, and the committed bytes of those that it changes.
+def _git(folder: Path, index: str | None) -> Callable[..., subprocess.CompletedProcess[bytes]]:
+    """Return a function that runs git with the index of the commit.
 
-    Raises RepositoryError when git cannot say.
+    Raises RepositoryError where there is no git.
     """
     program = shutil.which("git")
     if program is None:
@@ -99,19 +102,39 @@ def _staged_archives(folder: Path, index: str | None) -> tuple[list[str], dict[s
         command = [program, *_OPTIONS, *arguments]
         return subprocess.run(command, cwd=folder, env=env, capture_output=True, check=False)  # noqa: S603 - fixed arguments, no shell
 
-    def said(done: subprocess.CompletedProcess[bytes]) -> bytes:
-        if done.returncode:
-            reason = done.stderr.decode("utf-8", "replace").strip() or "no reason given"
-            raise RepositoryError(f"git cannot say what is staged: {reason}")
-        return done.stdout
+    return git
 
+
+def _said(done: subprocess.CompletedProcess[bytes]) -> bytes:
+    if done.returncode:
+        reason = done.stderr.decode("utf-8", "replace").strip() or "no reason given"
+        raise RepositoryError(f"git cannot say what is staged: {reason}")
+    return done.stdout
+
+
+def _staged(folder: Path, index: str | None, paths: Sequence[str]) -> set[str]:
+    """Return those of some paths that the commit holds.
+
+    Raises RepositoryError when git cannot say.
+    """
+    git = _git(folder, index)
+    listed = _said(git("--literal-pathspecs", "ls-files", "--cached", "-z", "--", *paths))
+    return set(os.fsdecode(listed).split("\0")) & set(paths)
+
+
+def _staged_archives(folder: Path, index: str | None) -> tuple[list[str], dict[str, bytes]]:
+    """Return the archives that the commit removes, and the committed bytes of those that it changes.
+
+    Raises RepositoryError when git cannot say.
+    """
+    git = _git(folder, index)
     if git("rev-parse", "--verify", "--quiet", "HEAD").returncode:
         return [], {}  # before the first commit there is nothing to change
     options = ("--cached", "--name-status", "--no-renames", "--no-ext-diff", "--diff-filter=DMT", "-z")
-    parts = os.fsdecode(said(git("diff-index", *options, "HEAD", "--"))).split("\0")
+    parts = os.fsdecode(_said(git("diff-index", *options, "HEAD", "--"))).split("\0")
     rows = [(state, path) for state, path in zip(parts[::2], parts[1::2], strict=False) if _is_archive(path)]
     removed = [path for state, path in rows if state == "D"]
-    changed = {path: said(git("cat-file", "blob", f"HEAD:{path}")) for state, path in rows if state != "D"}
+    changed = {path: _said(git("cat-file", "blob", f"HEAD:{path}")) for state, path in rows if state != "D"}
     return removed, changed
 
 

@@ -40,6 +40,8 @@ class Status:
         revalidate: active decisions that rest on one out of force.
         uncommitted: paths with uncommitted changes.
         unreadable: paths of files that hold no entity.
+        model: the embedding model, or "".
+        vectors: entities that are indexed by meaning.
     """
 
     root: str
@@ -55,6 +57,8 @@ class Status:
     revalidate: int
     uncommitted: tuple[str, ...]
     unreadable: tuple[str, ...]
+    model: str
+    vectors: int
 
     def as_json(self) -> dict[str, object]:
         """Return it as JSON values."""
@@ -82,6 +86,8 @@ class Status:
             "needs_revalidation": self.revalidate,
             "uncommitted": list(self.uncommitted),
             "unreadable": list(self.unreadable),
+            "model": self.model or None,
+            "vectors": self.vectors,
         }
 
 
@@ -103,6 +109,7 @@ def status(forge: Forge, most: int = 5) -> Status:
         max_tier=settings.stale_max_tier,
     )
     kinds = Counter(entity.kind for entity in registry)
+    vectors = forge.vectors.status() if forge.vectors else None
     return Status(
         root=str(forge.root),
         projects=_projects(registry),
@@ -117,6 +124,8 @@ def status(forge: Forge, most: int = 5) -> Status:
         revalidate=len({item.decision.id for item in needs_revalidation(registry)}),
         uncommitted=tuple(uncommitted(forge)),
         unreadable=tuple(dict.fromkeys(problem.path for problem in registry.problems)),
+        model=vectors.model if vectors else "",
+        vectors=vectors.count if vectors else 0,
     )
 
 

@@ -15,6 +15,7 @@ from forgekit.model.registry import Registry
 from forgekit.model.rules import statement
 from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.policy.derived import Derived
+from forgekit.search import search
 from forgekit.times import Instant
 from forgekit.writing import COMMITTED, How, Written, write
 
@@ -306,7 +307,7 @@ def thread_search(
 ) -> list[dict[str, object]]:
     """Return the threads that a query finds, best first."""
     forge = opened(forge)
-    hits = forge.search(query, kinds=(Kind.THREAD,), status=status, project=project_name, limit=limit)
+    found = search(forge, query, kinds=(Kind.THREAD,), status=status, project=project_name, limit=limit)
     registry = forge.registry()
     derived = Derived(registry)
-    return [derived.view(thread) for hit in hits if (thread := registry.get(hit.id)) is not None]
+    return [derived.view(thread) for hit in found.ids if (thread := registry.get(hit)) is not None]

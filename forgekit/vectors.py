@@ -31,6 +31,7 @@ Entry = tuple[str, str, Callable[[], str] | str]
 """Key, hash of the text, and the text or what returns it; neither of the first two holds a line break."""
 
 _WINDOW = 2_048  # texts held at once, and put in order of length
+_PAIR_ROWS = 256  # rows compared with all others at once
 _COMMIT = 64  # texts encoded between two commits: an interrupted build loses less than a second
 
 
@@ -136,6 +137,33 @@ class Vectors:
             rows = np.array([row for row, key in enumerate(index.keys) if key in picked], np.int64)
         vector = self._encoder.encode_queries([query])[0] if isinstance(query, str) else query
         return index.search(np.ascontiguousarray(vector, np.float32), k, rows)
+
+    def nearness(self, key: str, text: str) -> float | None:
+        """Return the cosine of the vector that is kept for a key with a new one of a text."""
+        vector = self._encoder.encode_documents([text])[0]
+        return next((cosine for _, cosine in self.search(vector, 1, [key])), None)
+
+    def pairs(
+        self, these: Collection[str], those: Collection[str], least: float
+    ) -> dict[tuple[str, str], float]:
+        """Return the cosine of each pair, one of these and one of those, that is at least so near."""
+        import numpy as np  # noqa: PLC0415 - importing NumPy takes 50 ms
+
+        index = self._current()
+        if index is None:
+            return {}
+        sides = (set(these), set(those))
+        a, b = (np.array([row for row, key in enumerate(index.keys) if key in s], np.int64) for s in sides)
+        if not len(a) or not len(b):
+            return {}
+        others = index.candidates.vectors(b).T
+        out = {}
+        for start in range(0, len(a), _PAIR_ROWS):
+            rows = a[start : start + _PAIR_ROWS]
+            cosines = index.candidates.vectors(rows) @ others
+            for i, j in np.argwhere(cosines >= least).tolist():
+                out[index.keys[int(rows[i])], index.keys[int(b[j])]] = round(float(cosines[i, j]), 6)
+        return out
 
     def status(self) -> Status:
         """Return what is on disk; opens none of it."""

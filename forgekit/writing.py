@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from forgekit.forge import Forge
+from forgekit.model.conflict import Conflict
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import short_id
 from forgekit.model.registry import Registry
@@ -73,5 +74,13 @@ def write(
     return Written(entity=outcome.change.writes[0], outcome=outcome)
 
 
-def _entity_trailers(entities: Iterable[Entity]) -> Iterable[tuple[str, str]]:
-    return (("Forgekit-Entity", entity.id) for entity in entities)
+def _entity_trailers(entities: Sequence[Entity]) -> Iterable[tuple[str, str]]:
+    return *(("Forgekit-Entity", entity.id) for entity in entities), *superseding(entities)
+
+
+def superseding(entities: Sequence[Entity]) -> tuple[tuple[str, str], ...]:
+    """Return the trailers that say which decision gave way to which in a conflict."""
+    written = {entity.id for entity in entities}
+    settled = [e for e in entities if isinstance(e, Conflict) and e.kept is not None]
+    sides = [(c.decision_b if c.kept == c.decision_a else c.decision_a, c.kept) for c in settled]
+    return tuple(("Forgekit-Superseded", f"{lost} by {kept}") for lost, kept in sides if lost in written)

@@ -24,6 +24,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "forgekit.files",
             "forgekit.git",
             "forgekit.ingest",
+            "forgekit.judges",
             "forgekit.partial",
             "forgekit.publish",
             "forgekit.roots",
@@ -42,6 +43,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "forgekit.context",
             "forgekit.continuation",
             "forgekit.decisions",
+            "forgekit.detecting",
             "forgekit.diagnosis",
             "forgekit.exporting",
             "forgekit.incoming",
@@ -97,9 +99,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "rich": ("forgekit.cli",),
     "mcp": ("forgekit.mcp",),
     "tokenizers": ("forgekit.embedding",),
-    "sentence_transformers": ("forgekit.embedding",),
+    "sentence_transformers": ("forgekit.embedding", "forgekit.judges"),
     "torch": ("forgekit.embedding",),
-    "transformers": ("forgekit.embedding",),
+    "transformers": ("forgekit.embedding", "forgekit.judges"),
+    "http": ("forgekit.judges",),
+    "socket": ("forgekit.judges",),
+    "ssl": ("forgekit.judges",),
+    "urllib": ("forgekit.judges",),
 }
 
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from forgekit.cli.base import example, how, noun, open_forge, writing
-from forgekit.cli.entities import add_reading, wrote
+from forgekit.cli import output
+from forgekit.cli.base import example, how, json_option, noun, open_forge, project_option, writing
+from forgekit.cli.entities import add_reading, conflict_lines, conflict_view, done, wrote
 from forgekit.model.kinds import Kind
 
 conflict = noun(
-    "conflict", "Decisions that cannot both be followed: list, show, resolve, scope, dismiss, history."
+    "conflict", "Decisions that cannot both be followed: list, show, scan, resolve, scope, dismiss, history."
 )
 add_reading(conflict, Kind.CONFLICT)
 
@@ -66,3 +67,42 @@ def dismiss(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
 
     way = how(dry_run=dry_run, no_commit=no_commit)
     wrote(conflicts.dismiss(open_forge(), name, reason, how=way), "conflict dismiss")
+
+
+@conflict.command(
+    help="Compare active decisions with each other and record what contradicts, in one commit.\n\n"
+    + example("forgekit conflict scan --dry-run", 'forgekit conflict scan --project "The Nexus"')
+)
+@project_option
+@writing
+@json_option
+def scan(project: str | None, *, dry_run: bool, no_commit: bool, as_json: bool) -> None:
+    """Look for contradictions among all decisions, or between one project's and all."""
+    from forgekit import detecting  # noqa: PLC0415 - help loads no store
+
+    way = how(dry_run=dry_run, no_commit=no_commit)
+    forge = open_forge()
+    chosen = None if project == "all" else project
+    with output.progress("comparing decisions"):
+        found = detecting.scan(forge, chosen, near=detecting.nearness(forge), how=way)
+    if as_json:
+        output.as_json(
+            {
+                "compared": found.compared,
+                "commit": found.outcome.commit,
+                "dry_run": dry_run,
+                "conflicts": [conflict_view(item) for item in found.conflicts],
+            }
+        )
+        return
+    if found.outcome.diff:
+        output.diff(found.outcome.diff)
+    for item in found.conflicts:
+        for line in conflict_lines(item):
+            (output.talk if dry_run else output.data)(line)
+    numbers = f"{output.count(found.compared, 'pair')} compared"
+    if found.conflicts:
+        new = output.count(len(found.conflicts), "new conflict")
+        output.talk(f"{numbers}, {new}: {done(found.outcome)}")
+    else:
+        output.talk(f"{numbers}, no new conflict")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
+from forgekit.cli import output
 from forgekit.cli.base import (
     TIER,
     at_option,
     conversation_option,
     example,
     how,
+    json_option,
     noun,
     open_forge,
     project_option,
@@ -17,13 +19,13 @@ from forgekit.cli.base import (
     writing,
 )
 from forgekit.cli.editing import add_edit
-from forgekit.cli.entities import add_reading, wrote
-from forgekit.model.kinds import Kind
+from forgekit.cli.entities import add_reading, talk_of_conflicts, wrote
+from forgekit.model.kinds import Kind, short_id
 from forgekit.times import Instant
 
 decision = noun(
     "decision",
-    "What was chosen: list, show, new, edit, revise, validate, supersede, invalidate, history.",
+    "What was chosen: list, show, new, edit, revise, validate, supersede, invalidate, duplicates, history.",
 )
 add_reading(decision, Kind.DECISION)
 
@@ -79,6 +81,7 @@ def new(
         how=how(dry_run=dry_run, no_commit=no_commit),
     )
     wrote(written, "decision new")
+    talk_of_conflicts(written)
 
 
 @decision.command(
@@ -117,6 +120,7 @@ def revise(
         how=how(dry_run=dry_run, no_commit=no_commit),
     )
     wrote(written, "decision revise")
+    talk_of_conflicts(written)
 
 
 @decision.command(
@@ -164,6 +168,39 @@ def invalidate(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> Non
 
     way = how(dry_run=dry_run, no_commit=no_commit)
     wrote(decisions.invalidate(open_forge(), name, reason, how=way), "decision invalidate")
+
+
+@decision.command(
+    help="List pairs of active decisions that say the same.\n\n"
+    + example('forgekit decision duplicates --project "The Nexus"')
+)
+@project_option
+@json_option
+def duplicates(project: str | None, *, as_json: bool) -> None:
+    """List decisions that say the same."""
+    from forgekit import detecting  # noqa: PLC0415 - help loads no store
+
+    forge = open_forge()
+    with output.progress("comparing decisions"):
+        found = detecting.duplicates(forge, project, near=detecting.nearness(forge))
+    if as_json:
+        rows = [(item.a, item.b, item.reasons) for item in found]
+        output.as_json(
+            [
+                {"decision_a": a.id, "decision_b": b.id, "texts": [a.decision, b.decision], "reasons": [*why]}
+                for a, b, why in rows
+            ]
+        )
+        return
+    output.table(
+        ("id", "title", "other id", "title"),
+        [
+            (short_id(Kind.DECISION, i.a.id), i.a.decision, short_id(Kind.DECISION, i.b.id), i.b.decision)
+            for i in found
+        ],
+    )
+    if not found:
+        output.talk("no duplicates")
 
 
 add_edit(decision, Kind.DECISION)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from forgekit.forge import Forge
     from forgekit.git import Commit
     from forgekit.history import Provenance
+    from forgekit.model.conflict import Conflict
     from forgekit.model.entity import Entity
     from forgekit.model.problem import Problem
     from forgekit.model.registry import Registry
@@ -343,6 +344,44 @@ def wrote(written: Written, verb: str) -> None:
     else:
         output.data(name)
     output.talk(f"{verb} {name}: {done(written.outcome)}")
+
+
+def talk_of_conflicts(written: Written) -> None:
+    """Say which conflicts writing a decision brought to light."""
+    from forgekit.model.conflict import Conflict  # noqa: PLC0415 - help loads no model
+
+    for entity in written.outcome.change.writes:
+        if isinstance(entity, Conflict):
+            for line in conflict_lines(entity):
+                output.talk(line)
+
+
+def conflict_lines(conflict: Conflict) -> list[str]:
+    """Say which two decisions contradict each other, why, and what to do."""
+    name = short_id(Kind.CONFLICT, conflict.id)
+    a, b = (short_id(Kind.DECISION, side) for side in (conflict.decision_a, conflict.decision_b))
+    lines = [f"conflict {name}: {a} and {b} cannot both be followed", *(f"  {e}" for e in conflict.evidence)]
+    if conflict.kept is None:
+        return [
+            *lines,
+            f"  choose: forgekit conflict resolve {name} --keep {a} --reason TEXT; or scope, or dismiss",
+        ]
+    return [*lines, f"  {conflict.reason}: {short_id(Kind.DECISION, conflict.kept)} was kept"]
+
+
+def conflict_view(conflict: Conflict) -> dict[str, object]:
+    """Return a conflict as JSON values."""
+    return {
+        "conflict_id": conflict.id,
+        "short_id": short_id(Kind.CONFLICT, conflict.id),
+        "decision_a": conflict.decision_a,
+        "decision_b": conflict.decision_b,
+        "status": conflict.status.value,
+        "nature": conflict.nature,
+        "evidence": list(conflict.evidence),
+        "similarity": conflict.similarity,
+        "kept": conflict.kept,
+    }
 
 
 def done(outcome: Outcome) -> str:

@@ -141,26 +141,39 @@ def _environment() -> dict[str, str]:
     return dict(os.environ)
 
 
-index = noun("index", "The cache behind searches: build, status. It can be deleted at any time.")
+index = noun("index", "The cache behind searches. It can be deleted at any time.")
 
 
 @index.command(
-    help="Bring the index up to date; `--force` makes it anew.\n\n" + example("forgekit index build")
+    help="Bring the index of words and vectors up to date; `--force` makes it anew.\n\n"
+    "An interrupted build keeps the vectors that it has made.\n\n" + example("forgekit index build")
 )
 @click.option("--force", is_flag=True, help="Delete it first.")
 def build(*, force: bool) -> None:
     """Build the index."""
+    from forgekit.search import bring_up  # noqa: PLC0415 - help loads no store
+
     forge = open_forge()
     if force:
         forge.catalogue.close()
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            Path(f"{forge.catalogue.path}{suffix}").unlink(missing_ok=True)
+        for path in (*_files_of(forge.catalogue.path), *forge.catalogue.path.parent.glob("vectors*")):
+            path.unlink(missing_ok=True)
     with output.progress("reading all files"):
         found = forge.catalogue.refresh()
     output.talk(
         f"index: {found.added} added, {found.updated} updated, {found.removed} removed, "
         f"{found.unreadable} unreadable"
     )
+    if forge.vectors is None:
+        output.talk(f"no vectors: {forge.encoder}")
+        return
+    with output.meter("encoding texts") as progress:
+        built = bring_up(forge, forge.vectors, progress=progress)
+    output.talk(f"vectors: {built.added} added, {built.reused} kept, {built.removed} removed")
+
+
+def _files_of(database: Path) -> list[Path]:
+    return [Path(f"{database}{suffix}") for suffix in ("", "-wal", "-shm", "-journal")]
 
 
 @index.command(
@@ -173,7 +186,8 @@ def index_status(*, as_json: bool) -> None:
     path = forge.catalogue.path
     stood = path.exists()
     found = forge.catalogue.refresh()
-    number = sum(1 for _ in forge.registry())
+    number = len(forge.catalogue.contents())
+    vectors = forge.vectors.status() if forge.vectors else None
     if as_json:
         output.as_json(
             {
@@ -185,6 +199,10 @@ def index_status(*, as_json: bool) -> None:
                 "updated": found.updated,
                 "removed": found.removed,
                 "unreadable": found.unreadable,
+                "model": vectors.model if vectors else None,
+                "vectors": vectors.count if vectors else 0,
+                "vectors_kind": vectors.kind if vectors else "none",
+                "vectors_bytes": vectors.size if vectors else 0,
             }
         )
         return
@@ -195,8 +213,39 @@ def index_status(*, as_json: bool) -> None:
             "size": f"{path.stat().st_size / 1e6:.1f} MB" if path.exists() else "in memory",
             "was": f"behind by {found.added + found.updated + found.removed} files" if stood else "missing",
             "unreadable": str(found.unreadable),
+            "model": vectors.model if vectors else str(forge.encoder),
+            "vectors": f"{vectors.count:,} of {number:,} ({vectors.kind}), {vectors.size / 1e6:.1f} MB"
+            if vectors
+            else "none",
         }
     )
+
+
+@index.command(
+    "verify",
+    help="Make a sample of the vectors anew and compare; exit status 1 when one differs.\n\n"
+    + example("forgekit index verify"),
+)
+@click.option("--sample", type=click.IntRange(1), default=64, show_default=True, metavar="N")
+@json_option
+def index_verify(sample: int, *, as_json: bool) -> int:
+    """Check the vectors."""
+    from forgekit.search import verify  # noqa: PLC0415 - help loads no store
+
+    with output.progress("comparing vectors"):
+        found = verify(open_forge(), sample)
+    if as_json:
+        output.as_json(found._asdict())
+    else:
+        output.data(
+            f"{output.count(found.compared, 'vector')} compared: {found.wrong} wrong; "
+            f"{output.count(found.missing, 'entity', 'entities')} without a vector"
+        )
+    if found.wrong:
+        output.talk("`forgekit index build --force` makes the index anew")
+    elif found.missing:
+        output.talk("`forgekit index build` makes the vectors that are missing")
+    return 1 if found.wrong else 0
 
 
 @click.command(

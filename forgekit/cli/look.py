@@ -12,10 +12,11 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.times import Instant
 
 if TYPE_CHECKING:
-    from forgekit.catalogue import Hit
     from forgekit.ids import EntityId
     from forgekit.model.registry import Registry
+    from forgekit.search import Scored
 
+_MODES = ("lexical", "semantic", "hybrid")
 _SCOPES = ("threads", "decisions", "lineage", "conversations", "archives", "all")
 _limit = click.option("--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N")
 
@@ -53,6 +54,9 @@ def status(*, as_json: bool) -> None:
             "stale": f"{share} ({found.stale / found.active:.0%})" if found.active else share,
             "open conflicts": str(found.open_conflicts),
             "to revalidate": str(found.revalidate),
+            "vectors": f"{found.vectors:,} of {sum(n for _, n in found.kinds):,} ({found.model})"
+            if found.model
+            else "none; `forgekit doctor` says why",
             "uncommitted": _paths(found.uncommitted),
             "unreadable": _paths(found.unreadable),
         }
@@ -77,9 +81,9 @@ def _paths(paths: tuple[str, ...]) -> str:
 
 
 @click.command(
-    help="Search decisions, threads, conversations and archives, best first.\n\n"
+    help="Search by words and by meaning: decisions, threads, conversations and archives, best first.\n\n"
     + example(
-        "forgekit search pagination cursor",
+        "forgekit search how do clients page through results",
         'forgekit search "queue" --scope decisions --status active --json',
     )
 )
@@ -87,7 +91,9 @@ def _paths(paths: tuple[str, ...]) -> str:
 @click.option("--scope", type=click.Choice(_SCOPES), default="all", show_default=True)
 @project_option
 @click.option("--status", metavar="STATUS", help="Such as active, open or resolved.")
-@click.option("--as-of", metavar="REV|DATE", help="The registry of a revision or date.")
+@click.option("--as-of", metavar="REV|DATE", help="The registry of a revision or date, by words.")
+@click.option("--mode", type=click.Choice(_MODES), help="By words, by meaning, or both, as far as can be.")
+@click.option("--explain", is_flag=True, help="Say what put each hit in its place.")
 @_limit
 @json_option
 def search(
@@ -96,32 +102,62 @@ def search(
     project: str | None,
     status: str | None,
     as_of: str | None,
+    mode: str | None,
     limit: int,
     *,
+    explain: bool,
     as_json: bool,
 ) -> int:
     """Search the registry."""
     from forgekit.catalogue import SCOPES  # noqa: PLC0415 - help loads no store
+    from forgekit.search import Mode  # noqa: PLC0415 - as above
+    from forgekit.search import search as found_by  # noqa: PLC0415 - as above
 
     forge = open_forge()
     kinds = None if scope == "all" else sorted(SCOPES[scope], key=lambda kind: kind.value)
     words = " ".join(query)
     with output.progress("searching"):
-        hits = forge.search(words, kinds=kinds, status=status, project=project, limit=limit, revision=as_of)
+        found = found_by(
+            forge,
+            words,
+            kinds=kinds,
+            status=status,
+            project=project,
+            limit=limit,
+            revision=as_of,
+            mode=Mode(mode) if mode else None,
+        )
+    if found.notice:
+        output.talk(found.notice)
     if as_json:
-        output.as_json([_hit(hit) for hit in hits])
+        hits = [_hit(scored) for scored in found.hits]
+        output.as_json({"query": words, "mode": found.mode.value, "notice": found.notice, "hits": hits})
         return 0
-    for hit in hits:
+    for scored in found.hits:
+        hit = scored.hit
         about = ", ".join(part for part in (hit.status, hit.project) if part)
         output.data(f"{hit.short}  {output.one_line(hit.title)}" + (f"  ({about})" if about else ""))
         if hit.snippet and hit.snippet != hit.title:
             output.data(f"    {output.one_line(hit.snippet)}")
-    if not hits:
+        if explain:
+            output.data(f"    = {_parts(scored)}")
+    if not found.hits:
         output.talk(f"nothing found for {words[:80]!r}")
     return 0
 
 
-def _hit(hit: Hit) -> dict[str, object]:
+def _parts(scored: Scored) -> str:
+    if scored.named:
+        return "named by the query"
+    words = "no word found it" if scored.lexical_rank is None else f"words: rank {scored.lexical_rank}"
+    meaning = "" if scored.cosine is None else f"meaning: cosine {scored.cosine:.3f}"
+    if scored.semantic_rank is not None:
+        meaning += f", rank {scored.semantic_rank}"
+    return "; ".join(part for part in (words, meaning, f"score {scored.score:.6f}") if part)
+
+
+def _hit(scored: Scored) -> dict[str, object]:
+    hit = scored.hit
     return {
         "kind": hit.kind.value,
         "id": hit.id,
@@ -130,7 +166,11 @@ def _hit(hit: Hit) -> dict[str, object]:
         "status": hit.status,
         "project_name": hit.project,
         "snippet": hit.snippet,
-        "score": round(hit.score, 6),
+        "score": round(scored.score, 6),
+        "named": scored.named,
+        "lexical_rank": scored.lexical_rank,
+        "semantic_rank": scored.semantic_rank,
+        "cosine": scored.cosine,
         "path": hit.path,
     }
 
@@ -168,6 +208,8 @@ def context(
         include_threads=not no_threads,
         include_decisions=not no_decisions,
     )
+    if found.data["notice"]:
+        output.talk(str(found.data["notice"]))
     if as_json:
         output.as_json(found.data)
     else:

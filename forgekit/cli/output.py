@@ -13,7 +13,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -184,6 +184,32 @@ def progress(what: str, after: float = 0.5) -> Iterator[None]:
         timer.cancel()
         timer.join()
         if shown.is_set():
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def meter(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Give what shows on a terminal how many of all are done, how fast, and how long the rest takes."""
+    import time  # noqa: PLC0415 - for long work only
+
+    start = time.monotonic()
+    shows = sys.stderr.isatty() and not os.environ.get("CI")
+
+    def show(done: int, total: int) -> None:
+        passed = time.monotonic() - start
+        pace = ""
+        if done and passed > 0:
+            left = round(passed / done * (total - done))
+            pace = f", {done / passed:.0f}/s, {left // 60}:{left % 60:02} left"
+        if shows:
+            sys.stderr.write(f"\r\x1b[K{what}: {done:,} of {total:,}{pace}")
+            sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        if shows:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 

@@ -11,7 +11,7 @@ import click
 
 from forgekit.cli import output
 from forgekit.cli.base import MOMENT, example, how, json_option, open_forge, project_option, writing
-from forgekit.cli.entities import done, problem_view
+from forgekit.cli.entities import conflict_lines, conflict_view, done, problem_view
 from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import Instant, format_date
@@ -117,11 +117,8 @@ def _say(report: SyncReport, to: Any) -> None:
     for filed in report.filed:
         for line in _remarks(filed):
             to(f"  {line}")
-    for entity, conflict in report.conflicts:
-        to(
-            f"  {entity}: {conflict.field or 'the file'} was changed by hand and by the archive, each in its "
-            "own way; the file stays as it is"
-        )
+    for line in _conflict_lines(report):
+        to(f"  {line}")
     changed = report.outcome.written or report.outcome.deleted
     if report.outcome.diff:
         output.talk(done(report.outcome))
@@ -131,6 +128,16 @@ def _say(report: SyncReport, to: Any) -> None:
         output.talk(done(report.outcome))
     else:
         output.talk("already filed: nothing to do")
+
+
+def _conflict_lines(report: SyncReport) -> Iterable[str]:
+    for entity, conflict in report.conflicts:
+        yield (
+            f"{entity}: {conflict.field or 'the file'} was changed by hand and by the archive, each in its "
+            "own way; the file stays as it is"
+        )
+    for found in report.contradictions:
+        yield from conflict_lines(found)
 
 
 def _of(entities: Iterable[Entity], kind: Kind) -> list[Any]:
@@ -213,4 +220,5 @@ def _as_json(report: SyncReport) -> dict[str, object]:
         "changed": ids(report.changed),
         "removed": ids(report.removed),
         "conflicts": [{"id": entity, "field": conflict.field} for entity, conflict in report.conflicts],
+        "contradictions": [conflict_view(conflict) for conflict in report.contradictions],
     }

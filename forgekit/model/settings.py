@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -12,12 +13,24 @@ from forgekit.model.problem import Problem
 SCHEMA_VERSION = 1
 SETTINGS_FILE = "forgekit.toml"
 
+_URL = re.compile(
+    r"https?://(?:[\w.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::[0-9]{1,5})?(?:/[\w./~-]{0,200})?", re.ASCII
+)
+
 
 class OpenConflicts(Enum):
     """What a commit hook does about an open conflict."""
 
     RECORD = "record"  # lets it stand, and says so
     REFUSE = "refuse"  # refuses the commit until a person has chosen
+
+
+class JudgeKind(Enum):
+    """Who judges whether two decisions contradict each other."""
+
+    RULES = "rules"  # rules and features: no model, no network
+    NLI = "nli"  # a cross-encoder on this machine
+    LLM = "llm"  # a language model behind an address
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +45,10 @@ class Settings:
     budget: int = 4000
     conflicts: OpenConflicts = OpenConflicts.RECORD
     model: str | None = None
+    judge: JudgeKind = JudgeKind.RULES
+    judge_model: str | None = None
+    judge_url: str | None = None
+    judge_timeout: int = 60
 
 
 DEFAULT_TOML = """\
@@ -45,6 +62,10 @@ stale_max_tier = 1.0    # decisions of a higher tier are never stale; 1.0 = any 
 budget = 4000           # tokens that a block to paste may have
 conflicts = "record"    # open conflicts in a commit: "record" lets them stand, "refuse" refuses the commit
 model = ""              # name or folder of the embedding model; "" = the default one
+judge = "rules"         # judge of conflicts: "rules", "nli" (a cross-encoder) or "llm" (a language model)
+judge_model = ""        # name or folder of the cross-encoder, or the language model's name
+judge_url = ""          # the language model's server: http://127.0.0.1:11434 (Ollama), https://host/v1
+judge_timeout = 60      # seconds that one answer of the language model may take
 """
 
 
@@ -72,11 +93,22 @@ def _version(value: object) -> int:
     return SCHEMA_VERSION
 
 
-def _choice(value: object) -> OpenConflicts:
-    names = [choice.value for choice in OpenConflicts]
-    if value not in names:
-        raise ValueError(f"must be one of {', '.join(names)}")
-    return OpenConflicts(value)
+def _address(value: object) -> str | None:
+    text = _text(value)
+    if text is not None and not _URL.fullmatch(text):
+        raise ValueError("must be an address such as http://127.0.0.1:11434 or https://host/v1, and no more")
+    return text and text.rstrip("/")
+
+
+def _one_of(kind: type[Enum]) -> Callable[[object], Enum]:
+    names = [choice.value for choice in kind]
+
+    def read(value: object) -> Enum:
+        if value not in names:
+            raise ValueError(f"must be one of {', '.join(names)}")
+        return kind(value)
+
+    return read
 
 
 _READERS: Mapping[str, Callable[[object], object]] = {
@@ -86,8 +118,12 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "stale_hops": _whole,
     "stale_max_tier": _tier,
     "budget": _whole,
-    "conflicts": _choice,
+    "conflicts": _one_of(OpenConflicts),
     "model": _text,
+    "judge": _one_of(JudgeKind),
+    "judge_model": _text,
+    "judge_url": _address,
+    "judge_timeout": _whole,
 }
 
 

@@ -63,11 +63,18 @@ class Abroad:
     Attributes:
         bears_on: what it overlaps with.
         words: the telling words that both share.
+        cosine: how close they are in meaning, where that is known.
     """
 
     decision: Decision
     bears_on: Thread | Decision
     words: tuple[str, ...]
+    cosine: float | None = None
+
+    @property
+    def why(self) -> str:
+        """What makes it bear on the other."""
+        return ", ".join(self.words[:4]) or f"close in meaning ({self.cosine or 0:.2f})"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,6 +117,7 @@ def project_state(
     limits: Limits,
     *,
     archive: Archive | None = None,
+    similarities: Mapping[tuple[EntityId, EntityId], float] | None = None,
 ) -> State:
     """Gather what a conversation in a project must know.
 
@@ -120,6 +128,7 @@ def project_state(
         limits: of staleness.
         archive: the one that is to be continued: its records come first, speculative decisions stay out,
             and what the registry says otherwise is named.
+        similarities: (own thread or decision, foreign decision) -> cosine, of those that are close.
     """
     blocked = blocked_from_carrying(registry)
     standing = frozenset(entity for _, entity in archive.records) if archive else frozenset()
@@ -148,7 +157,7 @@ def project_state(
         ),
         flagged=tuple(s for s in stale_ones if archive is None or not s.decision.speculative),
         active=stale_ones.active,
-        abroad=tuple(_abroad(registry, project, [*open_threads, *decisions])),
+        abroad=tuple(_abroad(registry, project, [*open_threads, *decisions], similarities or {})),
         edges=tuple(_edges(registry, project, archive)),
     )
 
@@ -180,8 +189,13 @@ def _opposed(registry: Registry, mine: set[EntityId]) -> Iterable[Opposed]:
             yield Opposed(conflict=conflict, a=a, b=b)
 
 
-def _abroad(registry: Registry, project: EntityId, own: Iterable[Thread | Decision]) -> Iterable[Abroad]:
-    """Yield each decision of another project under what it shares most words with."""
+def _abroad(
+    registry: Registry,
+    project: EntityId,
+    own: Iterable[Thread | Decision],
+    similarities: Mapping[tuple[EntityId, EntityId], float],
+) -> Iterable[Abroad]:
+    """Return each decision of another project under what it shares most words with, or is closest to."""
     others = [
         d
         for d in registry.decisions
@@ -191,10 +205,21 @@ def _abroad(registry: Registry, project: EntityId, own: Iterable[Thread | Decisi
     for mine in own:
         for other in others:
             common = relevant(mine.title, other.decision)
+            cosine = similarities.get((mine.id, other.id))
+            if not common and cosine is None:
+                continue
+            found = Abroad(decision=other, bears_on=mine, words=tuple(common), cosine=cosine)
             standing = best.get(other.id)
-            if common and (standing is None or len(common) > len(standing.words)):
-                best[other.id] = Abroad(decision=other, bears_on=mine, words=tuple(common))
-    return sorted(best.values(), key=lambda a: (-len(a.words), -a.decision.created_at, a.decision.id))
+            if standing is None or _nearness(found) > _nearness(standing):
+                best[other.id] = found
+    return sorted(
+        best.values(),
+        key=lambda a: (-len(a.words), -(a.cosine or 0), -a.decision.created_at, a.decision.id),
+    )
+
+
+def _nearness(found: Abroad) -> tuple[int, float]:
+    return len(found.words), found.cosine or 0
 
 
 def _edges(registry: Registry, project: EntityId, archive: Archive | None) -> list[Lineage]:

@@ -12,6 +12,12 @@ from clirun import Cli, Ran
 NOW = "2026-04-01T12:00:00Z"
 
 
+@pytest.fixture(autouse=True)
+def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer alike whether or not the package with the embedding model is installed."""
+    monkeypatch.setattr("forgekit.embedding._in_package", lambda: None)
+
+
 @pytest.fixture
 def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """Run a command line: `cli("status", root=folder, stdin=b"...")`."""

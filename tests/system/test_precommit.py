@@ -115,6 +115,7 @@ def test_check_finds_a_registry_below_the_top(filed: Path, capsys: pytest.Captur
 def test_conflicts_are_noted_or_refused_as_the_settings_say(run: Runner) -> None:
     fight = conflict(X, Y)
     put(run.root, Y, fight)
+    git(run.root, "add", ".")
     a, b = (f"dec_{side[-12:]}" for side in (fight.decision_a, fight.decision_b))
     line = (
         f"{a} and {b} cannot both be followed: one chooses what the other rejects"
@@ -232,11 +233,12 @@ def test_a_bad_file_blocks_the_commit_with_one_sentence_and_a_good_one_passes(ho
     assert said == [f"{path}:3: {EDITED}"]
     assert "Traceback" not in refused.stderr
 
-    put(hooked, X, Y)
+    sound = decision("Sort columns by name", A)
+    put(hooked, X, sound)
     git(hooked, "add", ".")
     done = commit(hooked)
     assert done.returncode == 0, done.stderr
-    assert entity_path(Y) in git(hooked, "ls-tree", "-r", "--name-only", "HEAD")
+    assert entity_path(sound) in git(hooked, "ls-tree", "-r", "--name-only", "HEAD")
 
 
 def test_a_removed_archive_blocks_the_commit_although_nobody_names_it(hooked: Path) -> None:

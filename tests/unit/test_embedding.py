@@ -262,6 +262,23 @@ def test_says_what_to_do_where_there_is_no_model(tmp_path: Path, monkeypatch: py
     )
 
 
+def test_a_damaged_model_of_another_family_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "find_spec", lambda _: "there")
+    folder = write_model(tmp_path / "other", hidden_act="relu")
+    (folder / "model.safetensors").write_bytes(b"no weights")
+    assert missing(str(folder), tmp_path) == (
+        f"the embedding model other cannot be used: {folder}/model.safetensors: "
+        "is no safetensors file: the length of its header is wrong; fetch it again"
+    )
+    (folder / "model.safetensors").unlink()
+    assert missing(str(folder), tmp_path) == (
+        f"the embedding model other cannot be used: {folder}: "
+        "holds no model with weights in safetensors; fetch it again"
+    )
+
+
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [

@@ -114,3 +114,22 @@ def test_progress_on_a_terminal_takes_its_line_back(
     with output.progress("waiting", after=0):
         assert shown.wait(10)
     assert capsys.readouterr().err == "waiting ...\r\x1b[K"
+
+
+@pytest.mark.parametrize(("terminal", "ci"), [(True, ""), (True, "1"), (False, "")])
+def test_a_meter_shows_pace_and_time_left_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool, ci: str
+) -> None:
+    moments = iter([100.0, 100.0, 110.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(moments))
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    with output.meter("encoding texts") as show:
+        show(0, 2000)
+        show(200, 2000)
+    err = capsys.readouterr().err
+    if not terminal or ci:
+        assert err == ""
+    else:
+        line = "\r\x1b[Kencoding texts: "
+        assert err == f"{line}0 of 2,000{line}200 of 2,000, 20/s, 1:30 left\r\x1b[K"

@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from forgekit.model.near import near_miss, slips
-from forgekit.model.settings import DEFAULT_TOML, OpenConflicts, Settings, read_settings
+from forgekit.model.settings import DEFAULT_TOML, JudgeKind, OpenConflicts, Settings, read_settings
 
 
 def test_the_default_file_says_the_defaults_and_names_every_key() -> None:
@@ -27,6 +27,10 @@ stale_max_tier = 0.7
 budget = 900
 conflicts = "refuse"
 model = "some/model"
+judge = "llm"
+judge_model = "some:4b"
+judge_url = "http://127.0.0.1:11434/"
+judge_timeout = 5
 """
     assert read_settings(tomllib.loads(text)) == (
         Settings(
@@ -37,12 +41,23 @@ model = "some/model"
             budget=900,
             conflicts=OpenConflicts.REFUSE,
             model="some/model",
+            judge=JudgeKind.LLM,
+            judge_model="some:4b",
+            judge_url="http://127.0.0.1:11434",
+            judge_timeout=5,
         ),
         [],
     )
 
 
-ALL = "schema, project, stale_days, stale_hops, stale_max_tier, budget, conflicts, model"
+ALL = (
+    "schema, project, stale_days, stale_hops, stale_max_tier, budget, conflicts, model, "
+    "judge, judge_model, judge_url, judge_timeout"
+)
+NO_ADDRESS = (
+    "forgekit.toml: judge_url: "
+    "must be an address such as http://127.0.0.1:11434 or https://host/v1, and no more"
+)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +75,13 @@ ALL = "schema, project, stale_days, stale_hops, stale_max_tier, budget, conflict
         ('conflicts = "ignore"', "forgekit.toml: conflicts: must be one of record, refuse"),
         ("conflicts = [1]", "forgekit.toml: conflicts: must be one of record, refuse"),
         ("project = 3", "forgekit.toml: project: must be one line of text in quotes"),
+        ('judge = "dice"', "forgekit.toml: judge: must be one of rules, nli, llm"),
+        ('judge_url = "file:///etc/passwd"', NO_ADDRESS),
+        ('judge_url = "ftp://host/v1"', NO_ADDRESS),
+        ('judge_url = "https://name:secret@host/v1"', NO_ADDRESS),
+        ('judge_url = "https://host/v1?key=secret"', NO_ADDRESS),
+        ('judge_url = "https://host /v1"', NO_ADDRESS),
+        ('judge_url = "127.0.0.1:11434"', NO_ADDRESS),
         ("schema = 2", "forgekit.toml: schema: is 2, and this forgekit reads up to 1; upgrade forgekit"),
     ],
 )

@@ -12,6 +12,11 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def entries(text: str) -> list[str]:
+    """Return the entries of a table, one a line; an indented line goes on with the one before."""
+    return text.replace("\n    ", " ").strip().splitlines()
+
+
 BREAKS = word_set(
     """
     , : ; although because but however since so therefore though thus whereas while
@@ -36,8 +41,14 @@ UNIVERSALS = word_set(
 )
 FILLERS = word_set(
     """
-    against already always another aren't by can't doesn't don't entire etc even every everywhere going
-    isn't let's like may might must neither never none one sole still via whole
+    a about against all already also always am an and another any are aren aren't as be been being both
+    by can can't cannot could couldn did didn do does doesn doesn't doing don don't each entire etc even
+    every everywhere going had has hasn have haven having he her here him his how i into is isn isn't it
+    its itself just let let's like ll may me might more most must my neither never no none nor not of
+    off once one only or other our ours out over own re s same shall she should shouldn sole some still
+    such t than that the their them then there these they this those through to too up us ve very via
+    was wasn we were weren what where which who whole whom why will with without won would wouldn you
+    your yours
     """
 )
 BE = word_set(
@@ -94,7 +105,11 @@ REJECTED_BEFORE = word_set(
     """
 )
 CONTRASTS = (
-    "decided against", "decide against", "voted against", "opted against", "instead of",
+    "decided against",
+    "decide against",
+    "voted against",
+    "opted against",
+    "instead of",
     "rather than",
     "in place of",
     "as opposed to",
@@ -152,7 +167,7 @@ NOUNS_TOO = word_set(
     target test trace train transfer trust type upgrade use version vote walk water weigh work
     """
 )
-"""Verbs that are nouns as often: at the head of a text that has another verb, and after a plain word, they are."""
+"""Verbs that are nouns as often: at the head of a text that has another verb, they are nouns."""
 LIGHT_VERBS = word_set(
     """
     add adopt allow apply are be build call can carry choose come do get give go handle happen have hold
@@ -190,8 +205,12 @@ IRREGULAR = {
 """Stems that no rule gives; a word that stems to itself is kept from the rules."""
 
 SURE_BEFORE_VERB = word_set(
-    "we they never must should shall will may can cannot can't don't doesn't didn't won't shouldn't mustn't let's"
+    """we they never must should shall will may can cannot can't don't doesn't didn't won't shouldn't mustn't
+    let's"""
 )
 """A word behind one of these is a verb, known or not."""
-USING = word_set("use adopt have need want build make support allow accept put add include permit set get choose pick touch hit")
+USING = word_set(
+    """use adopt have need want build make support allow accept put add include permit set get choose pick
+    touch hit"""
+)
 """Verbs of plain use: to say no to one is to say no to its object."""

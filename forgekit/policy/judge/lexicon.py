@@ -78,7 +78,7 @@ commit; commits
 branch; branches
 pull request; pr; merge request
 coverage; test coverage; line coverage
-meeting; standup; stand-up; call meeting
+standup; stand-up; daily standup
 salary; pay; wage; compensation
 saving; savings; reserve; buffer; emergency fund; cash buffer
 money; amount; currency
@@ -131,55 +131,81 @@ water; watering; irrigate
 
 OPPOSITES = """
 timing: sync, synchronous, blocking call | async, asynchronous, non-blocking
-mutability: mutable, editable, in place, overwrite, edited | immutable, append-only, read-only, write-once, frozen
-spread: centralised, centralized, central, single source | decentralised, decentralized, distributed, federated
-shape!: monolith, monolithic, single deployable, modular monolith | microservices, separate services, service-oriented
+mutability: mutable, editable, in place, overwrite, edited | immutable, append-only, read-only, write-once,
+    frozen
+spread: centralised, centralized, central, single source | decentralised, decentralized, distributed,
+    federated
+shape!: monolith, monolithic, single deployable, modular monolith | microservices, separate services,
+    service-oriented
 working: manual, by hand, manually, handwritten | automatic, automated, automatically, automate, unattended
-consent!: opt-in, opt in, opts in, explicit consent, only with consent, off by default, off unless, disabled by default | opt-out, opt out, opts out, on by default, enabled by default
+consent!: opt-in, opt in, opts in, explicit consent, only with consent, off by default, off unless, disabled
+    by default | opt-out, opt out, opts out, on by default, enabled by default
 need: =required, mandatory, compulsory, obligatory | optional, voluntary, up to each
 model of data: relational, sql | nosql, schemaless, document store
-location: local, locally, on-device, on device, offline, on-premise, on-premises, on-prem, self-hosted, self hosted, in-house, no network | =hosted, remote, cloud, third-party, =managed, saas, outsourced, external provider, hosted api, vendor
-visibility: public, published, open to everyone, publicly, disclose, publish | private, secret, confidential, unpublished, hidden, on request, internal only
+location: local, locally, on-device, on device, offline, on-premise, on-premises, on-prem, self-hosted, self
+    hosted, in-house, no network | =hosted, remote, cloud, third-party, =managed, saas, outsourced, external
+    provider, hosted api, vendor
+visibility: public, published, open to everyone, publicly, disclose, publish | private, secret,
+    confidential, unpublished, hidden, on request, internal only
 switch: enable, turned on, enabled, activate | disable, turned off, disabled, deactivate, switched off
-presence: keep, kept, remain, stay, retain, preserve, maintain, available | remove, delete, drop, discard, retire, sunset, purge, sell, shut down, decommission, deprecate, phase out, erase, wipe, abolish, withdraw
-consistency: strong consistency, strongly consistent, linearizable | eventual consistency, eventually consistent
+presence: keep, kept, remain, stay, retain, preserve, maintain, available | remove, delete, drop, discard,
+    retire, sunset, purge, sell, shut down, decommission, deprecate, phase out, erase, wipe, abolish,
+    withdraw
+consistency: strong consistency, strongly consistent, linearizable | eventual consistency, eventually
+    consistent
 state: stateful | stateless
 typing: static typing, statically typed, strict typing | dynamic typing, dynamically typed, untyped
 coupling: tightly coupled, tight coupling | loosely coupled, loose coupling
 evaluation: eager, eagerly, upfront | lazy, lazily, on demand
-source!: open source, open-source, permissive, mit, apache-2.0, bsd | closed source, proprietary, copyleft, gpl, agpl, agpl-3.0, gpl-3.0, gplv3
-gate: block, blocking, fail, fails, gate, reject merge, stop the build, enforced | advisory, informational, report only, warn, warning, non-blocking check
+source!: open source, open-source, permissive, mit, apache-2.0, bsd | closed source, proprietary, copyleft,
+    gpl, agpl, agpl-3.0, gpl-3.0, gplv3
+gate: block, blocking, fail, fails, gate, reject merge, stop the build, enforced | advisory, informational,
+    report only, warn, warning, non-blocking check
 light: dark, dark mode, dark theme | light, light mode, light theme
 order: ascending, oldest first | descending, newest first
 pull: push, push-based | pull, polling, poll, pull-based
-render!: server-side rendering, server side rendering, ssr, server-rendered | client-side rendering, client side rendering, csr, single-page app, spa, client rendering
+render!: server-side rendering, server side rendering, ssr, server-rendered | client-side rendering, client
+    side rendering, csr, single-page app, spa, client rendering
 transport: plaintext, plain text, unencrypted, cleartext, clear text | encrypted, encryption, encrypt, tls
 person!: first person, first-person | third person, third-person, omniscient
 tense!: past tense | present tense
 voice!: active voice | passive voice
 spelling!: british, british english, uk spelling | american, american english, us spelling
-pace!: self-paced, own pace, pick their own, choose their own, electives, free choice, choose freely | same sequence, fixed sequence, fixed order, same pace, lockstep, cohort-paced, same order, prescribed, assigned
-assessed!: graded, counts towards, of the final mark, of the final grade, of the mark, of the grade, assessed | ungraded, not graded, pass-fail, no marks
+pace!: self-paced, own pace, pick their own, choose their own, electives, free choice, choose freely | same
+    sequence, fixed sequence, fixed order, same pace, lockstep, cohort-paced, same order, prescribed,
+    assigned
+assessed!: graded, counts towards, of the final mark, of the final grade, of the mark, of the grade,
+    assessed | ungraded, not graded, pass-fail, no marks
 fate: survive, survives, alive | die, dies, dead, death, killed, drown, perish
-ending!: happy ending, hopeful ending, happily, reconcile, resolved ending | tragic ending, tragic, unhappy ending, tragically, open ending, unresolved, ambiguous ending
-number of people: alone, individually, solo, individual work | in pairs, in groups, group work, together, pair programming, collaboratively
-permission: allow, permit, permitted, accept, tolerate, welcome, allowed, may | forbid, ban, prohibit, disallow, refuse, forbidden, banned, prohibited, outlaw
+ending!: happy ending, hopeful ending, happily, reconcile, resolved ending | tragic ending, tragic, unhappy
+    ending, tragically, open ending, unresolved, ambiguous ending
+number of people: alone, individually, solo, individual work | in pairs, in groups, group work, together,
+    pair programming, collaboratively
+permission: allow, permit, permitted, accept, tolerate, welcome, allowed, may | forbid, ban, prohibit,
+    disallow, refuse, forbidden, banned, prohibited, outlaw
 metaphysics: fundamental, primitive, irreducible | emergent, derived, reducible, epiphenomenal, illusory
 will: free will, indeterminism, indeterministic | determinism, deterministic universe, predetermined
 motion: rest, rest day, day off, no training | training day, workout, long run, exercise, jog
-place of work!: remote, remotely, from home, work from home | in the office, in office, on site, on-site, office days
+place of work!: remote, remotely, from home, work from home | in the office, in office, on site, on-site,
+    office days
 payment: free, free of charge, at no cost, gratis | paid, charge, pay, subscription, fee
 time of payment: in advance, prepaid, upfront | in arrears, afterwards, on delivery
-paying: fixed price, flat fee, flat rate | hourly, time and materials, per hour, usage-based, pay as you go, metered
+paying: fixed price, flat fee, flat rate | hourly, time and materials, per hour, usage-based, pay as you go,
+    metered
 interest: fixed rate, fixed-rate | variable rate, variable-rate, adjustable
-funds: index funds, index fund, passive fund, etf | individual stocks, stock picking, single stocks, active funds
+funds: index funds, index fund, passive fund, etf | individual stocks, stock picking, single stocks, active
+    funds
 borrow: debt-free, no debt, no loans | loan, borrow, credit line, debt-financed
-openness: anonymous, anonymously, anonymised, pseudonymous | identified, real name, real names, named reviewers
+openness: anonymous, anonymously, anonymised, pseudonymous | identified, real name, real names, named
+    reviewers
 feeding!: vegetarian, vegan, meat-free, plant-based | meat, beef, pork
-garden!: organic, no-dig, compost only, chemical-free | pesticide, herbicide, synthetic fertiliser, chemical, rotavate
+garden!: organic, no-dig, compost only, chemical-free | pesticide, herbicide, synthetic fertiliser,
+    chemical, rotavate
 first: top-down | bottom-up
-growth: scale up, vertical scaling, bigger machine, one machine, single server | scale out, horizontal scaling, cluster, several nodes
-lifetime: permanent, forever, indefinitely, never expire, for ever | temporary, expire, short-lived, ephemeral, time-limited
+growth: scale up, vertical scaling, bigger machine, one machine, single server | scale out, horizontal
+    scaling, cluster, several nodes
+lifetime: permanent, forever, indefinitely, never expire, for ever | temporary, expire, short-lived,
+    ephemeral, time-limited
 versioning: vendored, vendor in, checked in | downloaded, fetched at build
 pinning!: pinned, lock, exact versions, locked | latest, unpinned, floating, version ranges
 sharing: =shared, common, pooled, one for all | per-tenant, =isolated, =separate, dedicated, one per, own
@@ -188,20 +214,27 @@ writing mode: formal, formal tone | informal, casual, conversational, colloquial
 recording: recorded | live only, unrecorded
 chronology!: chronological, linear order, in order of time | non-linear, flashbacks, reverse order
 narrator's trust: reliable narrator | unreliable narrator
-deletion!: hard delete, physically delete, permanently delete, hard-delete | soft delete, tombstone, archive flag, soft-delete, marked as deleted
+deletion!: hard delete, physically delete, permanently delete, hard-delete | soft delete, tombstone, archive
+    flag, soft-delete, marked as deleted
 responsible: self-service, self service | by request, ticket required, through support
 multiplicity!: single-tenant, one tenant per | multi-tenant, multitenant
 history!: linear history, rebase | merge commits, merge commit
-replaced: whitelist, allowlist, allow list, deny by default | blacklist, blocklist, deny list, allow by default
+replaced: whitelist, allowlist, allow list, deny by default | blacklist, blocklist, deny list, allow by
+    default
 display: visible, =shown, always shown | hide, hidden, collapsed, invisible
-speed of rollout!: at once, all at once, big bang, big-bang | gradually, gradual, incrementally, step by step, canary, in stages, phased
+speed of rollout!: at once, all at once, big bang, big-bang | gradually, gradual, incrementally, step by
+    step, canary, in stages, phased
 guilt: guilty, murderer, culprit, killer | innocent, not guilty
 grain: discrete, quantised, atomic | continuous, infinitely divisible
 extent: finite, bounded | infinite, unbounded, unlimited
-presence of people!: online, virtual, by video, remotely | on site, on-site, in person, face to face, in the classroom
-failure!: exceptions, exception, throw, raise | error codes, error code, result type, result types, return codes
-compatibility: backwards compatible, backward compatible, backward-compatible, stay compatible | breaking changes, breaking change, break compatibility, incompatible
-confirmation: confirm, prompt, prompts, ask first, confirmation | without confirmation, silently, without asking, no prompt
+presence of people!: online, virtual, by video, remotely | on site, on-site, in person, face to face, in the
+    classroom
+failure!: exceptions, exception, throw, raise | error codes, error code, result type, result types, return
+    codes
+compatibility: backwards compatible, backward compatible, backward-compatible, stay compatible | breaking
+    changes, breaking change, break compatibility, incompatible
+confirmation: confirm, prompt, prompts, ask first, confirmation | without confirmation, silently, without
+    asking, no prompt
 delivery!: at least once, at-least-once | at most once, at-most-once | exactly once, exactly-once
 ordering: ordered, in order, fifo | unordered, any order, out of order
 detail: verbose, detailed | terse, brief, concise, minimal
@@ -215,33 +248,51 @@ paper: paper, on paper, printed | digital, paperless, electronic, on screen
 """
 
 CHOICES = """
-store: postgres | mysql, mariadb | mongodb, mongo | sqlite | dynamodb | cassandra, scylladb | oracle | sql server, mssql | cockroachdb | firestore, firebase | couchdb | neo4j | duckdb | clickhouse | flat files, plain files, markdown files, json files
-broker: kafka | rabbitmq, amqp | nats | sqs | pulsar | redis streams | activemq | google pubsub, pub/sub | zeromq
-file store!: s3, object storage, object store, blob storage, gcs | local disk, disk, filesystem, file system, nfs | database, blob column
-place of execution!: on the server, server-side, on the backend | in the browser, client-side, on the client, on the device | at the edge
+store: postgres | mysql, mariadb | mongodb, mongo | sqlite | dynamodb | cassandra, scylladb | oracle | sql
+    server, mssql | cockroachdb | firestore, firebase | couchdb | neo4j | duckdb | clickhouse | flat files,
+    plain files, markdown files, json files
+broker: kafka | rabbitmq, amqp | nats | sqs | pulsar | redis streams | activemq | google pubsub, pub/sub |
+    zeromq
+file store!: s3, object storage, object store, blob storage, gcs | local disk, disk, filesystem, file
+    system, nfs | in the database, blob column
+place of execution!: on the server, server-side, on the backend | in the browser, client-side, on the
+    client, on the device | at the edge
 api: rest, restful | graphql | grpc | soap | json-rpc | websocket, websockets | thrift
 wire format: json | protobuf, protocol buffers | avro | xml | messagepack, msgpack | csv | cbor
 config format: toml | yaml | ini | json | dotenv
-cloud: aws, amazon web services | gcp, google cloud | azure | heroku | digitalocean | hetzner | fly.io | on-premise, own servers, bare metal
-language: python | golang, in go, go language | rust | java | typescript | javascript | kotlin | swift | c++ | c# | ruby | elixir | scala | php | haskell | julia
+cloud: aws, amazon web services | gcp, google cloud | azure | heroku | digitalocean | hetzner | fly.io |
+    on-premise, own servers, bare metal
+language: python | golang, in go, go language | rust | java | typescript | javascript | kotlin | swift | c++
+    | c# | ruby | elixir | scala | php | haskell | julia
 interface library: react | vue | angular | svelte | solidjs | htmx | ember | jquery
-web framework: django | flask | fastapi | rails | express | spring boot, spring | laravel | phoenix | next.js, nextjs
-id scheme: uuid v4, uuidv4, random uuid | uuid v7, uuidv7 | uuid v5, uuidv5 | ulid | auto-increment, autoincrement, auto increment, serial integer, sequential integer, bigserial | snowflake | nanoid | content hash, sha-256 of | slug
-login method: jwt, bearer token, json web token, access token, token | session cookie, cookie, server-side session, server session, cookies | basic auth, http basic | api key | mutual tls, mtls, client certificate
-sign in by: password | passkey, webauthn, fido2, hardware key, security key | magic link, email link | sso, saml, oidc, single sign-on
+web framework: django | flask | fastapi | rails | express | spring boot, spring | laravel | phoenix |
+    next.js, nextjs
+id scheme: uuid v4, uuidv4, random uuid | uuid v7, uuidv7 | uuid v5, uuidv5 | ulid | auto-increment,
+    autoincrement, auto increment, serial integer, sequential integer, bigserial | snowflake | nanoid |
+    content hash, sha-256 of | slug
+login method: jwt, bearer token, json web token, access token, token | session cookie, cookie, server-side
+    session, server session, cookies | basic auth, http basic | api key | mutual tls, mtls, client
+    certificate
+sign in by: password | passkey, webauthn, fido2, hardware key, security key | magic link, email link | sso,
+    saml, oidc, single sign-on
 second factor!: sms, text message | totp, authenticator app | hardware key, fido2, yubikey
-token place: local storage, localstorage | cookie, cookies, httponly cookie | session storage | in memory, memory
+token place: local storage, localstorage | cookie, cookies, httponly cookie | session storage | in memory,
+    memory
 password hash!: bcrypt | argon2, argon2id | scrypt | pbkdf2 | md5 | sha-1
 ci: github actions | jenkins | gitlab ci | circleci | travis, travis ci | buildkite | concourse
 forge: github | gitlab | bitbucket | gitea | sourcehut
-repository layout!: monorepo, mono-repo, one repository, single repository | polyrepo, multi-repo, own repository, own repo, repository each, many repositories, one repository per, separate repositories
+repository layout!: monorepo, mono-repo, one repository, single repository | polyrepo, multi-repo, own
+    repository, own repo, repository each, many repositories, one repository per, separate repositories
 infrastructure code: terraform | pulumi | cloudformation | ansible | helm | cdk
-orchestrator: kubernetes | nomad | docker swarm, swarm | ecs | docker compose, compose | systemd | lambda, serverless
+orchestrator: kubernetes | nomad | docker swarm, swarm | ecs | docker compose, compose | systemd | lambda,
+    serverless
 package manager!: npm | yarn | pnpm | bun | deno
 python packaging!: poetry | uv | pip | pipenv | conda
-branching!: trunk-based, trunk based, trunk | git flow, gitflow, git-flow, long-lived branches, feature branches
+branching!: trunk-based, trunk based, trunk | git flow, gitflow, git-flow, long-lived branches, feature
+    branches
 merge style!: squash, squash merge | rebase | merge commit
-search engine: elasticsearch | opensearch | solr | meilisearch | typesense | algolia | sqlite fts, fts5 | lucene
+search engine: elasticsearch | opensearch | solr | meilisearch | typesense | algolia | sqlite fts, fts5 |
+    lucene
 vector store: faiss | pinecone | pgvector | qdrant | weaviate | chroma, chromadb | milvus
 css: tailwind | bootstrap | css modules | styled components, css-in-js | bulma
 indentation!: tabs, tab | spaces, blanks
@@ -262,23 +313,28 @@ templating: jinja | mustache | handlebars | liquid
 sort of cache: redis | memcached | in-process cache, in-memory cache
 editor: vscode, vs code | vim, neovim | emacs | intellij
 model vendor: openai, gpt-4 | anthropic, claude | llama, mistral | gemini | cohere, voyage
-tuning: fine-tune, fine-tuning, fine tuning, lora | prompting, few-shot, prompt engineering | rag, retrieval | from scratch
+tuning: fine-tune, fine-tuning, fine tuning, lora | prompting, few-shot, prompt engineering | rag, retrieval
+    | from scratch
 optimiser: adam, adamw | sgd
-weekday: monday, mondays | tuesday, tuesdays | wednesday, wednesdays | thursday, thursdays | friday, fridays | saturday, saturdays | sunday, sundays
+weekday: monday, mondays | tuesday, tuesdays | wednesday, wednesdays | thursday, thursdays | friday, fridays
+    | saturday, saturdays | sunday, sundays
 month: january | february | march | april | june | july | august | september | october | november | december
 time of day: morning, mornings | afternoon, afternoons | evening, evenings, night
 season: spring | summer | autumn, fall season | winter
 versioning scheme!: semver, semantic versioning | calver, calendar versioning
 data residency: eu, europe, frankfurt, ireland | us, united states, us-east-1, virginia
-viewpoint!: first person, first-person | second person, second-person | third person, third-person | omniscient
+viewpoint!: first person, first-person | second person, second-person | third person, third-person |
+    omniscient
 legal form!: association | limited company, ltd, gmbh | cooperative | foundation | nonprofit, non-profit
-decision rule!: unanimous, unanimity, consensus | majority, majority vote | two-thirds, supermajority | chair decides, maintainer decides, benevolent dictator
+decision rule!: unanimous, unanimity, consensus | majority, majority vote | two-thirds, supermajority |
+    chair decides, maintainer decides, benevolent dictator
 """
 
 # Words that limit where a statement holds: a slot each, whose words exclude each other.
 SCOPES = """
 environment: production | staging | dev | ci | sandbox
-audience: internal, internally, intranet, employee, staff | external, client-facing, customer-facing, public-facing, partner, third parties
+audience: internal, internally, intranet, employee, staff | external, client-facing, customer-facing,
+    public-facing, partner, third parties
 device: mobile, phone, ios, android, tablet | desktop, laptop | browser, web
 mobile system: ios | android
 system: windows | linux | mac, macos
@@ -290,7 +346,8 @@ stage: mvp, prototype, pilot, alpha, beta | general availability, ga, after laun
 age: beginner, beginners, novice | advanced, expert, experts
 part of week: weekday, weekdays | weekend, weekends
 season: summer | winter
-kind of test: unit tests, unit test | integration tests, integration test | end-to-end tests, e2e, end to end
+kind of test: unit tests, unit test | integration tests, integration test | end-to-end tests, e2e, end to
+    end
 reading or writing: reads, read path | writes, write path
 hours: business hours, office hours | out of hours, overnight
 text kind: tutorial, tutorials | how-to, how to, howto | reference pages | blog posts

@@ -39,15 +39,15 @@ _UNITS = {
     },
     "percent": {"percent": 1.0, "%": 1.0},
     "money": dict.fromkeys(("euro", "eur", "dollar", "usd", "pound", "gbp", "$", "€", "£"), 1.0),
-    "length": {"mm": 0.001, "cm": 0.01, "km": 1000.0, "kilometre": 1000.0, "kilometer": 1000.0, "mile": 1609.0},
+    "length": {"mm": 1e-3, "cm": 1e-2, "km": 1e3, "kilometre": 1e3, "kilometer": 1e3, "mile": 1609.0},
     "mass": {"mg": 0.001, "g": 1.0, "gram": 1.0, "kg": 1000.0, "kilo": 1000.0},
 }  # fmt: skip
 _UNIT = {stem(name): (dim, factor) for dim, names in _UNITS.items() for name, factor in names.items()}
 _NAMES = {
-    **{name: float(i) for i, name in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])},
-    "single": 1.0, "once": 1.0, "sole": 1.0, "twice": 2.0, "fifteen": 15.0, "twenty": 20.0, "thirty": 30.0, "forty": 40.0,
-    "fifty": 50.0, "sixty": 60.0, "ninety": 90.0, "hundred": 100.0, "dozen": 12.0, "half": 0.5,
+    "zero": 0.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0, "seven": 7.0,
+    "eight": 8.0, "nine": 9.0, "ten": 10.0, "eleven": 11.0, "twelve": 12.0, "fifteen": 15.0, "twenty": 20.0,
+    "single": 1.0, "once": 1.0, "sole": 1.0, "twice": 2.0, "thirty": 30.0, "forty": 40.0, "fifty": 50.0,
+    "sixty": 60.0, "ninety": 90.0, "hundred": 100.0, "dozen": 12.0, "half": 0.5,
 }  # fmt: skip
 _RATES = {
     "hourly": 3600.0, "daily": _DAY, "nightly": _DAY, "weekly": 7 * _DAY, "fortnightly": 14 * _DAY,
@@ -61,19 +61,24 @@ _ROOM = {"time": 0.02, "every": 0.02, "size": 0.05}
 _NUMBER = re.compile(r"([$€£])?(\d+(?:[.,]\d+)*)([^\W\d_]*)(%)?")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)*)")
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
-_AT_MOST = ("up to", "at most", "under", "below", "max", "maximum", "no more", "less than", "fewer than", "within",
-            "<", "≤", "not exceed", "limit", "cap", "no longer than", "drop under")  # fmt: skip
-_AT_LEAST = ("at least", "over", "above", "more than", "min", "minimum", "exceed", ">", "≥", "no fewer", "no less",
-             "longer than", "greater", "require")  # fmt: skip
+_AT_MOST = re.compile(
+    r"(?:^| )(?:up to|at most|under|below|max|maximum|no more|less than|fewer than|within|<|≤|limit|cap)"
+    r"(?: |$)"
+)
+_AT_LEAST = re.compile(
+    r"(?:^| )(?:at least|over|above|more than|min|minimum|exceed|>|≥|no less|no fewer|greater|requir)(?: |$)"
+)
+_OR_MORE = word_set("more longer newer later above higher")
+_OR_LESS = word_set("less fewer older shorter below lower")
 _NOT_NOUNS = word_set(
-    """a an the of and or to in on for at per by with from is are be must should each every as then than that when if
-    after before until more less most least our their its his her old long so but not no new full extra separate
-    different further consecutive clear later earlier ago"""
+    """a an the of and or to in on for at per by with from is are be must should each every as then than that
+    when if after before until more less most least our their its his her old long so but not no new
+    full extra separate different further consecutive clear later earlier ago"""
 )
 _QUALIFIERS = word_set("new full extra separate different further consecutive clear working")
 _SEQUENCE = word_set(
-    """module chapter phase step level section part issue ticket day grade lesson appendix table figure round act scene
-    v milestone sprint tier layer stage rule adr rfc pep nep bip eip erc xep kep article item"""
+    """module chapter phase step level section part issue ticket day grade lesson appendix table figure round
+    act scene v milestone sprint tier layer stage rule adr rfc pep nep bip eip erc xep kep article item"""
 )
 
 
@@ -114,7 +119,7 @@ def quantities(words: Sequence[Word]) -> list[Quantity]:
 def _measured(words: Sequence[Word], at: int) -> Quantity | None:
     """Read the quantity whose number stands at an index."""
     read = _read(words[at].raw)
-    if read is None:
+    if read is None or [word.raw for word in words[max(0, at - 2) : at + 1]] == ["and", "a", "half"]:
         return None
     value, dimension, factor = read
     after = at + 1
@@ -146,7 +151,7 @@ def _measured(words: Sequence[Word], at: int) -> Quantity | None:
 
 
 def _rates(words: Sequence[Word]) -> Iterator[Quantity]:
-    """Return how often: `weekly`, `every 2 weeks`, `three times a month`, as the seconds between two times."""
+    """Return how often (`weekly`, `every 2 weeks`, `three times a month`), as the seconds between two."""
     for at, word in enumerate(words):
         value, taken = _rate(words[at : at + 4])
         if taken:
@@ -220,7 +225,7 @@ def _read(raw: str) -> tuple[float, str | None, float] | None:
 def _ordered(digits: str) -> float:
     """Return the first two parts of a version so that 3.9 comes before 3.12."""
     major, minor = re.findall(r"\d+", digits)[:2]
-    return int(major) + int(minor) / 10_000
+    return float(major) + float(minor) / 10_000
 
 
 def _value(digits: str) -> float:
@@ -239,7 +244,11 @@ def _counted(words: Sequence[Word], at: int, after: int, value: float) -> tuple[
             noun = word
         elif noun is not None or word.raw not in _QUALIFIERS:
             break
-    near = words[at - 1] if at and words[at - 1].raw[0].isalpha() and words[at - 1].raw not in _NOT_NOUNS else None
+    near = (
+        words[at - 1]
+        if at and words[at - 1].raw[0].isalpha() and words[at - 1].raw not in _NOT_NOUNS
+        else None
+    )
     head = (w for w in reversed(words[max(0, at - 4) : at]) if w.raw[0].isalpha() and w.raw not in _NOT_NOUNS)
     before = near or next(head, None)
     raw = words[at].raw
@@ -266,13 +275,12 @@ def is_sequence(quantity: Quantity) -> bool:
 def _bound(words: Sequence[Word], at: int, after: int) -> Bound:
     """Read the words just before and after a number."""
     lead = " ".join(
-        f"{word.raw} {word.stem}" if word.raw != word.stem else word.raw
-        for word in words[max(0, at - 5) : at]
+        dict.fromkeys(form for word in words[max(0, at - 5) : at] for form in (word.raw, word.stem))
     )
-    tail = " ".join(word.raw for word in words[after : after + 4])
-    near = f" {lead} "
-    if any(f" {mark} " in near for mark in _AT_LEAST) or "or more" in tail or "or longer" in tail or "or newer" in tail or "or later" in tail or "or above" in tail:
+    tail = [word.raw for word in words[after : after + 4]]
+    ending = tail[tail.index("or") + 1 :][:1] if "or" in tail else []
+    if _AT_LEAST.search(lead) or not _OR_MORE.isdisjoint(ending):
         return Bound.LEAST
-    if any(f" {mark} " in near for mark in _AT_MOST) or "or less" in tail or "or fewer" in tail or "or older" in tail:
+    if _AT_MOST.search(lead) or not _OR_LESS.isdisjoint(ending):
         return Bound.MOST
     return Bound.EXACT

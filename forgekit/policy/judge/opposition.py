@@ -21,6 +21,7 @@ class Opposition:
         kind: a key of the weights.
         words: the concepts that oppose each other; they do not count as shared.
         slot: what is answered differently, where a table says so.
+        topic: the opposition itself says what is spoken about.
     """
 
     kind: str
@@ -63,7 +64,12 @@ def _denied(s: Segment, t: Segment) -> Iterator[Opposition]:
     ]
     if not met or 2 * len(things & stand) < len(things) or max(held) < 0.7:
         return
-    doing = any(term.verb and term.word.stem not in _USING and term.concept not in yes for term in no.values())
+    choices = {c for c in things if any(not answer.opposite for answer in no[c].answers)}
+    if choices and choices.isdisjoint(stand):
+        return  # "over Yarn for packages" rejects Yarn, not packages
+    doing = any(
+        term.verb and term.word.stem not in _USING and term.concept not in yes for term in no.values()
+    )
     if doing:
         return  # storing a thing is denied, not the thing
     flat = bool(things) and things <= yes and not limited
@@ -83,7 +89,7 @@ def _named(term: Term) -> bool:
 
 
 def _choice(segment: Segment) -> str | None:
-    """Return what an imperative segment ("Use the serial comma") is about: its last word before any adjunct."""
+    """Return what an imperative ("Use the serial comma") is about: its last word before any adjunct."""
     core = [term for term in segment.terms if term.part is Part.CORE and not term.verb]
     imperative = segment.verb and not any(term.part is Part.SUBJECT for term in segment.terms)
     return core[-1].concept if core and imperative else None
@@ -93,9 +99,10 @@ def _rejected(a: Reading, t: Segment) -> Iterator[Opposition]:
     """Find alternatives that `a` rejects and `t` chooses."""
     chosen = {term.concept for term in t.terms if term.sign}
     held = {term.concept for segment in a.segments for term in segment.terms if term.sign}
-    for words, shown in a.alternatives:
-        if words <= chosen and not words <= held:
-            yield Opposition("rejected", f"rejects what the other chooses: {shown}", words)
+    for kind, phrases in (("rejected", a.alternatives), ("discarded", a.discarded)):
+        for words, shown in phrases:
+            if words <= chosen and not words <= held:
+                yield Opposition(kind, f"rejects what the other chooses: {shown}", words)
 
 
 def _answered(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposition]:
@@ -142,14 +149,23 @@ def _filled(s: Segment, t: Segment) -> Iterator[Opposition]:
     """Find one sentence with another name in it: "send alerts to Relay", "send alerts to Beacon"."""
     left, right = ([x for x in one.terms if x.concept not in other.named] for one, other in ((s, t), (t, s)))
     same_verb = {x.concept for x in s.terms if x.verb} & {x.concept for x in t.terms if x.verb}
-    if not (same_verb and 0 < len(left) <= 2 and 0 < len(right) <= 2 and all(x.sign for x in (*s.terms, *t.terms))):
+    if not (
+        same_verb and 0 < len(left) <= 2 and 0 < len(right) <= 2 and all(x.sign for x in (*s.terms, *t.terms))
+    ):
         return
     names = [[x.word.raw for x in side if x.word.proper] for side in (left, right)]
     parts = {x.part for side in (left, right) for x in side}
-    if names[0] and names[1] and len(parts) == 1 and Part.SUBJECT not in parts and not _heading(s) | _heading(t):
+    if (
+        names[0]
+        and names[1]
+        and len(parts) == 1
+        and Part.SUBJECT not in parts
+        and not _heading(s) | _heading(t)
+    ):
         yield Opposition(
             kind="filled",
-            reason="one sentence, another name: " + " against ".join(sorted(" ".join(side) for side in names)),
+            reason="one sentence, another name: "
+            + " against ".join(sorted(" ".join(side) for side in names)),
             words=frozenset(x.concept for side in (left, right) for x in side),
         )
 

@@ -5,7 +5,7 @@ A *segment* is a stretch of a clause between commas and conjunctions such as `bu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass
 
 from forgekit.policy.judge import grammar
@@ -22,6 +22,7 @@ ALTERNATIVES = 16
 VALUE_WORDS = 6
 """Words behind a colon that still are the value of what stands before it."""
 
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A stretch of a clause.
@@ -30,7 +31,7 @@ class Segment:
         later: it stands behind the first sentence.
         answered: the slots it answers, each with the term.
         denied: the terms it says no to, by concept.
-        named: all its concepts.
+        raws: its concepts, each as the text writes it.
     """
 
     terms: tuple[Term, ...]
@@ -43,7 +44,12 @@ class Segment:
     later: bool
     answered: tuple[tuple[Term, Answer], ...]
     denied: Mapping[str, Term]
-    named: frozenset[str]
+    raws: dict[str, str]
+
+    @property
+    def named(self) -> KeysView[str]:
+        """All its concepts."""
+        return self.raws.keys()
 
     def weights(self, *, without: frozenset[str] = frozenset()) -> dict[str, float]:
         """Return the concepts of the segment, each with its weight."""
@@ -56,11 +62,13 @@ class Reading:
 
     Attributes:
         alternatives: what the statement rejected: the concepts of each phrase, and the phrase.
+        discarded: names that the rationale says no to, in the same form.
         poles: every (slot, pole) that the text names, whichever sign it has.
     """
 
     segments: tuple[Segment, ...]
     alternatives: tuple[tuple[frozenset[str], str], ...]
+    discarded: tuple[tuple[frozenset[str], str], ...]
     concepts: frozenset[str]
     poles: frozenset[tuple[str, int]]
     scopes: frozenset[tuple[str, int]]
@@ -79,6 +87,7 @@ def read(statement: Statement) -> Reading:
     return Reading(
         segments=tuple(segments),
         alternatives=tuple(_alternatives(statement)),
+        discarded=tuple(_discarded(statement)),
         concepts=frozenset(term.concept for term in terms),
         poles=frozenset((a.slot, a.pole) for t in terms for a in t.answers),
         scopes=frozenset(scope for segment in segments for scope in segment.scopes) | extra,
@@ -87,22 +96,21 @@ def read(statement: Statement) -> Reading:
 
 
 def _alternatives(statement: Statement) -> list[tuple[frozenset[str], str]]:
-    """Return what was rejected: the alternatives as given, and names that the rationale says no to."""
     found = []
     for alternative in statement.alternatives[:ALTERNATIVES]:
         words = [w for clause, _ in cut(alternative.partition("(")[0][:200]) for w in clause]
         telling = frozenset(w.concept for w in words if w.raw not in FILLERS and w.raw[0].isalnum())
         if telling:
             found.append((telling, " ".join(w.raw for w in words)))
+    return found
+
+
+def _discarded(statement: Statement) -> Iterator[tuple[frozenset[str], str]]:
     for clause, _ in cut(statement.rationale):
         for stretch in _stretches(clause):
-            denied = (term for term in terms_of(stretch, frozenset()) if not term.sign)
-            found += [
-                (frozenset({term.concept}), term.word.raw)
-                for term in denied
-                if any(not answer.opposite for answer in term.answers)
-            ]
-    return found
+            for term in terms_of(stretch, frozenset()):
+                if not term.sign and any(not answer.opposite for answer in term.answers):
+                    yield frozenset({term.concept}), term.word.raw
 
 
 def _stretches(clause: list[Word]) -> list[list[Word]]:
@@ -131,7 +139,7 @@ def _segment(words: list[Word], *, later: bool) -> Segment:
         terms=terms,
         answered=tuple((term, answer) for term in terms for answer in term.answers),
         denied={term.concept: term for term in terms if not term.sign},
-        named=frozenset(term.concept for term in terms),
+        raws={term.concept: term.word.raw for term in terms},
         quantities=tuple(q for q in found if not is_sequence(q)),
         conditional=any(w.raw in grammar.CONDITIONS for w in words),
         universal=any(w.raw in grammar.UNIVERSALS for w in words),

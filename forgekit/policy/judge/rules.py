@@ -2,13 +2,14 @@
 
 For each pair of segments every kind of opposition is looked for; what the two segments share besides (the
 *frame*) says whether they speak of one thing, and scopes, conditions and differing subjects speak against it.
-The strongest pair of segments decides, so a clause that has nothing to do with the other side changes nothing.
+The strongest pair of segments decides, so a clause that has nothing to do with the other side changes
+nothing. Tier, project and time are left alone: they say who is right, not whether both can hold.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
 from forgekit.policy.judge.opposition import Opposition, oppositions
@@ -19,13 +20,14 @@ from forgekit.policy.judge.terms import Part
 WEIGHTS = {
     "bias": -3.0,  # an opposition in a common frame of no weight: about 5 in 100
     "rejected": 2.4,  # one side names as rejected what the other chooses
+    "discarded": 0.8,  # the reasons of one side say no to a name that the other chooses
     "denied": 2.2,  # one side says no to a word that the other says yes to
     "opposite": 2.2,  # words that exclude each other by meaning
     "quantity": 2.0,  # two values of one dimension
     "choice": 1.4,  # two answers of which one is usually chosen for one purpose
     "filled": 0.8,  # one sentence with another name in it
     "frame": 1.4,  # per shared telling word, at most 2.5 of them
-    "coverage": 2.0,  # share of the shorter segment's words that are shared, less a half
+    "coverage": 2.0,  # share of the segments' words that are shared, less a half
     "no_frame": -2.5,  # nothing shared besides the opposition
     "scope": -4.0,  # limited to scopes that exclude each other
     "adjuncts": -1.6,  # both are limited, by different words
@@ -38,6 +40,17 @@ WEIGHTS = {
 }
 """Log-odds of a contradiction, set by hand."""
 THRESHOLD = 0.5
+AGAINST = {
+    "scope": "hold in scopes that exclude each other",
+    "adjuncts": "hold in different places, times or purposes",
+    "condition": "one holds under a condition",
+    "subjects": "speak of different things",
+    "modifiers": "name different kinds of one thing",
+    "nominal": "a heading decides nothing",
+    "later": "said in passing",
+}
+"""What speaks against a contradiction, in words."""
+SHARED = "both speak of: "
 NOTHING = -6.0
 """Log-odds where no opposition was found at all."""
 
@@ -64,7 +77,8 @@ class RuleJudge:
 
 def compare(a: Reading, b: Reading, similarity: float | None) -> Judgement:
     """Return the judgement on two readings."""
-    best, reasons = NOTHING, ()
+    best: float = NOTHING
+    reasons: tuple[str, ...] = ()
     near = 0.0 if similarity is None else max(0.0, min(0.8, 2 * (similarity - 0.35)))
     for s, t in product(a.segments, b.segments):
         found = oppositions(a, s, b, t)
@@ -97,13 +111,19 @@ def _odds(
     odds += WEIGHTS["frame"] * min(frame, 2.5) + WEIGHTS["coverage"] * (coverage - 0.5)
     reasons = [o.reason for o in sorted(found, key=lambda o: (-WEIGHTS[o.kind], o.reason))]
     if common:
-        reasons.append("both speak of: " + ", ".join(sorted(common)))
+        reasons.append(_shared(common, s.raws, t.raws))
     if frame < 0.6:
         odds += WEIGHTS["no_frame"]
     for name in against(a, s, b, t, without, found):
         odds += WEIGHTS[name]
-        reasons.append(name)
+        reasons.append(f"but {AGAINST[name]}")
     return odds, tuple(dict.fromkeys(reasons))
+
+
+def _shared(concepts: Iterable[str], left: Mapping[str, str], right: Mapping[str, str]) -> str:
+    """Return the words that both texts have, as one of them writes each; "" for none."""
+    words = sorted(min(left[concept], right[concept]) for concept in concepts)
+    return SHARED + ", ".join(words) if words else ""
 
 
 def against(
@@ -118,21 +138,20 @@ def against(
     if not (s.universal or t.universal):
         if _differ(s, t, Part.ADJUNCT, without):
             names.append("adjuncts")
-        if _differ(s, t, Part.SUBJECT, without):
-            names.append("subjects")
-        elif _other_objects(s, t, without):
+        if _differ(s, t, Part.SUBJECT, without) or _other_objects(s, t, without):
             names.append("subjects")
         elif _modified(s, t, without):
             names.append("modifiers")
     if s.conditional is not t.conditional and "consent" not in slots:
         names.append("condition")
     names += ["later"] * (s.later + t.later)
-    names += ["nominal"] * (_heading(a, s) + _heading(b, t))
+    headings = _heading(a, s) + _heading(b, t)
+    names += ["nominal"] * (0 if headings == 2 and _one_question(s, t, without, found) else headings)
     return names
 
 
 def _values(segment: Segment) -> frozenset[tuple[str, float]]:
-    """Return the labelled numbers, which say which one is meant (version 2) where they are not what differs."""
+    """Return the labelled numbers: version 2 says which one is meant where it is not what differs."""
     return frozenset((q.dimension, q.value) for q in segment.quantities if q.dimension.startswith("label:"))
 
 
@@ -141,6 +160,18 @@ def _heading(reading: Reading, segment: Segment) -> bool:
     return (
         not segment.verb and not segment.universal and (segment is reading.segments[0] or not reading.claims)
     )
+
+
+def _one_question(s: Segment, t: Segment, without: frozenset[str], found: list[Opposition]) -> bool:
+    """Whether two headings answer one question with choices that exclude each other ("X for login")."""
+
+    def purpose(segment: Segment) -> set[str]:
+        """Return what stands behind the preposition, where nothing else is left beside the choice."""
+        rest = [x for x in segment.terms if x.concept not in without]
+        return {x.concept for x in rest} if all(x.part is Part.ADJUNCT for x in rest) else set()
+
+    chosen = any(o.kind in {"choice", "opposite"} for o in found)
+    return chosen and bool(purpose(s)) and purpose(s) == purpose(t)
 
 
 def _apart(
@@ -196,16 +227,18 @@ def agreement(
     overlap = common / smaller if smaller else 0.0
     union = common / (smaller + larger - common) if smaller + larger - common else 0.0
     cosine = 0.0 if similarity is None else similarity
-    shared = "both speak of: " + ", ".join(sorted(left.keys() & right.keys()))
+    words = ({c: raw for x in r.segments for c, raw in x.raws.items()} for r in (a, b))
+    both = _shared(a.concepts & b.concepts, *words)
+    shared = (both,) if both and not any(reason.startswith(SHARED) for reason in reasons) else ()
     apart = _apart(a.scopes, b.scopes)
     narrowed = larger >= 1.4 * smaller or any(x.conditional for r in (a, b) for x in r.segments)
     alike = union >= 0.6 or (not narrowed and (cosine >= 0.85 or (cosine >= 0.7 and union >= 0.35)))
     if alike and not reasons and not apart:
-        return Judgement(verdict=Verdict.DUPLICATE, score=score, reasons=(shared,))
+        return Judgement(verdict=Verdict.DUPLICATE, score=score, reasons=shared)
     if common >= 1 and overlap >= 0.4 and narrowed and not apart:
-        return Judgement(verdict=Verdict.REFINEMENT, score=score, reasons=(shared, *reasons))
+        return Judgement(verdict=Verdict.REFINEMENT, score=score, reasons=(*shared, *reasons))
     if common >= 0.8 or cosine >= 0.4 or {slot for slot, _ in a.poles} & {slot for slot, _ in b.poles}:
-        return Judgement(verdict=Verdict.RELATED, score=score, reasons=(shared, *reasons))
+        return Judgement(verdict=Verdict.RELATED, score=score, reasons=(*shared, *reasons))
     return Judgement(verdict=Verdict.UNRELATED, score=score, reasons=reasons)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from forgekit.policy.judge import lexicon
+from forgekit.policy.judge import grammar, lexicon
 from forgekit.policy.judge.words import key
 
 
@@ -24,28 +25,28 @@ class Answer:
 
 @functools.cache
 def answers() -> dict[str, tuple[Answer, ...]]:
-    """Return the answers of every word and phrase of the tables, by its stem; `=` before one means: in this form alone."""
-    found: dict[str, list[Answer]] = {}
+    """Return the answers of every word and phrase of the tables, by its stem, or `=` and its one form."""
+    found: dict[str, dict[Answer, None]] = {}
     for table, opposite in ((lexicon.OPPOSITES, True), (lexicon.CHOICES, False)):
-        for line in table.strip().splitlines():
-            slot, _, poles = line.partition(":")
-            for pole, names in enumerate(poles.split("|")):
-                for name in names.split(","):
-                    answer = Answer(slot.rstrip("!"), pole, opposite, slot.endswith("!"))
-                    name = name.strip()
-                    kept = found.setdefault(name if name[0] == "=" else "_".join(key(name)), [])
-                    if answer not in kept:
-                        kept.append(answer)
+        for slot, pole, name in _rows(table):
+            answer = Answer(slot.rstrip("!"), pole, opposite, slot.endswith("!"))
+            found.setdefault(name if name[0] == "=" else "_".join(key(name)), {})[answer] = None
     return {name: tuple(kept) for name, kept in found.items()}
 
 
 @functools.cache
 def scopes() -> dict[str, tuple[tuple[str, int], ...]]:
     """Return the scope words: slot and pole, by stem."""
-    found: dict[str, list[tuple[str, int]]] = {}
-    for line in lexicon.SCOPES.strip().splitlines():
+    found: dict[str, dict[tuple[str, int], None]] = {}
+    for slot, pole, name in _rows(lexicon.SCOPES):
+        found.setdefault("_".join(key(name)), {})[slot, pole] = None
+    return {name: tuple(kept) for name, kept in found.items()}
+
+
+def _rows(table: str) -> Iterator[tuple[str, int, str]]:
+    """Return slot, pole and word of each word of a table."""
+    for line in grammar.entries(table):
         slot, _, poles = line.partition(":")
         for pole, names in enumerate(poles.split("|")):
             for name in names.split(","):
-                found.setdefault("_".join(key(name)), []).append((slot, pole))
-    return {name: tuple(dict.fromkeys(kept)) for name, kept in found.items()}
+                yield slot, pole, name.strip()

@@ -1,8 +1,8 @@
 """The terms of a segment: its telling words, the part each plays, and whether the text says yes to it.
 
-A *term* is `subject` before the verb, `core` after it, `adjunct` behind a preposition that sets place, time or
-purpose ("in tests", "for invoices"). Its sign is False where the text says no to it: a negator before it, a verb
-that rejects it, or a contrast ("instead of cookies").
+A *term* is `subject` before the verb, `core` after it, `adjunct` behind a preposition that sets place, time
+or purpose ("in tests", "for invoices"). Its sign is False where the text says no to it: a negator before it,
+a verb that rejects it, or a contrast ("instead of cookies").
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from enum import Enum
 from forgekit.policy.judge import grammar, lexicon
 from forgekit.policy.judge.slots import Answer, answers
 from forgekit.policy.judge.words import Word, concepts, stem
-from forgekit.policy.relevance import STOP_WORDS
 
-FILLERS = grammar.FILLERS | STOP_WORDS | grammar.ADJUNCTS | grammar.BREAKS
+FILLERS = grammar.FILLERS | grammar.ADJUNCTS | grammar.BREAKS
 
 _BEFORE_VERBS = grammar.PERSONS | {"and", "or", "then", "no longer", "instead of", "rather than"}
 _VERBS = grammar.VERBS | {stem(word) for word in grammar.VERBS}
@@ -129,7 +128,9 @@ class _Scan:
         before = self.words[at - 1].raw if at else ""
         if word.stem in _REJECTED_BEFORE and not self.negated and before not in grammar.BE:
             self.rejecting = True
-            self.terms.append(Term(word, Part.CORE, sign=True, verb=True, answers=answers().get(word.stem, ())))
+            self.terms.append(
+                Term(word, Part.CORE, sign=True, verb=True, answers=answers().get(word.stem, ()))
+            )
             return
         sign = self.adjunct or not (self.negated or self.rejecting)
         behind = self.verb is None or at >= self.verb
@@ -177,7 +178,11 @@ def _is_finite(words: Sequence[Word], at: int) -> bool:
     raw, before = words[at].raw.split(" ")[0], words[at - 1].raw
     if before in grammar.ARTICLES or before in grammar.ADJUNCTS or before[0].isdigit():
         return False
-    if before in grammar.SURE_BEFORE_VERB and raw not in grammar.NEGATORS | grammar.AUXILIARIES and raw not in FILLERS:
+    if (
+        before in grammar.SURE_BEFORE_VERB
+        and raw not in grammar.NEGATORS | grammar.AUXILIARIES
+        and raw not in FILLERS
+    ):
         return True
     if raw == ":" or raw in grammar.AUXILIARIES:
         return True

@@ -18,9 +18,14 @@ TEXT_LIMIT = 2_000
 WORD_LIMIT = 240
 """Words of a text that are read."""
 
-_TOKEN = re.compile(r"[$€£]?\d+(?:[.,]\d+)*[^\W\d_]*%?|[^\W_]+(?:[-_.'/][^\W_]+)*[+#]*|[.;:,()!?\n–—|<>=≤≥-]")
-_RECORD_NUMBER = re.compile(r"\s*(?:[A-Za-z]{2,6}[- ]?)?\d{1,5}\s*[.:—–-]\s+")
-_ENDS = frozenset(".;!?\n()|–—")
+_DASHES = "\u2013\u2014"
+_TOKEN = re.compile(
+    r"[$€£]?\d+(?:[.,]\d+)*[^\W\d_]*%?"  # 2,000 and 99.9% and 500ms
+    r"|[^\W_]+(?:[-_.'/][^\W_]+)*[+#]*"  # opt-in, node.js, C++
+    rf"|[.;:,()!?\n|<>=≤≥{_DASHES}-]"
+)
+_RECORD_NUMBER = re.compile(rf"\s*(?:[A-Za-z]{{2,6}}[- ]?)?\d{{1,5}}\s*[.:{_DASHES}-]\s+")
+_ENDS = frozenset(f".;!?\n()|{_DASHES}")
 _SENTENCE_ENDS = frozenset(".!?")
 _WORD_OF_A_PLACE = re.compile(r"[^\W_]")
 
@@ -43,26 +48,33 @@ class Word:
 
 def plain(text: str) -> str:
     """Return a text without its record number, in one form for hyphens, quotes and blanks."""
-    text = unicodedata.normalize("NFKC", text[:TEXT_LIMIT])
+    text = unicodedata.normalize("NFKC", text[:TEXT_LIMIT])[:TEXT_LIMIT]
     text = text.replace("\u2019", "'").replace("\u2018", "'").replace("`", "").replace("*", "")
     return _RECORD_NUMBER.sub("", text, count=1) if _RECORD_NUMBER.match(text) else text
 
 
-@functools.cache
+@functools.lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
-    """Fold the plain English endings: plural, -ing, -ed, -ly and a last e."""
-    word = word[:-2] if word.endswith("'s") else word
+    """Fold the plain English endings: plural, -ing, -ed, -tion, -ance, -ment, -ly and a last e."""
+    word = word.removesuffix("'s")
     word = grammar.IRREGULAR.get(word, word)
     if word in _KEEP or not word.isascii() or not word.isalpha() or len(word) < 4:
         return word
+    word = _singular(word)
+    return word if word in _KEEP else _base(word)
+
+
+def _singular(word: str) -> str:
     if word.endswith(("ies", "ied")) and len(word) > 4:
         word = word[:-3] + "y"
     elif word.endswith(("sses", "ches", "shes", "xes", "zes")):
         word = word[:-2]
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
-    if word in _KEEP:
-        return word
+    return word
+
+
+def _base(word: str) -> str:
     for ending in ("ing", "ed"):
         rest = word[: -len(ending)]
         if word.endswith(ending) and len(rest) > 2 and any(c in "aeiouy" for c in rest):
@@ -86,7 +98,7 @@ _KEEP = frozenset(grammar.IRREGULAR.values())
 def concepts() -> dict[tuple[str, ...], str]:
     """Return what each stemmed word or phrase of the groups is called."""
     found: dict[tuple[str, ...], str] = {}
-    for line in lexicon.GROUPS.strip().splitlines():
+    for line in grammar.entries(lexicon.GROUPS):
         names = [key(name) for name in line.split(";")]
         for name in names:
             found.setdefault(name, "_".join(names[0]))
@@ -104,19 +116,19 @@ def phrases() -> dict[tuple[str, ...], str]:
 
 def _slot_keys() -> list[tuple[str, ...]]:
     tables = (lexicon.OPPOSITES, lexicon.CHOICES, lexicon.SCOPES)
-    lines = [line.partition(":")[2] for table in tables for line in table.strip().splitlines()]
+    lines = [line.partition(":")[2] for table in tables for line in grammar.entries(table)]
     return [
         key(name) for line in lines for pole in line.split("|") for name in pole.split(",") if "=" not in name
     ]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=4_096)
 def key(name: str) -> tuple[str, ...]:
     """Return a table's word or phrase as the stems that a text of it is cut into."""
     return tuple(stem(part) for raw in _TOKEN.findall(name.strip().casefold()) for part in parts(raw))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=16_384)
 def parts(raw: str) -> tuple[str, ...]:
     """Return the words inside a token: hyphens and slashes join words, but no number (SHA-256)."""
     split = re.split(r"[-/]", raw)
@@ -146,11 +158,11 @@ def cut(text: str) -> list[tuple[list[Word], bool]]:
             continue
         proper = (token[:1].isupper() and not first) or any(c.isupper() or c.isdigit() for c in token[1:])
         proper = proper and not token[0].isdigit()
-        for part in parts(token):
+        for part in parts(token)[: WORD_LIMIT - count]:
             clauses[-1].append(Word(part.casefold(), "", "", count, proper))
             count += 1
         first = False
-        if count > WORD_LIMIT:
+        if count >= WORD_LIMIT:
             break
     return [(_named(clause), after) for clause, after in zip(clauses, later, strict=True) if clause]
 

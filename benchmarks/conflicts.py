@@ -1,0 +1,216 @@
+"""Measure the conflict judge by rules: on labelled pairs, and how often it speaks up on real records.
+
+Run from the repository: `python benchmarks/conflicts.py [FOLDER] [--model]`. FOLDER (default
+`../shared/data`) holds `conflict_pairs.jsonl` and `decisions.jsonl.gz`. With `--model` the judge also gets
+the cosine of each pair, and the bare rule (cosine above 0.85) is a further control.
+
+The weights and tables were set while looking at the half of the pairs whose SHA-256 of the id starts with an
+even hex digit ("tuned"), and at the records whose SHA-256 starts with 0 to 7. The other half of the pairs
+("report") was only counted, and the flags of the other records were read once at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import math
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forgekit.embedding import Encoder, Missing, find_encoder
+from forgekit.model.settings import Settings
+from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
+from forgekit.policy.relevance import words
+
+RECORDS = 1_000
+NEIGHBOURS = 5
+SHOWN = 20
+NEGATIONS = frozenset(
+    ("not", "never", "no", "none", "without", "cannot", "don't", "doesn't", "reject", "rejected", "drop")
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pair:
+    """A labelled pair."""
+
+    name: str
+    label: str
+    a: Statement
+    b: Statement
+
+
+def main() -> int:
+    """Print the tables; exit 1 when there was nothing to measure."""
+    parser = argparse.ArgumentParser(description="quality of the conflict judge")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--model", action="store_true", help="give the judge cosines")
+    given = parser.parse_args()
+    pairs_file, records_file = given.folder / "conflict_pairs.jsonl", given.folder / "decisions.jsonl.gz"
+    if not pairs_file.exists() or not records_file.exists():
+        print(
+            f"SKIPPED: no labelled pairs and records in {given.folder}; nothing was measured", file=sys.stderr
+        )
+        return 1
+    encoder = find_encoder(Settings(), Path.home() / ".cache" / "forgekit") if given.model else None
+    if isinstance(encoder, Missing):
+        print(f"no cosines: {encoder}", file=sys.stderr)
+        encoder = None
+    pairs = [read_pair(row) for row in map(json.loads, pairs_file.read_text().splitlines())]
+    for name, half in (("tuned", 0), ("report", 1)):
+        quality(name, [pair for pair in pairs if digit(pair.name) % 2 == half], encoder)
+    with gzip.open(records_file, "rt", encoding="utf-8") as lines:
+        rows = [row for row in map(json.loads, lines) if digit(row["id"]) >= 8]
+    flags(rows[:RECORDS], first_sentences=False)
+    flags(rows[:RECORDS], first_sentences=True)
+    return 0
+
+
+def digit(name: str) -> int:
+    """Return the first hex digit of the SHA-256 of a name."""
+    return int(hashlib.sha256(name.encode()).hexdigest()[0], 16)
+
+
+def read_pair(row: dict[str, Any]) -> Pair:
+    """Read a row of the labelled pairs."""
+    a, b = (
+        Statement(text=side["text"], tier=side["tier"], project=side["project"])
+        for side in (row["a"], row["b"])
+    )
+    return Pair(name=row["id"], label=row["label"], a=a, b=b)
+
+
+def cosines(encoder: Encoder | None, pairs: Sequence[Pair]) -> list[float | None]:
+    """Return the cosine of each pair; None without an encoder."""
+    if encoder is None:
+        return [None] * len(pairs)
+    left = encoder.encode_documents([pair.a.text for pair in pairs])
+    right = encoder.encode_documents([pair.b.text for pair in pairs])
+    return [float(value) for value in (left * right).sum(axis=1)]
+
+
+def quality(name: str, pairs: list[Pair], encoder: Encoder | None) -> None:
+    """Print how the judge and its controls do on one half of the pairs."""
+    near = cosines(encoder, pairs)
+    judged = RuleJudge().judge([(pair.a, pair.b) for pair in pairs], near)
+    truth = [pair.label == "contradiction" for pair in pairs]
+    print(f"\n{name} half: {len(pairs)} pairs, {sum(truth)} contradictions")
+    said = [judgement.verdict is Verdict.CONTRADICTION for judgement in judged]
+    print(row_of("judge by rules", truth, said) + f"  AUROC {auroc(truth, [j.score for j in judged]):.2f}")
+    controls: list[tuple[str, Callable[[Pair], bool]]] = [
+        ("always contradiction", lambda _: True),
+        ("negation mismatch", lambda pair: denies(pair.a.text) != denies(pair.b.text)),
+        ("token overlap > 0.3", lambda pair: overlap(pair.a.text, pair.b.text) > 0.3),
+    ]
+    for control, answer in controls:
+        print(row_of(control, truth, [answer(pair) for pair in pairs]))
+    if encoder is not None:
+        print(row_of("cosine > 0.85", truth, [(value or 0.0) > 0.85 for value in near]))
+    confusion(pairs, judged)
+    for pair, judgement, true, yes in zip(pairs, judged, truth, said, strict=True):
+        if true is not yes:
+            why = "; ".join(judgement.reasons) or "nothing that excludes anything was found"
+            print(
+                f"  {pair.name} {pair.label}, said {judgement.verdict.value} ({judgement.score:.2f}): {why}"
+            )
+
+
+def row_of(name: str, truth: Sequence[bool], said: Sequence[bool]) -> str:
+    """Return a line with precision, recall and F1."""
+    hits = sum(t and s for t, s in zip(truth, said, strict=True))
+    precision = hits / sum(said) if any(said) else 0.0
+    recall = hits / sum(truth)
+    f1 = 2 * precision * recall / (precision + recall) if hits else 0.0
+    return f"{name:22} precision {precision:.2f} ({hits}/{sum(said)})  recall {recall:.2f}  F1 {f1:.2f}"
+
+
+def auroc(truth: Sequence[bool], scores: Sequence[float]) -> float:
+    """Return the chance that a contradiction scores above another pair."""
+    yes = [s for s, t in zip(scores, truth, strict=True) if t]
+    no = [s for s, t in zip(scores, truth, strict=True) if not t]
+    return sum((a > b) + 0.5 * (a == b) for a in yes for b in no) / (len(yes) * len(no))
+
+
+def denies(text: str) -> bool:
+    """Whether a text holds a word of denial."""
+    return not NEGATIONS.isdisjoint(text.casefold().split())
+
+
+def overlap(a: str, b: str) -> float:
+    """Return the Jaccard overlap of two texts' words."""
+    left, right = set(words(a)), set(words(b))
+    return len(left & right) / len(left | right) if left | right else 0.0
+
+
+def confusion(pairs: Sequence[Pair], judged: Sequence[Judgement]) -> None:
+    """Print the 5 x 5 table: a row per label, a column per verdict."""
+    names = [verdict.value for verdict in Verdict]
+    counts = Counter((pair.label, j.verdict.value) for pair, j in zip(pairs, judged, strict=True))
+    print(" " * 16 + "".join(f"{name[:12]:>14}" for name in names))
+    for label in names:
+        print(f"  {label:14}" + "".join(f"{counts[label, name]:>14}" for name in names))
+
+
+def flags(rows: list[dict[str, Any]], *, first_sentences: bool) -> None:
+    """Print how many of the records are flagged against their nearest neighbours, and some of the flags."""
+    texts = [statement(row, first_sentences=first_sentences) for row in rows]
+    pairs = neighbours(rows, texts)
+    start = time.perf_counter()
+    judged = RuleJudge().judge([(texts[i], texts[j]) for i, j in pairs], [None] * len(pairs))
+    each = (time.perf_counter() - start) / len(pairs) * 1e6
+    found = [
+        (j.score, pair, j)
+        for pair, j in zip(pairs, judged, strict=True)
+        if j.verdict is Verdict.CONTRADICTION
+    ]
+    touched = {i for _, pair, _ in found for i in pair}
+    what = "title and first sentences" if first_sentences else "title alone"
+    print(
+        f"\n{len(rows)} real records, {what}: {len(found)} of {len(pairs)} neighbour pairs flagged,"
+        f" {len(touched)} records in a flag ({len(touched) / len(rows):.1%}); {each:.0f} us a pair"
+    )
+    for score, (i, j), judgement in sorted(found, key=lambda f: (-f[0], f[1]))[:SHOWN]:
+        print(
+            f"  {score:.2f} {texts[i].text[:150]!r} against {texts[j].text[:150]!r}: {judgement.reasons[0]}"
+        )
+
+
+def statement(row: dict[str, Any], *, first_sentences: bool) -> Statement:
+    """Return a record as a statement: its title, with the start of its text where asked."""
+    text = row["title"]
+    if first_sentences:
+        text = f"{text}. {' '.join(row['text'].split())[:300]}"
+    return Statement(text=text, rationale=row["text"])
+
+
+def neighbours(rows: list[dict[str, Any]], texts: list[Statement]) -> list[tuple[int, int]]:
+    """Return the pairs of each record with its nearest by shared rare words, inside its corpus and across."""
+    bags = [set(words(text.text)) for text in texts]
+    holding: dict[str, list[int]] = defaultdict(list)
+    for i, bag in enumerate(bags):
+        for word in bag:
+            holding[word].append(i)
+    found: set[tuple[int, int]] = set()
+    for i, bag in enumerate(bags):
+        scores: defaultdict[int, float] = defaultdict(float)
+        for word in sorted(bag):
+            rarity = math.log(1 + len(rows) / len(holding[word]))
+            for j in holding[word]:
+                scores[j] += rarity / (10 + len(bags[j]))
+        del scores[i]
+        ranked = sorted(scores, key=lambda j: (-scores[j], j))
+        inside = [j for j in ranked if rows[j]["corpus"] == rows[i]["corpus"]][:NEIGHBOURS]
+        across = [j for j in ranked if rows[j]["corpus"] != rows[i]["corpus"]][:NEIGHBOURS]
+        found.update((min(i, j), max(i, j)) for j in (*inside, *across))
+    return sorted(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+"""Conflict judges beside the rules, and the choice among them by a registry's settings.
+
+A registry's files may have been written by anybody. So a setting alone sends nothing off this machine: the
+person who runs the command names the host in `FORGEKIT_JUDGE_HOST`, and keeps the key in
+`FORGEKIT_JUDGE_KEY`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from forgekit.errors import FormatError, UsageError
+from forgekit.model.problem import Problem
+from forgekit.model.settings import SETTINGS_FILE, JudgeKind, Settings
+from forgekit.policy.judge import Judge, RuleJudge
+
+KEY, HOST = "FORGEKIT_JUDGE_KEY", "FORGEKIT_JUDGE_HOST"
+
+
+def judge_of(settings: Settings, env: Mapping[str, str] = os.environ) -> Judge:
+    """Return the judge that a registry's settings name; it loads and asks nothing before it judges.
+
+    Args:
+        settings: `judge` names the kind; the others need a `judge_model`, a language model a `judge_url`.
+        env: where the key is, and the host that a person agrees to.
+
+    Raises FormatError for settings that name no usable judge, UsageError for a key that is none.
+    """
+    if settings.judge is JudgeKind.RULES:
+        return RuleJudge()
+    if settings.judge_model is None:
+        raise _unfit("judge_model", f'is empty, and `judge` is "{settings.judge.value}"; name a model')
+    if settings.judge is JudgeKind.NLI:
+        from forgekit.judges.nli import NliJudge  # noqa: PLC0415 - few registries use it
+
+        return NliJudge(settings.judge_model)
+    from forgekit.judges.llm import LlmJudge  # noqa: PLC0415 - few registries use it, and TLS is slow to load
+
+    url, key = _allowed(settings.judge_url, env)
+    return LlmJudge(url=url, model=settings.judge_model, seconds=settings.judge_timeout, key=key)
+
+
+def problems_of(judge: Judge) -> tuple[Problem, ...]:
+    """Return what went wrong since a judge was made, such as pairs that the rules had to judge instead."""
+    problems: tuple[Problem, ...] = getattr(judge, "problems", ())
+    return problems
+
+
+def _allowed(url: str | None, env: Mapping[str, str]) -> tuple[str, str | None]:
+    """Return the address and the key, where the person at the keyboard agrees to both."""
+    if url is None:
+        raise _unfit(
+            "judge_url",
+            'is empty, and `judge` is "llm"; name the server, such as http://127.0.0.1:11434 for Ollama',
+        )
+    parts, key = urlsplit(url), env.get(KEY) or None
+    host = parts.hostname or ""
+    if key and not re.fullmatch(r"[!-~]{1,4096}", key):
+        raise UsageError(f"{KEY} must be printable ASCII without blanks")
+    if _on_this_machine(host):
+        return url, key
+    if env.get(HOST, "").lower() != host:
+        raise _unfit(
+            "judge_url",
+            f"would send decisions to {host}; where you agree, set {HOST}={host} in your environment",
+        )
+    if key and parts.scheme != "https":
+        raise _unfit("judge_url", f"must begin with https:// where {KEY} is set")
+    return url, key
+
+
+def _on_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _unfit(field: str, message: str) -> FormatError:
+    return FormatError(message, path=SETTINGS_FILE, field=field)

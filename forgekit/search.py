@@ -1,0 +1,276 @@
+"""Search by words and by meaning, in one list.
+
+    lexical    the words of a query, ranked by bm25
+    semantic   entities whose vectors are nearest to the query's, ranked by cosine
+    hybrid     both, by reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)
+
+What a query names by id, tag or exact title comes first in each mode. Filters choose before anything is
+ranked. Vectors are brought up to date on the way, a few texts at a time; where they cannot be had, the
+answer is that of the words, and says so. Values are NamedTuples: see `catalogue_query`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgekit.catalogue import NAMED_SCORE, Hit, search_registry
+from forgekit.errors import ForgeError, UsageError
+from forgekit.ids import EntityId
+from forgekit.model.kinds import Kind
+
+if TYPE_CHECKING:
+    from forgekit.forge import Forge
+    from forgekit.vectors import Built, Progress, Vectors
+
+POOL = 100
+"""Hits of each ranking that are fused, at least."""
+INLINE_TEXTS = 32
+"""Texts that one search encodes at most: a third of a second of short ones, seconds of long ones."""
+FUSION_K = 60
+"""What Cormack et al. add to each rank: the greater, the less the first places count."""
+COSINE_FLOOR = 0.2
+"""Texts farther from the query than this are not about it, and are no hits."""
+CLOSE = 0.5
+"""Statements nearer to each other than this are on one subject."""
+SAME = 0.999
+"""A vector made anew is as near as this to the one that was kept in half precision."""
+
+
+class Mode(Enum):
+    """How a search ranks."""
+
+    LEXICAL = "lexical"
+    SEMANTIC = "semantic"
+    HYBRID = "hybrid"
+
+
+class Scored(NamedTuple):
+    """A hit with what put it in its place.
+
+    Attributes:
+        score: what the answer is sorted by; comparable within one answer only.
+        lexical_rank: its place among what the words found, from 1; None where they did not count.
+        semantic_rank: its place among the nearest, from 1.
+        cosine: of its vector with the query's, from -1 to 1.
+    """
+
+    hit: Hit
+    score: float
+    lexical_rank: int | None = None
+    semantic_rank: int | None = None
+    cosine: float | None = None
+
+    @property
+    def named(self) -> bool:
+        """Whether the query names it."""
+        return self.hit.score >= NAMED_SCORE
+
+
+class Found(NamedTuple):
+    """What a search found, best first.
+
+    Attributes:
+        mode: how it was ranked in fact.
+        notice: what a person should know about that, or "".
+    """
+
+    hits: tuple[Scored, ...]
+    mode: Mode
+    notice: str = ""
+
+    @property
+    def ids(self) -> list[EntityId]:
+        """The ids of the hits."""
+        return [scored.hit.id for scored in self.hits]
+
+
+class Checked(NamedTuple):
+    """What a check of the vectors found.
+
+    Attributes:
+        compared: vectors that were made anew.
+        wrong: those of them that differ from what was kept.
+        missing: entities without a vector.
+    """
+
+    compared: int
+    wrong: int
+    missing: int
+
+
+def search(
+    forge: Forge,
+    query: str,
+    *,
+    kinds: Collection[Kind] | None = None,
+    status: str | None = None,
+    project: str | None = None,
+    limit: int = 20,
+    revision: str | None = None,
+    mode: Mode | None = None,
+) -> Found:
+    """Search a registry.
+
+    Args:
+        forge: the registry.
+        query: any text; none of it is taken for syntax.
+        kinds: None for all.
+        status: such as `open`; None for all.
+        project: name or id; None for all.
+        limit: greatest number of hits.
+        revision: search the registry of a revision or date, by words.
+        mode: None for hybrid where there is an embedding model, else lexical.
+
+    Raises ForgeError for a semantic search that cannot be had.
+    """
+    if revision is not None:
+        if mode is Mode.SEMANTIC:
+            raise UsageError("the registry of another time is searched by words; leave --mode out")
+        past = forge.registry_at(revision)
+        hits = search_registry(past, query, kinds=kinds, status=status, project=project, limit=limit)
+        notice = "searched by words alone: vectors are of the registry as it is now"
+        return _lexical(hits, "" if mode is Mode.LEXICAL else notice)
+    forge.catalogue.refresh()
+    ask = partial(forge.catalogue.search, query, kinds=kinds, status=status, project=project)
+    if mode is Mode.LEXICAL:
+        return _lexical(ask(limit=limit))
+    try:
+        vectors = _vectors(forge)
+        built = bring_up(forge, vectors, limit=INLINE_TEXTS)
+        filtered = not (kinds is None and status is None and project is None)
+        matching = forge.catalogue.matching(kinds=kinds, status=status, project=project) if filtered else None
+        pool = max(POOL, limit)
+        nearest = vectors.search(query, pool, matching)
+    except (ForgeError, OSError) as e:
+        if mode is Mode.SEMANTIC:
+            raise ForgeError(f"cannot search by meaning: {e}") from e
+        return _lexical(ask(limit=limit), f"searched by words alone: {e}")
+    mode = mode or Mode.HYBRID
+    lexical = ask(limit=pool)
+    places = rank(lexical, nearest, mode)[: max(limit, 0)]
+    known = {hit.id: hit for hit in lexical}
+    known |= forge.catalogue.hits([p.id for p in places if p.id not in known])
+    missing = built.missing
+    texts = "1 text has" if missing == 1 else f"{missing:,} texts have"
+    notice = f"{texts} no vector yet; run `forgekit index build`" if missing else ""
+    return Found(tuple(Scored(known[p.id], *p[1:]) for p in places if p.id in known), mode, notice)
+
+
+class Place(NamedTuple):
+    """An id with what puts it in its place; the numbers are those of `Scored`."""
+
+    id: EntityId
+    score: float
+    lexical_rank: int | None
+    semantic_rank: int | None
+    cosine: float | None
+
+
+def rank(lexical: Sequence[Hit], nearest: Sequence[tuple[str, float]], mode: Mode) -> list[Place]:
+    """Return the answer of two rankings, best first.
+
+    Args:
+        lexical: hits of the words, best first, with those that the query names before all others.
+        nearest: ids and cosines, best first.
+        mode: SEMANTIC or HYBRID.
+    """
+    named = {hit.id: NAMED_SCORE for hit in lexical if hit.score >= NAMED_SCORE}
+    cosines = {EntityId(entity): cosine for entity, cosine in nearest}
+    words = [hit.id for hit in lexical if hit.id not in named] if mode is Mode.HYBRID else []
+    meant = [entity for entity, cosine in cosines.items() if cosine >= COSINE_FLOOR and entity not in named]
+    by_words = {entity: place for place, entity in enumerate(words, 1)}
+    by_meaning = {entity: place for place, entity in enumerate(meant, 1)}
+    fused = fuse(words, meant) if mode is Mode.HYBRID else [(entity, cosines[entity]) for entity in meant]
+    return [
+        Place(entity, score, by_words.get(entity), by_meaning.get(entity), cosines.get(entity))
+        for entity, score in [*named.items(), *fused]
+    ]
+
+
+def fuse(*rankings: Sequence[EntityId]) -> list[tuple[EntityId, float]]:
+    """Fuse rankings: each id with the sum of 1 / (k + rank), best first, equal ones by id."""
+    scores: defaultdict[EntityId, float] = defaultdict(float)
+    for ranking in rankings:
+        for place, entity in enumerate(ranking, 1):
+            scores[entity] += 1 / (FUSION_K + place)
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+
+
+def bring_up(
+    forge: Forge, vectors: Vectors, *, limit: int | None = None, progress: Progress | None = None
+) -> Built:
+    """Make the vectors those of the catalogue as it was last refreshed, the newest entities first.
+
+    Args:
+        forge: the registry.
+        vectors: its vectors.
+        limit: texts to encode at most.
+        progress: told how far the encoding is.
+    """
+
+    def text(entity: EntityId) -> str:
+        from forgekit.policy.embedding_text import embedding_text  # noqa: PLC0415 - for new texts only
+
+        found = forge.catalogue.entity(entity)
+        return embedding_text(found) if found is not None else ""
+
+    entries = ((entity, blob, partial(text, entity)) for entity, blob in forge.catalogue.contents())
+    return vectors.update(entries, progress, limit)
+
+
+def verify(forge: Forge, sample: int = 64) -> Checked:
+    """Compare some of the vectors that are kept with new ones of the same texts.
+
+    Raises ForgeError where there is no embedding model.
+    """
+    from forgekit.policy.embedding_text import embedding_text  # noqa: PLC0415 - for this command alone
+
+    vectors = _vectors(forge)
+    forge.catalogue.refresh()
+    missing = bring_up(forge, vectors, limit=0).missing
+    ids = [entity for entity, _ in forge.catalogue.contents()]
+    chosen = ids[:: max(1, -(-len(ids) // sample))]
+    compared = wrong = 0
+    for entity in chosen:
+        found = forge.catalogue.entity(entity)
+        kept = None if found is None else vectors.nearness(entity, embedding_text(found))
+        if kept is not None:
+            compared += 1
+            wrong += kept < SAME
+    return Checked(compared, wrong, missing)
+
+
+def close_in_meaning(forge: Forge, project: EntityId) -> dict[tuple[EntityId, EntityId], float]:
+    """Return the cosines of what a project has with close decisions of other projects.
+
+    Returns: (own thread or decision, foreign decision) -> cosine; nothing where there are no vectors.
+    """
+    catalogue = forge.catalogue
+    own = catalogue.matching(kinds=(Kind.THREAD, Kind.DECISION), project=project)
+    others = catalogue.matching(kinds=(Kind.DECISION,), status="active") - own
+    if not own or not others:
+        return {}
+    try:
+        vectors = _vectors(forge)
+        bring_up(forge, vectors, limit=INLINE_TEXTS)
+        pairs = vectors.pairs(own, others, CLOSE)
+    except (ForgeError, OSError):
+        return {}
+    return {(EntityId(a), EntityId(b)): cosine for (a, b), cosine in pairs.items()}
+
+
+def _vectors(forge: Forge) -> Vectors:
+    vectors = forge.vectors
+    if vectors is None:
+        raise ForgeError(str(forge.encoder))
+    return vectors
+
+
+def _lexical(hits: Sequence[Hit], notice: str = "") -> Found:
+    places = iter(range(1, len(hits) + 1))
+    scored = (Scored(hit, hit.score, None if hit.score >= NAMED_SCORE else next(places)) for hit in hits)
+    return Found(tuple(scored), Mode.LEXICAL, notice)
