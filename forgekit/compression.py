@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forgekit.detecting import Filing, filing
-from forgekit.errors import ArchiveError
+from forgekit.errors import ArchiveError, NothingCompactedError
 from forgekit.facts import facts
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
@@ -65,6 +65,7 @@ class SyncReport:
     Attributes:
         conflicts: fields that people and archives changed in different ways.
         contradictions: new conflicts of decisions, those that a tier has settled included.
+        passed_over: transcripts without a compaction, among others that have some; why, a line each.
     """
 
     outcome: Outcome
@@ -74,6 +75,7 @@ class SyncReport:
     removed: tuple[Entity, ...]
     conflicts: tuple[tuple[EntityId, FieldConflict], ...]
     contradictions: tuple[Conflict, ...]
+    passed_over: tuple[str, ...]
 
 
 def sync_compression(
@@ -83,7 +85,7 @@ def sync_compression(
 
     Raises ArchiveError, before anything is written, for a text that cannot be read as an archive.
     """
-    read = [arrived for item in incoming for arrived in arrivals(item, lambda: _default_project(forge))]
+    read, passed_over = _arrived(forge, incoming)
     outcome = forge.store.commit(lambda: _decide(forge, read), dry_run=dry_run, no_commit=no_commit)
     report = outcome.change.result
     assert isinstance(report, _Decided)  # noqa: S101 - what _decide put there
@@ -95,7 +97,24 @@ def sync_compression(
         removed=report.settlement.deletes,
         conflicts=report.settlement.conflicts,
         contradictions=report.found,
+        passed_over=passed_over,
     )
+
+
+def _arrived(
+    forge: Forge, incoming: Sequence[Incoming]
+) -> tuple[list[tuple[Archive, ArchiveText]], tuple[str, ...]]:
+    """Read everything before anything is written; a folder of transcripts may hold some without archives."""
+    read: list[tuple[Archive, ArchiveText]] = []
+    passed_over: list[NothingCompactedError] = []
+    for item in incoming:
+        try:
+            read.extend(arrivals(item, lambda: _default_project(forge)))
+        except NothingCompactedError as e:
+            passed_over.append(e)
+    if passed_over and not read:
+        raise passed_over[0]
+    return read, tuple(str(error) for error in passed_over)
 
 
 @dataclass(frozen=True, slots=True)

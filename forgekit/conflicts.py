@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from forgekit.decisions import in_registry as decision_of
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
@@ -64,9 +63,9 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, how: How = COMMI
             )
             raise RuleError(f"--keep must name a side of the conflict: {sides}")
         lost = conflict.decision_b if kept == conflict.decision_a else conflict.decision_a
-        loser = decision_of(registry, lost)
+        loser = registry.get(lost)
         settled = replace(conflict, status=ConflictStatus.RESOLVED, kept=kept, reason=reason)
-        if loser.status is not DecisionStatus.ACTIVE:
+        if not isinstance(loser, Decision) or loser.status is not DecisionStatus.ACTIVE:
             return [settled]
         return [settled, superseded(loser, kept, reason)]
 

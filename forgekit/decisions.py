@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from forgekit.conflicts import recorded, resolve_between
 from forgekit.detecting import against
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.forge import Forge, opened
@@ -347,8 +348,6 @@ def decision_conflicts(
     decision_id: str | None = None, project_name: str | None = None, *, forge: Forge | None = None
 ) -> list[dict[str, object]]:
     """Return the open conflicts: all of them, those of a decision, or those that touch a project."""
-    from forgekit.conflicts import recorded  # noqa: PLC0415 - conflicts build on this module
-
     forge = opened(forge)
     registry = forge.registry()
     key = forge.resolve(decision_id, Kind.DECISION) if decision_id else None
@@ -367,8 +366,6 @@ def decision_resolve_conflict(
         reason: why.
         forge: the registry, else that of the working directory.
     """
-    from forgekit.conflicts import resolve_between  # noqa: PLC0415 - conflicts build on this module
-
     forge = opened(forge)
     written = resolve_between(forge, decision_id, keep_id, reason)
     return Derived(forge.registry()).view(written.entity)

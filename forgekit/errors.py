@@ -7,6 +7,7 @@
     |- NotFoundError           no entity answers to this name
     |- AmbiguousError          several do: carries the candidates
     |- ArchiveError            an archive that cannot be filed: carries the problems
+    |  `- NothingCompactedError  a transcript in which nothing was compacted
     |- TransitionError         a state change that the current state forbids
     `- StoreError              the repository stands in the way
        |- NoRegistryError      no forgekit.toml here or above
@@ -103,6 +104,10 @@ class ArchiveError(ForgeError):
 
     def __str__(self) -> str:
         return "\n  ".join((self.message, *self.lines))
+
+
+class NothingCompactedError(ArchiveError):
+    """A transcript in which nothing was compacted."""
 
 
 class TransitionError(ForgeError):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from forgekit.errors import ArchiveError, FormatError, UsageError
+from forgekit.errors import ArchiveError, FormatError, NothingCompactedError, UsageError
 from forgekit.ingest.claude_code import CompactSummary, compactions, looks_like_transcript, read_compactions
 from forgekit.model.archive import Archive
 from forgekit.model.problem import Problem, Severity
@@ -42,7 +42,7 @@ def arrivals(item: Incoming, default_project: Callable[[], str]) -> Iterable[Arr
         item: what was given.
         default_project: asked where neither the person nor the text names a project.
 
-    Raises ArchiveError for what is no archive, or not a whole one.
+    Raises ArchiveError for what is no archive, or not a whole one, NothingCompactedError.
     """
     head = _head(item)
     if not looks_like_transcript(head):
@@ -59,7 +59,7 @@ def arrivals(item: Incoming, default_project: Callable[[], str]) -> Iterable[Arr
         yield archive, replace(text, problems=(*problems, *text.problems))
         problems, any_yet = [], True
     if not any_yet:
-        raise ArchiveError(
+        raise NothingCompactedError(
             f"{item.name} is a transcript in which nothing was compacted; there is nothing to file",
             [str(problem) for problem in problems],
         )

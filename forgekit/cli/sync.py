@@ -114,11 +114,11 @@ def _say(report: SyncReport, to: Any) -> None:
     if new:
         for line in _counts(report, new):
             to(f"  {line}")
-    for filed in report.filed:
-        for line in _remarks(filed):
-            to(f"  {line}")
-    for line in _conflict_lines(report):
+    remarks = (line for filed in report.filed for line in _remarks(filed))
+    for line in (*remarks, *_conflict_lines(report)):
         to(f"  {line}")
+    for line in report.passed_over:
+        output.talk(f"passed over: {line}")
     changed = report.outcome.written or report.outcome.deleted
     if report.outcome.diff:
         output.talk(done(report.outcome))
@@ -180,12 +180,13 @@ def _remarks(filed: FiledArchive) -> Iterable[str]:
         thread = item.thread
         where = f" in {short_id(Kind.CONVERSATION, thread.resolved_in)}" if thread.resolved_in else ""
         yield (
-            f"{item.local_id} is shown open in this archive; it was {thread.status.value} "
+            f"{item.local_id} is shown open in {filed.archive.compression_tag}; it was {thread.status.value} "
             f"{format_date(thread.updated_at)}{where}: the registry stands"
         )
     shown = filed.problems[:_PROBLEMS_SHOWN]
     for problem in shown:
-        yield f"{problem.severity.value}: {'line ' if problem.line else ''}{problem}"
+        place = f"{filed.archive.compression_tag}: {'line ' if problem.line else ''}"
+        yield f"{problem.severity.value}: {place}{problem}"
     if len(filed.problems) > len(shown):
         yield f"... and {len(filed.problems) - len(shown)} more; --json shows all"
 

@@ -50,7 +50,7 @@ def test_filing_again_changes_nothing_and_says_where_the_registry_stands(filed: 
         0,
         (
             "arc_ab836915c1d9  LEDGER_API_FROZEN  (The Nexus): already filed\n"
-            "  T001 is shown open in this archive; it was resolved 2026-03-19 in con_d5faf30f5d9e: "
+            "  T001 is shown open in LEDGER_API_FROZEN; it was resolved 2026-03-19 in con_d5faf30f5d9e: "
             "the registry stands\n"
         ),
         "already filed: nothing to do\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import shutil
 from dataclasses import replace
@@ -244,3 +245,50 @@ def test_every_entity_filed_is_valid_and_carries_a_decision_record(filed: Forge)
     errors = [p for p in check(registry, None) if p.severity.value == "error"]
     assert errors == []
     assert sum(isinstance(entity, Decision) for entity in registry) >= 15
+
+
+def transcript(path: Path, *, compacted: bool) -> Path:
+    """Write a small transcript of a coding agent."""
+    session = "5b0c8a52-6f0e-4c1b-9d57-2e94c6f3a7d1"
+    common = {"sessionId": session, "cwd": "/home/dev/ledger", "version": "2.1.0", "isSidechain": False}
+    talk = {"type": "user", "uuid": "u1", "timestamp": "2026-03-01T10:00:00.000Z", **common}
+    lines = [{**talk, "message": {"role": "user", "content": "Let us begin"}}]
+    if compacted:
+        at = "2026-03-01T12:00:00.000Z"
+        boundary = {"trigger": "auto", "preTokens": 150000}
+        summary = (
+            "This session is being continued from a previous conversation that ran out of context.\n\n"
+            "Summary:\n1. Primary Request and Intent:\n   Build the ledger.\n\n"
+            "7. Pending Tasks:\n   - Write the export of refunds\n"
+        )
+        lines += [
+            {"type": "system", "subtype": "compact_boundary", "uuid": "u2", "timestamp": at, **common}
+            | {"compactMetadata": boundary},
+            {"type": "user", "uuid": "u3", "parentUuid": "u2", "isCompactSummary": True, "timestamp": at}
+            | {**common, "message": {"role": "user", "content": summary}},
+        ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_a_transcript_is_filed_and_one_without_a_compaction_is_passed_over(
+    repository: Path, tmp_path: Path
+) -> None:
+    forge = opened(repository)
+    full = transcript(tmp_path / "full.jsonl", compacted=True)
+    empty = transcript(tmp_path / "empty.jsonl", compacted=False)
+
+    def given(*paths: Path) -> list[Incoming]:
+        return [Incoming(path=path, envelope=Envelope(project="Ledger"), name=path.name) for path in paths]
+
+    message = "empty.jsonl is a transcript in which nothing was compacted; there is nothing to file"
+    with pytest.raises(ArchiveError) as caught:
+        sync_compression(forge, given(empty))
+    assert str(caught.value) == message
+    report = sync_compression(forge, given(empty, full))
+    assert report.passed_over == (message,)
+    (filed_one,) = report.filed
+    assert filed_one.archive.compression_tag == "CLAUDE_CODE_5b0c8a52_1"
+    assert filed_one.archive.compressed_at == parse_instant("2026-03-01T12:00:00Z")
+    assert [t.title for t in forge.registry().threads] == ["Write the export of refunds"]
+    assert sync_compression(forge, given(empty, full)).outcome.commit is None
