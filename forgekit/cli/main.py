@@ -26,6 +26,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if len(arguments) == 2 and arguments[0] == "hook" and arguments[1] in _IDLE_HOOKS:
         return 0
+    if arguments == ["hook", "archives"]:
+        return _archives(arguments)
+    return _run(arguments)
+
+
+def _archives(arguments: list[str]) -> int:
+    """Ask git whether the commit takes an archive away; what goes wrong is told by the command itself."""
+    from pathlib import Path  # noqa: PLC0415 - see above
+
+    from forgekit.errors import ForgeError  # noqa: PLC0415 - see above
+    from forgekit.hooks import archives  # noqa: PLC0415 - see above
+
+    try:
+        return archives((), Path.cwd())
+    except ForgeError:
+        return _run(arguments)
+
+
+def _run(arguments: list[str]) -> int:
     from forgekit.cli.root import run  # noqa: PLC0415 - see above
 
     return run(arguments)
