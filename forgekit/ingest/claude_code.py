@@ -35,7 +35,7 @@ _CHUNK = 1024 * 1024
 _GZIP = b"\x1f\x8b"
 _LEFT_OUT = {
     True: "this compaction summary names no session",
-    False: "this compaction summary is a subagent's and was left out",
+    False: "this compaction summary belongs to a side chain and was left out",
 }
 _SESSION_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 _WORKTREE = re.compile(r"/\.(?:git|claude)/worktrees/|/\.?worktrees/")
