@@ -122,11 +122,6 @@ class Derived:
         return opposed
 
 
-def seed_view(registry: Registry, entity: Entity, *, body: bool = False) -> Json:
-    """Return one entity with every field of its schema; for many of them, `Derived` shares the work."""
-    return Derived(registry).view(entity, body=body)
-
-
 def _edge(edge: Lineage) -> Json:
     """Return one flat entry per edge: of the first compression, with local ids."""
     flat: Json = {name: [] if name in _PAIRS else None for name in _COMPRESSION}

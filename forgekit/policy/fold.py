@@ -134,13 +134,8 @@ class _Fold:
         lineage: Sequence[Mapping[str, EntityId]],
         own: dict[str, EntityId],
     ) -> None:
-        entity = self.known_decisions.match(
-            statement(record.text),
-            project=archive.project_uuid,
-            lineage=lineage,
-            local_id=record.local_id,
-            inherited=True,
-            short=record.entity,
+        entity = _meant(
+            self.known_decisions, archive, record, statement(record.text), lineage, inherited=True
         )
         if entity is None:
             message = f"{record.local_id} is carried from an archive that has not been filed yet"
@@ -156,18 +151,11 @@ class _Fold:
         lineage: Sequence[Mapping[str, EntityId]],
         own: dict[str, EntityId],
     ) -> None:
-        project, conversation = archive.project_uuid, archive.conversation_id
         text = statement(record.text) or record.local_id
-        entity = self.known_decisions.match(
-            text,
-            project=project,
-            lineage=lineage,
-            local_id=record.local_id,
-            inherited=record.scope is Scope.INHERITED,
-            short=record.entity,
-        )
+        entity = _meant(self.known_decisions, archive, record, text, lineage)
         if entity is None:
-            entity = decision_id(project, text, conversation, archive.conversation_started)
+            project = archive.project_uuid
+            entity = decision_id(project, text, archive.conversation_id, archive.conversation_started)
             self.known_decisions.add(entity, project, text)
             self.decisions[entity] = DecisionNotes(archive, record, text)
         self.decisions[entity].told.append((archive, record))
@@ -180,18 +168,11 @@ class _Fold:
         lineage: Sequence[Mapping[str, EntityId]],
         own: dict[str, EntityId],
     ) -> None:
-        project, conversation = archive.project_uuid, archive.conversation_id
         title = statement(record.title) or record.local_id
-        entity = self.known_threads.match(
-            title,
-            project=project,
-            lineage=lineage,
-            local_id=record.local_id,
-            inherited=record.scope is Scope.INHERITED,
-            short=record.entity,
-        )
+        entity = _meant(self.known_threads, archive, record, title, lineage)
         if entity is None:
-            entity = thread_id(project, title, conversation, archive.conversation_started)
+            project = archive.project_uuid
+            entity = thread_id(project, title, archive.conversation_id, archive.conversation_started)
             self.known_threads.add(entity, project, title)
             self.threads[entity] = ThreadNotes(archive, record, title)
         self.threads[entity].told.append((archive, record))
@@ -288,6 +269,26 @@ class _Fold:
                         evidence=tuple(decisions[x].decision for x in (a, b)),
                         detected_at=max(revised[a], revised[b]),
                     )
+
+
+def _meant(
+    known: Known,
+    archive: Archive,
+    record: DecisionRecord | ThreadRecord,
+    text: str,
+    lineage: Sequence[Mapping[str, EntityId]],
+    *,
+    inherited: bool = False,
+) -> EntityId | None:
+    """Return the entity that a record speaks of, or None for a new one; `inherited` whatever it says."""
+    return known.match(
+        text,
+        project=archive.project_uuid,
+        lineage=lineage,
+        local_id=record.local_id,
+        inherited=inherited or record.scope is Scope.INHERITED,
+        short=record.entity,
+    )
 
 
 def _conversations(order: Sequence[Archive]) -> Iterable[Conversation]:

@@ -13,7 +13,7 @@ from forgekit.model.kinds import Kind, path_of
 from forgekit.model.lineage import Compression, CompressionMode
 from forgekit.model.registry import Registry
 from forgekit.model.thread import ThreadStatus
-from forgekit.policy.derived import Derived, seed_view
+from forgekit.policy.derived import Derived
 from forgekit.text.codec import known_fields
 
 
@@ -34,7 +34,7 @@ def test_a_decision_carries_what_is_counted() -> None:
     fight = conflict(d, rival)
     edges = [edge(a, b), edge(b, c)]
     registry = Registry.of([PROJECT, a, b, c, base, d, on_top, rival, fight, *edges, archive(c)])
-    assert seed_view(registry, d) == {
+    assert Derived(registry).view(d) == {
         "decision_id": d.id,
         "decision": "Keep rows",
         "status": "active",
@@ -69,14 +69,14 @@ def test_the_effective_validation_is_the_latest_of_what_is_stored_and_what_is_sa
     a, b = chain("a", "b")
     d = decision("Keep rows", a)
     registry = Registry.of([a, b, d, archive(b, records=(("D001", d.id),))])
-    view = seed_view(registry, d)
+    view = Derived(registry).view(d)
     assert (view["last_validated"], view["validation_count"]) == ("2023-11-15T22:13:20Z", 1)
 
 
 def test_a_conflict_that_is_over_is_no_opposition() -> None:
     [a] = chain("a")
     d, rival = decision("x", a), decision("y", a, status=DecisionStatus.INVALIDATED)
-    assert seed_view(Registry.of([a, d, rival, conflict(d, rival)]), d)["conflicts_with"] == []
+    assert Derived(Registry.of([a, d, rival, conflict(d, rival)])).view(d)["conflicts_with"] == []
 
 
 def test_a_thread_carries_content_resolution_and_what_it_blocks() -> None:
@@ -87,7 +87,7 @@ def test_a_thread_carries_content_resolution_and_what_it_blocks() -> None:
     registry = Registry.of([a, t, waiting])
     view = Derived(registry).view(t)
     assert (view["content"], view["resolution"], view["blocks"]) == ("How often?", None, [waiting.id])
-    view = seed_view(registry, done)
+    view = Derived(registry).view(done)
     assert (view["content"], view["resolution"], view["blocked_by"]) == ("", "Once.", [t.id])
 
 
@@ -103,7 +103,7 @@ def test_an_edge_shows_the_seeds_fields_and_every_compression() -> None:
         threads_resolved=(("", t.id),),
     )
     e = replace(edge(a, b, first, Compression(compression_tag="A_TWO")), body="Went on.")
-    view = seed_view(Registry.of([a, b, d, t, e]), e)
+    view = Derived(Registry.of([a, b, d, t, e])).view(e)
     assert view["compression_tag"] == "A_ONE"
     assert view["compression_mode"] == "partial"
     assert view["compressed_at"] == "2023-11-14T22:13:20Z"
@@ -123,8 +123,8 @@ def test_an_edge_without_a_compression_has_the_same_keys() -> None:
     a, b = chain("a", "b")
     bare, full = edge(a, b), edge(a, b, Compression(compression_tag="A"))
     registry = Registry.of([a, b, full])
-    assert seed_view(registry, bare).keys() == seed_view(registry, full).keys()
-    assert seed_view(registry, bare)["compression_tag"] is None
+    assert Derived(registry).view(bare).keys() == Derived(registry).view(full).keys()
+    assert Derived(registry).view(bare)["compression_tag"] is None
 
 
 def test_a_conversation_names_its_neighbours_and_an_archive_its_text_only_when_asked() -> None:
@@ -144,6 +144,6 @@ def test_every_kind_has_all_its_stored_keys_and_is_json() -> None:
     everything: list[Entity] = [PROJECT, a, b, x, y, thread("t", a), edge(a, b), conflict(x, y), archive(a)]
     registry = Registry.of(everything)
     for entity in everything:
-        view = seed_view(registry, entity)
+        view = Derived(registry).view(entity)
         assert set(known_fields(entity.kind)) <= set(view)
         assert json.loads(json.dumps(view)) == view
