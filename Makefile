@@ -26,7 +26,7 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 	$(BIN)/python benchmarks/costs.py
 	$(BIN)/python benchmarks/summaries.py $(DATA)
 	$(BIN)/python benchmarks/vectors.py
-	$(BIN)/python benchmarks/retrieval.py $(DATA)
+	$(BIN)/python benchmarks/retrieval.py --data $(DATA)
 	$(BIN)/python benchmarks/conflicts.py $(DATA)
 
 check: $(VENV)/dev ## check this repository's own registry, and lint
