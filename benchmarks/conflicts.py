@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forgekit.embedding import Encoder, Missing, find_encoder
+from forgekit.embedding.encoder import Encoder, Missing, find_encoder
 from forgekit.model.settings import Settings
 from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
 from forgekit.policy.relevance import words

@@ -25,8 +25,8 @@ from pathlib import Path
 import yaml
 from generate import write
 
-from forgekit.catalogue import Catalogue
-from forgekit.roots import cache_dir
+from forgekit.catalogue.catalogue import Catalogue
+from forgekit.store.roots import cache_dir
 
 QUERY = "why did we choose uuid ids for the billing service"
 PYTHON = [sys.executable]

@@ -27,10 +27,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from forgekit import catalogue_query
-from forgekit.catalogue import NAMED_SCORE, Hit
-from forgekit.catalogue_schema import memory_of
-from forgekit.embedding import Encoder, Missing, find_encoder
+from forgekit.catalogue import query as catalogue_query
+from forgekit.catalogue.catalogue import NAMED_SCORE, Hit
+from forgekit.catalogue.schema import memory_of
+from forgekit.embedding.encoder import Encoder, Missing, find_encoder
 from forgekit.ids import EntityId, conversation_id, project_id, thread_id
 from forgekit.model.rules import one_line
 from forgekit.model.settings import Settings
@@ -38,7 +38,7 @@ from forgekit.model.thread import Thread
 from forgekit.policy.embedding_text import embedding_text
 from forgekit.search import POOL, Mode, rank
 from forgekit.times import Instant
-from forgekit.vectors import Vectors
+from forgekit.vectors.vectors import Vectors
 
 HERE = Path(__file__).resolve().parent
 PROJECT = project_id("benchmark")

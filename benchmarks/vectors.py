@@ -24,11 +24,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from forgekit import vectors_index
-from forgekit.embedding import Encoder, Missing, find_encoder
+from forgekit.embedding.encoder import Encoder, Missing, find_encoder
 from forgekit.model.settings import Settings
-from forgekit.vectors import Vectors
-from forgekit.vectors_index import Floats, Index, IndexFiles, Rows
+from forgekit.vectors import index as vectors_index
+from forgekit.vectors.index import Floats, Index, IndexFiles, Rows
+from forgekit.vectors.vectors import Vectors
 
 T = TypeVar("T")
 
@@ -37,9 +37,9 @@ FLOOR = "import sqlite3, json, pathlib, dataclasses, numpy, tokenizers"
 COLD = """
 import sys
 from pathlib import Path
-from forgekit.embedding import find_encoder
+from forgekit.embedding.encoder import find_encoder
 from forgekit.model.settings import Settings
-from forgekit.vectors import Vectors
+from forgekit.vectors.vectors import Vectors
 cache = Path(sys.argv[1])
 print(Vectors(cache, find_encoder(Settings(), cache)).search("why did we choose uuid ids", 10)[0][0])
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from forgekit.catalogue import Hit
+from forgekit.catalogue.catalogue import Hit
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId
 from forgekit.model.decision import Decision

@@ -19,7 +19,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from forgekit.files import read_bytes
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.conflict import Conflict, ConflictStatus
@@ -40,7 +39,8 @@ from forgekit.policy.detection import (
     together,
 )
 from forgekit.search import CLOSE, bring_up
-from forgekit.store import Change, Outcome
+from forgekit.store.files import read_bytes
+from forgekit.store.store import Change, Outcome
 from forgekit.text import codec
 from forgekit.writing import COMMITTED, How, superseding
 

@@ -14,21 +14,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.catalogue import Catalogue
+from forgekit.catalogue.catalogue import Catalogue
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.ids import EntityId, match_key, normalise, project_id
 from forgekit.model.kinds import Kind
-from forgekit.roots import cache_dir, find_root
+from forgekit.store.roots import cache_dir, find_root
 from forgekit.times import Instant, parse_instant
 
 if TYPE_CHECKING:
-    from forgekit.embedding import Encoder, Missing
+    from forgekit.embedding.encoder import Encoder, Missing
     from forgekit.model.entity import Entity
     from forgekit.model.project import Project
     from forgekit.model.registry import Registry
     from forgekit.model.settings import Settings
-    from forgekit.store import Store
-    from forgekit.vectors import Vectors
+    from forgekit.store.store import Store
+    from forgekit.vectors.vectors import Vectors
 
 
 def clock(env: Mapping[str, str] = os.environ) -> Instant:
@@ -60,14 +60,14 @@ class Forge:
 
         Raises FormatError for settings that cannot be read.
         """
-        from forgekit.settings_file import load_settings  # noqa: PLC0415 - most commands need none
+        from forgekit.store.settings import load_settings  # noqa: PLC0415 - most commands need none
 
         return load_settings(self.root)
 
     @cached_property
     def store(self) -> Store:
         """The only writer of this registry's files."""
-        from forgekit.store import Store  # noqa: PLC0415 - pygit2 stays off the paths that only read
+        from forgekit.store.store import Store  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
         return Store(self.root)
 
@@ -79,15 +79,15 @@ class Forge:
     @cached_property
     def encoder(self) -> Encoder | Missing:
         """What turns texts into vectors, or why there is nothing that does."""
-        from forgekit.embedding import find_encoder  # noqa: PLC0415 - a search by words needs none
+        from forgekit.embedding.encoder import find_encoder  # noqa: PLC0415 - a search by words needs none
 
         return find_encoder(self.settings, cache_dir(self.root))
 
     @cached_property
     def vectors(self) -> Vectors | None:
         """The vectors of the work tree's entities; None where there is no encoder."""
-        from forgekit.embedding import Missing  # noqa: PLC0415 - a search by words needs none
-        from forgekit.vectors import Vectors  # noqa: PLC0415 - as above
+        from forgekit.embedding.encoder import Missing  # noqa: PLC0415 - a search by words needs none
+        from forgekit.vectors.vectors import Vectors  # noqa: PLC0415 - as above
 
         if isinstance(self.encoder, Missing):
             return None
@@ -98,7 +98,7 @@ class Forge:
 
         Entities are read when they are asked for.
         """
-        from forgekit.partial import PartialRegistry  # noqa: PLC0415 - a search builds no entity
+        from forgekit.catalogue.partial import PartialRegistry  # noqa: PLC0415 - a search builds no entity
 
         self.catalogue.refresh()
         return PartialRegistry.over(self.catalogue)

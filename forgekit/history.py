@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forgekit.errors import NotFoundError, RepositoryError
-from forgekit.files import TOPS
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.registry import Registry
+from forgekit.store.files import TOPS
 from forgekit.times import Instant, format_instant
 
 if TYPE_CHECKING:
-    from forgekit.git import Commit
+    from forgekit.git.repository import Commit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

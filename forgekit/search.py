@@ -17,14 +17,14 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgekit.catalogue import NAMED_SCORE, Hit, search_registry
+from forgekit.catalogue.catalogue import NAMED_SCORE, Hit, search_registry
 from forgekit.errors import ForgeError, UsageError
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
-    from forgekit.vectors import Built, Progress, Vectors
+    from forgekit.vectors.vectors import Built, Progress, Vectors
 
 POOL = 100
 """Hits of each ranking that are fused, at least."""

@@ -10,7 +10,7 @@ from forgekit.model.conflict import Conflict
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import short_id
 from forgekit.model.registry import Registry
-from forgekit.store import Change, Outcome
+from forgekit.store.store import Change, Outcome
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

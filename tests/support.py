@@ -8,7 +8,7 @@ from pathlib import Path
 from forgekit.ids import conversation_id, decision_id, project_id
 from forgekit.model.decision import Decision
 from forgekit.model.entity import entity_path
-from forgekit.store import Change
+from forgekit.store.store import Change
 from forgekit.times import parse_instant
 
 PROJECT = project_id("The Nexus")

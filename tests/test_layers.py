@@ -11,8 +11,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "forgekit"
 
-# A module may import modules of its own layer and of those before it. A name stands for its module, the
-# package below it, and the modules split off from it: `forgekit.catalogue` for `forgekit.catalogue_scan`.
+# A module may import modules of its own layer and of those before it. A name stands for its module and for
+# the package below it.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"forgekit.errors", "forgekit.ids", "forgekit.times"}),
     frozenset({"forgekit.model"}),
@@ -21,47 +21,31 @@ LAYERS: tuple[frozenset[str], ...] = (
         {
             "forgekit.catalogue",
             "forgekit.embedding",
-            "forgekit.files",
             "forgekit.git",
             "forgekit.ingest",
             "forgekit.judges",
-            "forgekit.partial",
-            "forgekit.publish",
-            "forgekit.roots",
-            "forgekit.settings_file",
             "forgekit.store",
             "forgekit.vectors",
         }
     ),
     frozenset(
         {
-            "forgekit.answers",
-            "forgekit.asking",
-            "forgekit.checking",
-            "forgekit.compression",
             "forgekit.conflicts",
             "forgekit.context",
-            "forgekit.continuation",
             "forgekit.decisions",
             "forgekit.detecting",
-            "forgekit.diagnosis",
-            "forgekit.exporting",
-            "forgekit.incoming",
-            "forgekit.initialising",
-            "forgekit.status",
-            "forgekit.facts",
             "forgekit.forge",
             "forgekit.history",
             "forgekit.lineage",
+            "forgekit.loop",
             "forgekit.projects",
             "forgekit.search",
             "forgekit.threads",
+            "forgekit.upkeep",
             "forgekit.writing",
         }
     ),
-    frozenset(
-        {"forgekit.__main__", "forgekit.cli", "forgekit.commit_checks", "forgekit.hooks", "forgekit.mcp"}
-    ),
+    frozenset({"forgekit.__main__", "forgekit.cli", "forgekit.hooks", "forgekit.mcp"}),
 )
 PURE = 3
 IMPURE = frozenset(
@@ -88,7 +72,7 @@ BUILTINS = frozenset({"open", "print", "input", "eval", "exec", "__import__"})
 CLOCKS = frozenset({"now", "utcnow", "today", "uuid1", "uuid4", "getnode"})
 # Outside thing -> the rooms that may import it.
 ROOMS: dict[str, tuple[str, ...]] = {
-    "pygit2": ("forgekit.git", "forgekit.publish"),
+    "pygit2": ("forgekit.git",),
     "sqlite3": ("forgekit.catalogue", "forgekit.vectors"),
     "faiss": ("forgekit.vectors",),
     "numpy": ("forgekit.embedding", "forgekit.vectors"),
@@ -118,7 +102,7 @@ def name_of(path: Path) -> str:
 
 
 def in_room(module: str, rooms: Iterable[str]) -> bool:
-    return any(module == room or module.startswith((f"{room}.", f"{room}_")) for room in rooms)
+    return any(module == room or module.startswith(f"{room}.") for room in rooms)
 
 
 def layer(module: str) -> int | None:

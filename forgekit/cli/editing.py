@@ -125,9 +125,9 @@ def _in_editor(forge: Forge, kind: Kind, name: str, way: How) -> Written | None:
 
     Raises ForgeError that names the copy, so that no edit is lost.
     """
-    from forgekit import files  # noqa: PLC0415 - edits by options need none of it
-    from forgekit.checking import accept  # noqa: PLC0415 - as above
     from forgekit.model.entity import entity_path  # noqa: PLC0415 - as above
+    from forgekit.store import files  # noqa: PLC0415 - edits by options need none of it
+    from forgekit.upkeep.checking import accept  # noqa: PLC0415 - as above
 
     old = forge.entity(name, kind)
     _, text = files.read(forge.root, entity_path(old))

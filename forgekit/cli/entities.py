@@ -17,13 +17,13 @@ from forgekit.times import Instant, format_date, format_instant
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
-    from forgekit.git import Commit
+    from forgekit.git.repository import Commit
     from forgekit.history import Provenance
     from forgekit.model.conflict import Conflict
     from forgekit.model.entity import Entity
     from forgekit.model.problem import Problem
     from forgekit.model.registry import Registry
-    from forgekit.store import Outcome
+    from forgekit.store.store import Outcome
     from forgekit.writing import Written
 
 COLUMNS = {
@@ -91,7 +91,7 @@ def _list_command(kind: Kind) -> click.Command:
 
 def partial(forge: Forge) -> Registry:
     """Return the registry as it stands, read as far as it is asked for."""
-    from forgekit.partial import PartialRegistry  # noqa: PLC0415 - help loads none
+    from forgekit.catalogue.partial import PartialRegistry  # noqa: PLC0415 - help loads none
 
     forge.catalogue.refresh()
     return PartialRegistry.over(forge.catalogue)

@@ -19,6 +19,6 @@ NAMES = ("check", "conflicts", "stale", "archives")
 @click.argument("files", nargs=-1)
 def hook(name: str, files: tuple[str, ...]) -> int:
     """Run one hook."""
-    from forgekit.hooks import HOOKS  # noqa: PLC0415 - help loads none
+    from forgekit.hooks.pre_commit import HOOKS  # noqa: PLC0415 - help loads none
 
     return HOOKS[name](files, Path.cwd())

@@ -13,7 +13,7 @@ from forgekit.cli.entities import done, problem_view
 from forgekit.errors import UsageError
 
 if TYPE_CHECKING:
-    from forgekit.checking import Findings
+    from forgekit.upkeep.checking import Findings
 
 
 @click.command(
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @writing
 def init(folder: str | None, *, dry_run: bool, no_commit: bool) -> None:
     """Make a registry."""
-    from forgekit.initialising import initialise  # noqa: PLC0415 - help loads no store
+    from forgekit.upkeep.initialising import initialise  # noqa: PLC0415 - help loads no store
 
     way = how(dry_run=dry_run, no_commit=no_commit)
     place = Path(root_of() or ".") / (folder or "")
@@ -57,7 +57,7 @@ def check(
     paths: tuple[str, ...], *, fix: bool, staged: bool, dry_run: bool, no_commit: bool, as_json: bool
 ) -> int:
     """Check the registry."""
-    from forgekit import checking  # noqa: PLC0415 - help loads no store
+    from forgekit.upkeep import checking  # noqa: PLC0415 - help loads no store
 
     way = how(dry_run=dry_run, no_commit=no_commit)
     if (dry_run or no_commit) and not fix:
@@ -115,8 +115,8 @@ def _findings(found: Findings) -> dict[str, object]:
 @json_option
 def doctor(*, as_json: bool) -> int:
     """Look at everything around the registry."""
-    from forgekit.diagnosis import diagnose  # noqa: PLC0415 - help loads no store
-    from forgekit.roots import find_root  # noqa: PLC0415 - as above
+    from forgekit.store.roots import find_root  # noqa: PLC0415 - as above
+    from forgekit.upkeep.diagnosis import diagnose  # noqa: PLC0415 - help loads no store
 
     start = root_of()
     root = find_root(Path(start) if start else Path.cwd(), {} if start else _environment())
@@ -263,8 +263,8 @@ def index_verify(sample: int, *, as_json: bool) -> int:
 def export(form: str, project: str | None) -> None:
     """Export the registry."""
     from forgekit.cli.entities import talk_of_unreadable  # noqa: PLC0415 - help loads no store
-    from forgekit.exporting import Format  # noqa: PLC0415 - as above
-    from forgekit.exporting import export as exported  # noqa: PLC0415 - as above
+    from forgekit.upkeep.exporting import Format  # noqa: PLC0415 - as above
+    from forgekit.upkeep.exporting import export as exported  # noqa: PLC0415 - as above
 
     forge = open_forge()
     registry = forge.registry()

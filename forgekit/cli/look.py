@@ -26,7 +26,7 @@ _limit = click.option("--limit", type=click.IntRange(1), default=20, show_defaul
 def status(*, as_json: bool) -> None:
     """Show the registry on one screen."""
     from forgekit.cli.entities import PLURALS  # noqa: PLC0415 - help loads no store
-    from forgekit.status import status as status_of  # noqa: PLC0415 - as above
+    from forgekit.upkeep.status import status as status_of  # noqa: PLC0415 - as above
 
     forge = open_forge()
     with output.progress("reading the registry"):
@@ -109,7 +109,7 @@ def search(
     as_json: bool,
 ) -> int:
     """Search the registry."""
-    from forgekit.catalogue import SCOPES  # noqa: PLC0415 - help loads no store
+    from forgekit.catalogue.catalogue import SCOPES  # noqa: PLC0415 - help loads no store
     from forgekit.search import Mode  # noqa: PLC0415 - as above
     from forgekit.search import search as found_by  # noqa: PLC0415 - as above
 

@@ -24,7 +24,7 @@ _budget = click.option(
 @json_option
 def prepare_compression(project: str | None, budget: int | None, *, as_json: bool) -> None:
     """Print the registry-state block."""
-    from forgekit.continuation import prepare_compression as prepare  # noqa: PLC0415 - help loads no store
+    from forgekit.loop.continuation import prepare_compression as prepare  # noqa: PLC0415 - help loads no store
 
     forge = open_forge()
     with output.progress("reading the registry"):
@@ -42,7 +42,7 @@ def prepare_compression(project: str | None, budget: int | None, *, as_json: boo
 @json_option
 def prepare_continuation(tag: str, project: str | None, budget: int | None, *, as_json: bool) -> None:
     """Print the updated-context block."""
-    from forgekit.continuation import prepare_continuation as prepare  # noqa: PLC0415 - help loads no store
+    from forgekit.loop.continuation import prepare_continuation as prepare  # noqa: PLC0415 - help loads no store
 
     forge = open_forge()
     with output.progress("reading the registry"):
@@ -68,7 +68,7 @@ def _print(text: str, data: dict[str, object], cut: tuple[str, ...], *, as_json:
 @json_option
 def ask(question: tuple[str, ...], project: str | None, *, as_json: bool) -> int:
     """Answer a question."""
-    from forgekit.asking import ask as answer_of  # noqa: PLC0415 - help loads no store
+    from forgekit.loop.asking import ask as answer_of  # noqa: PLC0415 - help loads no store
 
     answer = answer_of(open_forge(), " ".join(question), project)
     if as_json:

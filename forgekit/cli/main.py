@@ -36,7 +36,7 @@ def _archives(arguments: list[str]) -> int:
     from pathlib import Path  # noqa: PLC0415 - see above
 
     from forgekit.errors import ForgeError  # noqa: PLC0415 - see above
-    from forgekit.hooks import archives  # noqa: PLC0415 - see above
+    from forgekit.hooks.pre_commit import archives  # noqa: PLC0415 - see above
 
     try:
         return archives((), Path.cwd())

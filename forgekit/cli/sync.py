@@ -17,7 +17,7 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.times import Instant, format_date
 
 if TYPE_CHECKING:
-    from forgekit.compression import FiledArchive, SyncReport
+    from forgekit.loop.compression import FiledArchive, SyncReport
     from forgekit.model.entity import Entity
 
 _PROBLEMS_SHOWN = 40
@@ -61,8 +61,8 @@ def sync_compression(
     as_json: bool,
 ) -> None:
     """File archives."""
-    from forgekit.compression import sync_compression as file_archives  # noqa: PLC0415 - help loads no store
-    from forgekit.incoming import Incoming  # noqa: PLC0415 - as above
+    from forgekit.loop.compression import sync_compression as file_archives  # noqa: PLC0415 - help loads no store
+    from forgekit.loop.incoming import Incoming  # noqa: PLC0415 - as above
     from forgekit.policy.filing import Envelope  # noqa: PLC0415 - as above
 
     names = [*archives, *files]

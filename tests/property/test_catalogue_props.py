@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import any_text, entities
 
-from forgekit.catalogue import Catalogue, search_registry
-from forgekit.catalogue_words import match_expression, readable
+from forgekit.catalogue.catalogue import Catalogue, search_registry
+from forgekit.catalogue.words import match_expression, readable
 from forgekit.errors import NotFoundError
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.registry import Registry

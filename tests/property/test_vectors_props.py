@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgekit import vectors_index
-from forgekit.vectors_index import IndexFiles, Scan
+from forgekit.vectors import index as vectors_index
+from forgekit.vectors.index import IndexFiles, Scan
 
 COUNT = 60
 

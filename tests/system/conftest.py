@@ -15,7 +15,7 @@ NOW = "2026-04-01T12:00:00Z"
 @pytest.fixture(autouse=True)
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answer alike whether or not the package with the embedding model is installed."""
-    monkeypatch.setattr("forgekit.embedding._in_package", lambda: None)
+    monkeypatch.setattr("forgekit.embedding.encoder._in_package", lambda: None)
 
 
 @pytest.fixture

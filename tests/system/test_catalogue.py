@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 from support import BORN, PROJECT, TALK, decision, git
 
-from forgekit import catalogue_scan, catalogue_schema, catalogue_update
-from forgekit.catalogue import SCOPES, Catalogue, Hit, Refresh, engine, search_registry
+from forgekit.catalogue import scan as catalogue_scan
+from forgekit.catalogue import schema as catalogue_schema
+from forgekit.catalogue import update as catalogue_update
+from forgekit.catalogue.catalogue import SCOPES, Catalogue, Hit, Refresh, engine, search_registry
 from forgekit.errors import AmbiguousError, NotFoundError, StoreError
 from forgekit.ids import EntityId, archive_id, thread_id
 from forgekit.model.archive import Archive
@@ -432,7 +434,7 @@ def test_a_database_locked_for_good_is_done_without(
     expected = answers(catalogue)
     holder = sqlite3.connect(catalogue.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr("forgekit.catalogue._WAIT_S", 0.05)
+    monkeypatch.setattr("forgekit.catalogue.catalogue._WAIT_S", 0.05)
     other = Catalogue(root, catalogue.path.parent)
     assert other.refresh() == Refresh(len(WORLD), 0, 0, 0)
     assert answers(other) == expected
@@ -444,8 +446,8 @@ def test_a_database_locked_for_good_is_done_without(
 _SLOW = """
 import sys, time
 from pathlib import Path
-from forgekit import catalogue_update
-from forgekit.catalogue import Catalogue
+from forgekit.catalogue import update as catalogue_update
+from forgekit.catalogue.catalogue import Catalogue
 real = catalogue_update.put
 def slow(*arguments):
     real(*arguments)
@@ -473,7 +475,7 @@ def test_a_killed_update_leaves_the_old_catalogue(root: Path, catalogue: Catalog
 _REFRESH = """
 import sys
 from pathlib import Path
-from forgekit.catalogue import Catalogue
+from forgekit.catalogue.catalogue import Catalogue
 found = Catalogue(Path(sys.argv[1]), Path(sys.argv[2]))
 for _ in range(5):
     found.refresh()
@@ -747,7 +749,7 @@ def test_history_leaves_no_trace_in_scores(root: Path, catalogue: Catalogue, tmp
 _LOADED = """
 import json, sys
 from pathlib import Path
-from forgekit.catalogue import Catalogue
+from forgekit.catalogue.catalogue import Catalogue
 found = Catalogue(Path(sys.argv[1]), Path(sys.argv[2]))
 found.refresh()
 assert found.search("uuid") and found.find("018b")

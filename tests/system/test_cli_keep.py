@@ -159,7 +159,7 @@ def test_doctor_says_what_to_do(cli: Cli, registry: Path, monkeypatch: pytest.Mo
     import os
 
     os.utime(lock, (0, 0))
-    monkeypatch.setattr("forgekit.git.Repository._setting", lambda _self, _key: "")
+    monkeypatch.setattr("forgekit.git.repository.Repository._setting", lambda _self, _key: "")
     findings = {f["subject"]: f for f in cli("doctor", "--json").json}
     assert cli("doctor").code == 1
     assert {name for name, f in findings.items() if not f["good"]} == {"identity", "index.lock", "files"}

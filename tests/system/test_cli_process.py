@@ -58,7 +58,7 @@ def test_a_command_with_nothing_to_do_imports_click_alone(registry: Path, argume
         "forgekit.cli.main",
         "forgekit.cli.output",
         "forgekit.errors",
-        "forgekit.hooks",
+        "forgekit.hooks.pre_commit",
     }
 
 
@@ -66,7 +66,7 @@ def test_a_lexical_search_imports_no_git_and_no_model_library(registry: Path, cl
     cli("decision", "new", "Use NATS", "--project", "P", root=registry)
     cli("search", "NATS")
     modules = _imported(registry, "search", "NATS", "--mode", "lexical")
-    assert "forgekit.catalogue" in modules
+    assert "forgekit.catalogue.catalogue" in modules
     assert modules & set(HEAVY) == set()
 
 

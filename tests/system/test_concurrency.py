@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 from support import decision, git, path_of_text, recording
 
-from forgekit import files, publish
 from forgekit.errors import LockedError
-from forgekit.git import Repository
-from forgekit.git_write import Index
-from forgekit.store import Change, Store
+from forgekit.git import publish
+from forgekit.git.commits import Index
+from forgekit.git.repository import Repository
+from forgekit.store import files
+from forgekit.store.store import Change, Store
 
 WRITERS, WRITES = 8, 25
 FORK = multiprocessing.get_context("fork")
@@ -203,7 +204,7 @@ def test_the_ref_lock_of_a_killed_writer_is_cleared(repository: Path, content: s
 def test_the_ref_lock_of_somebody_else_is_respected(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forgekit.git_write.LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("forgekit.git.commits.LOCK_SECONDS", 0.1)
     _leave_a_journal(repository)
     lock = repository / ".git/refs/heads/main.lock"
     lock.write_text("1" * 40, encoding="ascii")
@@ -217,7 +218,7 @@ def test_the_ref_lock_of_somebody_else_is_respected(
 def test_the_index_lock_of_somebody_else_is_respected(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forgekit.publish.LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("forgekit.git.publish.LOCK_SECONDS", 0.1)
     _leave_a_journal(repository)
     lock = repository / ".git/index.lock"
     lock.write_bytes(b"")

@@ -16,18 +16,18 @@ from fakeencoder import FakeEncoder
 from support import git, new_repository
 
 from forgekit import conflicts, decisions, detecting
-from forgekit.checking import check
-from forgekit.compression import SyncReport, sync_compression
-from forgekit.continuation import prepare_continuation
 from forgekit.forge import Forge
-from forgekit.incoming import Incoming
+from forgekit.loop.compression import SyncReport, sync_compression
+from forgekit.loop.continuation import prepare_continuation
+from forgekit.loop.incoming import Incoming
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.policy.filing import Envelope
 from forgekit.times import parse_instant
-from forgekit.vectors import Vectors
+from forgekit.upkeep.checking import check
+from forgekit.vectors.vectors import Vectors
 from forgekit.writing import How, Written
 
 SAMPLES = sorted((Path(__file__).parents[2] / "examples" / "archives").glob("*.md"))

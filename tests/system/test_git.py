@@ -8,9 +8,9 @@ import pytest
 from support import decision, git, new_repository, path_of_text, recording
 
 from forgekit.errors import NoRegistryError, NotFoundError, RepositoryError
-from forgekit.git import Head, Repository, diff
-from forgekit.roots import cache_dir, find_root, git_dirs, worktree_key
-from forgekit.store import Store
+from forgekit.git.repository import Head, Repository, diff
+from forgekit.store.roots import cache_dir, find_root, git_dirs, worktree_key
+from forgekit.store.store import Store
 from forgekit.times import parse_instant
 
 

@@ -13,15 +13,15 @@ import pytest
 from support import git, new_repository
 
 from forgekit import decisions, threads
-from forgekit.asking import ask
-from forgekit.compression import SyncReport, sync_compression
 from forgekit.context import context_load
-from forgekit.continuation import prepare_compression, prepare_continuation
 from forgekit.decisions import decision_search, decision_stale
 from forgekit.errors import ArchiveError
 from forgekit.forge import Forge
-from forgekit.incoming import Incoming
 from forgekit.lineage import lineage_bridge, lineage_trace
+from forgekit.loop.asking import ask
+from forgekit.loop.compression import SyncReport, sync_compression
+from forgekit.loop.continuation import prepare_compression, prepare_continuation
+from forgekit.loop.incoming import Incoming
 from forgekit.model.decision import Decision
 from forgekit.model.thread import ThreadStatus
 from forgekit.policy.filing import Envelope

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from world import ARCHIVE, PROJECT, A, B, X, Y, conflict, edge, thread
 
-from forgekit.catalogue import Catalogue
+from forgekit.catalogue.catalogue import Catalogue
+from forgekit.catalogue.partial import PartialRegistry
 from forgekit.ids import BASE, EntityId
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.registry import Registry
-from forgekit.partial import PartialRegistry
 from forgekit.text.codec import dumps
 
 EVERYTHING: tuple[Entity, ...] = (PROJECT, A, B, X, Y, thread("t", A), edge(A, B), conflict(X, Y), ARCHIVE)

@@ -13,7 +13,7 @@ import pytest
 from support import git
 from world import ARCHIVE, PROJECT, A, X, Y, archive, conflict, day, decision
 
-from forgekit.hooks import HOOKS
+from forgekit.hooks.pre_commit import HOOKS
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.entity import Entity, entity_path
 from forgekit.text.codec import dumps

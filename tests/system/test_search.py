@@ -13,15 +13,15 @@ from fakeencoder import FakeEncoder
 from numpy.typing import NDArray
 
 from forgekit import decisions, threads
-from forgekit.asking import ask
 from forgekit.context import context_load
-from forgekit.continuation import prepare_compression
-from forgekit.embedding import INSTALL, Encoder, Missing
+from forgekit.embedding.encoder import INSTALL, Encoder, Missing
 from forgekit.errors import ForgeError, FormatError, UsageError
 from forgekit.forge import Forge
+from forgekit.loop.asking import ask
+from forgekit.loop.continuation import prepare_compression
 from forgekit.model.kinds import Kind
 from forgekit.search import Found, Mode, close_in_meaning, search, verify
-from forgekit.vectors import Vectors
+from forgekit.vectors.vectors import Vectors
 
 MODES = list(Mode)
 NO_MODEL = Missing(reason="no embedding model is installed", hint=f"to search by meaning: {INSTALL}")
@@ -40,7 +40,7 @@ class Synonyms(FakeEncoder):
 def encoder(monkeypatch: pytest.MonkeyPatch) -> Synonyms:
     """Make every registry that is opened use this encoder."""
     made = Synonyms()
-    monkeypatch.setattr("forgekit.embedding.find_encoder", lambda *_: made)
+    monkeypatch.setattr("forgekit.embedding.encoder.find_encoder", lambda *_: made)
     return made
 
 
@@ -133,7 +133,7 @@ def test_an_edit_is_found_at_once_and_costs_one_text(root: Path, encoder: Synony
 
 
 def test_without_a_model_the_words_answer(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forgekit.embedding.find_encoder", lambda *_: NO_MODEL)
+    monkeypatch.setattr("forgekit.embedding.encoder.find_encoder", lambda *_: NO_MODEL)
     for mode in (None, Mode.HYBRID):
         answer = found(root, "opaque cursor", mode)
         assert titles(answer) == ["Page with an opaque cursor"]
@@ -283,7 +283,7 @@ def test_vectors_of_another_model_under_the_same_name_are_seen(
 def test_an_interrupted_build_keeps_what_it_has(
     cli: Cli, root: Path, encoder: Synonyms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forgekit.vectors._COMMIT", 2)
+    monkeypatch.setattr("forgekit.vectors.vectors._COMMIT", 2)
     monkeypatch.setattr(encoder, "_stop_after", 4)
     assert cli("index", "build", root=root).code == 130
     monkeypatch.setattr(encoder, "_stop_after", None)
@@ -293,7 +293,7 @@ def test_an_interrupted_build_keeps_what_it_has(
 def test_pairs_are_those_whose_cosine_is_at_least_so_great(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forgekit.vectors._PAIR_ROWS", 2)
+    monkeypatch.setattr("forgekit.vectors.vectors._PAIR_ROWS", 2)
     vectors = Vectors(tmp_path, Synonyms())
     assert vectors.pairs(["a"], ["b"], -1) == {}
     vectors.update([("a", "1", "ids"), ("b", "2", "keys"), ("c", "3", "ids of rows"), ("d", "4", "cursor")])
@@ -313,7 +313,7 @@ def test_the_real_model_finds_a_paraphrase(root: Path, monkeypatch: pytest.Monke
     if spec is None:
         pytest.skip(f"the default model is not installed, no paraphrase was searched for: {INSTALL}")
     place = (spec.submodule_search_locations or [""])[0]
-    monkeypatch.setattr("forgekit.embedding._in_package", lambda: Path(place) / "model")
+    monkeypatch.setattr("forgekit.embedding.encoder._in_package", lambda: Path(place) / "model")
     forge = Forge.open(root)
     real: Encoder | Missing = forge.encoder
     assert not isinstance(real, Missing)

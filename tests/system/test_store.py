@@ -12,7 +12,7 @@ from support import decision, git, path_of_text, recording
 
 from forgekit.errors import DirtyFileError, FormatError, RuleError, WriteError
 from forgekit.model.problem import Problem
-from forgekit.store import Change, Store
+from forgekit.store.store import Change, Store
 from forgekit.text import codec
 
 PATH = path_of_text("Use A")

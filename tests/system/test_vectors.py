@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from fakeencoder import FakeEncoder
 
-from forgekit import vectors_index
-from forgekit.vectors import Built, Entry, Status, Vectors
-from forgekit.vectors_index import Lists, Mapped
+from forgekit.vectors import index as vectors_index
+from forgekit.vectors.index import Lists, Mapped
+from forgekit.vectors.vectors import Built, Entry, Status, Vectors
 
 TESTS = Path(__file__).parents[1]
 COLOURS = "red green blue black white grey pink brown".split()  # noqa: SIM905 - words read best as words
@@ -142,7 +142,7 @@ def test_the_status_says_what_is_on_disk(tmp_path: Path) -> None:
 def test_what_is_no_longer_used_goes_once_it_is_most_of_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forgekit.vectors_cache._SPARE_ROWS", 30)
+    monkeypatch.setattr("forgekit.vectors.cache._SPARE_ROWS", 30)
     Vectors(tmp_path, FakeEncoder("old")).update(entries())
     vectors = Vectors(tmp_path, FakeEncoder())
     vectors.update(entries())
@@ -222,7 +222,7 @@ def test_what_is_mapped_cannot_be_written_to() -> None:
 def test_a_small_registry_never_loads_faiss(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from fakeencoder import FakeEncoder;"
-        "from forgekit.vectors import Vectors;"
+        "from forgekit.vectors.vectors import Vectors;"
         f"v = Vectors(Path({str(tmp_path)!r}), FakeEncoder()); v.update([('a', 'b', 'c')]); v.search('c', 1);"
         "print({'faiss', 'torch', 'pygit2', 'tokenizers', 'yaml'} & set(sys.modules))"
     )
@@ -345,7 +345,7 @@ def test_old_files_go_and_other_work_trees_keep_theirs(tmp_path: Path) -> None:
 def racing(tmp_path: Path) -> Iterator[list[subprocess.Popen[str]]]:
     program = (
         "import sys; from pathlib import Path; from fakeencoder import FakeEncoder;"
-        "from forgekit.vectors import Vectors; from test_vectors import entries\n"
+        "from forgekit.vectors.vectors import Vectors; from test_vectors import entries\n"
         "for n in (300, 200, 400, 100, 300):\n"
         f"    v = Vectors(Path({str(tmp_path)!r}), FakeEncoder()); v.update(entries(n))\n"
         "    assert len(v.search('red', 1000)) == n\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forgekit.catalogue import NAMED_SCORE, Hit
+from forgekit.catalogue.catalogue import NAMED_SCORE, Hit
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
 from forgekit.search import COSINE_FLOOR, Mode, fuse, rank

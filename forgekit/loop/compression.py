@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from forgekit.detecting import Filing, filing
 from forgekit.errors import ArchiveError, NothingCompactedError
-from forgekit.facts import facts
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.incoming import Incoming, arrivals
+from forgekit.loop.facts import facts
+from forgekit.loop.incoming import Incoming, arrivals
 from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict
 from forgekit.model.entity import Entity, entity_path
@@ -27,7 +27,7 @@ from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.policy.fold import Said, fold
 from forgekit.policy.merge import FieldConflict
 from forgekit.policy.settling import Settlement, settle
-from forgekit.store import Change, Outcome
+from forgekit.store.store import Change, Outcome
 from forgekit.writing import superseding
 
 

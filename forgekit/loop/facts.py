@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 
 from forgekit import __version__
-from forgekit.catalogue import Catalogue
+from forgekit.catalogue.catalogue import Catalogue
 from forgekit.model.archive import Archive
 from forgekit.model.records import ArchiveText
 from forgekit.policy.fold import Said, fold

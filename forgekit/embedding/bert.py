@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forgekit.embedding_files import TOKENIZER, WEIGHTS, BertModel, Tensor, read_tokenizer, shapes
+from forgekit.embedding.files import TOKENIZER, WEIGHTS, BertModel, Tensor, read_tokenizer, shapes
 from forgekit.errors import FormatError
 
 Floats = NDArray[np.float32]

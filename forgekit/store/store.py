@@ -17,18 +17,18 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit import files
 from forgekit.errors import DirtyFileError, FormatError, LockedError, RuleError, WriteError
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry
-from forgekit.roots import cache_dir
+from forgekit.store import files
+from forgekit.store.roots import cache_dir
 from forgekit.text import codec
 from forgekit.text.edit import update
 from forgekit.text.frontmatter import decode
 
 if TYPE_CHECKING:
-    from forgekit.git import Head, Repository
+    from forgekit.git.repository import Head, Repository
 
 WRITER_SECONDS = 30.0
 Render = Callable[[bytes | None], bytes | None]
@@ -103,7 +103,7 @@ class Store:
 
         Raises RepositoryError.
         """
-        from forgekit.git import Repository  # noqa: PLC0415 - pygit2 stays off the paths that only read
+        from forgekit.git.repository import Repository  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
         return Repository(self.root)
 
@@ -148,7 +148,7 @@ class Store:
             edits = self._unstaged_edits(change)
             return _outcome(change, edits, diff=_diff(edits))
         with self._writing():
-            from forgekit.publish import recover  # noqa: PLC0415 - pygit2 stays off the paths that only read
+            from forgekit.git.publish import recover  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
             recover(self.repository)
             if no_commit:
@@ -213,7 +213,7 @@ class Store:
 
     def _unstaged_edits(self, change: Change) -> list[_Edit]:
         """Return the edits; raise DirtyFileError for what is staged as well."""
-        from forgekit.git_write import Index  # noqa: PLC0415 - pygit2 stays off the paths that only read
+        from forgekit.git.commits import Index  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
         edits = self._edits(change, self.repository.head())
         staged = Index.in_use(self.repository).ids([edit.path for edit in edits])
@@ -223,7 +223,7 @@ class Store:
         return edits
 
     def _edit(self, path: str, render: Render, head: Head) -> tuple[_Edit | None, bool]:
-        from forgekit.git import blob_of  # noqa: PLC0415 - pygit2 stays off the paths that only read
+        from forgekit.git.repository import blob_of  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
         old = self.repository.blob_id(head.commit, path)
         base = present = files.read_bytes(self.root, path)
@@ -236,9 +236,9 @@ class Store:
 
     def _publish(self, change: Change, edits: list[_Edit], head: Head) -> str | None:
         """Commit the edits; None when the branch or a file moved on."""
-        from forgekit.git import blob_of  # noqa: PLC0415 - pygit2 stays off the paths that only read
-        from forgekit.git_write import build_commit, message_of  # noqa: PLC0415 - as above
-        from forgekit.publish import Publication, Step, publish  # noqa: PLC0415 - as above
+        from forgekit.git.commits import build_commit, message_of  # noqa: PLC0415 - as above
+        from forgekit.git.publish import Publication, Step, publish  # noqa: PLC0415 - as above
+        from forgekit.git.repository import blob_of  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
         contents = {edit.path: edit.new for edit in edits}
         message = message_of(change.subject, change.trailers)
@@ -332,7 +332,7 @@ def _require_plain(path: str) -> None:
 
 
 def _diff(edits: list[_Edit]) -> str:
-    from forgekit.git import diff  # noqa: PLC0415 - pygit2 stays off the paths that only read
+    from forgekit.git.repository import diff  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
     return "".join(diff(edit.present, edit.new, edit.path) for edit in edits)
 

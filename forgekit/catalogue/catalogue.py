@@ -27,10 +27,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from forgekit import catalogue_query as query_
-from forgekit.catalogue_query import MARK, NAMED_SCORE, SCOPES, UNMARK, Candidate, Hit, search_registry
-from forgekit.catalogue_schema import MADE_BY, DamageError, create, drop_all, entity_of, made_by
-from forgekit.catalogue_update import Progress, Refresh, problems, update
+from forgekit.catalogue import query as query_
+from forgekit.catalogue.query import MARK, NAMED_SCORE, SCOPES, UNMARK, Candidate, Hit, search_registry
+from forgekit.catalogue.schema import MADE_BY, DamageError, create, drop_all, entity_of, made_by
+from forgekit.catalogue.update import Progress, Refresh, problems, update
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
 

@@ -28,10 +28,8 @@ from pathlib import Path
 
 import pygit2
 
-from forgekit import files
 from forgekit.errors import DirtyFileError, FormatError, LockedError, StoreError, WriteError
-from forgekit.git import Head, Repository, blob_of
-from forgekit.git_write import (
+from forgekit.git.commits import (
     LOCK_SECONDS,
     Index,
     discard_index,
@@ -40,7 +38,9 @@ from forgekit.git_write import (
     ref_lock,
     sync_folder,
 )
-from forgekit.roots import worktree_key
+from forgekit.git.repository import Head, Repository, blob_of
+from forgekit.store import files
+from forgekit.store.roots import worktree_key
 
 _STALE_SECONDS = 1.0
 _PROC = Path("/proc")

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from forgekit.catalogue_scan import (
+from forgekit.catalogue.scan import (
     RACY_NS,
     Entry,
     Listing,
@@ -28,7 +28,7 @@ from forgekit.catalogue_scan import (
     scan,
     shown,
 )
-from forgekit.catalogue_schema import DamageError, drop, put
+from forgekit.catalogue.schema import DamageError, drop, put
 from forgekit.errors import FormatError
 from forgekit.model.kinds import Kind, kind_of_path, path_of
 

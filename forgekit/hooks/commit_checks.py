@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from forgekit.catalogue.partial import PartialRegistry
 from forgekit.cli import output
 from forgekit.errors import FormatError
-from forgekit.files import TOPS, read_bytes
 from forgekit.forge import Forge
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
@@ -22,12 +22,12 @@ from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.settings import OpenConflicts
-from forgekit.partial import PartialRegistry
 from forgekit.policy import staleness
 from forgekit.policy.checks import check
 from forgekit.policy.checks.base import CheckInput, locate
-from forgekit.roots import SETTINGS_FILE, find_root
-from forgekit.settings_file import load_settings
+from forgekit.store.files import TOPS, read_bytes
+from forgekit.store.roots import SETTINGS_FILE, find_root
+from forgekit.store.settings import load_settings
 from forgekit.text import codec, frontmatter
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forgekit import __version__
-from forgekit.catalogue_words import indexed
+from forgekit.catalogue.words import indexed
 from forgekit.errors import FormatError, StoreError
 from forgekit.ids import is_id, match_key
 from forgekit.model.kinds import Kind, path_of

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forgekit.errors import FormatError, NoRegistryError, RepositoryError, UsageError, WriteError
-from forgekit.files import TOPS, read_bytes
-from forgekit.git import create
+from forgekit.git.repository import create
 from forgekit.model.settings import DEFAULT_TOML
-from forgekit.roots import SETTINGS_FILE, find_root, work_tree
-from forgekit.store import Change, Outcome, Store
+from forgekit.store.files import TOPS, read_bytes
+from forgekit.store.roots import SETTINGS_FILE, find_root, work_tree
+from forgekit.store.store import Change, Outcome, Store
 
 ATTRIBUTES_FILE = ".gitattributes"
 ATTRIBUTES = "archives/** -text"

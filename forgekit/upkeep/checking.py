@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit import files
+from forgekit.catalogue.partial import PartialRegistry
 from forgekit.errors import ChangedError, FormatError, NotFoundError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
@@ -16,17 +16,17 @@ from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.partial import PartialRegistry
 from forgekit.policy.checks import check as run_checks
 from forgekit.policy.checks.base import CheckInput, locate
 from forgekit.policy.checks.fixing import Fix, fixes
 from forgekit.policy.checks.identity import text_gives_id
-from forgekit.store import Change, Outcome
+from forgekit.store import files
+from forgekit.store.store import Change, Outcome
 from forgekit.text import codec, frontmatter
 from forgekit.writing import How, Written, write
 
 if TYPE_CHECKING:
-    from forgekit.git import Repository
+    from forgekit.git.repository import Repository
 
 VERSIONS = 50
 """Commits searched for the last good version of a decision that was edited in place."""

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgekit.policy.embedding_text import CHUNK_RULE
-from forgekit.vectors_cache import VectorCache
+from forgekit.vectors.cache import VectorCache
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forgekit.embedding import Encoder
-    from forgekit.vectors_index import Index, IndexFiles
+    from forgekit.embedding.encoder import Encoder
+    from forgekit.vectors.index import Index, IndexFiles
 
 Progress = Callable[[int, int], None]
 """Called with the texts that are encoded so far, and how many there are to encode."""
@@ -183,7 +183,7 @@ class Vectors:
         return self._index
 
     def _files(self) -> IndexFiles:
-        from forgekit.vectors_index import IndexFiles  # noqa: PLC0415 - importing NumPy takes 50 ms
+        from forgekit.vectors.index import IndexFiles  # noqa: PLC0415 - importing NumPy takes 50 ms
 
         return IndexFiles(self._folder, self._tree, self._space)
 

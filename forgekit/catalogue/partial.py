@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from forgekit.catalogue import Catalogue
+from forgekit.catalogue.catalogue import Catalogue
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict

@@ -20,8 +20,8 @@ import pygit2
 from pygit2.enums import FileMode, FileStatus, RepositoryOpenFlag
 
 from forgekit.errors import NotFoundError, RepositoryError, StoreError, WriteError
-from forgekit.files import TOPS
-from forgekit.roots import git_dirs, work_tree
+from forgekit.store.files import TOPS
+from forgekit.store.roots import git_dirs, work_tree
 from forgekit.times import DAY_MS, Instant, parse_instant
 
 pygit2.settings.enable_fsync_gitdir(True)

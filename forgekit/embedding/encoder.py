@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from forgekit.embedding_files import TOKENIZER, WEIGHTS, BertModel, ForeignModelError, read_model
+from forgekit.embedding.files import TOKENIZER, WEIGHTS, BertModel, ForeignModelError, read_model
 from forgekit.errors import FormatError
 from forgekit.model.settings import Settings
 
@@ -118,7 +118,7 @@ def _opened(folder: Path, name: str, cache: Path, *, verify: bool = False) -> En
             reason=f"{folder / changed} is not the published file of {name}: its SHA-256 differs",
             hint=f"delete it and fetch it again: {INSTALL}",
         )
-    from forgekit.embedding_numpy import NumpyEncoder  # noqa: PLC0415 - importing NumPy takes 50 ms
+    from forgekit.embedding.bert import NumpyEncoder  # noqa: PLC0415 - importing NumPy takes 50 ms
 
     return NumpyEncoder(model, name)
 
@@ -134,7 +134,7 @@ def _other(folder: Path, name: str, cache: Path, why: str) -> Encoder | Missing:
             reason=f"the embedding model {name} needs sentence-transformers: {why}",
             hint="pip install 'forgekit[models]' torch==2.13.0",
         )
-    from forgekit.embedding_torch import SentenceTransformerEncoder  # noqa: PLC0415 - for other models only
+    from forgekit.embedding.transformer import SentenceTransformerEncoder  # noqa: PLC0415 - for other models only
 
     try:
         return SentenceTransformerEncoder(folder, name, cache)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forgekit.answers import Found, Store, answer
-from forgekit.facts import facts
 from forgekit.forge import Forge
+from forgekit.loop.answers import Found, Store, answer
+from forgekit.loop.facts import facts
 from forgekit.policy.question import Question, read_question
 from forgekit.text.blocks import quote
 

@@ -1,6 +1,6 @@
 """The four pre-commit hooks, as far as they can be answered without loading anything.
 
-The work is in `forgekit.commit_checks`; a commit that touches no registry never gets there. git runs
+The work is in `forgekit.hooks.commit_checks`; a commit that touches no registry never gets there. git runs
 hooks with its own variables set (`GIT_DIR`, `GIT_INDEX_FILE`), which would lead every later git call
 astray: they are taken away first, and only the question what is staged is asked with the index they name.
 """
@@ -31,7 +31,7 @@ def pre_commit_check(files: Sequence[str], folder: Path) -> int:
     clean_environment()
     if not files:
         return 0
-    from forgekit import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
+    from forgekit.hooks import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
 
     return commit_checks.checks(files, folder)
 
@@ -44,7 +44,7 @@ def conflicts(files: Sequence[str], folder: Path) -> int:
     index = clean_environment()
     if not files:
         return 0
-    from forgekit import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
+    from forgekit.hooks import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
 
     return commit_checks.conflicts(files, folder, staged=lambda paths: _staged(folder, index, paths))
 
@@ -54,7 +54,7 @@ def stale(files: Sequence[str], folder: Path) -> int:
     clean_environment()
     if not files:
         return 0
-    from forgekit import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
+    from forgekit.hooks import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
 
     return commit_checks.stale(files, folder)
 
@@ -65,7 +65,7 @@ def archives(files: Sequence[str], folder: Path) -> int:
     removed, changed = _staged_archives(folder, index)
     if not files and not removed and not changed:
         return 0
-    from forgekit import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
+    from forgekit.hooks import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
 
     return commit_checks.archives(files, folder, removed=removed, changed=changed)
 

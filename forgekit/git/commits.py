@@ -1,6 +1,6 @@
 """git, written: commits built from the tip's own tree, and copies of the index.
 
-Nothing here moves a branch or touches the index in use; `forgekit.publish` does, under both locks.
+Nothing here moves a branch or touches the index in use; `forgekit.git.publish` does, under both locks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pygit2
 from pygit2.enums import FileMode
 
 from forgekit.errors import LockedError, StoreError, WriteError
-from forgekit.git import Repository
+from forgekit.git.repository import Repository
 from forgekit.model.rules import require_line
 
 LOCK_SECONDS = 10.0

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from forgekit.catalogue import engine
-from forgekit.embedding import Missing
+from forgekit.catalogue.catalogue import engine
+from forgekit.embedding.encoder import Missing
 from forgekit.errors import ForgeError, RepositoryError
 from forgekit.forge import Forge
-from forgekit.git import Repository
-from forgekit.roots import cache_dir
-from forgekit.settings_file import load_settings
+from forgekit.git.repository import Repository
+from forgekit.store.roots import cache_dir
+from forgekit.store.settings import load_settings
 
 LOCK_SECONDS = 60
 """A lock older than this has probably been left behind."""

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.embedding_files import file_sha256, read_header, read_prompts
+from forgekit.embedding.files import file_sha256, read_header, read_prompts
 from forgekit.errors import FormatError
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import sqlite3
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from forgekit.catalogue_schema import DamageError, checked_id, checked_text, memory_of
-from forgekit.catalogue_words import match_expression, readable
+from forgekit.catalogue.schema import DamageError, checked_id, checked_text, memory_of
+from forgekit.catalogue.words import match_expression, readable
 from forgekit.errors import AmbiguousError, NotFoundError
 from forgekit.ids import EntityId, match_key
 from forgekit.model.kinds import Kind, path_of, short_id

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from forgekit.errors import FormatError
 from forgekit.model.settings import Settings, read_settings
-from forgekit.roots import SETTINGS_FILE
+from forgekit.store.roots import SETTINGS_FILE
 
 
 def load_settings(root: Path) -> Settings:

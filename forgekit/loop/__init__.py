@@ -1,0 +1,1 @@
+"""The daily loop: archives in, blocks out, questions answered."""

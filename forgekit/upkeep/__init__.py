@@ -1,0 +1,1 @@
+"""Keeping a registry well: made, checked, diagnosed, summed up, exported."""
