@@ -107,12 +107,27 @@ conversation_option = click.option(
 tags_option = click.option("--tag", "tags", multiple=True, metavar="WORD", help="A tag; repeatable.")
 
 
+_JSON = f"{__name__}.json"
+
+
 def writing(command: F) -> F:
-    """Add `--dry-run` and `--no-commit` to a command."""
+    """Add `--dry-run`, `--no-commit` and `--json` to a command; `wants_json` tells of the last."""
+    command = click.option(
+        "--json",
+        is_flag=True,
+        expose_value=False,
+        callback=lambda ctx, _param, value: ctx.meta.__setitem__(_JSON, value),
+        help="One JSON document on stdout.",
+    )(command)
     command = click.option("--no-commit", is_flag=True, help="Write the files, leave committing to you.")(
         command
     )
     return click.option("--dry-run", is_flag=True, help="Print the diff, write nothing.")(command)
+
+
+def wants_json() -> bool:
+    """Return whether the command that runs was asked for JSON."""
+    return bool(click.get_current_context().meta.get(_JSON))
 
 
 def how(*, dry_run: bool, no_commit: bool) -> How:

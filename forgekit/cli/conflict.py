@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import example, how, json_option, noun, open_forge, project_option, writing
-from forgekit.cli.entities import add_reading, conflict_lines, conflict_view, done, wrote
+from forgekit.cli.base import example, how, noun, open_forge, project_option, wants_json, writing
+from forgekit.cli.entities import add_reading
+from forgekit.cli.written import conflict_lines, conflict_view, done, wrote
 from forgekit.model.kinds import Kind
 
 conflict = noun(
@@ -75,8 +76,7 @@ def dismiss(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
 )
 @project_option
 @writing
-@json_option
-def scan(project: str | None, *, dry_run: bool, no_commit: bool, as_json: bool) -> None:
+def scan(project: str | None, *, dry_run: bool, no_commit: bool) -> None:
     """Look for contradictions among all decisions, or between one project's and all."""
     from forgekit import detecting  # noqa: PLC0415 - help loads no store
 
@@ -85,7 +85,7 @@ def scan(project: str | None, *, dry_run: bool, no_commit: bool, as_json: bool) 
     chosen = None if project == "all" else project
     with output.progress("comparing decisions"):
         found = detecting.scan(forge, chosen, near=detecting.nearness(forge), how=way)
-    if as_json:
+    if wants_json():
         output.as_json(
             {
                 "compared": found.compared,

@@ -6,7 +6,8 @@ import click
 
 from forgekit.cli.base import at_option, example, how, noun, open_forge, project_option, writing
 from forgekit.cli.editing import add_edit
-from forgekit.cli.entities import add_reading, wrote
+from forgekit.cli.entities import add_reading
+from forgekit.cli.written import wrote
 from forgekit.model.kinds import Kind
 from forgekit.times import Instant
 

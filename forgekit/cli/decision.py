@@ -19,7 +19,8 @@ from forgekit.cli.base import (
     writing,
 )
 from forgekit.cli.editing import add_edit
-from forgekit.cli.entities import add_reading, talk_of_conflicts, wrote
+from forgekit.cli.entities import add_reading
+from forgekit.cli.written import wrote
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import Instant
 
@@ -81,7 +82,6 @@ def new(
         how=how(dry_run=dry_run, no_commit=no_commit),
     )
     wrote(written, "decision new")
-    talk_of_conflicts(written)
 
 
 @decision.command(
@@ -120,7 +120,6 @@ def revise(
         how=how(dry_run=dry_run, no_commit=no_commit),
     )
     wrote(written, "decision revise")
-    talk_of_conflicts(written)
 
 
 @decision.command(

@@ -15,7 +15,7 @@ import click
 
 from forgekit.cli import output
 from forgekit.cli.base import TIER, example, how, open_forge, writing
-from forgekit.cli.entities import wrote
+from forgekit.cli.written import wrote
 from forgekit.errors import ForgeError, UsageError
 from forgekit.model.kinds import Kind, short_id
 
@@ -100,7 +100,7 @@ def _option_names(command: click.Command) -> list[str]:
     return [name for param in command.params for name in param.opts if name.startswith("--")]
 
 
-_WAYS = ("--dry-run", "--no-commit")
+_WAYS = ("--dry-run", "--no-commit", "--json")
 
 
 def _apply(forge: Forge, kind: Kind, name: str, given: dict[str, Any], way: How) -> Written:

@@ -1,4 +1,4 @@
-"""What every noun has: `list`, `show`, `history`; and what a write says when it is done."""
+"""What every noun has: `list`, `show`, `history`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,9 @@ if TYPE_CHECKING:
     from forgekit.forge import Forge
     from forgekit.git.repository import Commit
     from forgekit.history import Provenance
-    from forgekit.model.conflict import Conflict
     from forgekit.model.entity import Entity
     from forgekit.model.problem import Problem
     from forgekit.model.registry import Registry
-    from forgekit.store.store import Outcome
-    from forgekit.writing import Written
 
 COLUMNS = {
     Kind.PROJECT: ("id", "name", "decisions", "open threads", "conversations"),
@@ -333,67 +330,6 @@ def print_commits(commits: Iterable[Commit], *, as_json: bool) -> None:
     output.table(("commit", "time", "author", "title"), rows)
     if not rows:
         output.talk("not committed yet")
-
-
-def wrote(written: Written, verb: str) -> None:
-    """Say what a write did: the short id on stdout, the rest on stderr; a dry run prints the diff."""
-    entity = written.entity
-    name = short_id(entity.kind, entity.id)
-    if written.outcome.diff:
-        output.diff(written.outcome.diff)
-    else:
-        output.data(name)
-    output.talk(f"{verb} {name}: {done(written.outcome)}")
-
-
-def talk_of_conflicts(written: Written) -> None:
-    """Say which conflicts writing a decision brought to light."""
-    from forgekit.model.conflict import Conflict  # noqa: PLC0415 - help loads no model
-
-    for entity in written.outcome.change.writes:
-        if isinstance(entity, Conflict):
-            for line in conflict_lines(entity):
-                output.talk(line)
-
-
-def conflict_lines(conflict: Conflict) -> list[str]:
-    """Say which two decisions contradict each other, why, and what to do."""
-    name = short_id(Kind.CONFLICT, conflict.id)
-    a, b = (short_id(Kind.DECISION, side) for side in (conflict.decision_a, conflict.decision_b))
-    lines = [f"conflict {name}: {a} and {b} cannot both be followed", *(f"  {e}" for e in conflict.evidence)]
-    if conflict.kept is None:
-        return [
-            *lines,
-            f"  choose: forgekit conflict resolve {name} --keep {a} --reason TEXT; or scope, or dismiss",
-        ]
-    return [*lines, f"  {conflict.reason}: {short_id(Kind.DECISION, conflict.kept)} was kept"]
-
-
-def conflict_view(conflict: Conflict) -> dict[str, object]:
-    """Return a conflict as JSON values."""
-    return {
-        "conflict_id": conflict.id,
-        "short_id": short_id(Kind.CONFLICT, conflict.id),
-        "decision_a": conflict.decision_a,
-        "decision_b": conflict.decision_b,
-        "status": conflict.status.value,
-        "nature": conflict.nature,
-        "evidence": list(conflict.evidence),
-        "similarity": conflict.similarity,
-        "kept": conflict.kept,
-    }
-
-
-def done(outcome: Outcome) -> str:
-    """Say in words what became of a write."""
-    if outcome.diff:
-        return "nothing written (dry run)"
-    if outcome.commit is not None:
-        return f"committed as {outcome.commit[:10]}"
-    if outcome.written or outcome.deleted:
-        files = output.count(len(outcome.written) + len(outcome.deleted), "file")
-        return f"{files} written, not committed"
-    return "nothing to do, it says so already"
 
 
 def talk_of_unreadable(forge: Forge) -> None:

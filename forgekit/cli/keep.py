@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import example, how, json_option, noun, open_forge, project_option, root_of, writing
-from forgekit.cli.entities import done, problem_view
+from forgekit.cli.base import (
+    example,
+    how,
+    json_option,
+    noun,
+    open_forge,
+    project_option,
+    root_of,
+    wants_json,
+    writing,
+)
+from forgekit.cli.entities import problem_view
+from forgekit.cli.written import done
 from forgekit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,6 +40,16 @@ def init(folder: str | None, *, dry_run: bool, no_commit: bool) -> None:
     way = how(dry_run=dry_run, no_commit=no_commit)
     place = Path(root_of() or ".") / (folder or "")
     made = initialise(place, dry_run=way.dry_run, no_commit=way.no_commit)
+    if wants_json():
+        output.as_json(
+            {
+                "root": str(made.root),
+                "commit": made.outcome.commit,
+                "dry_run": dry_run,
+                "written": sorted(made.outcome.written),
+            }
+        )
+        return
     if made.made_repository:
         output.talk(f"made a git repository in {made.root}")
     if made.outcome.diff:
@@ -52,10 +73,7 @@ def init(folder: str | None, *, dry_run: bool, no_commit: bool) -> None:
 @click.option("--fix", is_flag=True, help="Mend what needs no person, in one commit.")
 @click.option("--staged", is_flag=True, help="Check the files that are staged for the next commit.")
 @writing
-@json_option
-def check(
-    paths: tuple[str, ...], *, fix: bool, staged: bool, dry_run: bool, no_commit: bool, as_json: bool
-) -> int:
+def check(paths: tuple[str, ...], *, fix: bool, staged: bool, dry_run: bool, no_commit: bool) -> int:
     """Check the registry."""
     from forgekit.upkeep import checking  # noqa: PLC0415 - help loads no store
 
@@ -75,7 +93,7 @@ def check(
             found = checking.fix(forge, chosen, dry_run=way.dry_run, no_commit=way.no_commit)
         else:
             found = checking.check(forge, chosen)
-    if as_json:
+    if wants_json():
         output.as_json(_findings(found))
     else:
         _say(found)

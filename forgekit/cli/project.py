@@ -6,7 +6,8 @@ import click
 
 from forgekit.cli.base import example, how, noun, open_forge, tags_option, writing
 from forgekit.cli.editing import add_edit
-from forgekit.cli.entities import add_reading, wrote
+from forgekit.cli.entities import add_reading
+from forgekit.cli.written import wrote
 from forgekit.model.kinds import Kind
 
 project = noun("project", "Named areas of work: list, show, new, edit, history.")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import MOMENT, example, how, json_option, open_forge, project_option, writing
-from forgekit.cli.entities import conflict_lines, conflict_view, done, problem_view
+from forgekit.cli.base import MOMENT, example, how, open_forge, project_option, wants_json, writing
+from forgekit.cli.entities import problem_view
+from forgekit.cli.written import conflict_lines, conflict_view, done
 from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import Instant, format_date
@@ -45,7 +46,6 @@ _LONGEST = 512_000_000
 @click.option("--external-id", metavar="UUID", help="The platform's own id of the conversation.")
 @click.option("--title", metavar="TEXT", help="The conversation's title.")
 @writing
-@json_option
 def sync_compression(
     files: tuple[str, ...],
     archives: tuple[str, ...],
@@ -58,7 +58,6 @@ def sync_compression(
     *,
     dry_run: bool,
     no_commit: bool,
-    as_json: bool,
 ) -> None:
     """File archives."""
     from forgekit.loop.compression import sync_compression as file_archives  # noqa: PLC0415 - help loads no store
@@ -88,7 +87,7 @@ def sync_compression(
     ]
     with output.progress(f"filing {output.count(len(incoming), 'archive')}"):
         report = file_archives(forge, incoming, dry_run=way.dry_run, no_commit=way.no_commit)
-    if as_json:
+    if wants_json():
         output.as_json(_as_json(report))
     elif dry_run:
         if report.outcome.diff:

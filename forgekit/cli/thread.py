@@ -18,7 +18,8 @@ from forgekit.cli.base import (
     writing,
 )
 from forgekit.cli.editing import add_edit
-from forgekit.cli.entities import add_reading, wrote
+from forgekit.cli.entities import add_reading
+from forgekit.cli.written import wrote
 from forgekit.model.kinds import Kind
 from forgekit.times import Instant
 
