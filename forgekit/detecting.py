@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 Near = Callable[[Collection[EntityId], Collection[EntityId]], Mapping[tuple[EntityId, EntityId], float]]
 """Returns the cosines of close pairs of filed decisions, one of these and one of those."""
 Cosines = Mapping[Pair, float | None]
+Progress = Callable[[int, int], None]
 
 _BATCH = 20_000  # pairs that a judge gets at once
 
@@ -77,7 +78,11 @@ class State:
 
 
 def candidates(
-    forge: Forge, state: State, decisions: Iterable[Decision], near: Near | None = None
+    forge: Forge,
+    state: State,
+    decisions: Iterable[Decision],
+    near: Near | None = None,
+    progress: Progress | None = None,
 ) -> dict[Pair, float | None]:
     """Return the pairs of these decisions with standing ones that are worth judging, with their cosines.
 
@@ -86,10 +91,13 @@ def candidates(
         state: only what is active in it counts.
         decisions: active ones.
         near: who knows vectors; None for words alone.
+        progress: told how many decisions of all were looked up.
     """
     these = {decision.id: decision for decision in decisions}
     out: dict[Pair, float | None] = {}
-    for key, decision in these.items():
+    for number, (key, decision) in enumerate(these.items()):
+        if progress is not None:
+            progress(number, len(these))
         hits = forge.catalogue.search(
             sought(decision), kinds=(Kind.DECISION,), status="active", limit=NEAREST + 1
         )
@@ -113,13 +121,12 @@ def judgements(forge: Forge, state: State, pairs: Cosines) -> Iterable[tuple[Dec
     """Yield the judgement on each pair whose sides are both active, in the order of ids."""
     sides = [(state.active(a), state.active(b), cosine) for (a, b), cosine in sorted(pairs.items())]
     known = [(a, b, cosine) for a, b, cosine in sides if a is not None and b is not None]
-    from forgekit.judges import judge_of  # noqa: PLC0415 - a judge's tables take 60 ms
-
     read = {side.id: statement(side) for a, b, _ in known for side in (a, b)}
-    judge = judge_of(forge.settings)
     for start in range(0, len(known), _BATCH):
         some = known[start : start + _BATCH]
-        said = judge.judge([(read[a.id], read[b.id]) for a, b, _ in some], [cosine for *_, cosine in some])
+        said = forge.judge.judge(
+            [(read[a.id], read[b.id]) for a, b, _ in some], [cosine for *_, cosine in some]
+        )
         for (a, b, _), judgement in zip(some, said, strict=True):
             yield a, b, judgement
 
@@ -282,7 +289,12 @@ class Duplicate:
 
 
 def scan(
-    forge: Forge, project: str | None = None, *, near: Near | None = None, how: How = COMMITTED
+    forge: Forge,
+    project: str | None = None,
+    *,
+    near: Near | None = None,
+    how: How = COMMITTED,
+    progress: Progress | None = None,
 ) -> Scanned:
     """Compare the active decisions of a project, or all, with their nearest; record what contradicts.
 
@@ -290,7 +302,7 @@ def scan(
     """
 
     def decide() -> Change:
-        state, pairs = _standing(forge, project, near)
+        state, pairs = _standing(forge, project, near, progress)
         found = detect(forge, state, pairs)
         entities = found.entities
         number = len(found.conflicts)
@@ -305,13 +317,19 @@ def scan(
             result=(len(pairs), found.conflicts),
         )
 
-    outcome = forge.store.commit(decide, dry_run=how.dry_run, no_commit=how.no_commit)
+    outcome = forge.commit(decide, dry_run=how.dry_run, no_commit=how.no_commit)
     result = outcome.change.result
     assert isinstance(result, tuple)  # noqa: S101 - what decide put there
     return Scanned(outcome=outcome, compared=result[0], conflicts=result[1])
 
 
-def duplicates(forge: Forge, project: str | None = None, *, near: Near | None = None) -> list[Duplicate]:
+def duplicates(
+    forge: Forge,
+    project: str | None = None,
+    *,
+    near: Near | None = None,
+    progress: Progress | None = None,
+) -> list[Duplicate]:
     """Return the pairs of active decisions that say the same, in the order of ids; one side is the project's.
 
     Raises NotFoundError for a project that is not known.
@@ -320,12 +338,14 @@ def duplicates(forge: Forge, project: str | None = None, *, near: Near | None = 
 
     return [
         Duplicate(a=a, b=b, reasons=judgement.reasons)
-        for a, b, judgement in judgements(forge, *_standing(forge, project, near))
+        for a, b, judgement in judgements(forge, *_standing(forge, project, near, progress))
         if judgement.verdict is Verdict.DUPLICATE
     ]
 
 
-def _standing(forge: Forge, project: str | None, near: Near | None) -> tuple[State, Cosines]:
+def _standing(
+    forge: Forge, project: str | None, near: Near | None, progress: Progress | None
+) -> tuple[State, Cosines]:
     registry = forge.registry()
     owner = forge.known_project(project, registry).id if project is not None else None
     chosen = [
@@ -334,14 +354,14 @@ def _standing(forge: Forge, project: str | None, near: Near | None) -> tuple[Sta
         if not decision.status.ended and owner in (None, decision.project_uuid)
     ]
     state = State(registry, {})
-    return state, candidates(forge, state, chosen, near)
+    return state, candidates(forge, state, chosen, near, progress)
 
 
 def record(forge: Forge, conflicts: Sequence[Conflict]) -> None:
     """Write conflicts into the work tree and leave committing to the person, as a formatter does."""
     if conflicts:
         change = Change(writes=tuple(conflicts), subject="conflict: record")
-        forge.store.commit(lambda: change, no_commit=True)
+        forge.commit(lambda: change, no_commit=True)
 
 
 def nearness(forge: Forge) -> Near | None:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from forgekit.model.project import Project
     from forgekit.model.registry import Registry
     from forgekit.model.settings import Settings
-    from forgekit.store.store import Store
+    from forgekit.policy.judge import Judge
+    from forgekit.store.store import Change, Outcome, Store
     from forgekit.vectors.vectors import Vectors
 
 
@@ -75,6 +76,26 @@ class Forge:
     def catalogue(self) -> Catalogue:
         """The index of the work tree's files."""
         return Catalogue(self.root, cache_dir(self.root))
+
+    @cached_property
+    def judge(self) -> Judge:
+        """What says whether two decisions contradict each other."""
+        from forgekit.judges import judge_of  # noqa: PLC0415 - a judge's tables take 60 ms
+
+        return judge_of(self.settings)
+
+    def commit(
+        self, decide: Callable[[], Change], *, dry_run: bool = False, no_commit: bool = False
+    ) -> Outcome:
+        """Write what `decide` decides, as one commit; arguments and errors as of `Store.commit`.
+
+        A judge that is slow answers before the writers' lock is taken, and its answers are remembered.
+        """
+        from forgekit.model.settings import JudgeKind  # noqa: PLC0415 - most commands write nothing
+
+        if not dry_run and self.settings.judge is not JudgeKind.RULES:
+            decide()
+        return self.store.commit(decide, dry_run=dry_run, no_commit=no_commit)
 
     @cached_property
     def encoder(self) -> Encoder | Missing:

@@ -70,7 +70,7 @@ def write(
             result=entities,
         )
 
-    outcome = forge.store.commit(change, dry_run=how.dry_run, no_commit=how.no_commit)
+    outcome = forge.commit(change, dry_run=how.dry_run, no_commit=how.no_commit)
     return Written(entity=outcome.change.writes[0], outcome=outcome)
 
 

@@ -7,7 +7,7 @@ import click
 from forgekit.cli import output
 from forgekit.cli.base import example, how, noun, open_forge, project_option, wants_json, writing
 from forgekit.cli.entities import add_reading
-from forgekit.cli.written import conflict_lines, conflict_view, done, wrote
+from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge, wrote
 from forgekit.model.kinds import Kind
 
 conflict = noun(
@@ -83,8 +83,9 @@ def scan(project: str | None, *, dry_run: bool, no_commit: bool) -> None:
     way = how(dry_run=dry_run, no_commit=no_commit)
     forge = open_forge()
     chosen = None if project == "all" else project
-    with output.progress("comparing decisions"):
-        found = detecting.scan(forge, chosen, near=detecting.nearness(forge), how=way)
+    with output.meter("comparing decisions") as progress:
+        found = detecting.scan(forge, chosen, near=detecting.nearness(forge), how=way, progress=progress)
+    talk_of_judge(forge)
     if wants_json():
         output.as_json(
             {

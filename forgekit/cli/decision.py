@@ -20,7 +20,7 @@ from forgekit.cli.base import (
 )
 from forgekit.cli.editing import add_edit
 from forgekit.cli.entities import add_reading
-from forgekit.cli.written import wrote
+from forgekit.cli.written import talk_of_judge, wrote
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import Instant
 
@@ -66,8 +66,9 @@ def new(
     """Register a decision."""
     from forgekit.decisions import create  # noqa: PLC0415 - help loads no store
 
+    forge = open_forge()
     written = create(
-        open_forge(),
+        forge,
         text,
         rationale=rationale,
         context=context,
@@ -82,6 +83,7 @@ def new(
         how=how(dry_run=dry_run, no_commit=no_commit),
     )
     wrote(written, "decision new")
+    talk_of_judge(forge)
 
 
 @decision.command(
@@ -109,8 +111,9 @@ def revise(
     """Revise a decision."""
     from forgekit import decisions  # noqa: PLC0415 - help loads no store
 
+    forge = open_forge()
     written = decisions.revise(
-        open_forge(),
+        forge,
         name,
         text,
         rationale=rationale,
@@ -120,6 +123,7 @@ def revise(
         how=how(dry_run=dry_run, no_commit=no_commit),
     )
     wrote(written, "decision revise")
+    talk_of_judge(forge)
 
 
 @decision.command(
@@ -180,8 +184,9 @@ def duplicates(project: str | None, *, as_json: bool) -> None:
     from forgekit import detecting  # noqa: PLC0415 - help loads no store
 
     forge = open_forge()
-    with output.progress("comparing decisions"):
-        found = detecting.duplicates(forge, project, near=detecting.nearness(forge))
+    with output.meter("comparing decisions") as progress:
+        found = detecting.duplicates(forge, project, near=detecting.nearness(forge), progress=progress)
+    talk_of_judge(forge)
     if as_json:
         rows = [(item.a, item.b, item.reasons) for item in found]
         output.as_json(

@@ -12,7 +12,7 @@ import click
 from forgekit.cli import output
 from forgekit.cli.base import MOMENT, example, how, open_forge, project_option, wants_json, writing
 from forgekit.cli.entities import problem_view
-from forgekit.cli.written import conflict_lines, conflict_view, done
+from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge
 from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import Instant, format_date
@@ -87,6 +87,7 @@ def sync_compression(
     ]
     with output.progress(f"filing {output.count(len(incoming), 'archive')}"):
         report = file_archives(forge, incoming, dry_run=way.dry_run, no_commit=way.no_commit)
+    talk_of_judge(forge)
     if wants_json():
         output.as_json(_as_json(report))
     elif dry_run:

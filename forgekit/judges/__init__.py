@@ -9,16 +9,39 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from forgekit.errors import FormatError, UsageError
 from forgekit.model.problem import Problem
 from forgekit.model.settings import SETTINGS_FILE, JudgeKind, Settings
-from forgekit.policy.judge import Judge, RuleJudge
+from forgekit.policy.judge import Judge, Judgement, RuleJudge, Statement
 
 KEY, HOST = "FORGEKIT_JUDGE_KEY", "FORGEKIT_JUDGE_HOST"
+
+
+class Remembering:
+    """A judge that is asked about a pair once; for judges whose answers are slow or cost something."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.asked = judge
+        self._known: dict[tuple[Statement, Statement], Judgement] = {}
+
+    def judge(
+        self, pairs: Sequence[tuple[Statement, Statement]], similarity: Sequence[float | None]
+    ) -> list[Judgement]:
+        """Return one judgement a pair; arguments as of `Judge`."""
+        new = {
+            sides: cosine for sides, cosine in zip(pairs, similarity, strict=True) if sides not in self._known
+        }
+        self._known.update(zip(new, self.asked.judge([*new], [*new.values()]), strict=True))
+        return [self._known[sides] for sides in pairs]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What went wrong since it was made."""
+        return problems_of(self.asked)
 
 
 def judge_of(settings: Settings, env: Mapping[str, str] = os.environ) -> Judge:
@@ -37,11 +60,11 @@ def judge_of(settings: Settings, env: Mapping[str, str] = os.environ) -> Judge:
     if settings.judge is JudgeKind.NLI:
         from forgekit.judges.nli import NliJudge  # noqa: PLC0415 - few registries use it
 
-        return NliJudge(settings.judge_model)
+        return Remembering(NliJudge(settings.judge_model))
     from forgekit.judges.llm import LlmJudge  # noqa: PLC0415 - few registries use it, and TLS is slow to load
 
     url, key = _allowed(settings.judge_url, env)
-    return LlmJudge(url=url, model=settings.judge_model, seconds=settings.judge_timeout, key=key)
+    return Remembering(LlmJudge(url=url, model=settings.judge_model, seconds=settings.judge_timeout, key=key))
 
 
 def problems_of(judge: Judge) -> tuple[Problem, ...]:

@@ -86,7 +86,7 @@ def sync_compression(
     Raises ArchiveError, before anything is written, for a text that cannot be read as an archive.
     """
     read, passed_over = _arrived(forge, incoming)
-    outcome = forge.store.commit(lambda: _decide(forge, read), dry_run=dry_run, no_commit=no_commit)
+    outcome = forge.commit(lambda: _decide(forge, read), dry_run=dry_run, no_commit=no_commit)
     report = outcome.change.result
     assert isinstance(report, _Decided)  # noqa: S101 - what _decide put there
     return SyncReport(

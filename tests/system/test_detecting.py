@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import random
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from support import git, new_repository
 
 from forgekit import conflicts, decisions, detecting
 from forgekit.forge import Forge
+from forgekit.judges import Remembering
 from forgekit.loop.compression import SyncReport, sync_compression
 from forgekit.loop.continuation import prepare_continuation
 from forgekit.loop.incoming import Incoming
@@ -25,6 +27,8 @@ from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.policy.filing import Envelope
+from forgekit.policy.judge import Judgement, Statement, Verdict
+from forgekit.store.roots import cache_dir
 from forgekit.times import parse_instant
 from forgekit.upkeep.checking import check
 from forgekit.vectors.vectors import Vectors
@@ -408,3 +412,39 @@ def test_settings_may_refuse_a_recorded_conflict_until_it_is_settled(
     assert status == 1
     choose = f"forgekit conflict resolve cfl_{conflict.id[-12:]} --keep {a}; or scope, or dismiss"
     assert said == [f"{a} and {b} cannot both be followed: {STORES} ({choose})"]
+
+
+# A judge that is slow
+
+
+class Slow:
+    """Finds a contradiction in each pair, and notes how often it was asked with the writers' lock held."""
+
+    def __init__(self, lock: Path) -> None:
+        self.lock, self.asked, self.held = lock, 0, 0
+
+    def judge(
+        self, pairs: Sequence[tuple[Statement, Statement]], similarity: Sequence[float | None]
+    ) -> list[Judgement]:
+        self.asked += len(pairs)
+        with self.lock.open("a") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.held += len(pairs)
+        return [
+            Judgement(verdict=Verdict.CONTRADICTION, score=0.9, reasons=("it says so",)) for _ in similarity
+        ]
+
+
+def test_a_slow_judge_is_asked_once_and_before_the_lock(repository: Path) -> None:
+    settings = repository / "forgekit.toml"
+    settings.write_text('judge = "nli"\njudge_model = "m"\n')
+    git(repository, "commit", "-qam", "another judge")
+    forge = opened(repository)
+    slow = Slow(cache_dir(repository) / "write.lock")
+    vars(forge)["judge"] = Remembering(slow)
+    decisions.create(forge, SQL, project="Ledger")
+    written = decisions.create(forge, MONGO, project="Ledger")
+    assert [e.nature for e in written.outcome.change.writes if isinstance(e, Conflict)] == ["it says so"]
+    assert (slow.asked, slow.held) == (1, 0)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from forgekit.errors import FormatError, UsageError
-from forgekit.judges import judge_of, problems_of
+from forgekit.judges import Remembering, judge_of, problems_of
 from forgekit.judges.llm import SCHEMA, LlmJudge, question, read_answer
 from forgekit.judges.nli import NliJudge
 from forgekit.judges.server import REPLY_LIMIT
@@ -350,7 +350,8 @@ def test_a_question_is_bounded() -> None:
 
 
 def chosen(env: Mapping[str, str] | None = None, **values: Any) -> object:
-    return judge_of(Settings(**values), env or {})
+    judge = judge_of(Settings(**values), env or {})
+    return judge.asked if isinstance(judge, Remembering) else judge
 
 
 def test_the_rules_judge_unless_the_settings_say_otherwise() -> None:

@@ -1,0 +1,100 @@
+"""What a command says that changed the registry: the entity, the commit, the conflicts that came to light."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forgekit.cli import output
+from forgekit.cli.base import wants_json
+from forgekit.model.kinds import Kind, short_id
+
+if TYPE_CHECKING:
+    from forgekit.forge import Forge
+    from forgekit.model.conflict import Conflict
+    from forgekit.store.store import Outcome
+    from forgekit.writing import Written
+
+
+def wrote(written: Written, verb: str) -> None:
+    """Say what a write did: the short id on stdout, the rest on stderr; a dry run prints the diff."""
+    entity, outcome = written.entity, written.outcome
+    name = short_id(entity.kind, entity.id)
+    conflicts = _conflicts(written)
+    if wants_json():
+        output.as_json(
+            {
+                "id": entity.id,
+                "short_id": name,
+                "commit": outcome.commit,
+                "dry_run": bool(outcome.diff),
+                "written": sorted(outcome.written),
+                "conflicts": [conflict_view(item) for item in conflicts],
+            }
+        )
+        return
+    if outcome.diff:
+        output.diff(outcome.diff)
+    else:
+        output.data(name)
+    output.talk(f"{verb} {name}: {done(outcome)}")
+    for item in conflicts:
+        for line in conflict_lines(item):
+            output.talk(line)
+
+
+def _conflicts(written: Written) -> list[Conflict]:
+    """Return the conflicts that were written beside the entity."""
+    from forgekit.model.conflict import Conflict  # noqa: PLC0415 - help loads no model
+
+    beside = (entity for entity in written.outcome.change.writes if entity.id != written.entity.id)
+    return [entity for entity in beside if isinstance(entity, Conflict)]
+
+
+def talk_of_judge(forge: Forge) -> None:
+    """Say which pairs a judge other than the rules could not judge."""
+    from forgekit.judges import problems_of  # noqa: PLC0415 - help loads no judge
+    from forgekit.model.settings import JudgeKind  # noqa: PLC0415 - as above
+
+    if forge.settings.judge is not JudgeKind.RULES:
+        for problem in problems_of(forge.judge):
+            output.talk(f"{problem.severity.value}: {problem}")
+
+
+def conflict_lines(conflict: Conflict) -> list[str]:
+    """Say which two decisions contradict each other, why, and what to do."""
+    name = short_id(Kind.CONFLICT, conflict.id)
+    a, b = (short_id(Kind.DECISION, side) for side in (conflict.decision_a, conflict.decision_b))
+    lines = [f"conflict {name}: {a} and {b} cannot both be followed", *(f"  {e}" for e in conflict.evidence)]
+    if conflict.kept is None:
+        return [
+            *lines,
+            f"  choose: forgekit conflict resolve {name} --keep {a} --reason TEXT; or scope, or dismiss",
+        ]
+    return [*lines, f"  {conflict.reason}: {short_id(Kind.DECISION, conflict.kept)} was kept"]
+
+
+def conflict_view(conflict: Conflict) -> dict[str, object]:
+    """Return a conflict as JSON values."""
+    return {
+        "conflict_id": conflict.id,
+        "short_id": short_id(Kind.CONFLICT, conflict.id),
+        "decision_a": conflict.decision_a,
+        "decision_b": conflict.decision_b,
+        "status": conflict.status.value,
+        "nature": conflict.nature,
+        "evidence": list(conflict.evidence),
+        "similarity": conflict.similarity,
+        "kept": conflict.kept,
+    }
+
+
+def done(outcome: Outcome) -> str:
+    """Say in words what became of a write."""
+    if outcome.diff:
+        return "nothing written (dry run)"
+    if outcome.commit is not None:
+        return f"committed as {outcome.commit[:10]}"
+    if outcome.written or outcome.deleted:
+        files = output.count(len(outcome.written) + len(outcome.deleted), "file")
+        return f"{files} written, not committed"
+    return "nothing to do, it says so already"
