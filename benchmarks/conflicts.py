@@ -1,12 +1,17 @@
 """Measure the conflict judge by rules: on labelled pairs, and how often it speaks up on real records.
 
-Run from the repository: `python benchmarks/conflicts.py [FOLDER] [--model]`. FOLDER (default
-`../shared/data`) holds `conflict_pairs.jsonl` and `decisions.jsonl.gz`. With `--model` the judge also gets
-the cosine of each pair, and the bare rule (cosine above 0.85) is a further control.
+Run from the repository: `python benchmarks/conflicts.py [FOLDER] [--texts]`. FOLDER (default
+`../shared/data`) holds `conflict_pairs.jsonl`, `decisions.jsonl.gz`, `nli_pairs.jsonl.gz` and `claude_code/`.
+Where a model is found the judge is measured with the cosine of each pair too, and the bare rule (cosine above
+0.85) is a further control. With `--texts` each wrong pair is printed with its texts.
 
-The weights and tables were set while looking at the half of the pairs whose SHA-256 of the id starts with an
-even hex digit ("tuned"), and at the records whose SHA-256 starts with 0 to 7. The other half of the pairs
-("report") was only counted, and the flags of the other records were read once at the end.
+What was looked at while weights and tables were set, and what was not:
+
+    tuned          half of the labelled pairs: the SHA-256 of the id starts with an even digit
+    report         the other half: counted a few times, its texts read once at the end
+    fresh develop  half of `pairs.jsonl`, written before a change of rules
+    fresh report   the other half: the same topics in other words, by the same author
+    records        looked at where the SHA-256 of the id starts with 0 to 7; the others are reported
 """
 
 from __future__ import annotations
@@ -21,14 +26,18 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from forgekit.embedding.encoder import Encoder, Missing, find_encoder
+from forgekit.ingest.claude_code import CompactSummary, compactions
 from forgekit.model.settings import Settings
 from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
 from forgekit.policy.relevance import words
+from forgekit.text.archive.summary import is_summary, read_summary
 
+FRESH = Path(__file__).with_name("pairs.jsonl")
 RECORDS = 1_000
 NEIGHBOURS = 5
 SHOWN = 20
@@ -51,25 +60,30 @@ def main() -> int:
     """Print the tables; exit 1 when there was nothing to measure."""
     parser = argparse.ArgumentParser(description="quality of the conflict judge")
     parser.add_argument("folder", nargs="?", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--model", action="store_true", help="give the judge cosines")
+    parser.add_argument("--texts", action="store_true", help="print the texts of wrong pairs")
     given = parser.parse_args()
     pairs_file, records_file = given.folder / "conflict_pairs.jsonl", given.folder / "decisions.jsonl.gz"
+    found = find_encoder(Settings(), Path.home() / ".cache" / "forgekit")
+    if isinstance(found, Missing):
+        print(f"SKIPPED: no cosines: {found}", file=sys.stderr)
+    encoder = None if isinstance(found, Missing) else found
+    fresh = [json.loads(line) for line in FRESH.read_text(encoding="utf-8").splitlines()]
+    for half in ("develop", "report"):
+        rows = [fresh_pair(number, row) for number, row in enumerate(fresh, start=1) if row["half"] == half]
+        quality(f"fresh {half} half", rows, encoder, texts=given.texts)
     if not pairs_file.exists() or not records_file.exists():
-        print(
-            f"SKIPPED: no labelled pairs and records in {given.folder}; nothing was measured", file=sys.stderr
-        )
+        print(f"SKIPPED: no labelled pairs and records in {given.folder}", file=sys.stderr)
         return 1
-    encoder = find_encoder(Settings(), Path.home() / ".cache" / "forgekit") if given.model else None
-    if isinstance(encoder, Missing):
-        print(f"no cosines: {encoder}", file=sys.stderr)
-        encoder = None
-    pairs = [read_pair(row) for row in map(json.loads, pairs_file.read_text().splitlines())]
-    for name, half in (("tuned", 0), ("report", 1)):
-        quality(name, [pair for pair in pairs if digit(pair.name) % 2 == half], encoder)
+    pairs = [read_pair(row) for row in map(json.loads, pairs_file.read_text(encoding="utf-8").splitlines())]
+    for name, odd in (("tuned", 0), ("report", 1)):
+        half_of = [pair for pair in pairs if digit(pair.name) % 2 == odd]
+        quality(f"{name} half", half_of, encoder, texts=given.texts)
+    inference(given.folder / "nli_pairs.jsonl.gz")
     with gzip.open(records_file, "rt", encoding="utf-8") as lines:
-        rows = [row for row in map(json.loads, lines) if digit(row["id"]) >= 8]
-    flags(rows[:RECORDS], first_sentences=False)
-    flags(rows[:RECORDS], first_sentences=True)
+        records = [row for row in map(json.loads, lines) if digit(row["id"]) >= 8]
+    flags(records[:RECORDS], first_sentences=False)
+    flags(records[:RECORDS], first_sentences=True)
+    summaries(given.folder / "claude_code")
     return 0
 
 
@@ -87,6 +101,12 @@ def read_pair(row: dict[str, Any]) -> Pair:
     return Pair(name=row["id"], label=row["label"], a=a, b=b)
 
 
+def fresh_pair(number: int, row: dict[str, str]) -> Pair:
+    """Read a row of the pairs beside this file."""
+    name = f"{row['domain']}-{number}"
+    return Pair(name=name, label=row["label"], a=Statement(text=row["a"]), b=Statement(text=row["b"]))
+
+
 def cosines(encoder: Encoder | None, pairs: Sequence[Pair]) -> list[float | None]:
     """Return the cosine of each pair; None without an encoder."""
     if encoder is None:
@@ -96,14 +116,16 @@ def cosines(encoder: Encoder | None, pairs: Sequence[Pair]) -> list[float | None
     return [float(value) for value in (left * right).sum(axis=1)]
 
 
-def quality(name: str, pairs: list[Pair], encoder: Encoder | None) -> None:
-    """Print how the judge and its controls do on one half of the pairs."""
+def quality(name: str, pairs: list[Pair], encoder: Encoder | None, *, texts: bool) -> None:
+    """Print how the judge and its controls do on a set of pairs."""
     near = cosines(encoder, pairs)
-    judged = RuleJudge().judge([(pair.a, pair.b) for pair in pairs], near)
+    sides = [(pair.a, pair.b) for pair in pairs]
+    judged = RuleJudge().judge(sides, [None] * len(pairs))
     truth = [pair.label == "contradiction" for pair in pairs]
-    print(f"\n{name} half: {len(pairs)} pairs, {sum(truth)} contradictions")
-    said = [judgement.verdict is Verdict.CONTRADICTION for judgement in judged]
-    print(row_of("judge by rules", truth, said) + f"  AUROC {auroc(truth, [j.score for j in judged]):.2f}")
+    print(f"\n{name}: {len(pairs)} pairs, {sum(truth)} contradictions")
+    show("judge by rules", pairs, judged)
+    if encoder is not None:
+        show("the same with cosines", pairs, RuleJudge().judge(sides, near))
     controls: list[tuple[str, Callable[[Pair], bool]]] = [
         ("always contradiction", lambda _: True),
         ("negation mismatch", lambda pair: denies(pair.a.text) != denies(pair.b.text)),
@@ -114,12 +136,64 @@ def quality(name: str, pairs: list[Pair], encoder: Encoder | None) -> None:
     if encoder is not None:
         print(row_of("cosine > 0.85", truth, [(value or 0.0) > 0.85 for value in near]))
     confusion(pairs, judged)
-    for pair, judgement, true, yes in zip(pairs, judged, truth, said, strict=True):
-        if true is not yes:
+    for pair, judgement, true in zip(pairs, judged, truth, strict=True):
+        if true is not (judgement.verdict is Verdict.CONTRADICTION):
             why = "; ".join(judgement.reasons) or "nothing that excludes anything was found"
-            print(
-                f"  {pair.name} {pair.label}, said {judgement.verdict.value} ({judgement.score:.2f}): {why}"
-            )
+            told = f"\n    {pair.a.text!r}\n    {pair.b.text!r}" if texts else ""
+            said = f"{judgement.verdict.value} ({judgement.score:.2f})"
+            print(f"  {pair.name} {pair.label}, said {said}: {why}{told}")
+
+
+def show(name: str, pairs: Sequence[Pair], judged: Sequence[Judgement]) -> None:
+    """Print a line on the judge."""
+    truth = [pair.label == "contradiction" for pair in pairs]
+    said = [judgement.verdict is Verdict.CONTRADICTION for judgement in judged]
+    right = sum(pair.label == j.verdict.value for pair, j in zip(pairs, judged, strict=True))
+    scores = [judgement.score for judgement in judged]
+    print(f"{row_of(name, truth, said)}  AUROC {auroc(truth, scores):.2f}  five-way {right / len(pairs):.2f}")
+
+
+def inference(file: Path) -> None:
+    """Print the judge on sentence pairs about pictures and toy facts: an outside check, no decisions."""
+    if not file.exists():
+        print(f"SKIPPED: no {file}", file=sys.stderr)
+        return
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        rows = list(map(json.loads, lines))
+    print(f"\noutside check: {len(rows)} sentence pairs that are no decisions")
+    for source in ("all", *sorted({row["source"].split("/")[0] for row in rows})):
+        chosen = [row for row in rows if source in {"all", row["source"].split("/")[0]}]
+        sides = [(Statement(text=row["a"]), Statement(text=row["b"])) for row in chosen]
+        said = [
+            judgement.verdict is Verdict.CONTRADICTION
+            for judgement in RuleJudge().judge(sides, [None] * len(sides))
+        ]
+        truth = [row["label"] == "contradiction" for row in chosen]
+        print(row_of(source, truth, said))
+        print(row_of("  negation mismatch", truth, [denies(r["a"]) != denies(r["b"]) for r in chosen]))
+
+
+def summaries(folder: Path) -> None:
+    """Print what is flagged among the decisions that real compaction summaries tell, all pairs."""
+    files = sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")])
+    if not files:
+        print(f"SKIPPED: no transcripts in {folder}", file=sys.stderr)
+        return
+    found = [
+        found.text for file in files for found in compactions(str(file)) if isinstance(found, CompactSummary)
+    ]
+    told = [
+        Statement(text=one.text, rationale=one.rationale, alternatives=one.alternatives)
+        for text in found
+        if is_summary(text)
+        for one in read_summary(text).decisions
+    ]
+    pairs = list(combinations(told, 2))
+    judged = RuleJudge().judge(pairs, [None] * len(pairs))
+    flagged = [(pair, j) for pair, j in zip(pairs, judged, strict=True) if j.verdict is Verdict.CONTRADICTION]
+    print(f"\n{len(told)} decisions of real summaries: {len(flagged)} of {len(pairs)} pairs flagged")
+    for (a, b), judgement in flagged:
+        print(f"  {judgement.score:.2f} {a.text[:150]!r} against {b.text[:150]!r}: {judgement.reasons[0]}")
 
 
 def row_of(name: str, truth: Sequence[bool], said: Sequence[bool]) -> str:

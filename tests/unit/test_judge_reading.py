@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from forgekit.policy.judge import Statement
-from forgekit.policy.judge.numbers import Bound, quantities
+from forgekit.policy.judge.numbers import quantities
+from forgekit.policy.judge.quantity import Bound
 from forgekit.policy.judge.reading import Reading, read
 from forgekit.policy.judge.words import cut, stem
 
@@ -38,6 +39,20 @@ def reading(text: str) -> Reading:
         ("four times a day", "every", 0.25 * DAY, Bound.EXACT),
         ("monthly", "every", 30.4375 * DAY, Bound.EXACT),
         ("until 2027", "year", 2027, Bound.EXACT),
+        ("within two working days", "time", 2 * DAY, Bound.MOST),
+        ("within a month", "time", 30.4375 * DAY, Bound.MOST),
+        ("a quarter of an hour", "time", 900, Bound.EXACT),
+        ("by 1 March", "date", 63, Bound.MOST),
+        ("on March 1", "date", 63, Bound.EXACT),
+        ("the 5th of June", "date", 160, Bound.EXACT),
+        ("by the fifth of the month", "day", 5, Bound.MOST),
+        ("on the 20th", "day", 20, Bound.EXACT),
+        ("at half past nine", "clock", 9.5, Bound.EXACT),
+        ("quarter to ten", "clock", 9.75, Bound.EXACT),
+        ("at 14:30", "clock", 14.5, Bound.EXACT),
+        ("before 9 pm", "clock", 21, Bound.MOST),
+        ("until noon", "clock", 12, Bound.MOST),
+        ("at eight", "clock", 8, Bound.EXACT),
     ],
 )
 def test_quantity(text: str, dimension: str, value: float, bound: Bound) -> None:
@@ -67,6 +82,61 @@ def test_quantity(text: str, dimension: str, value: float, bound: Bound) -> None
 )
 def test_what_a_text_says_no_to(text: str, denied: set[str]) -> None:
     assert {concept for segment in reading(text).segments for concept in segment.denied} == denied
+
+
+@pytest.mark.parametrize(
+    "text", ["may 5 nodes fail", "at two widths", "the first draft", "2^63-1 wei", "2:1 odds"]
+)
+def test_no_date_and_no_value(text: str) -> None:
+    (words, _), *_ = cut(text)
+    assert not [q for q in quantities(words) if q.dimension in {"date", "day", "clock", "count:wei"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "denied"),
+    [
+        ("Never skip the audit", {"skip"}),
+        ("Alerts never miss an outage", {"miss"}),
+        ("Forms are public once names are removed", set()),
+        ("Use unreleased drafts", set()),
+    ],
+)
+def test_what_is_no_denial(text: str, denied: set[str]) -> None:
+    assert {concept for segment in reading(text).segments for concept in segment.denied} == denied
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The team lead approves leave", [("does", "team lead")]),
+        ("Leave is approved by the head of sales", [("does", "head sales")]),
+        ("Only editors may publish", [("only", "editors")]),
+        ("Publishing is reserved for editors", [("only", "editors")]),
+        ("Interns can publish", [("may", "interns")]),
+        ("Interns may not publish", []),
+        ("The parser may fail", []),
+        ("Publishing is limited to 10 MB", []),
+    ],
+)
+def test_who_does_it(text: str, found: list[tuple[str, str]]) -> None:
+    (segment,) = reading(text).segments
+    assert [(agent.mode.value, agent.shown) for agent in segment.agents] == found
+
+
+def test_before_and_after() -> None:
+    inside, opening = reading("Run the lint before the commit"), reading("Before the launch it is secret")
+    assert inside.segments[0].moments == {("before", "commit")}
+    assert opening.segments[0].moments == set()
+    assert not inside.periods
+    assert opening.periods == {("before", "launch")}
+
+
+def test_what_stands_in_brackets_is_said_in_passing() -> None:
+    assert [segment.later for segment in reading("Keep rows (old ones too) forever").segments] == [
+        False,
+        True,
+        False,
+    ]
 
 
 def test_parts() -> None:

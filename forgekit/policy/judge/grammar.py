@@ -39,6 +39,18 @@ UNIVERSALS = word_set(
     all always any anyone entire every everyone everywhere never nobody only sole whole
     """
 )
+ABSOLUTES = word_set(
+    """
+    always never nobody
+    """
+)
+"""Words that leave no room for a condition on the other side."""
+SPECIAL_CASES = word_set(
+    """
+    except exception experimental fallback optionally otherwise unless
+    """
+)
+"""Conditions that carve a case out, whatever the rule says."""
 FILLERS = word_set(
     """
     a about against all already also always am an and another any are aren aren't as be been being both
@@ -98,6 +110,12 @@ REJECTED_AFTER = word_set(
     vetoed
     """
 )
+LEAVING = word_set(
+    """
+    forget lack leave lose miss neglect
+    """
+)
+"""Verbs whose denial says yes to what they name (`never leaves Europe`)."""
 REJECTED_BEFORE = word_set(
     """
     abandon avoid ban cease decline deprecate disallow discontinue ditch drop eliminate exclude forbid
@@ -134,7 +152,7 @@ VERBS = word_set(
     decompress deduct default delete deliver deny depend deploy deposit deprecate describe die dig
     disable disallow dispatch display diversify do document does don't donate downgrade download draft
     drink drive drop eat edit elect embed emit emulate enable encrypt end enforce enqueue enter escalate
-    estimate evaluate evict exercise expect expire explain expose face fail fake fast fertilise follow
+    estimate evaluate evict exercise expect expire explain expose face fail fake fast finance fertilise follow
     forbid foreshadow format fund generate get give go grade grant guarantee handle happen harvest has
     hash have hedge hide hire hit hold host hyphenate implement indent index inform ingest inspect
     instrument introduce invalidate invest is join keep label land last lead learn leave lend let

@@ -1,19 +1,14 @@
-"""Quantities in a text: a number, what it counts or measures, and whether it is a bound.
-
-A *dimension* is what two quantities must share to be compared: `time` (seconds), `size` (bytes), `percent`,
-`money`, `length`, `mass`, `count:<noun>`, `label:<noun>` (port 8080, UUID v7),
-`every` (seconds from one time to the next) and `year`.
-"""
+"""Quantities in a text: a number, what it counts or measures, and whether it is a bound."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum
 
 from forgekit.policy.judge import grammar
+from forgekit.policy.judge.dates import dates
 from forgekit.policy.judge.grammar import word_set
+from forgekit.policy.judge.quantity import Bound, Quantity
 from forgekit.policy.judge.words import Word, stem
 
 _DAY = 86_400.0
@@ -39,6 +34,7 @@ _UNITS = {
     },
     "percent": {"percent": 1.0, "%": 1.0},
     "money": dict.fromkeys(("euro", "eur", "dollar", "usd", "pound", "gbp", "$", "€", "£"), 1.0),
+    "degree": dict.fromkeys(("degree", "celsius", "°c"), 1.0),
     "length": {"mm": 1e-3, "cm": 1e-2, "km": 1e3, "kilometre": 1e3, "kilometer": 1e3, "mile": 1609.0},
     "mass": {"mg": 0.001, "g": 1.0, "gram": 1.0, "kg": 1000.0, "kilo": 1000.0},
 }  # fmt: skip
@@ -55,9 +51,8 @@ _RATES = {
     "annually": 365.25 * _DAY,
 }  # fmt: skip
 _POWERS = {"hundred": 1e2, "thousand": 1e3, "k": 1e3, "million": 1e6}
+_SPANS = word_set("within inside after for")
 _PER = frozenset({"a", "an", "per", "each", "every"})
-_ROOM = {"time": 0.02, "every": 0.02, "size": 0.05}
-"""How far two values may lie apart and still be one: 30 days are a month, 1,000 kB a mebibyte."""
 _NUMBER = re.compile(r"([$€£])?(\d+(?:[.,]\d+)*)([^\W\d_]*)(%)?")
 _VERSION = re.compile(r"v(\d+(?:\.\d+)*)")
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+")
@@ -75,42 +70,20 @@ _NOT_NOUNS = word_set(
     when if after before until more less most least our their its his her old long so but not no new
     full extra separate different further consecutive clear later earlier ago"""
 )
-_QUALIFIERS = word_set("new full extra separate different further consecutive clear working")
+_QUALIFIERS = word_set(
+    """new full extra separate different further consecutive clear working business calendar school whole"""
+)
 _SEQUENCE = word_set(
-    """module chapter phase step level section part issue ticket day grade lesson appendix table figure round
-    act scene v milestone sprint tier layer stage rule adr rfc pep nep bip eip erc xep kep article item"""
+    """module chapter phase step level section part issue ticket day grade lesson appendix table figure
+    round act scene v milestone sprint tier layer stage rule adr rfc pep nep bip eip erc xep kep article
+    item option choice variant alternative proposal approach candidate idea attempt severity priority
+    question requirement goal case example note annex volume book bug pr story"""
 )
 
 
-class Bound(Enum):
-    """What a quantity says about the values it allows."""
-
-    EXACT = "exactly"
-    MOST = "at most"
-    LEAST = "at least"
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """A number with what it measures, in the dimension's base unit.
-
-    Attributes:
-        number: the place of the number.
-        places: the places of all its words, unit and counted noun included.
-        shown: as the text says it.
-    """
-
-    dimension: str
-    value: float
-    bound: Bound
-    number: int
-    places: frozenset[int]
-    shown: str
-
-
 def quantities(words: Sequence[Word]) -> list[Quantity]:
-    """Return the quantities of a clause, rates first."""
-    rates = list(_rates(words))
+    """Return the quantities of a clause, rates and dates first."""
+    rates = [*_rates(words), *dates(words)]
     taken = {place for rate in rates for place in rate.places}
     measured = (_measured(words, at) for at, word in enumerate(words) if word.place not in taken)
     return rates + [quantity for quantity in measured if quantity]
@@ -118,6 +91,8 @@ def quantities(words: Sequence[Word]) -> list[Quantity]:
 
 def _measured(words: Sequence[Word], at: int) -> Quantity | None:
     """Read the quantity whose number stands at an index."""
+    if one := _one(words, at):
+        return one
     read = _read(words[at].raw)
     if read is None or [word.raw for word in words[max(0, at - 2) : at + 1]] == ["and", "a", "half"]:
         return None
@@ -131,8 +106,8 @@ def _measured(words: Sequence[Word], at: int) -> Quantity | None:
     elif dimension is None and follow and follow[0] in _POWERS:
         value, after = value * _POWERS[follow[0]], after + 1
     named: Word | None = None
-    if dimension is None and after < len(words) and (unit := _UNIT.get(words[after].stem)):
-        (dimension, factor), named = unit, words[after]
+    if dimension is None and (word := _behind(words, after)) and (unit := _UNIT.get(word.stem)):
+        (dimension, factor), named = unit, word
     if dimension is None:
         dimension, named = _counted(words, at, after, value)
     if dimension is None:
@@ -148,6 +123,28 @@ def _measured(words: Sequence[Word], at: int) -> Quantity | None:
         frozenset(word.place for word in both),
         " ".join(word.raw for word in both),
     )
+
+
+def _one(words: Sequence[Word], at: int) -> Quantity | None:
+    """Read "within a month" and "a quarter of an hour"."""
+    raws = [word.raw for word in words[max(0, at - 1) : at + 4]]
+    if raws[1:5] == ["quarter", "of", "an", "hour"] or (at == 0 and raws == ["quarter", "of", "an", "hour"]):
+        value, number, last = 900.0, words[at], words[at + 3]
+    elif at and raws[0] in _SPANS and raws[1] in {"a", "an", "one"} and raws[2:] and _period(words[at + 1]):
+        value, number, last = _period(words[at + 1]), words[at], words[at + 1]
+    else:
+        return None
+    places = frozenset((number.place, last.place))
+    return Quantity(
+        "time", value, _bound(words, at, at + 2), number.place, places, f"{number.raw} {last.raw}"
+    )
+
+
+def _behind(words: Sequence[Word], at: int) -> Word | None:
+    """Return the word at an index, behind one that only qualifies a unit ("working days")."""
+    if at + 1 < len(words) and words[at].raw in _QUALIFIERS and words[at + 1].stem in _UNIT:
+        at += 1
+    return words[at] if at < len(words) else None
 
 
 def _rates(words: Sequence[Word]) -> Iterator[Quantity]:
@@ -181,24 +178,6 @@ def _period(word: Word) -> float:
     """Return the seconds of a unit of time, else 0."""
     unit = _UNIT.get(word.stem)
     return unit[1] if unit and unit[0] == "time" else 0.0
-
-
-def differ(a: Quantity, b: Quantity) -> bool:
-    """Whether no value satisfies both, or both set one limit to different values."""
-    if a.dimension != b.dimension:
-        return False
-    if same(a, b):
-        return False
-    if a.bound is b.bound:
-        return True
-    low, high = (a, b) if a.value < b.value else (b, a)
-    return low.bound is not Bound.LEAST and high.bound is not Bound.MOST
-
-
-def same(a: Quantity, b: Quantity) -> bool:
-    """Whether two quantities are one value of one dimension."""
-    room = _ROOM.get(a.dimension, 1e-9) * max(abs(a.value), abs(b.value))
-    return a.dimension == b.dimension and abs(a.value - b.value) <= room
 
 
 def _read(raw: str) -> tuple[float, str | None, float] | None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import product
 
 from forgekit.policy.judge import grammar
-from forgekit.policy.judge.numbers import Quantity, differ, same
+from forgekit.policy.judge.agents import Mode
+from forgekit.policy.judge.quantity import Quantity, differ, same
 from forgekit.policy.judge.reading import Reading, Segment
-from forgekit.policy.judge.terms import Part, Term
+from forgekit.policy.judge.terms import Denial, Part, Term
 from forgekit.policy.judge.words import stem
 
 
@@ -41,11 +42,14 @@ def oppositions(a: Reading, s: Segment, b: Reading, t: Segment) -> list[Oppositi
         *_answered(a, s, b, t),
         *_measured(a, s, b, t),
         *_filled(s, t),
+        *_acted(s, t),
+        *_ordered(s, t),
     ]
     return sorted(set(found), key=lambda o: (o.kind, o.reason))
 
 
 _USING = frozenset(map(stem, grammar.USING))
+_MOVING = frozenset(map(stem, grammar.MOVING))
 
 
 def _denied(s: Segment, t: Segment) -> Iterator[Opposition]:
@@ -55,9 +59,13 @@ def _denied(s: Segment, t: Segment) -> Iterator[Opposition]:
         return
     if any(concept in no and (term.verb or no[concept].verb) for concept, term in t.denied.items()):
         return  # both say no to doing it
-    limited = any(term.part is Part.ADJUNCT for term in s.terms) and not t.universal
+    adjunct = any(term.part is Part.ADJUNCT for term in s.terms)
+    timed = any(q.dimension in {"clock", "date", "day"} for q in s.quantities)
+    limited = (adjunct or timed or _swapped(s, t)) and not t.universal
     yes = {term.concept for term in t.terms if term.sign and (term.part is not Part.ADJUNCT or not limited)}
     things = {concept for concept, term in no.items() if not term.verb}
+    if not _whole(s, t, yes):
+        return
     met = no.keys() & yes
     held = [
         term.weight for term in s.terms if term.concept in stand and (term.concept in met or not term.verb)
@@ -81,6 +89,30 @@ def _denied(s: Segment, t: Segment) -> Iterator[Opposition]:
         f"one says no to what the other says yes to: {shown}",
         frozenset() if named else frozenset({lightest}),
     )
+
+
+def _whole(s: Segment, t: Segment, yes: set[str]) -> bool:
+    """Whether what `s` says no to by naming something else in its place is what `t` says yes to.
+
+    Such a phrase is rejected as a whole ("rather than full hash comparison"); and what is moved "from" a
+    thing leaves it alone: the thing stays for everything else.
+    """
+    contrasted = {c for c, term in s.denied.items() if term.denial is Denial.CONTRAST and not term.verb}
+    if contrasted & yes and not contrasted <= yes:
+        return False
+    left = {c for c, term in s.denied.items() if term.denial is Denial.MOVED} & yes
+    moved = {
+        term.concept for term in s.terms if term.sign and term.part is not Part.ADJUNCT and not term.verb
+    }
+    source = next((at for at, term in enumerate(s.terms) if term.denial is Denial.MOVED), 0)
+    objects = moved & {term.concept for term in s.terms[:source]}
+    return not left or not objects or bool(objects & t.named)
+
+
+def _swapped(s: Segment, t: Segment) -> bool:
+    """Whether a subject that `t` does not speak of replaces one thing with another."""
+    own = {x.concept for x in s.terms if x.part is Part.SUBJECT and x.sign} - t.named
+    return bool(own) and any(x.verb and x.word.stem in _MOVING for x in s.terms)
 
 
 def _named(term: Term) -> bool:
@@ -108,7 +140,7 @@ def _rejected(a: Reading, t: Segment) -> Iterator[Opposition]:
 def _answered(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposition]:
     """Find two poles of one slot, unless the two texts name a common pole of it."""
     for (x, p), (y, q) in product(s.answered, t.answered):
-        if p.slot != q.slot or x.concept == y.concept:
+        if p.slot != q.slot or x.concept == y.concept or _other_things(s, x, t, y):
             continue
         poles = x.sign and y.sign and p.pole != q.pole and not _common(a.poles, b.poles, p.slot)
         if poles or (p.pole == q.pole and x.sign is not y.sign):
@@ -117,8 +149,25 @@ def _answered(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposi
                 reason=f"exclude each other ({p.slot}): " + " against ".join(sorted((_shown(x), _shown(y)))),
                 words=frozenset({x.concept, y.concept}),
                 slot=p.slot,
-                topic=p.topic,
+                topic=p.topic and not (s.later or t.later),
             )
+
+
+def _other_things(s: Segment, x: Term, t: Segment, y: Term) -> bool:
+    """Whether two verbs are done to different things ("enable alerts", "disable sounds")."""
+    if not (x.verb and y.verb):
+        return False
+    heads = [_head(s, x), _head(t, y)]
+    return None not in heads and heads[0] not in t.named and heads[1] not in s.named
+
+
+def _head(segment: Segment, verb: Term) -> str | None:
+    """Return the last word of the phrase behind a verb."""
+    place, head = verb.word.place, None
+    for term in segment.terms:
+        if term.part is Part.CORE and 0 < term.word.place - place <= (1 if head else 2):
+            place, head = term.word.place, term.concept
+    return head
 
 
 def _common(left: frozenset[tuple[str, int]], right: frozenset[tuple[str, int]], slot: str) -> bool:
@@ -134,6 +183,8 @@ def _measured(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposi
     for p, q in product(s.quantities, t.quantities):
         if p.dimension.startswith("label:") and not (s.verb and t.verb):
             continue
+        if p.dimension in _TIMES and _other_deeds(s, t):
+            continue
         if differ(p, q) and not _agreed(a, b, p.dimension):
             label, count = p.dimension.startswith("label:"), p.dimension.startswith("count:")
             yield Opposition(
@@ -143,6 +194,15 @@ def _measured(a: Reading, s: Segment, b: Reading, t: Segment) -> Iterator[Opposi
                 slot=p.dimension,
                 topic=label,
             )
+
+
+_TIMES = frozenset(("clock", "date", "day"))
+
+
+def _other_deeds(s: Segment, t: Segment) -> bool:
+    """Whether two segments share one telling word at most and each has others: other things happen then."""
+    left, right = ({x.concept for x in one.terms if x.weight >= 0.7} for one in (s, t))
+    return len(left & right) < 2 and bool(left - right) and bool(right - left)
 
 
 def _filled(s: Segment, t: Segment) -> Iterator[Opposition]:
@@ -170,9 +230,38 @@ def _filled(s: Segment, t: Segment) -> Iterator[Opposition]:
         )
 
 
+def _acted(s: Segment, t: Segment) -> Iterator[Opposition]:
+    """Find two parties of which one alone does a thing, or one that may do what is kept for the other."""
+    if s.quantities or t.quantities:
+        return  # up to an amount the one, above it the other
+    for p, q in product(s.agents, t.agents):
+        modes = {p.mode, q.mode}
+        rules = modes == {Mode.DOES} and p.deed == q.deed
+        if not (rules or modes in ({Mode.ONLY}, {Mode.ONLY, Mode.MAY})):
+            continue
+        if p.people - q.people and q.people - p.people:
+            yield Opposition(
+                kind="agent",
+                reason="another party: " + " against ".join(sorted((p.shown, q.shown))),
+                words=p.people | q.people,
+            )
+
+
+def _ordered(s: Segment, t: Segment) -> Iterator[Opposition]:
+    """Find one deed before a thing on one side and after it on the other."""
+    verbs = [{x.concept for x in one.terms if x.verb} for one in (s, t)]
+    for (when, what), (then, other) in product(s.moments, t.moments):
+        if what == other and when != then and verbs[0] & verbs[1]:
+            yield Opposition(
+                kind="moment",
+                reason=f"before against after: {s.raws.get(what, what)}",
+                words=frozenset({what}),
+            )
+
+
 def _heading(segment: Segment) -> bool:
     """Whether most words are capitalised, so that capitals say nothing about names."""
-    return 2 * sum(x.word.proper for x in segment.terms) > len(segment.terms)
+    return 2 * sum(x.word.proper for x in segment.terms) >= len(segment.terms)
 
 
 def _valued(quantity: Quantity) -> str:

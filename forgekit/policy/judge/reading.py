@@ -9,10 +9,12 @@ from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass
 
 from forgekit.policy.judge import grammar
-from forgekit.policy.judge.numbers import Quantity, is_sequence, quantities
+from forgekit.policy.judge.agents import Agent, agents, moments
+from forgekit.policy.judge.numbers import is_sequence, quantities
 from forgekit.policy.judge.port import Statement
+from forgekit.policy.judge.quantity import Quantity
 from forgekit.policy.judge.slots import Answer, scopes
-from forgekit.policy.judge.terms import FILLERS, Term, terms_of, verb_at
+from forgekit.policy.judge.terms import FILLERS, Term, opens_condition, terms_of, verb_at
 from forgekit.policy.judge.words import Word, cut, key
 
 SEGMENT_LIMIT = 12
@@ -28,7 +30,12 @@ class Segment:
     """A stretch of a clause.
 
     Attributes:
-        later: it stands behind the first sentence.
+        later: it stands behind the first sentence, or in brackets.
+        agents: who does it, or alone may do it.
+        moments: "before" and "after", each with what; not what opens the segment, for that limits it.
+        absolute: it holds without exception ("never").
+        special: it carves a case out ("except").
+        conditions: the concepts of what it makes a condition of.
         answered: the slots it answers, each with the term.
         denied: the terms it says no to, by concept.
         raws: its concepts, each as the text writes it.
@@ -37,7 +44,12 @@ class Segment:
     terms: tuple[Term, ...]
     quantities: tuple[Quantity, ...]
     conditional: bool
+    conditions: frozenset[str]
     universal: bool
+    absolute: bool
+    special: bool
+    agents: tuple[Agent, ...]
+    moments: frozenset[tuple[str, str]]
     verb: bool
     scopes: frozenset[tuple[str, int]]
     labels: frozenset[tuple[str, float]]
@@ -63,6 +75,7 @@ class Reading:
     Attributes:
         alternatives: what the statement rejected: the concepts of each phrase, and the phrase.
         discarded: names that the rationale says no to, in the same form.
+        periods: "before" and "after" that open a segment, each with what: it holds then alone.
         poles: every (slot, pole) that the text names, whichever sign it has.
     """
 
@@ -72,13 +85,15 @@ class Reading:
     concepts: frozenset[str]
     poles: frozenset[tuple[str, int]]
     scopes: frozenset[tuple[str, int]]
+    periods: frozenset[tuple[str, str]]
     claims: bool
 
 
 def read(statement: Statement) -> Reading:
     """Read a statement; linear in its length, which is cut at `TEXT_LIMIT`."""
     segments: list[Segment] = []
-    for clause, later in cut(statement.text):
+    clauses = cut(statement.text)
+    for clause, later in clauses:
         for stretch in _stretches(clause):
             if len(segments) < SEGMENT_LIMIT and (made := _segment(stretch, later=later)).terms:
                 segments.append(made)
@@ -91,6 +106,9 @@ def read(statement: Statement) -> Reading:
         concepts=frozenset(term.concept for term in terms),
         poles=frozenset((a.slot, a.pole) for t in terms for a in t.answers),
         scopes=frozenset(scope for segment in segments for scope in segment.scopes) | extra,
+        periods=frozenset(
+            found for clause, _ in clauses for found in moments(clause[:4]) if clause[0].raw == found[0]
+        ),
         claims=any(segment.verb for segment in segments),
     )
 
@@ -108,8 +126,13 @@ def _alternatives(statement: Statement) -> list[tuple[frozenset[str], str]]:
 def _discarded(statement: Statement) -> Iterator[tuple[frozenset[str], str]]:
     for clause, _ in cut(statement.rationale):
         for stretch in _stretches(clause):
-            for term in terms_of(stretch, frozenset()):
-                if not term.sign and any(not answer.opposite for answer in term.answers):
+            terms = terms_of(stretch, frozenset())
+            named = {term.word.place for term in terms if term.word.proper}
+            for term in terms:
+                part = not named.isdisjoint(
+                    (term.word.place - 1, term.word.place + 1)
+                )  # AWS Lambda is not AWS
+                if not term.sign and not part and any(not answer.opposite for answer in term.answers):
                     yield frozenset({term.concept}), term.word.raw
 
 
@@ -135,14 +158,23 @@ def _segment(words: list[Word], *, later: bool) -> Segment:
         noun = q.dimension.startswith(("count:", "label:"))
         numbers |= {place for place in q.places if not noun or place == q.number}
     terms = terms_of(words, frozenset(numbers))
+    places = {term.concept: term.word.place for term in terms}
+    condition = next((w.place for at, w in enumerate(words) if opens_condition(words, at)), None)
     return Segment(
         terms=terms,
         answered=tuple((term, answer) for term in terms for answer in term.answers),
         denied={term.concept: term for term in terms if not term.sign},
         raws={term.concept: term.word.raw for term in terms},
         quantities=tuple(q for q in found if not is_sequence(q)),
-        conditional=any(w.raw in grammar.CONDITIONS for w in words),
+        conditional=condition is not None,
+        conditions=frozenset()
+        if condition is None
+        else frozenset(c for c, p in places.items() if p > condition),
         universal=any(w.raw in grammar.UNIVERSALS for w in words),
+        absolute=any(w.raw in grammar.ABSOLUTES for w in words),
+        special=any(w.raw in grammar.SPECIAL_CASES for w in words),
+        agents=tuple(agents(words)),
+        moments=frozenset(moments(words[1:])),
         verb=verb_at(words) is not None or any(w.raw in grammar.NEGATORS for w in words),
         scopes=frozenset(scope for w in words for scope in scopes().get(w.stem, ())),
         labels=frozenset((q.dimension, q.value) for q in found if is_sequence(q)),

@@ -9,13 +9,15 @@ nothing. Tier, project and time are left alone: they say who is right, not wheth
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from itertools import product
 
+from forgekit.policy.judge.agreement import agreement, apart, told
 from forgekit.policy.judge.opposition import Opposition, oppositions
 from forgekit.policy.judge.port import Judgement, Statement, Verdict
 from forgekit.policy.judge.reading import Reading, Segment, read
-from forgekit.policy.judge.terms import Part
+from forgekit.policy.judge.terms import Part, Term
 
 WEIGHTS = {
     "bias": -3.0,  # an opposition in a common frame of no weight: about 5 in 100
@@ -25,6 +27,8 @@ WEIGHTS = {
     "opposite": 2.2,  # words that exclude each other by meaning
     "quantity": 2.0,  # two values of one dimension
     "choice": 1.4,  # two answers of which one is usually chosen for one purpose
+    "agent": 2.0,  # another party does what one alone does
+    "moment": 2.2,  # before against after one and the same thing
     "filled": 0.8,  # one sentence with another name in it
     "frame": 1.4,  # per shared telling word, at most 2.5 of them
     "coverage": 2.0,  # share of the segments' words that are shared, less a half
@@ -33,9 +37,11 @@ WEIGHTS = {
     "adjuncts": -1.6,  # both are limited, by different words
     "condition": -1.4,  # one side holds under a condition
     "subjects": -2.8,  # different things are spoken about
-    "modifiers": -1.6,  # one thing, named more closely and differently on both sides
+    "modifiers": -2.0,  # one thing, named more closely and differently on both sides
     "nominal": -1.8,  # a side without a verb is a heading, no decision
-    "later": -1.8,  # said in a further sentence, which explains more often than it decides
+    "later": -2.2,  # said in a further sentence, which explains more often than it decides
+    "told": -1.8,  # nor is what such a sentence says no to forbidden
+    "gloss": -1.8,  # a heading says yes to nothing that it names
     "extra": 0.5,  # each further kind of opposition
 }
 """Log-odds of a contradiction, set by hand."""
@@ -48,9 +54,10 @@ AGAINST = {
     "modifiers": "name different kinds of one thing",
     "nominal": "a heading decides nothing",
     "later": "said in passing",
+    "told": "a description forbids nothing",
+    "gloss": "a name is no choice",
 }
 """What speaks against a contradiction, in words."""
-SHARED = "both speak of: "
 NOTHING = -6.0
 """Log-odds where no opposition was found at all."""
 
@@ -106,12 +113,14 @@ def _odds(
     if any(o.topic for o in found):
         frame += 0.8
     frame = max(frame, near)
+    if strongest.kind == "quantity" and not strongest.topic and not _one_thing(s, t, common.keys() | beside):
+        frame = min(frame, near)
     size = math.sqrt(sum(sorted(left.values())) * sum(sorted(right.values())))
     coverage = min(1.0, frame / size) if size else 0.5
     odds += WEIGHTS["frame"] * min(frame, 2.5) + WEIGHTS["coverage"] * (coverage - 0.5)
     reasons = [o.reason for o in sorted(found, key=lambda o: (-WEIGHTS[o.kind], o.reason))]
     if common:
-        reasons.append(_shared(common, s.raws, t.raws))
+        reasons.append(told(common, s.raws, t.raws))
     if frame < 0.6:
         odds += WEIGHTS["no_frame"]
     for name in against(a, s, b, t, without, found):
@@ -120,10 +129,11 @@ def _odds(
     return odds, tuple(dict.fromkeys(reasons))
 
 
-def _shared(concepts: Iterable[str], left: Mapping[str, str], right: Mapping[str, str]) -> str:
-    """Return the words that both texts have, as one of them writes each; "" for none."""
-    words = sorted(min(left[concept], right[concept]) for concept in concepts)
-    return SHARED + ", ".join(words) if words else ""
+def _one_thing(s: Segment, t: Segment, shared: AbstractSet[str]) -> bool:
+    """Whether a thing is shared, not only what is done, or a side names none."""
+    deeds = {x.concept for x in (*s.terms, *t.terms) if x.verb}
+    own = [{x.concept for x in one.terms if x.part is not Part.ADJUNCT} - deeds - shared for one in (s, t)]
+    return bool(shared - deeds) or not all(own)
 
 
 def against(
@@ -132,8 +142,13 @@ def against(
     """Return what speaks against a contradiction: names of weights."""
     slots = {o.slot for o in found}
     names = []
-    named = any(o.kind != "quantity" for o in found) and _apart(_values(s), _values(t))
-    if named or _apart(s.scopes or a.scopes, t.scopes or b.scopes) or _apart(s.labels, t.labels):
+    named = any(o.kind != "quantity" for o in found) and apart(_values(s), _values(t))
+    if (
+        named
+        or _other_periods(a, b)
+        or apart(s.scopes or a.scopes, t.scopes or b.scopes)
+        or apart(s.labels, t.labels)
+    ):
         names.append("scope")
     if not (s.universal or t.universal):
         if _differ(s, t, Part.ADJUNCT, without):
@@ -142,12 +157,36 @@ def against(
             names.append("subjects")
         elif _modified(s, t, without):
             names.append("modifiers")
-    if s.conditional is not t.conditional and "consent" not in slots:
+    if (
+        s.conditional is not t.conditional
+        and "consent" not in slots
+        and not _given(s, t)
+        and not _absolute(s, t)
+    ):
         names.append("condition")
     names += ["later"] * (s.later + t.later)
     headings = _heading(a, s) + _heading(b, t)
+    if all(o.kind == "denied" for o in found):
+        names += ["told"] * (s.later or t.later) + ["gloss"] * (headings > 0)
     names += ["nominal"] * (0 if headings == 2 and _one_question(s, t, without, found) else headings)
     return names
+
+
+def _other_periods(a: Reading, b: Reading) -> bool:
+    """Whether one text holds before a thing and the other after it."""
+    after = {"before": "after", "after": "before"}
+    return any((after[when], what) in b.periods for when, what in a.periods)
+
+
+def _given(s: Segment, t: Segment) -> bool:
+    """Whether what one segment makes a condition of is said by the other one anyway."""
+    conditions = s.conditions | t.conditions
+    return bool(conditions) and conditions <= (t if s.conditional else s).named
+
+
+def _absolute(s: Segment, t: Segment) -> bool:
+    """Whether the segment without a condition leaves no room for that of the other ("never")."""
+    return (t if s.conditional else s).absolute and not (s.special or t.special)
 
 
 def _values(segment: Segment) -> frozenset[tuple[str, float]]:
@@ -172,17 +211,6 @@ def _one_question(s: Segment, t: Segment, without: frozenset[str], found: list[O
 
     chosen = any(o.kind in {"choice", "opposite"} for o in found)
     return chosen and bool(purpose(s)) and purpose(s) == purpose(t)
-
-
-def _apart(
-    left: frozenset[tuple[str, int]] | frozenset[tuple[str, float]],
-    right: frozenset[tuple[str, int]] | frozenset[tuple[str, float]],
-) -> bool:
-    """Whether some slot is answered on both sides and without a common answer."""
-    for slot in {slot for slot, _ in left} & {slot for slot, _ in right}:
-        if not {v for k, v in left if k == slot} & {v for k, v in right if k == slot}:
-            return True
-    return False
 
 
 def _differ(s: Segment, t: Segment, part: Part, without: frozenset[str]) -> bool:
@@ -210,42 +238,11 @@ def _other_objects(s: Segment, t: Segment, without: frozenset[str]) -> bool:
     """Whether two imperatives end in different things ("remove the importer", "keep the exporter")."""
     if any(term.part is Part.SUBJECT for segment in (s, t) for term in segment.terms):
         return False
-    heads = [
-        [x.concept for x in one.terms if x.part is Part.CORE and not x.verb and x.concept not in without][-1:]
-        for one in (s, t)
-    ]
-    return bool(heads[0] and heads[1]) and heads[0][0] not in t.named and heads[1][0] not in s.named
+    ends = [[x for x in one.terms if _object(x) and x.concept not in without][-1:] for one in (s, t)]
+    heads = [x.concept for end in ends for x in end if x.weight >= 1]
+    return len(heads) == len(ends) and heads[0] not in t.named and heads[1] not in s.named
 
 
-def agreement(
-    a: Reading, b: Reading, similarity: float | None, score: float, reasons: tuple[str, ...]
-) -> Judgement:
-    """Return the verdict on a pair that does not contradict."""
-    left, right = _mass(a), _mass(b)
-    common = sum(sorted(min(left[c], right[c]) for c in left.keys() & right.keys()))
-    smaller, larger = sorted((sum(sorted(left.values())), sum(sorted(right.values()))))
-    overlap = common / smaller if smaller else 0.0
-    union = common / (smaller + larger - common) if smaller + larger - common else 0.0
-    cosine = 0.0 if similarity is None else similarity
-    words = ({c: raw for x in r.segments for c, raw in x.raws.items()} for r in (a, b))
-    both = _shared(a.concepts & b.concepts, *words)
-    shared = (both,) if both and not any(reason.startswith(SHARED) for reason in reasons) else ()
-    apart = _apart(a.scopes, b.scopes)
-    narrowed = larger >= 1.4 * smaller or any(x.conditional for r in (a, b) for x in r.segments)
-    alike = union >= 0.6 or (not narrowed and (cosine >= 0.85 or (cosine >= 0.7 and union >= 0.35)))
-    if alike and not reasons and not apart:
-        return Judgement(verdict=Verdict.DUPLICATE, score=score, reasons=shared)
-    if common >= 1 and overlap >= 0.4 and narrowed and not apart:
-        return Judgement(verdict=Verdict.REFINEMENT, score=score, reasons=(*shared, *reasons))
-    if common >= 0.8 or cosine >= 0.4 or {slot for slot, _ in a.poles} & {slot for slot, _ in b.poles}:
-        return Judgement(verdict=Verdict.RELATED, score=score, reasons=(*shared, *reasons))
-    return Judgement(verdict=Verdict.UNRELATED, score=score, reasons=reasons)
-
-
-def _mass(reading: Reading) -> dict[str, float]:
-    """Return what a statement speaks of, words and numbers."""
-    mass = {t.concept: t.weight for segment in reading.segments for t in segment.terms}
-    for segment in reading.segments:
-        for q in segment.quantities:
-            mass[f"{q.value:g} {q.dimension}"] = 1.0
-    return mass
+def _object(term: Term) -> bool:
+    """Whether a term can be the object of an imperative."""
+    return term.part is Part.CORE and term.sign and not term.verb

@@ -12,6 +12,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from forgekit.policy.judge import grammar, lexicon
+from forgekit.policy.judge.lexicon.people import EXCLUSIVE
 
 TEXT_LIMIT = 2_000
 """Characters of a text that are read."""
@@ -20,11 +21,13 @@ WORD_LIMIT = 240
 
 _DASHES = "\u2013\u2014"
 _TOKEN = re.compile(
-    r"[$€£]?\d+(?:[.,]\d+)*[^\W\d_]*%?"  # 2,000 and 99.9% and 500ms
+    r"\d{1,2}:\d\d(?![\d:])"  # 14:30
+    r"|[$€£]?\d+(?:[.,]\d+)*(?:\^[\w.-]*|[^\W\d_]*%?)"  # 2,000 and 99.9% and 500ms and 2^63
     r"|[^\W_]+(?:[-_.'/][^\W_]+)*[+#]*"  # opt-in, node.js, C++
     rf"|[.;:,()!?\n|<>=≤≥{_DASHES}-]"
 )
 _RECORD_NUMBER = re.compile(rf"\s*(?:[A-Za-z]{{2,6}}[- ]?)?\d{{1,5}}\s*[.:{_DASHES}-]\s+")
+_OPENS, _CLOSES = "()"
 _ENDS = frozenset(f".;!?\n()|{_DASHES}")
 _SENTENCE_ENDS = frozenset(".!?")
 _WORD_OF_A_PLACE = re.compile(r"[^\W_]")
@@ -111,6 +114,7 @@ def phrases() -> dict[tuple[str, ...], str]:
     found = {name: "_".join(name) for name in _slot_keys() if len(name) > 1}
     found.update({name: concept for name, concept in concepts().items() if len(name) > 1})
     found.update({key(name): name for name in (*grammar.CONTRASTS, *grammar.REJECTED_PHRASES)})
+    found.update({key(name): "_".join(key(name)) for name in EXCLUSIVE})
     return found
 
 
@@ -131,6 +135,8 @@ def key(name: str) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=16_384)
 def parts(raw: str) -> tuple[str, ...]:
     """Return the words inside a token: hyphens and slashes join words, but no number (SHA-256)."""
+    if "^" in raw:
+        return (raw,)
     split = re.split(r"[-/]", raw)
     if len(split) > 1 and split[-1][:1].isdigit() and not raw[0].isdigit():
         return (raw,)
@@ -138,12 +144,15 @@ def parts(raw: str) -> tuple[str, ...]:
 
 
 def cut(text: str) -> list[tuple[list[Word], bool]]:
-    """Return the clauses of a text: the words of each, commas too, and whether a sentence ended before it."""
+    """Return the clauses of a text: the words of each, commas too, and whether it is said in passing.
+
+    That is what stands behind the first sentence, and in brackets.
+    """
     clauses: list[list[Word]] = [[]]
     later: list[bool] = [False]
     count = 0
     first = True
-    ended = False
+    ended = aside = False
     for match in _TOKEN.finditer(plain(text)):
         token = match.group()
         if token in _ENDS:
@@ -152,6 +161,8 @@ def cut(text: str) -> list[tuple[list[Word], bool]]:
                 ended = ended or token in _SENTENCE_ENDS
                 clauses.append([])
                 later.append(ended)
+            aside = (aside or match.group() == _OPENS) and match.group() != _CLOSES
+            later[-1] = ended or aside
             continue
         if not _WORD_OF_A_PLACE.search(token):
             clauses[-1].append(Word(token, token, token, count))
