@@ -2,7 +2,11 @@
 
     lexical    the words of a query, ranked by bm25
     semantic   entities whose vectors are nearest to the query's, ranked by cosine
-    hybrid     both, by reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)
+    hybrid     both: the mean of the share of the query's words and the cosine
+
+The share of the words is bm25 by the greatest bm25 that the query allows. So both numbers are of one scale
+and say how good a hit is, not only which is the better: where no text says the words, meaning decides.
+Sums of scores beat sums of reciprocal ranks (Bruch, Gai and Ingber, TOIS 2023), here too on every set.
 
 What a query names by id, tag or exact title comes first in each mode. Filters choose before anything is
 ranked. Vectors are brought up to date on the way, a few texts at a time; where they cannot be had, the
@@ -11,8 +15,7 @@ answer is that of the words, and says so. Values are NamedTuples: see `catalogue
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,8 +33,6 @@ POOL = 100
 """Hits of each ranking that are fused, at least."""
 INLINE_TEXTS = 32
 """Texts that one search encodes at most: a third of a second of short ones, seconds of long ones."""
-FUSION_K = 60
-"""What Cormack et al. add to each rank: the greater, the less the first places count."""
 COSINE_FLOOR = 0.2
 """Texts farther from the query than this are not about it, and are no hits."""
 CLOSE = 0.5
@@ -54,6 +55,7 @@ class Scored(NamedTuple):
     Attributes:
         score: what the answer is sorted by; comparable within one answer only.
         lexical_rank: its place among what the words found, from 1; None where they did not count.
+        share: its bm25 by the greatest that the query allows, from 0 to 1.
         semantic_rank: its place among the nearest, from 1.
         cosine: of its vector with the query's, from -1 to 1.
     """
@@ -61,6 +63,7 @@ class Scored(NamedTuple):
     hit: Hit
     score: float
     lexical_rank: int | None = None
+    share: float | None = None
     semantic_rank: int | None = None
     cosine: float | None = None
 
@@ -144,14 +147,20 @@ def search(
         filtered = not (kinds is None and status is None and project is None)
         matching = forge.catalogue.matching(kinds=kinds, status=status, project=project) if filtered else None
         pool = max(POOL, limit)
-        nearest = vectors.search(query, pool, matching)
+        vector = vectors.vector(query)
+        nearest = vectors.search(vector, pool, matching)
     except (ForgeError, OSError) as e:
         if mode is Mode.SEMANTIC:
             raise ForgeError(f"cannot search by meaning: {e}") from e
         return _lexical(ask(limit=limit), f"searched by words alone: {e}")
     mode = mode or Mode.HYBRID
     lexical = ask(limit=pool)
-    places = rank(lexical, nearest, mode)[: max(limit, 0)]
+    if mode is Mode.HYBRID:
+        far = vectors.cosines(vector, {hit.id for hit in lexical}.difference(dict(nearest)))
+        ranked = rank(lexical, nearest, far, forge.catalogue.full_score(query))
+    else:
+        ranked = by_meaning(lexical, nearest)
+    places = ranked[: max(limit, 0)]
     known = {hit.id: hit for hit in lexical}
     known |= forge.catalogue.hits([p.id for p in places if p.id not in known])
     missing = built.missing
@@ -166,38 +175,58 @@ class Place(NamedTuple):
     id: EntityId
     score: float
     lexical_rank: int | None
+    share: float | None
     semantic_rank: int | None
     cosine: float | None
 
 
-def rank(lexical: Sequence[Hit], nearest: Sequence[tuple[str, float]], mode: Mode) -> list[Place]:
-    """Return the answer of two rankings, best first.
+def by_meaning(lexical: Sequence[Hit], nearest: Sequence[tuple[str, float]]) -> list[Place]:
+    """Return what a query names and what is near to it, best first."""
+    named = [hit.id for hit in lexical if hit.score >= NAMED_SCORE]
+    cosines = {EntityId(entity): cosine for entity, cosine in nearest}
+    meant = _near(cosines, named)
+    first = [Place(entity, NAMED_SCORE, None, None, None, cosines.get(entity)) for entity in named]
+    return [*first, *(Place(e, cosines[e], None, None, place, cosines[e]) for e, place in meant.items())]
+
+
+def rank(
+    lexical: Sequence[Hit], nearest: Sequence[tuple[str, float]], far: Mapping[str, float], full: float
+) -> list[Place]:
+    """Return the answer of words and meaning together, best first; equal ones by id.
 
     Args:
         lexical: hits of the words, best first, with those that the query names before all others.
         nearest: ids and cosines, best first.
-        mode: SEMANTIC or HYBRID.
+        far: the cosines of hits of the words that are not among the nearest.
+        full: the greatest bm25 that the query allows.
     """
-    named = {hit.id: NAMED_SCORE for hit in lexical if hit.score >= NAMED_SCORE}
-    cosines = {EntityId(entity): cosine for entity, cosine in nearest}
-    words = [hit.id for hit in lexical if hit.id not in named] if mode is Mode.HYBRID else []
-    meant = [entity for entity, cosine in cosines.items() if cosine >= COSINE_FLOOR and entity not in named]
-    by_words = {entity: place for place, entity in enumerate(words, 1)}
-    by_meaning = {entity: place for place, entity in enumerate(meant, 1)}
-    fused = fuse(words, meant) if mode is Mode.HYBRID else [(entity, cosines[entity]) for entity in meant]
-    return [
-        Place(entity, score, by_words.get(entity), by_meaning.get(entity), cosines.get(entity))
-        for entity, score in [*named.items(), *fused]
-    ]
+    named = [hit.id for hit in lexical if hit.score >= NAMED_SCORE]
+    words = {
+        hit.id: (place, min(hit.score / full, 1.0)) for place, hit in enumerate(lexical[len(named) :], 1)
+    }
+    cosines = {EntityId(entity): cosine for entity, cosine in (*far.items(), *nearest)}
+    meant = _near({EntityId(entity): cosine for entity, cosine in nearest}, named)
+    places = []
+    for entity in (*named, *dict.fromkeys((*words, *meant))):
+        place, share = words.get(entity, (None, None))
+        score = ((share or 0.0) + cosines.get(entity, 0.0)) / 2
+        places.append(
+            Place(
+                entity,
+                NAMED_SCORE if entity in named else score,
+                place,
+                share,
+                meant.get(entity),
+                cosines.get(entity),
+            )
+        )
+    return sorted(places, key=lambda p: (-p.score, p.id))
 
 
-def fuse(*rankings: Sequence[EntityId]) -> list[tuple[EntityId, float]]:
-    """Fuse rankings: each id with the sum of 1 / (k + rank), best first, equal ones by id."""
-    scores: defaultdict[EntityId, float] = defaultdict(float)
-    for ranking in rankings:
-        for place, entity in enumerate(ranking, 1):
-            scores[entity] += 1 / (FUSION_K + place)
-    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+def _near(cosines: Mapping[EntityId, float], named: Sequence[EntityId]) -> dict[EntityId, int]:
+    """Return the places of those that are near enough, from 1."""
+    near = (entity for entity, cosine in cosines.items() if cosine >= COSINE_FLOOR and entity not in named)
+    return {entity: place for place, entity in enumerate(near, 1)}
 
 
 def bring_up(
@@ -212,13 +241,13 @@ def bring_up(
         progress: told how far the encoding is.
     """
 
-    def text(entity: EntityId) -> str:
-        from forgekit.policy.embedding_text import embedding_text  # noqa: PLC0415 - for new texts only
+    def texts(entity: EntityId) -> Sequence[str]:
+        from forgekit.policy.embedding_text import embedding_texts  # noqa: PLC0415 - for new texts only
 
         found = forge.catalogue.entity(entity)
-        return embedding_text(found) if found is not None else ""
+        return embedding_texts(found) if found is not None else [""]
 
-    entries = ((entity, blob, partial(text, entity)) for entity, blob in forge.catalogue.contents())
+    entries = ((entity, blob, partial(texts, entity)) for entity, blob in forge.catalogue.contents())
     return vectors.update(entries, progress, limit)
 
 
@@ -227,7 +256,7 @@ def verify(forge: Forge, sample: int = 64) -> Checked:
 
     Raises ForgeError where there is no embedding model.
     """
-    from forgekit.policy.embedding_text import embedding_text  # noqa: PLC0415 - for this command alone
+    from forgekit.policy.embedding_text import embedding_texts  # noqa: PLC0415 - for this command alone
 
     vectors = _vectors(forge)
     forge.catalogue.refresh()
@@ -237,7 +266,7 @@ def verify(forge: Forge, sample: int = 64) -> Checked:
     compared = wrong = 0
     for entity in chosen:
         found = forge.catalogue.entity(entity)
-        kept = None if found is None else vectors.nearness(entity, embedding_text(found))
+        kept = None if found is None else vectors.nearness(entity, *embedding_texts(found))
         if kept is not None:
             compared += 1
             wrong += kept < SAME

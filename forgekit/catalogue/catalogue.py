@@ -49,6 +49,7 @@ __all__ = [
     "Hit",
     "Refresh",
     "engine",
+    "fault",
     "search_registry",
 ]
 
@@ -90,9 +91,14 @@ class Catalogue:
             self._finalizer()
         self._db = None
 
-    def refresh(self, progress: Progress | None = None) -> Refresh:
-        """Bring the catalogue up to what the files hold now."""
-        return self._answer(lambda db: update(db, self._root, progress), fill=False)
+    def refresh(self, progress: Progress | None = None, within: Collection[str] | None = None) -> Refresh:
+        """Bring the catalogue up to what the files hold now.
+
+        Args:
+            progress: told how many files of all were looked at.
+            within: look into these folders alone, those in them and those that lead to them.
+        """
+        return self._answer(lambda db: update(db, self._root, progress, within), fill=False)
 
     def registry(self) -> Registry:
         """Return every entity, and a Problem for each file that is none."""
@@ -150,6 +156,10 @@ class Catalogue:
             )
         )
 
+    def full_score(self, query: str) -> float:
+        """Return the score that the best hit of a search would come near to if it said every word."""
+        return self._answer(lambda db: query_.full_score(db, query))
+
     def matching(
         self,
         *,
@@ -184,9 +194,10 @@ class Catalogue:
         self._answer(write)
 
     def _entities(self, kind: Kind | None) -> list[Entity]:
-        query = "SELECT kind, fields, body FROM entity WHERE ?1 IS NULL OR kind = ?1"
-        value = kind and kind.value
-        return self._answer(lambda db: [entity_of(*row) for row in db.execute(query, (value,))])
+        # One query for both would be answered without the index of kinds.
+        condition, values = (" WHERE kind = ?", (kind.value,)) if kind else ("", ())
+        query = f"SELECT kind, fields, body FROM entity{condition}"  # noqa: S608 - constants only
+        return self._answer(lambda db: [entity_of(*row) for row in db.execute(query, values)])
 
     def _answer(self, ask: Callable[[sqlite3.Connection], T], *, fill: bool = True) -> T:
         """Ask; on damage ask a new database, and then one in memory."""
@@ -278,3 +289,18 @@ def engine() -> tuple[str, bool]:
     finally:
         db.close()
     return sqlite3.sqlite_version, True
+
+
+def fault(path: Path) -> str:
+    """Return what is wrong with a database of the cache, or ""; one that another version made is sound."""
+    try:
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_WAIT_S)
+    except sqlite3.Error as e:
+        return str(e)
+    try:
+        found = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except sqlite3.Error as e:
+        return str(e)
+    finally:
+        db.close()
+    return "" if found == "ok" else found

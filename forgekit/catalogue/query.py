@@ -7,13 +7,14 @@ Values are NamedTuples, not dataclasses, whose library alone costs a lexical sea
 from __future__ import annotations
 
 import json
+import math
 import re
 import sqlite3
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.catalogue.schema import DamageError, checked_id, checked_text, memory_of
-from forgekit.catalogue.words import match_expression, readable
+from forgekit.catalogue.words import match_expression, match_terms, readable
 from forgekit.errors import AmbiguousError, NotFoundError
 from forgekit.ids import EntityId, match_key
 from forgekit.model.kinds import Kind, path_of, short_id
@@ -44,6 +45,7 @@ _ID_LIKE = re.compile(
     r"[a-z]{3}_[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\S+:[A-Za-z]+\d+", re.IGNORECASE
 )
 _NAME_LIMIT = 2_500
+_K1 = 1.2  # of FTS5's bm25, which has no setting for it
 
 # Kinds, status, project and time; each parameter left None filters nothing.
 _FILTER = """
@@ -159,6 +161,15 @@ def search(
             hit = _hit(columns, round(-rank, 6), snippet)
             found.setdefault(hit.id, hit)
     return list(found.values())[: max(limit, 0)]
+
+
+def full_score(db: sqlite3.Connection, query: str) -> float:
+    """Return what bm25 comes near to, and never reaches, for a text that says every word of a query."""
+    (texts,) = db.execute("SELECT count(*) FROM entity").fetchone()
+    ask = "SELECT count(*) FROM words WHERE words MATCH ?"
+    holding = [n for term in match_terms(query) for (n,) in db.execute(ask, (term,))]
+    # The weight of a word as FTS5 computes it; one that most texts hold counts next to nothing.
+    return sum((_K1 + 1) * max(1e-6, math.log((texts - n + 0.5) / (n + 0.5))) for n in holding)
 
 
 def matching(

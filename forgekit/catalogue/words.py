@@ -55,11 +55,16 @@ def readable(indexed_text: str) -> str:
     return indexed_text.replace(_GAP, "")
 
 
-def match_expression(query: str) -> str:
-    """Return the MATCH expression of a query; "" when it holds no word at all."""
+def match_terms(query: str) -> list[str]:
+    """Return the MATCH expression of each word of a query that tells something."""
     words = _words(query)
     telling = [word for word in words if word.casefold() not in STOP_WORDS] or words
-    return " OR ".join(f'"{word}"' for word in telling[:TERM_LIMIT])
+    return [f'"{word}"' for word in telling[:TERM_LIMIT]]
+
+
+def match_expression(query: str) -> str:
+    """Return the MATCH expression of a query; "" when it holds no word at all."""
+    return " OR ".join(match_terms(query))
 
 
 def _words(query: str) -> list[str]:

@@ -149,7 +149,8 @@ def search(
 def _parts(scored: Scored) -> str:
     if scored.named:
         return "named by the query"
-    words = "no word found it" if scored.lexical_rank is None else f"words: rank {scored.lexical_rank}"
+    share = "" if scored.share is None else f"share {scored.share:.3f}, "
+    words = "no word found it" if scored.lexical_rank is None else f"words: {share}rank {scored.lexical_rank}"
     meaning = "" if scored.cosine is None else f"meaning: cosine {scored.cosine:.3f}"
     if scored.semantic_rank is not None:
         meaning += f", rank {scored.semantic_rank}"
@@ -169,6 +170,7 @@ def _hit(scored: Scored) -> dict[str, object]:
         "score": round(scored.score, 6),
         "named": scored.named,
         "lexical_rank": scored.lexical_rank,
+        "share": scored.share,
         "semantic_rank": scored.semantic_rank,
         "cosine": scored.cosine,
         "path": hit.path,

@@ -71,6 +71,8 @@ def ask(question: tuple[str, ...], project: str | None, *, as_json: bool) -> int
     from forgekit.loop.asking import ask as answer_of  # noqa: PLC0415 - help loads no store
 
     answer = answer_of(open_forge(), " ".join(question), project)
+    if answer.data["notice"]:
+        output.talk(str(answer.data["notice"]))
     if as_json:
         output.as_json(answer.data)
     else:

@@ -19,6 +19,7 @@ from forgekit.model.thread import Thread
 from forgekit.policy.question import Command
 from forgekit.policy.relevance import relevant, shared
 from forgekit.policy.state import last_heir
+from forgekit.search import Found as Ranked
 from forgekit.search import search
 from forgekit.text.blocks import quote
 from forgekit.times import format_date
@@ -40,12 +41,19 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What is asked: the registry, and what each archive says."""
+    """What is asked: the registry, what each archive says, and what searches say of themselves."""
 
     forge: Forge
     registry: Registry
     project: str | None
     archives: Sequence[tuple[Archive, ArchiveText]]
+    notices: list[str] = field(default_factory=list)
+
+
+def _searched(store: Store, subject: str, kinds: tuple[Kind, ...] | None = None) -> Ranked:
+    found = search(store.forge, subject, kinds=kinds, project=store.project, limit=_MOST)
+    store.notices.extend({found.notice}.difference(("", *store.notices)))
+    return found
 
 
 def _named(store: Store, subject: str, *kinds: Kind) -> Entity | None:
@@ -63,8 +71,9 @@ def _best(store: Store, subject: str, kind: Kind) -> list[Entity]:
         return [named]
     if _LOCAL_ID.fullmatch(subject):
         return [e for e in _of_local_id(store, subject) if e.kind is kind]
-    hits = search(store.forge, subject, kinds=(kind,), project=store.project, limit=_MOST)
-    found = [e for hit in hits.ids if (e := store.registry.get(hit)) is not None]
+    found = [
+        e for hit in _searched(store, subject, (kind,)).ids if (e := store.registry.get(hit)) is not None
+    ]
     telling = [e for e in found if shared(subject, f"{e.title} {e.body}")]
     return telling or found[:1]
 
@@ -205,7 +214,7 @@ def _chain(registry: Registry, decision: Decision) -> list[Decision]:
 
 def _discussed(store: Store, subject: str) -> Found:
     found = Found(scope=store.project or "all projects")
-    for hit, *_ in search(store.forge, subject, project=store.project, limit=_MOST).hits:
+    for hit, *_ in _searched(store, subject).hits:
         entity = store.registry.get(hit.id)
         if entity is None:
             continue

@@ -39,10 +39,10 @@ def ask(forge: Forge, question: str, project: str | None = None) -> Answer:
     store = Store(forge, registry, project, facts(forge.catalogue, kept))
     asked = read_question(question)
     found = answer(store, asked.command, asked.subject)
-    return _answer(asked, question, found)
+    return _answer(asked, question, found, "; ".join(store.notices))
 
 
-def _answer(asked: Question, question: str, found: Found) -> Answer:
+def _answer(asked: Question, question: str, found: Found, notice: str) -> Answer:
     heading = f"## Retrieved Context: {quote(question)}"
     if not found.lines:
         text = f"{heading}\n\nNothing in the registry answers this.\n"
@@ -60,5 +60,6 @@ def _answer(asked: Question, question: str, found: Found) -> Answer:
         "ids": list(dict.fromkeys(found.ids)),
         "sources": list(dict.fromkeys(found.sources)),
         "answer_text": text,
+        "notice": notice,
     }
     return Answer(text=text, data=data, found=bool(found.lines))

@@ -1,8 +1,9 @@
 """Which text of an entity stands for its meaning.
 
 A model reads the first few hundred tokens and no more, so what tells one entity from another comes first:
-the title, then what its sections say, then the tags. One text per entity; headings, ids and times are left
-out.
+the title, then what its sections say, then the tags. Headings, ids and times are left out. A title says
+what an entity is about, and a long body drowns it: so an entity is as near to a question as its title and
+its whole text are, on average.
 """
 
 from __future__ import annotations
@@ -15,19 +16,25 @@ from forgekit.model.body import parts
 if TYPE_CHECKING:
     from forgekit.model.entity import Entity
 
-CHUNK_RULE = "entity-1"
+CHUNK_RULE = "entity-2"
 """Names the rule of this module; vectors made under another rule are not used."""
 TEXT_LIMIT = 4_000
 """Characters of the longest text: more than the 512 tokens that the models read of common prose."""
 
 
-def embedding_text(entity: Entity) -> str:
-    """Return the text that stands for an entity's meaning; "" where it says nothing."""
-    text = "\n\n".join(part for part in map(str.strip, _parts(entity)) if part)
-    return text[:TEXT_LIMIT].strip()
+def embedding_texts(entity: Entity) -> tuple[str, ...]:
+    """Return the texts whose mean vector stands for an entity: its title and its whole text.
+
+    Only one where the title is all there is, and "" where it says nothing.
+    """
+    title, *rest = _parts(entity)
+    whole = "\n\n".join(part for part in map(str.strip, (title, *rest)) if part)[:TEXT_LIMIT].strip()
+    title = title.strip()[:TEXT_LIMIT].strip()
+    return (title, whole) if title and title != whole else (whole,)
 
 
 def _parts(entity: Entity) -> Iterable[str]:
+    """Return the title and what else is said; any of it may be empty."""
     from forgekit.model.archive import Archive  # noqa: PLC0415 - a search needs the name of the rule only
     from forgekit.model.conflict import Conflict  # noqa: PLC0415 - as above
     from forgekit.model.decision import Decision  # noqa: PLC0415 - as above
@@ -35,9 +42,11 @@ def _parts(entity: Entity) -> Iterable[str]:
 
     match entity:
         case Archive():
-            return _words(entity.compression_tag), entity.conversation_title, *_told(entity.body)
+            title = f"{_words(entity.compression_tag)}\n\n{entity.conversation_title}"
+            return title, *_told(entity.body)
         case Lineage():
-            return *(_words(c.compression_tag) for c in entity.compressions), *_sections(entity.body)
+            title = "\n\n".join(_words(c.compression_tag) for c in entity.compressions)
+            return title, *_sections(entity.body)
         case Conflict():
             return entity.nature, *entity.evidence, entity.reason or "", *_sections(entity.body)
         case Decision():

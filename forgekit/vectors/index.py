@@ -178,10 +178,14 @@ class Index:
         if not self.keys or count < 1 or (rows is not None and not len(rows)):
             return []
         found = np.sort(self.candidates.nearest(vector, count + _SPARE, rows))
-        exact = self.candidates.vectors(found).astype(np.float64) @ vector.astype(np.float64)
-        cosines = np.round(exact, 9)
+        cosines = self.cosines(vector, found)
         order = np.argsort(-cosines, kind="stable")[:count]
         return [(self.keys[int(found[i])], float(cosines[i])) for i in order]
+
+    def cosines(self, vector: Floats, rows: Rows) -> NDArray[np.float64]:
+        """Return the cosine of each row."""
+        exact = self.candidates.vectors(rows).astype(np.float64) @ vector.astype(np.float64)
+        return np.round(exact, 9)
 
 
 def digest_of(space: str, keys: Sequence[str], hashes: Sequence[str]) -> str:
@@ -240,6 +244,8 @@ class IndexFiles:
             candidates = Mapped(self._file(said, "faiss"), count, dimension)
         elif kind in {"scan", "ivf"}:
             path = self._file(said, "matrix")
+            if path.stat().st_size != max(4 * count * dimension, 4):  # an empty one holds one number
+                raise ValueError("the matrix is of another size")
             matrix = np.asarray(np.memmap(path, "<f4", mode="r", shape=(count, dimension)))
             candidates = Scan(matrix) if kind == "scan" else Lists(self._file(said, "faiss"), matrix)
         else:
@@ -310,6 +316,16 @@ class IndexFiles:
         with (self._folder / f"{self._base}.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def sound(manifest: Path) -> bool:
+    """Say whether a manifest can be read and its files have the sizes that it says."""
+    try:
+        said = json.loads(manifest.read_bytes())
+        base = f"{manifest.with_suffix('')}-{said['digest']}"
+        return all(_state(Path(f"{base}.{part}"))[0] == state[0] for part, state in said["files"].items())
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return False
 
 
 def _state(path: Path) -> tuple[int, int, int, int]:

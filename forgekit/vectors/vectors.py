@@ -5,11 +5,12 @@ vector of each text (`vectors_cache`, what costs time to make) and the index ove
 made from the former in well under a second). What neither vouches for is made anew from the texts.
 
     space   encoder and chunk rule; vectors of different spaces are never compared
-    entry   a key (an entity's id), the hash of its text, and the text
+    entry   a key (an entity's id), the hash of what it says, and its texts; their mean is its vector
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 """Called with the texts that are encoded so far, and how many there are to encode."""
-Entry = tuple[str, str, Callable[[], str] | str]
-"""Key, hash of the text, and the text or what returns it; neither of the first two holds a line break."""
+Texts = Callable[[], Sequence[str]] | str
+"""A text, or what returns one or more."""
+Entry = tuple[str, str, Texts]
+"""Key, hash, texts; neither of the first two holds a line break."""
 
 _WINDOW = 2_048  # texts held at once, and put in order of length
 _PAIR_ROWS = 256  # rows compared with all others at once
@@ -135,12 +138,30 @@ class Vectors:
         if allowed is not None:
             picked = allowed if isinstance(allowed, (set, frozenset, dict)) else set(allowed)
             rows = np.array([row for row, key in enumerate(index.keys) if key in picked], np.int64)
-        vector = self._encoder.encode_queries([query])[0] if isinstance(query, str) else query
-        return index.search(np.ascontiguousarray(vector, np.float32), k, rows)
+        return index.search(self.vector(query), k, rows)
 
-    def nearness(self, key: str, text: str) -> float | None:
-        """Return the cosine of the vector that is kept for a key with a new one of a text."""
-        vector = self._encoder.encode_documents([text])[0]
+    def vector(self, query: str | NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the vector of a question, with which one can ask more than once."""
+        import numpy as np  # noqa: PLC0415 - importing NumPy takes 50 ms
+
+        found = self._encoder.encode_queries([query])[0] if isinstance(query, str) else query
+        return np.ascontiguousarray(found, np.float32)
+
+    def cosines(self, vector: NDArray[np.float32], keys: Iterable[str]) -> dict[str, float]:
+        """Return the cosines of keys with a vector of unit length; of those that are in the index."""
+        import numpy as np  # noqa: PLC0415 - importing NumPy takes 50 ms
+
+        index = self._current()
+        if index is None:
+            return {}
+        places = ((bisect_left(index.keys, key), key) for key in keys)
+        rows = [row for row, key in places if index.keys[row : row + 1] == [key]]
+        found = index.cosines(vector, np.array(rows, np.int64)) if rows else ()
+        return {index.keys[row]: float(cosine) for row, cosine in zip(rows, found, strict=True)}
+
+    def nearness(self, key: str, *texts: str) -> float | None:
+        """Return the cosine of the vector that is kept for a key with a new one of texts."""
+        vector = self._vectors([texts])[0]
         return next((cosine for _, cosine in self.search(vector, 1, [key])), None)
 
     def pairs(
@@ -188,29 +209,45 @@ class Vectors:
         return IndexFiles(self._folder, self._tree, self._space)
 
     def _encoded(
-        self, todo: Sequence[tuple[str, Callable[[], str] | str]], progress: Progress | None
+        self, todo: Sequence[tuple[str, Texts]], progress: Progress | None
     ) -> Iterator[dict[str, bytes]]:
-        """Yield the vectors of texts in half precision, in groups of texts of like length."""
+        """Yield the vectors of entries in half precision, in groups of entries of like length."""
         done = 0
         if progress is not None and todo:
             progress(0, len(todo))
         for first in range(0, len(todo), _WINDOW):
             window = [
-                (h, text if isinstance(text, str) else text()) for h, text in todo[first : first + _WINDOW]
+                (h, (texts,) if isinstance(texts, str) else texts())
+                for h, texts in todo[first : first + _WINDOW]
             ]
-            window.sort(key=lambda item: len(item[1]))
+            window.sort(key=lambda item: sum(map(len, item[1])))
             for start in range(0, len(window), _COMMIT):
                 group = window[start : start + _COMMIT]
-                vectors = self._encoder.encode_documents([text for _, text in group]).astype("<f2")
+                vectors = self._vectors([texts for _, texts in group]).astype("<f2")
                 yield {digest: row.tobytes() for (digest, _), row in zip(group, vectors, strict=True)}
                 done += len(group)
                 if progress is not None:
                     progress(done, len(todo))
+
+    def _vectors(self, entries: Sequence[Sequence[str]]) -> NDArray[np.float32]:
+        """Return the vectors of entries: the mean of those of their texts, of unit length."""
+        import numpy as np  # noqa: PLC0415 - importing NumPy takes 50 ms
+
+        found = self._encoder.encode_documents([text for texts in entries for text in texts])
+        starts = np.cumsum([0, *map(len, entries[:-1])])
+        return _unit(np.add.reduceat(found, starts))
 
     def _made(self, keys: list[str], hashes: list[str], known: dict[str, bytes]) -> Index:
         import numpy as np  # noqa: PLC0415 - importing NumPy takes 50 ms
 
         halves = np.frombuffer(b"".join(map(known.__getitem__, hashes)), "<f2")
         matrix = halves.reshape(len(keys), self._encoder.dimension).astype(np.float32)
-        matrix /= np.maximum(np.sqrt(np.einsum("ij,ij->i", matrix, matrix))[:, None], np.float32(1e-12))
-        return self._files().write(keys, hashes, matrix)
+        return self._files().write(keys, hashes, _unit(matrix))
+
+
+def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the rows of a matrix, which is changed, with unit length."""
+    import numpy as np  # noqa: PLC0415 - importing NumPy takes 50 ms
+
+    matrix /= np.maximum(np.sqrt(np.einsum("ij,ij->i", matrix, matrix))[:, None], np.float32(1e-12))
+    return matrix

@@ -71,7 +71,8 @@ def test_meaning_finds_what_no_word_does(root: Path) -> None:
     assert (answer.mode, answer.notice) == (Mode.HYBRID, "")
     assert set(titles(answer)) >= {"Use uuid for all ids", "Naming of tables", "Sortable keys everywhere"}
     first = answer.hits[0]
-    assert (first.lexical_rank, first.semantic_rank, first.score) == (None, 1, 1 / 61)
+    assert first.cosine is not None
+    assert (first.lexical_rank, first.semantic_rank, first.score) == (None, 1, first.cosine / 2)
     assert first.hit.snippet == ""
     semantic = found(root, "identifiers", Mode.SEMANTIC)
     assert titles(semantic) == titles(answer)
@@ -83,7 +84,8 @@ def test_both_rankings_count(root: Path) -> None:
     answer = found(root, "traverse with a cursor")
     assert titles(answer)[0] == "Page with an opaque cursor"
     assert (answer.hits[0].lexical_rank, answer.hits[0].semantic_rank) == (1, 1)
-    assert answer.hits[0].score == 2 / 61
+    assert answer.hits[0].share == pytest.approx(0.249, abs=0.001)  # of two words, one of them in no text
+    assert answer.hits[0].score == ((answer.hits[0].share or 0) + (answer.hits[0].cosine or 0)) / 2
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -99,11 +101,10 @@ def test_what_the_query_names_comes_first(root: Path, mode: Mode) -> None:
 @pytest.mark.usefixtures("encoder")
 def test_filters_choose_before_the_nearest_are_taken(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forgekit.search.POOL", 1)
-    nearest = titles(found(root, "all ids for naming", limit=1))
-    assert nearest == ["Use uuid for all ids"]
-    assert titles(found(root, "all ids for naming", limit=1, project="Apollo")) == [
-        "Sortable keys everywhere"
-    ]
+    nearest = found(root, "all ids for naming", Mode.SEMANTIC, limit=1)
+    assert titles(nearest) == ["Use uuid for all ids"]
+    of_project = found(root, "all ids for naming", Mode.SEMANTIC, limit=1, project="Apollo")
+    assert titles(of_project) == ["Sortable keys everywhere"]
     of_kind = search(Forge.open(root), "identifiers", kinds=(Kind.THREAD,), limit=1)
     assert titles(of_kind) == ["Naming of tables"]
     assert titles(found(root, "identifiers", status="resolved")) == []
@@ -227,14 +228,16 @@ def test_the_command_line_says_how_it_ranked(cli: Cli, root: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     title, parts = ran.out.splitlines()
     assert title.endswith("  Sortable keys everywhere  (active, Apollo)")
-    cosine = found(root, "ids", project="Apollo").hits[0].cosine
-    assert parts == f"    = no word found it; meaning: cosine {cosine:.3f}, rank 1; score 0.016393"
+    cosine = found(root, "ids", project="Apollo").hits[0].cosine or 0.0
+    assert parts == f"    = no word found it; meaning: cosine {cosine:.3f}, rank 1; score {cosine / 2:.6f}"
     assert "    = words: rank 1; score" in cli("search", "cursor", "--mode", "lexical", "--explain").out
+    assert "    = words: share 0.7" in cli("search", "cursor", "--explain").out
     assert "    = named by the query\n" in cli("search", "Ship on Fridays", "--explain").out
     said = cli("search", "ids", "--project", "Apollo", "--scope", "decisions", "--json").json
     assert (said["query"], said["mode"], said["notice"], len(said["hits"])) == ("ids", "hybrid", "", 1)
-    assert {k: said["hits"][0][k] for k in ("lexical_rank", "semantic_rank", "named", "cosine")} == {
+    assert {k: said["hits"][0][k] for k in ("lexical_rank", "share", "semantic_rank", "named", "cosine")} == {
         "lexical_rank": None,
+        "share": None,
         "semantic_rank": 1,
         "named": False,
         "cosine": cosine,
@@ -249,6 +252,7 @@ def test_the_command_line_without_a_model(cli: Cli, root: Path) -> None:
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == f"forgekit: cannot search by meaning: {NO_MODEL}\n"
     assert cli("context", "cursor").err == f"searched by words alone: {NO_MODEL}\n"
+    assert cli("ask", "Where did we discuss the cursor?").err == f"searched by words alone: {NO_MODEL}\n"
     assert cli("status", "--json").json["model"] is None
     assert "vectors         none; `forgekit doctor` says why\n" in cli("status").out
     assert cli("index", "verify").err == f"forgekit: {NO_MODEL}\n"

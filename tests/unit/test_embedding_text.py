@@ -9,7 +9,7 @@ import world as w
 
 from forgekit.model.entity import Entity
 from forgekit.model.lineage import Compression
-from forgekit.policy.embedding_text import TEXT_LIMIT, embedding_text
+from forgekit.policy.embedding_text import TEXT_LIMIT, embedding_texts
 
 SOURCE, TARGET = w.chain("Keys", "Rows")
 DECISION = w.decision(
@@ -66,8 +66,24 @@ TAGGED = Compression(compression_tag="LEDGER_KEYS_SETTLED")
     ],
 )
 def test_text(entity: Entity, text: str) -> None:
-    assert embedding_text(entity) == text
+    assert embedding_texts(entity)[-1] == text
+
+
+@pytest.mark.parametrize(
+    ("entity", "titles"),
+    [
+        (DECISION, ["Use UUID v7"]),
+        (THREAD, ["Which keys?"]),
+        (replace(w.archive(SOURCE), body="Only prose.\n"), ["keys\n\nKeys"]),
+        (replace(w.edge(SOURCE, TARGET, TAGGED), body="Keys carried."), ["ledger keys settled"]),
+        (replace(w.edge(SOURCE, TARGET), body="Keys carried."), []),
+        (w.edge(SOURCE, TARGET), []),
+        (w.decision("Use REST", SOURCE), []),
+    ],
+)
+def test_a_title_stands_beside_the_whole_text_where_there_is_more(entity: Entity, titles: list[str]) -> None:
+    assert list(embedding_texts(entity)[:-1]) == titles
 
 
 def test_a_long_text_is_cut() -> None:
-    assert len(embedding_text(replace(DECISION, body="x" * 900_000))) == TEXT_LIMIT
+    assert [len(text) for text in embedding_texts(replace(DECISION, body="x" * 900_000))] == [11, TEXT_LIMIT]

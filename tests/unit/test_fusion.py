@@ -1,11 +1,11 @@
-"""How two rankings become one."""
+"""How words and meaning become one ranking."""
 
 from __future__ import annotations
 
 from forgekit.catalogue.catalogue import NAMED_SCORE, Hit
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
-from forgekit.search import COSINE_FLOOR, Mode, fuse, rank
+from forgekit.search import COSINE_FLOOR, Place, by_meaning, rank
 
 A, B, C, D = (EntityId(letter) for letter in "abcd")
 
@@ -24,38 +24,49 @@ def hit(entity: EntityId, score: float = 1.0) -> Hit:
     )
 
 
-def test_an_id_has_the_sum_of_its_reciprocal_ranks() -> None:
-    assert fuse([A, B], [B, C]) == [(B, 1 / 62 + 1 / 61), (A, 1 / 61), (C, 1 / 62)]
+def test_a_hit_has_the_mean_of_its_share_of_the_words_and_its_cosine() -> None:
+    assert rank([hit(A, 6.0), hit(B, 2.0)], [(B, 0.5), (C, 0.25)], {}, 8.0) == [
+        Place(A, 0.375, 1, 0.75, None, None),
+        Place(B, 0.375, 2, 0.25, 1, 0.5),
+        Place(C, 0.125, None, None, 2, 0.25),
+    ]
+
+
+def test_where_no_text_says_the_words_meaning_decides() -> None:
+    words, nearest = [hit(A, 2.0), hit(B, 1.9)], [(C, 0.6), (A, 0.2)]
+    assert [place.id for place in rank(words, nearest, {B: 0.1}, 20.0)] == [C, A, B]
+    assert [place.id for place in rank(words, nearest, {B: 0.1}, 2.0)] == [A, B, C]
 
 
 def test_equal_ones_are_in_the_order_of_their_ids() -> None:
-    assert fuse([B, A], [A, B]) == fuse([A, B], [B, A])
-    assert [entity for entity, _ in fuse([D, B], [C, A])] == [C, D, A, B]
+    places = rank([hit(D, 2.0), hit(B, 2.0)], [(C, 0.5), (A, 0.5)], {}, 4.0)
+    assert [place.id for place in places] == [A, B, C, D]
 
 
-def test_nothing_fuses_to_nothing_and_one_ranking_to_itself() -> None:
-    assert fuse([], []) == []
-    assert [entity for entity, _ in fuse([C, A, B], [])] == [C, A, B]
+def test_a_share_is_never_above_one() -> None:
+    assert rank([hit(A, 2.0)], [], {}, 1.0) == [Place(A, 0.5, 1, 1.0, None, None)]
+    assert rank([], [], {}, 0.0) == []
 
 
 def test_what_the_query_names_comes_first_in_each_mode() -> None:
     words = [hit(C, NAMED_SCORE), hit(A, 2.0)]
     nearest = [(B, 0.9), (C, 0.8), (A, 0.7)]
-    hybrid = rank(words, nearest, Mode.HYBRID)
+    hybrid = rank(words, nearest, {}, 4.0)
     assert [(p.id, p.lexical_rank, p.semantic_rank, p.cosine) for p in hybrid] == [
         (C, None, None, 0.8),
         (A, 1, 2, 0.7),
         (B, None, 1, 0.9),
     ]
     assert hybrid[0].score == NAMED_SCORE
-    semantic = rank(words, nearest, Mode.SEMANTIC)
+    semantic = by_meaning(words, nearest)
     assert [(p.id, p.score) for p in semantic] == [(C, NAMED_SCORE), (B, 0.9), (A, 0.7)]
 
 
 def test_what_is_far_from_the_query_is_found_by_its_words_alone() -> None:
     far = COSINE_FLOOR - 0.01
-    places = rank([hit(A)], [(C, COSINE_FLOOR), (A, far), (B, far)], Mode.HYBRID)
+    places = rank([hit(A), hit(D)], [(C, COSINE_FLOOR), (A, far), (B, far)], {D: -0.5}, 2.0)
     assert [(p.id, p.lexical_rank, p.semantic_rank, p.cosine) for p in places] == [
         (A, 1, None, far),
         (C, None, 1, COSINE_FLOOR),
+        (D, 2, None, -0.5),
     ]
