@@ -48,7 +48,7 @@ _VERBS = (
     "encrypt",
     "pin",
 )
-_THINGS = _lines(
+THINGS = _lines(
     """
     UUID v7 ids
     PostgreSQL rows
@@ -72,7 +72,7 @@ _THINGS = _lines(
     message topics
     """
 )
-_PLACES = _lines(
+PLACES = _lines(
     """
     the billing service
     the public API
@@ -117,7 +117,7 @@ def entities(count: int, seed: int) -> Iterator[Entity]:
         number += 1
         project = rng.choice(projects)
         at = Instant(START + rng.randrange(SPAN_DAYS * DAY_MS // 1000) * 1000)
-        title = f"Session {number}: {rng.choice(_THINGS)} in {rng.choice(_PLACES)}"
+        title = f"Session {number}: {rng.choice(THINGS)} in {rng.choice(PLACES)}"
         conversation = Conversation(
             conversation_id=conversation_id(project.id, title, at),
             title=title,
@@ -165,7 +165,7 @@ def _decision(
     position: int,
     earlier: list[EntityId],
 ) -> Decision:
-    verb, thing, place = rng.choice(_VERBS), rng.choice(_THINGS), rng.choice(_PLACES)
+    verb, thing, place = rng.choice(_VERBS), rng.choice(THINGS), rng.choice(PLACES)
     text = f"{verb.capitalize()} {thing} for {place} (case {number}.{position})"
     wanted = rng.choices(tuple(DecisionStatus), weights=(80, 0, 12, 8))[0]
     replaced = wanted is DecisionStatus.SUPERSEDED and bool(earlier)
@@ -183,7 +183,7 @@ def _decision(
         superseded_by=rng.choice(earlier) if replaced else None,
         conversation_ids=(conversation.id,),
         dependencies=tuple(known),
-        alternatives_rejected=tuple(rng.sample(_THINGS, rng.randint(0, 3))),
+        alternatives_rejected=tuple(rng.sample(THINGS, rng.randint(0, 3))),
         created_at=conversation.created_at,
         last_validated=conversation.created_at,
         tags=tuple(rng.sample(("api", "storage", "security", "cost", "operations"), rng.randint(0, 3))),
@@ -199,7 +199,7 @@ def _thread(
     position: int,
     _: list[EntityId],
 ) -> Thread:
-    title = f"How do we {rng.choice(_VERBS)} {rng.choice(_THINGS)} ({number}.{position})?"
+    title = f"How do we {rng.choice(_VERBS)} {rng.choice(THINGS)} ({number}.{position})?"
     ended = rng.random() < 0.5
     return Thread(
         thread_id=thread_id(project.id, title, conversation.id),
@@ -214,7 +214,7 @@ def _thread(
         conversation_ids=(conversation.id,),
         created_at=conversation.created_at,
         updated_at=conversation.created_at,
-        body=f"{rng.choice(_REASONS)} Who decides for {rng.choice(_PLACES)}?"
+        body=f"{rng.choice(_REASONS)} Who decides for {rng.choice(PLACES)}?"
         + (f"\n\n## Resolution\n\n{rng.choice(_REASONS)}" if ended else ""),
     )
 

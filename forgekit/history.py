@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 from forgekit.errors import NotFoundError, RepositoryError
 from forgekit.forge import Forge
-from forgekit.ids import EntityId
-from forgekit.model.entity import Entity, entity_path
+from forgekit.git.program import Commit, Program
+from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind, path_of, short_id
-from forgekit.model.registry import Registry
-from forgekit.store.files import TOPS
 from forgekit.times import Instant, format_instant
 
 if TYPE_CHECKING:
-    from forgekit.git.repository import Commit
+    from forgekit.model.entity import Entity
+    from forgekit.model.registry import Registry
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +42,7 @@ def provenance(forge: Forge, registry: Registry, entity: Entity) -> Provenance:
     """Return where an entity came from."""
     stated = [a for a in registry.archives if any(known == entity.id for _, known in a.records)]
     stated.sort(key=lambda a: (a.compressed_at, a.id))
-    commits = forge.store.repository.log(entity_path(entity), limit=1)
+    commits = Program(forge.root).log(path_of(entity.kind, entity.id), limit=1)
     return Provenance(
         archives=tuple((a.compression_tag, a.conversation_id, a.id) for a in stated),
         commit=commits[0] if commits else None,
@@ -71,27 +70,33 @@ def entity_history(
 
     Raises NotFoundError, AmbiguousError.
     """
-    repository = forge.store.repository
-    try:
+    git = Program(forge.root)
+    found = _history_of_id(git, EntityId(name), kinds or tuple(Kind), limit) if is_id(name) else []
+    if not found:
         key = forge.resolve(name, *kinds)
-    except NotFoundError:
-        gone = [path_of(kind, EntityId(name)) for kind in kinds or Kind if len(name) == 36]
-        for path in gone:
-            commits = repository.log(path, limit=limit)
-            if commits:
-                return commits
-        raise
-    found = forge.catalogue.entity(key)
-    if found is None:
-        raise NotFoundError("entity", name)
-    return repository.log(entity_path(found), limit=limit)
+        entity = forge.catalogue.entity(key)
+        if entity is None:
+            raise NotFoundError("entity", name)
+        found = git.log(path_of(entity.kind, key), limit=limit)
+    git.keep_graph()
+    return found
+
+
+def _history_of_id(git: Program, name: EntityId, kinds: tuple[Kind, ...], limit: int | None) -> list[Commit]:
+    """Return the commits of the file that a whole id gives: no index is asked, and it may be gone."""
+    paths = [path_of(kind, name) for kind in kinds]
+    paths.sort(key=lambda path: not (git.root / path).is_file())
+    return next(filter(None, (git.log(path, limit=limit) for path in paths)), [])
 
 
 def log(forge: Forge, *, limit: int | None = None, since: Instant | None = None) -> list[Commit]:
     """Return the commits that touched the registry's files, newest first."""
+    from forgekit.store.files import TOPS  # noqa: PLC0415 - the history of one entity reads no file
+
+    git = Program(forge.root)
     found: dict[str, Commit] = {}
     for top in TOPS:
-        for commit in forge.store.repository.log(top, limit=limit, since=since):
+        for commit in git.log(top, limit=limit, since=since):
             found.setdefault(commit.id, commit)
     return sorted(found.values(), key=lambda c: c.time, reverse=True)[:limit]
 

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,10 +20,14 @@ from forgekit.catalogue.scan import (
     RACY_NS,
     Entry,
     Listing,
+    Row,
     blob_id,
     fingerprint,
+    folded,
     is_entity_name,
+    is_gits,
     is_place,
+    is_within,
     read_file,
     scan,
     shown,
@@ -59,17 +63,42 @@ class _File(NamedTuple):
     blob: str
 
 
-def update(db: sqlite3.Connection, root: Path, progress: Progress | None = None) -> Refresh:
-    """Compare the files with their rows, and read what changed, in one transaction."""
+def update(
+    db: sqlite3.Connection,
+    root: Path,
+    progress: Progress | None = None,
+    within: Collection[str] | None = None,
+) -> Refresh:
+    """Compare the files with their rows, and read what changed, in one transaction.
+
+    Args:
+        db: a catalogue.
+        root: the registry's root.
+        progress: told how far it is.
+        within: folders to look into, as of `is_within`; all where None.
+
+    Raises DamageError for a catalogue that lost rows.
+    """
     version = _version(db)
-    stale = _stale(scan(root), db)
+    stale = _stale(root, db, within)
     if stale:
         db.execute("BEGIN IMMEDIATE")
         with db:
             if _version(db) != version:  # another process wrote since, and may have seen newer files
-                stale = _stale(scan(root), db)
-            return _Pass(db, root, progress).over(stale)
-    return Refresh(0, 0, 0, _unreadable(db))
+                stale = _stale(root, db, within)
+            done = _Pass(db, root, progress).over(stale)
+    else:
+        done = Refresh(0, 0, 0, _unreadable(db))
+    _require_whole(db)
+    return done
+
+
+def _require_whole(db: sqlite3.Connection) -> None:
+    """Raise DamageError unless each file without a problem has an entity of some kind."""
+    kinds = dict(db.execute("SELECT kind, count(*) FROM entity GROUP BY kind").fetchall())
+    (files,) = db.execute("SELECT count(*) FROM file").fetchone()
+    if sum(kinds.get(kind.value, 0) for kind in Kind) != files - _unreadable(db):
+        raise DamageError("files and entities do not agree")
 
 
 def problems(db: sqlite3.Connection) -> tuple[Problem, ...]:
@@ -98,10 +127,12 @@ def _unreadable(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT count(*) FROM file WHERE problem IS NOT NULL").fetchone()[0])
 
 
-def _stale(found: dict[str, Listing], db: sqlite3.Connection) -> dict[str, Listing | None]:
+def _stale(root: Path, db: sqlite3.Connection, within: Collection[str] | None) -> dict[str, Listing | None]:
     """Return the folders to look into; those that are gone have no listing."""
+    found = scan(root, within)
     known = dict(db.execute("SELECT path, fingerprint FROM folder").fetchall())
-    gone: dict[str, Listing | None] = dict.fromkeys(known.keys() - found.keys())
+    lost = [path for path in known if path not in found and (within is None or is_within(path, within))]
+    gone: dict[str, Listing | None] = dict.fromkeys(lost)
     return gone | {path: rows for path, rows in found.items() if known.get(path) != fingerprint(rows)}
 
 
@@ -120,7 +151,7 @@ class _Pass:
         total = sum(len(listing or ()) for listing in stale.values())
         done = 0
         for folder, listing in sorted(stale.items()):
-            strays, racy = [], False
+            strays, racy = list[Entry](), False
             known, kind = self._known(folder), kind_of_path(folder + "/")
             for entry in map(Entry._make, listing or ()):
                 done += 1
@@ -129,15 +160,16 @@ class _Pass:
                 if stat.S_ISREG(entry.mode) and is_entity_name(entry.name) and kind:
                     racy |= self._file(kind, folder, entry, known.pop(entry.name, None))
                 elif not (entry.mode == stat.S_IFDIR and is_place(folder, entry.name)):
-                    strays.append(_stray(folder, entry))
+                    strays.append(entry)
             for file in known.values():
                 self._remove(file.row)
             if listing is None:
                 self._db.execute("DELETE FROM folder WHERE path = ?", (folder,))
             else:
+                found = json.dumps(_strays(folder, strays, listing))
                 self._db.execute(
                     "INSERT OR REPLACE INTO folder VALUES (?, ?, ?)",
-                    (folder, None if racy else fingerprint(listing), json.dumps(strays)),
+                    (folder, None if racy else fingerprint(listing), found),
                 )
         return Refresh(**self._counts, unreadable=_unreadable(self._db))
 
@@ -225,8 +257,21 @@ def _settled(entry: Entry, checked: int) -> bool:
     return max(entry.mtime, entry.ctime) < checked - RACY_NS
 
 
-def _stray(folder: str, entry: Entry) -> dict[str, str]:
-    """Return a Problem's parts for a name that belongs in no registry."""
+def _strays(folder: str, strays: Collection[Entry], listing: Collection[Row]) -> list[dict[str, str]]:
+    """Return a Problem's parts for each name that belongs in no registry."""
+    sound = dict[str, str]()
+    if strays:
+        stray = {entry.name for entry in strays}
+        names = (name for name, mode, *_ in listing if _is_sound(folder, name, mode) and name not in stray)
+        sound = {folded(name): name for name in names}
+    return [_stray(folder, entry, sound.get(folded(entry.name))) for entry in strays]
+
+
+def _is_sound(folder: str, name: str, mode: int) -> bool:
+    return is_entity_name(name) if stat.S_ISREG(mode) else mode == stat.S_IFDIR and is_place(folder, name)
+
+
+def _stray(folder: str, entry: Entry, twin: str | None) -> dict[str, str]:
     path = shown(f"{folder}/{entry.name}" if folder else entry.name)
     if entry.mode == 0:
         return {"code": "format", "path": shown(folder), "message": f"cannot be listed {shown(entry.name)}"}
@@ -237,7 +282,22 @@ def _stray(folder: str, entry: Entry) -> dict[str, str]:
             "message": "is a symbolic link, and links are not followed",
             "fix": "put the file itself here",
         }
-    what = "a folder" if entry.mode == stat.S_IFDIR else "a file"
+    if twin is not None or (not folder and entry.name != folded(entry.name)):
+        return {
+            "code": "twin",
+            "path": path,
+            "message": f"differs from {twin or folded(entry.name)} in case or Unicode form only",
+            "fix": "move it elsewhere or delete it",
+        }
+    if is_gits(entry.name):
+        return {
+            "code": "stray-file",
+            "path": path,
+            "message": "is a name that git gives a meaning to, and means nothing good in a registry",
+            "fix": "delete it",
+        }
+    regular = "a file" if stat.S_ISREG(entry.mode) else "a pipe, a socket or a device"
+    what = "a folder" if entry.mode == stat.S_IFDIR else regular
     return {
         "code": "stray-file",
         "path": path,

@@ -1,1 +1,1 @@
-"""git: read by `repository`, commits built by `commits`, put in force by `publish`."""
+"""git: the program by `program`, libgit2 by `repository`; commits by `commits`, put in force by `publish`."""

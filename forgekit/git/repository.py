@@ -1,8 +1,7 @@
-"""git, read: revisions, trees, history, and what is uncommitted.
+"""git, read by libgit2: revisions, trees, and what is uncommitted; with all that the git program prints.
 
-libgit2 reads; the git program prints history, because it alone uses the commit graph's changed-path
-filters. libgit2 runs no hook, filter or pager of the repository; the program is told not to. Owner
-validation stays on in both. Paths are relative to the registry's root and `/`-separated.
+libgit2 runs no hook, filter or pager of the repository, and owner validation stays on. Paths are relative
+to the registry's root and `/`-separated.
 """
 
 from __future__ import annotations
@@ -10,8 +9,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,46 +17,16 @@ import pygit2
 from pygit2.enums import FileMode, FileStatus, RepositoryOpenFlag
 
 from forgekit.errors import NotFoundError, RepositoryError, StoreError, WriteError
+from forgekit.git.program import Program
 from forgekit.store.files import TOPS
-from forgekit.store.roots import git_dirs, work_tree
-from forgekit.times import DAY_MS, Instant, parse_instant
+from forgekit.store.roots import require_no_pipes
+from forgekit.times import DAY_MS, parse_instant
 
 pygit2.settings.enable_fsync_gitdir(True)
 
 # Names of commits, and neither options nor paths nor searches: no leading dash, no colon, no blank.
 _REVISION = re.compile(r"(?!-|.*\{/)[\w./@{}~^+-]{1,200}")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_KEPT_ENV = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
-_SETTINGS = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.pager=cat",
-    "diff.external=",
-    "protocol.ext.allow=never",
-    "safe.bareRepository=explicit",
-    "log.showSignature=false",
-    "log.follow=false",
-)
-_COMMIT_FIELDS = ("%H", "%h", "%ct", "%an", "%s", "%(trailers:only,unfold)")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Commit:
-    """One commit of the history.
-
-    Attributes:
-        id: 40 hex digits.
-        short: as many of them as tell it apart.
-        time: when it was committed.
-        trailers: `Key: value` pairs from the end of its message.
-    """
-
-    id: str
-    short: str
-    time: Instant
-    author: str
-    subject: str
-    trailers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +42,7 @@ class Head:
     commit: str | None
 
 
-class Repository:
+class Repository(Program):
     """The git repository that a registry lives in.
 
     Args:
@@ -85,10 +52,7 @@ class Repository:
     """
 
     def __init__(self, root: Path) -> None:
-        self.root = root.resolve()
-        self.git_dir, self.common_dir = git_dirs(self.root)
-        self.top = work_tree(self.root)
-        self.prefix = "" if self.root == self.top else self.root.relative_to(self.top).as_posix() + "/"
+        super().__init__(root)
         self.raw = _opened(self.top)
 
     def head(self) -> Head:
@@ -107,6 +71,8 @@ class Repository:
             return Head(ref=name, commit=str(self.raw.lookup_reference(name).resolve().target))
         except KeyError:
             return Head(ref=name, commit=None)
+        except pygit2.GitError as e:
+            raise RepositoryError(f"{name} cannot be read ({e}); run `forgekit doctor`") from None
 
     def tip(self) -> str | None:
         """Return the commit at HEAD, or None when there is none yet."""
@@ -199,6 +165,7 @@ class Repository:
 
     def unchanged(self, path: str) -> bool:
         """Say whether git sees no change in a tracked file, line-end conversion counted in."""
+        require_no_pipes((self.root / path).parents)
         try:
             return bool(self.raw.status_file(self.prefix + path) == FileStatus.CURRENT)
         except KeyError:
@@ -210,7 +177,12 @@ class Repository:
         Args:
             under: folders or files.
         """
-        paths = (self._own(path) for path in self.raw.status(untracked_files="all", ignored=False))
+        require_no_pipes(Path(folder) for top in under for folder, _, _ in os.walk(self.root / top))
+        try:
+            status = self.raw.status(untracked_files="all", ignored=False)
+        except pygit2.GitError as e:  # such as folders in folders, a hundred deep
+            raise RepositoryError(f"git cannot say what is uncommitted in {self.top}: {e}") from None
+        paths = (self._own(path) for path in status)
         return sorted(path for path in paths if path is not None and _below(path, under))
 
     def _own(self, path: str) -> str | None:
@@ -222,8 +194,8 @@ class Repository:
         Args:
             under: folders or files.
         """
-        index, tree = self.raw.index, self.tree(self.tip())
         try:
+            index, tree = self.raw.index, self.tree(self.tip())
             index.read(force=False)
             entries = index if tree is None else [d.new_file for d in index.diff_to_tree(tree).deltas]
         except pygit2.GitError as e:
@@ -237,81 +209,6 @@ class Repository:
             and _below(path, under)
             and entry.mode in {FileMode.BLOB, FileMode.BLOB_EXECUTABLE}
         ]
-
-    def log(
-        self, path: str | None = None, *, limit: int | None = None, since: Instant | None = None
-    ) -> list[Commit]:
-        """Return the commits that touched a path (or any), newest first.
-
-        Args:
-            path: one file, taken literally; renames are not followed, since a path is an id.
-            limit: at most so many.
-            since: no older ones.
-        """
-        tip = self.tip()
-        if tip is None:
-            return []
-        options = [f"--format=tformat:{'%x00'.join(_COMMIT_FIELDS)}", "-z", "--no-ext-diff", "--no-textconv"]
-        if limit is not None:
-            options.append(f"--max-count={limit:d}")
-        if since is not None:
-            options.append(f"--since=@{since // 1000:d} +0000")
-        output = self.run("log", *options, "--end-of-options", tip, "--", *([path] if path else []))
-        values = output.decode("utf-8", "replace").split("\0")
-        rows = zip(*[iter(values)] * len(_COMMIT_FIELDS), strict=False)
-        return [
-            Commit(
-                id=commit,
-                short=short,
-                time=Instant(int(seconds) * 1000),
-                author=author,
-                subject=subject,
-                trailers=_trailers(trailers),
-            )
-            for commit, short, seconds, author, subject, trailers in rows
-        ]
-
-    def write_commit_graph(self) -> None:
-        """Write the commit graph with the filters that make `log` of one path fast."""
-        self.run("commit-graph", "write", "--reachable", "--changed-paths")
-
-    def run(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
-        """Run the git program in the registry's root and return what it prints.
-
-        Raises RepositoryError when git is missing or fails.
-        """
-        program = shutil.which("git")
-        if program is None:
-            raise RepositoryError("the git program is not on the PATH; install git")
-        settings = [part for setting in _SETTINGS for part in ("-c", setting)]
-        command = [
-            os.path.abspath(program),  # noqa: PTH100 - links stay as they are: git looks at its own name
-            "--no-pager",
-            "--literal-pathspecs",
-            *settings,
-            *arguments,
-        ]
-        done = subprocess.run(  # noqa: S603 - fixed arguments, ids and literal paths, no shell
-            command,
-            cwd=self.root,
-            input=stdin,
-            env={**self._env(), **(env or {})},
-            capture_output=True,
-            check=False,
-        )
-        if done.returncode:
-            reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
-            raise RepositoryError(f"git {arguments[0]} failed: {reason[-1]}")
-        return done.stdout
-
-    def _env(self) -> dict[str, str]:
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEPT_ENV}
-        fixed = {
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_CEILING_DIRECTORIES": str(self.top.parent),
-        }
-        return kept | fixed
 
     def identity(self, role: str, env: Mapping[str, str] = os.environ) -> pygit2.Signature:
         """Return who commits, now.
@@ -384,11 +281,6 @@ def _walk(tree: pygit2.Tree, folder: str) -> Iterator[tuple[str, str]]:
 
 def _below(path: str, under: Sequence[str]) -> bool:
     return any(path == folder or path.startswith(folder + "/") for folder in under)
-
-
-def _trailers(text: str) -> tuple[tuple[str, str], ...]:
-    pairs = (line.partition(": ") for line in text.splitlines())
-    return tuple((key, value) for key, colon, value in pairs if colon)
 
 
 def blob_of(data: bytes) -> str:

@@ -8,12 +8,12 @@ astray: they are taken away first, and only the question what is staged is asked
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from forgekit.errors import RepositoryError
+from forgekit.store.roots import git_program
 
 _KEPT = frozenset({"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"})
 _OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
@@ -91,10 +91,9 @@ def _git(folder: Path, index: str | None) -> Callable[..., subprocess.CompletedP
 
     Raises RepositoryError where there is no git.
     """
-    program = shutil.which("git")
-    if program is None:
-        raise RepositoryError("the git program is not on the PATH; install git")
-    env = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+    program = git_program()
+    # A folder may call itself a partial clone: git would fetch what it lacks with the folder's own commands.
+    env = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
     if index:
         env["GIT_INDEX_FILE"] = str((folder / index).absolute())
 
@@ -128,10 +127,11 @@ def _staged_archives(folder: Path, index: str | None) -> tuple[list[str], dict[s
     Raises RepositoryError when git cannot say.
     """
     git = _git(folder, index)
-    if git("rev-parse", "--verify", "--quiet", "HEAD").returncode:
-        return [], {}  # before the first commit there is nothing to change
     options = ("--cached", "--name-status", "--no-renames", "--no-ext-diff", "--diff-filter=DMT", "-z")
-    parts = os.fsdecode(_said(git("diff-index", *options, "HEAD", "--"))).split("\0")
+    listed = git("diff-index", *options, "HEAD", "--")
+    if listed.returncode and git("rev-parse", "--verify", "--quiet", "HEAD").returncode:
+        return [], {}  # before the first commit there is nothing to change
+    parts = os.fsdecode(_said(listed)).split("\0")
     rows = [(state, path) for state, path in zip(parts[::2], parts[1::2], strict=False) if _is_archive(path)]
     removed = [path for state, path in rows if state == "D"]
     changed = {path: _said(git("cat-file", "blob", f"HEAD:{path}")) for state, path in rows if state != "D"}
@@ -139,4 +139,5 @@ def _staged_archives(folder: Path, index: str | None) -> tuple[list[str], dict[s
 
 
 def _is_archive(path: str) -> bool:
-    return path.endswith(".md") and (path.startswith("archives/") or "/archives/" in path)
+    _, folder, inside = f"/{path}".rpartition("/archives/")
+    return path.endswith(".md") and bool(folder) and not inside.startswith("transcripts/")

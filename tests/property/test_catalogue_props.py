@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import world as w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import any_text, entities
 
-from forgekit.catalogue.catalogue import Catalogue, search_registry
+from forgekit.catalogue.catalogue import NAMED_SCORE, Catalogue, search_registry
+from forgekit.catalogue.query import full_score, search
+from forgekit.catalogue.schema import memory_of
 from forgekit.catalogue.words import match_expression, readable
 from forgekit.errors import NotFoundError
 from forgekit.model.entity import Entity, entity_path
@@ -125,6 +128,17 @@ def test_files_and_memory_answer_alike(world: list[Entity], query: str) -> None:
             assert found.resolve(entity.id) == entity.id
             assert entity.id in {hit.id for hit in found.search(entity.id)}
         found.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text("abc .", max_size=30), min_size=1, max_size=9), st.text("abcd ", max_size=30))
+def test_no_hit_scores_more_than_every_word_allows(titles: list[str], query: str) -> None:
+    source = w.conversation("Words")
+    db = memory_of({t.id: t for t in (w.thread(f"t {title}".strip(), source) for title in titles)}.values())
+    scores = [hit.score for hit in search(db, query) if hit.score < NAMED_SCORE]
+    assert all(0 <= score < full_score(db, query) + 1e-6 for score in scores)
+    assert full_score(db, " ") == 0
+    db.close()
 
 
 @settings(max_examples=100, deadline=None)

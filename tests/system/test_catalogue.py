@@ -280,7 +280,10 @@ def hostile() -> dict[str, tuple[Callable[[Path], object], str]]:
         ),
         "fifo": (
             replaced(os.mkfifo),
-            f"{place}: is a file that the registry has no place for (move it elsewhere)",
+            (
+                f"{place}: is a pipe, a socket or a device that the registry has no place for"
+                " (move it elsewhere)"
+            ),
         ),
         "folder": (
             replaced(Path.mkdir),

@@ -70,6 +70,22 @@ def test_a_lexical_search_imports_no_git_and_no_model_library(registry: Path, cl
     assert modules & set(HEAVY) == set()
 
 
+def test_the_history_of_a_whole_id_opens_neither_catalogue_nor_libgit2(registry: Path, cli: Cli) -> None:
+    cli("decision", "new", "Use NATS", "--project", "P", root=registry)
+    (path,) = (registry / "registry" / "decisions").rglob("*.md")
+    modules = _imported(registry, "decision", "history", path.stem)
+    assert "forgekit.git.program" in modules
+    assert modules & {*HEAVY, "sqlite3"} == set()
+
+
+def test_a_check_of_one_file_imports_no_git_and_no_editor_of_yaml(registry: Path, cli: Cli) -> None:
+    cli("decision", "new", "Use NATS", "--project", "P", root=registry)
+    (path,) = (registry / "registry" / "decisions").rglob("*.md")
+    modules = _imported(registry, "check", str(path))
+    assert "forgekit.policy.checks" in modules
+    assert modules & {*HEAVY, "ruamel.yaml", "forgekit.store.store"} == {"yaml"}
+
+
 def test_a_bug_is_one_line_and_a_traceback_on_request(
     cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,4 +215,3 @@ def test_each_command_has_a_summary_an_example_and_the_options_it_should(
 def test_later_commands_are_not_offered(cli: Cli, registry: Path) -> None:
     for name in ("sync", "ingest", "merge-driver", "mcp"):
         assert cli(name, root=registry).code == 2
-    assert cli("doctor", "--repair").code == 2

@@ -1,0 +1,178 @@
+"""The git program: nothing of the repository's own is run by it, and nothing of libgit2 is loaded for it.
+
+It prints history, because it alone uses the commit graph's changed-path filters. No hook, filter or pager
+runs; owner validation stays on. Paths are relative to the registry's root and `/`-separated.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from forgekit.errors import RepositoryError
+from forgekit.store.roots import git_dirs, git_program, work_tree
+from forgekit.times import Instant
+
+_KEPT_ENV = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_SETTINGS = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "diff.external=",
+    "protocol.ext.allow=never",
+    "safe.bareRepository=explicit",
+    "log.showSignature=false",
+    "log.follow=false",
+)
+_GRAPH_SECONDS = 86_400
+_COMMIT_FIELDS = ("%H", "%h", "%ct", "%an", "%s", "%(trailers:only,unfold)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commit:
+    """One commit of the history.
+
+    Attributes:
+        id: 40 hex digits.
+        short: as many of them as tell it apart.
+        time: when it was committed.
+        trailers: `Key: value` pairs from the end of its message.
+    """
+
+    id: str
+    short: str
+    time: Instant
+    author: str
+    subject: str
+    trailers: tuple[tuple[str, str], ...] = ()
+
+
+class Program:
+    """The git program, run in the repository that a registry lives in.
+
+    Args:
+        root: the registry's root: the work tree's top or a folder below it.
+
+    Raises RepositoryError outside git.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.git_dir, self.common_dir = git_dirs(self.root)
+        self.top = work_tree(self.root)
+        self.prefix = "" if self.root == self.top else self.root.relative_to(self.top).as_posix() + "/"
+
+    def log(
+        self, path: str | None = None, *, limit: int | None = None, since: Instant | None = None
+    ) -> list[Commit]:
+        """Return the commits that touched a path (or any), newest first.
+
+        Args:
+            path: one file, taken literally; renames are not followed, since a path is an id.
+            limit: at most so many.
+            since: no older ones.
+
+        Raises RepositoryError.
+        """
+        options = [f"--format=tformat:{'%x00'.join(_COMMIT_FIELDS)}", "-z", "--no-ext-diff", "--no-textconv"]
+        if limit is not None:
+            options.append(f"--max-count={limit:d}")
+        if since is not None:
+            options.append(f"--since=@{since // 1000:d} +0000")
+        try:
+            output = self.run("log", *options, "--end-of-options", "HEAD", "--", *([path] if path else []))
+        except RepositoryError:
+            if self._is_empty():
+                return []
+            raise
+        values = output.decode("utf-8", "replace").split("\0")
+        rows = zip(*[iter(values)] * len(_COMMIT_FIELDS), strict=False)
+        return [
+            Commit(
+                id=commit,
+                short=short,
+                time=Instant(int(seconds) * 1000),
+                author=author,
+                subject=subject,
+                trailers=_trailers(trailers),
+            )
+            for commit, short, seconds, author, subject, trailers in rows
+        ]
+
+    def _is_empty(self) -> bool:
+        """Say whether there is no commit yet.
+
+        Raises RepositoryError with the sentence for a repository that cannot be served.
+        """
+        from forgekit.git.repository import Repository  # noqa: PLC0415 - after a failure alone
+
+        return Repository(self.root).tip() is None
+
+    def keep_graph(self) -> None:
+        """Keep the commit graph with the filters that make `log` of one path fast: git can do without it.
+
+        It is written when there is none, and brought up to date once a day. The commits since then are
+        looked at one by one, some 20 microseconds each.
+        """
+        info = self.common_dir / "objects" / "info"
+        written = max(_changed(info / name) for name in ("commit-graph", "commit-graphs/commit-graph-chain"))
+        if written < time.time() - _GRAPH_SECONDS and written <= _changed(self.git_dir / "index"):
+            # A graph that a power cut tore would be an error in every later git command.
+            options = ("-c", "core.fsync=all", "commit-graph", "write", "--reachable", "--changed-paths")
+            self.attempt(*options, "--split")
+
+    def run(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+        """Run the git program in the registry's root and return what it prints.
+
+        Raises RepositoryError when git is missing or fails.
+        """
+        done = self.attempt(*arguments, stdin=stdin, env=env)
+        if done.returncode:
+            reason = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
+            raise RepositoryError(f"git {arguments[0]} failed: {reason[-1]}")
+        return done.stdout
+
+    def attempt(
+        self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run the git program in the registry's root, whatever comes of it.
+
+        Raises RepositoryError when git is missing.
+        """
+        settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+        return subprocess.run(  # noqa: S603 - fixed arguments, ids and literal paths, no shell
+            [git_program(), "--no-pager", "--literal-pathspecs", *settings, *arguments],
+            cwd=self.root,
+            input=stdin,
+            env={**self._env(), **(env or {})},
+            capture_output=True,
+            check=False,
+        )
+
+    def _env(self) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEPT_ENV}
+        fixed = {
+            "GIT_TERMINAL_PROMPT": "0",
+            # A folder may call itself a partial clone: git would fetch what it lacks with its own commands.
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_ALLOW_PROTOCOL": "none",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_CEILING_DIRECTORIES": str(self.top.parent),
+        }
+        return kept | fixed
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _trailers(text: str) -> tuple[tuple[str, str], ...]:
+    pairs = (line.partition(": ") for line in text.splitlines())
+    return tuple((key, value) for key, colon, value in pairs if colon)
