@@ -108,10 +108,28 @@ tags_option = click.option("--tag", "tags", multiple=True, metavar="WORD", help=
 
 
 _JSON = f"{__name__}.json"
+_ALLOW = f"{__name__}.allow"
+
+
+def _allow(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> None:
+    """Keep the fingerprints for `open_forge`."""
+    from forgekit.model.settings import is_fingerprint  # noqa: PLC0415 - help loads no settings
+
+    if not all(map(is_fingerprint, value)):
+        raise click.BadParameter("a fingerprint is 8 hexadecimal digits, as the refusal names it", ctx, param)
+    ctx.meta[_ALLOW] = value
 
 
 def writing(command: F) -> F:
-    """Add `--dry-run`, `--no-commit` and `--json` to a command; `wants_json` tells of the last."""
+    """Add `--dry-run`, `--no-commit`, `--allow` and `--json` to a command; `wants_json` tells of the last."""
+    command = click.option(
+        "--allow",
+        multiple=True,
+        metavar="FINGERPRINT",
+        expose_value=False,
+        callback=_allow,
+        help="Write what looks like this secret; repeatable.",
+    )(command)
     command = click.option(
         "--json",
         is_flag=True,
@@ -164,4 +182,4 @@ def open_forge() -> Forge:
         clock()
     except ValueError as e:
         raise UsageError(f"FORGEKIT_NOW: {e}") from None
-    return Forge.open(root_of())
+    return Forge.open(root_of(), allow=click.get_current_context().meta.get(_ALLOW, ()))

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,7 +97,7 @@ def _option_names(command: click.Command) -> list[str]:
     return [name for param in command.params for name in param.opts if name.startswith("--")]
 
 
-_WAYS = ("--dry-run", "--no-commit", "--json")
+_WAYS = ("--dry-run", "--no-commit", "--allow", "--json")
 
 
 def _apply(forge: Forge, kind: Kind, name: str, given: dict[str, Any], way: How) -> Written:
@@ -125,8 +122,12 @@ def _in_editor(forge: Forge, kind: Kind, name: str, way: How) -> Written | None:
 
     Raises ForgeError that names the copy, so that no edit is lost.
     """
+    import shlex  # noqa: PLC0415 - edits by options need none of it
+    import subprocess  # noqa: PLC0415 - as above
+    import tempfile  # noqa: PLC0415 - as above
+
     from forgekit.model.entity import entity_path  # noqa: PLC0415 - as above
-    from forgekit.store import files  # noqa: PLC0415 - edits by options need none of it
+    from forgekit.store import files  # noqa: PLC0415 - as above
     from forgekit.upkeep.checking import accept  # noqa: PLC0415 - as above
 
     old = forge.entity(name, kind)

@@ -6,12 +6,12 @@ stops the commit. pre-commit puts unstaged changes aside first, so the work tree
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from forgekit.catalogue.partial import PartialRegistry
 from forgekit.cli import output
 from forgekit.errors import FormatError
 from forgekit.forge import Forge
@@ -25,10 +25,13 @@ from forgekit.model.settings import OpenConflicts
 from forgekit.policy import staleness
 from forgekit.policy.checks import check
 from forgekit.policy.checks.base import CheckInput, locate
+from forgekit.policy.checks.disclosure import secrets_in
 from forgekit.store.files import TOPS, read_bytes
 from forgekit.store.roots import SETTINGS_FILE, find_root
 from forgekit.store.settings import load_settings
 from forgekit.text import codec, frontmatter
+from forgekit.text.redaction import redact
+from forgekit.upkeep.checking import around
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,13 +55,22 @@ def checks(files: Sequence[str], folder: Path) -> int:
     Raises FormatError for settings among them that cannot be read.
     """
     status = 0
-    for staged in _registries(files, folder):
+    for staged in _registries(files, folder, around):
         if SETTINGS_FILE in staged.paths:
             load_settings(staged.forge.root)
         found = [p for p in check(staged.registry, only=staged.paths) if p.severity is not Severity.INFO]
+        found.extend(_secrets(staged))
         _say_problems(staged, found)
         status |= any(p.severity is Severity.ERROR for p in found)
     return status
+
+
+def _secrets(staged: _Staged) -> Iterator[Problem]:
+    """Find secrets in every named file, also in one that cannot be read as what it should be."""
+    for path in sorted(staged.paths):
+        with contextlib.suppress(FormatError):  # a link or a giant, which the checks refuse
+            text = (read_bytes(staged.forge.root, path) or b"").decode("utf-8", "replace")
+            yield from secrets_in(path, text, staged.forge.allowed)
 
 
 def conflicts(files: Sequence[str], folder: Path, *, staged: Callable[[list[str]], set[str]]) -> int:
@@ -170,7 +182,7 @@ def archives(
     for path in removed:
         _say(f"{path}: archives are write-once, and this commit removes one (git restore --staged {path})")
     status = int(bool(removed))
-    for staged in _registries([*files, *changed], folder):
+    for staged in _registries([*files, *changed], folder, around):
         found = [
             p
             for p in check(staged.registry, only=staged.paths)
@@ -198,7 +210,13 @@ def _text_of(data: bytes) -> str | None:
     return archive.body
 
 
-def _registries(files: Iterable[str], folder: Path) -> Iterator[_Staged]:
+def _whole(forge: Forge, _: Collection[str]) -> Registry:
+    return forge.registry()
+
+
+def _registries(
+    files: Iterable[str], folder: Path, load: Callable[[Forge, Collection[str]], Registry] = _whole
+) -> Iterator[_Staged]:
     """Group the named files by registry and load each."""
     by_root: dict[Path, set[str]] = defaultdict(set)
     for name in files:
@@ -211,9 +229,7 @@ def _registries(files: Iterable[str], folder: Path) -> Iterator[_Staged]:
         forge = Forge.open(root)
         place = root.relative_to(folder.resolve()).as_posix()
         prefix = "" if place == "." else f"{place}/"
-        forge.catalogue.refresh()
-        registry = PartialRegistry.over(forge.catalogue)
-        yield _Staged(forge=forge, registry=registry, prefix=prefix, paths=frozenset(paths))
+        yield _Staged(forge=forge, registry=load(forge, paths), prefix=prefix, paths=frozenset(paths))
 
 
 def _say_problems(staged: _Staged, problems: Sequence[Problem]) -> None:
@@ -230,4 +246,5 @@ def _say_problems(staged: _Staged, problems: Sequence[Problem]) -> None:
 
 
 def _say(sentence: str) -> None:
-    output.data(sentence)
+    """Say it; what a finding quotes from a file may be the very thing that must not be said."""
+    output.data(redact(sentence).text)

@@ -22,6 +22,7 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import one_line
 from forgekit.model.settings import SETTINGS_FILE
 from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
+from forgekit.text.redaction import redact
 
 IN_ALL = 10
 """Time for all pairs together, as a multiple of the time for one answer."""
@@ -115,7 +116,7 @@ class LlmJudge:
         self._pairs += 1
         if self._silent < GIVE_UP:
             try:
-                found = self._ask(question(a, b))
+                found = self._ask(redact(question(a, b)).text)
             except (NoAnswerError, UnusableError) as e:
                 self._silent = self._silent + 1 if isinstance(e, NoAnswerError) else 0
                 self._why = str(e)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import planted
 import pytest
 
 from forgekit.errors import FormatError, UsageError
@@ -137,6 +138,15 @@ def test_ollama_is_asked_once_with_the_schema_and_believed(server: Server) -> No
     assert [message["role"] for message in asked["messages"]] == ["system", "user"]
     assert json.dumps(SCHEMA) in asked["messages"][0]["content"]
     assert asked["messages"][1]["content"] == question(REST, GRPC)
+
+
+def test_no_secret_is_sent(server: Server) -> None:
+    token = "glpat-" + planted.drawn(planted.seeded("sent"), planted.ALNUM, 20)
+    judge = server.judge(ollama(GOOD))
+    judge.judge([(REST, Statement(text=f"Use {token} for the public API"))], [0.5])
+    [(_, _, asked)] = server.seen
+    assert token not in json.dumps(asked)
+    assert "Use [redacted: gitlab-token " in asked["messages"][1]["content"]
 
 
 def test_an_openai_server_that_takes_no_schema_is_asked_with_less_and_that_is_remembered(

@@ -8,9 +8,11 @@ from dataclasses import replace
 from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry
 from forgekit.policy.checks.base import Check, CheckInput
+from forgekit.policy.checks.disclosure import no_secrets
 from forgekit.policy.checks.identity import derivations, edited_in_place, projects_agree, twins
 from forgekit.policy.checks.references import no_cycles, references_exist
 from forgekit.policy.checks.states import status_fields
+from forgekit.policy.checks.unsettled import conflicting_edits
 from forgekit.policy.checks.wording import (
     archives_unchanged,
     canonical_texts,
@@ -25,9 +27,11 @@ CHECKS: tuple[Check, ...] = (
     references_exist,
     no_cycles,
     status_fields,
+    conflicting_edits,
     archives_unchanged,
     probable_slips,
     hidden_characters,
+    no_secrets,
     twins,
     canonical_texts,
 )

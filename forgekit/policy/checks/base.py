@@ -25,10 +25,12 @@ class CheckInput:
     Attributes:
         texts: the files whose wording is to be checked, by path; may hold a part of them.
         only: the paths to look at, or None for all. References out of them are followed all the same.
+        allowed: fingerprints of what looks like a secret and may stand there.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
     only: frozenset[str] | None = None
+    allowed: frozenset[str] = frozenset()
 
     def subjects(self, registry: Registry) -> Iterable[Entity]:
         """Return the entities to look at."""

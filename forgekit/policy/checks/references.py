@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
+from forgekit.model.candidate import Candidate
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
+from forgekit.model.kept import KeptText
 from forgekit.model.kinds import Kind
 from forgekit.model.lineage import Lineage
 from forgekit.model.problem import Problem
@@ -53,6 +55,11 @@ def references(entity: Entity) -> Iterator[Reference]:
         case Conflict():
             yield "decision_a", entity.decision_a, _DECISION
             yield "decision_b", entity.decision_b, _DECISION
+        case Candidate():
+            yield "conversation_id", entity.conversation_id, _CONVERSATION
+            yield from _each("became", (Kind.DECISION, Kind.THREAD), entity.became)
+        case KeptText():
+            yield "conversation_id", entity.conversation_id, _CONVERSATION
         case Archive():
             yield "conversation_id", entity.conversation_id, _CONVERSATION
             yield from _each("records", (Kind.DECISION, Kind.THREAD), *(id_ for _, id_ in entity.records))

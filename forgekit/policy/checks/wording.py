@@ -6,7 +6,8 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
+from itertools import islice
 
 from forgekit.errors import FormatError
 from forgekit.model.archive import Archive
@@ -18,16 +19,19 @@ from forgekit.policy.checks.base import CheckInput, finding
 from forgekit.text import codec, frontmatter
 
 # Bidirectional overrides and isolates; zero-width space and word joiner; tag characters; the variation
-# selectors that carry hidden bytes. Joiners and marks that scripts and emoji need are left alone.
+# selectors that carry hidden bytes; controls, which a terminal obeys. Joiners and marks that scripts and
+# emoji need are left alone.
 _HIDDEN = re.compile(
-    "[\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u202a-\u202e\u2060-\u2069\ufeff"
+    "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
+_KEYS_LOOKED_AT = 100
 
 
 def probable_slips(registry: Registry, given: CheckInput) -> Iterator[Problem]:
     """Find unknown keys that look like known ones."""
     for entity in given.subjects(registry):
-        for key in entity.extra:
+        for key in islice(entity.extra, _KEYS_LOOKED_AT):
             meant = near_miss(key, codec.known_fields(entity.kind))
             if meant is not None:
                 yield finding(
@@ -46,15 +50,24 @@ def hidden_characters(registry: Registry, given: CheckInput) -> Iterator[Problem
             found = _HIDDEN.search(text)
             if found:
                 character = found.group()
-                label = unicodedata.name(character, "no name")
-                yield finding(
-                    entity,
-                    "hidden-character",
-                    f"holds the invisible character U+{ord(character):04X} ({label})",
-                    field=name,
-                    fix="remove it unless it is meant",
-                    severity=Severity.WARNING,
+                label = unicodedata.name(character, "a control" if character < "\u00a0" else "no name")
+                yield replace(
+                    finding(
+                        entity,
+                        "hidden-character",
+                        f"holds the invisible character U+{ord(character):04X} ({label})",
+                        field=name,
+                        fix="remove it unless it is meant",
+                        severity=Severity.WARNING,
+                    ),
+                    line=_line_of(character, given.texts.get(entity_path(entity), "")),
                 )
+
+
+def _line_of(character: str, text: str) -> int | None:
+    """Return the line of a file's text that first holds a character; None where it stands there escaped."""
+    at = text.find(character)
+    return None if at < 0 else text.count("\n", 0, at) + 1
 
 
 def archives_unchanged(registry: Registry, given: CheckInput) -> Iterator[Problem]:

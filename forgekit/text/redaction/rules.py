@@ -1,0 +1,266 @@
+"""What secrets look like: one rule a kind.
+
+A rule names **anchors**, of which one stands in every secret of its kind, and a **shape** that is matched
+where an anchor was found. So a text is walked by searches for fixed bytes and for **tokens**, its long runs
+of letters, digits, `_` and `-`; each match is bounded, and the time is linear whatever the text holds. The
+group `s` of a shape is the secret itself. Shapes are those that the issuers document, or that their keys
+show; what is a placeholder, a reference to a variable or made of words is no secret.
+
+Rules are tried on bytes, where classes mean ASCII and lower case keeps every offset.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+Accept = Callable[[re.Match[bytes]], bool]
+
+
+class Where(Enum):
+    """Where the anchors of a rule are looked for."""
+
+    TOKEN = "token"  # noqa: S105 - no password; at the beginning of a token, or ending with a dot just before one
+    TEXT = "text"  # anywhere
+    WORD = "word"  # anywhere, in any case; the anchors are written in lower case
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """One kind of secret.
+
+    Attributes:
+        name: what marks and messages call it.
+        anchors: bytes, one of which the shape starts with.
+        shape: matched at an anchor.
+        accept: whether what matched is more than a placeholder.
+    """
+
+    name: str
+    anchors: tuple[bytes, ...]
+    shape: bytes
+    accept: Accept
+    where: Where = Where.TEXT
+
+
+_PLACEHOLDER = re.compile(
+    rb"example|sample|placeholder|changeme|change[-_]me|dummy|redacted|your[-_a-z]|my[-_]secret|insert"
+    rb"|abcdefgh|12345678|qwerty|deadbeef|(.)\1{5}",
+    re.IGNORECASE | re.DOTALL,
+)
+_JUDGED = 128
+"""Bytes of a value that are looked at to tell whether it is a secret."""
+_WORDY = re.compile(rb"[A-Za-z]{0,64}[0-9]{0,4}")
+_SPLIT = re.compile(rb"[-_./:+=~]")
+_SYMBOL = re.compile(rb"[!@#$%^&?*~]")
+_CLASSES = re.compile(rb"[a-z]"), re.compile(rb"[A-Z]"), re.compile(rb"[0-9]")
+_UUID = re.compile(rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_OWNED = re.compile(rb"(?:auth|access|api|bot|refresh|bearer|private)[-_ ]?\Z", re.IGNORECASE)
+_HEX = re.compile(rb"[0-9a-fA-F]{1,256}")
+_BORDER = re.compile(rb"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])|[a-z](?=[A-Z])")
+_LONG_RUN = re.compile(rb"(?=[A-Za-z]{0,200}[0-9])(?=[0-9]{0,200}[A-Za-z])[A-Za-z0-9]{16,200}")
+_REFERENCE = re.compile(
+    rb"[$%<{\[]|(?:process\.|os\.|env[.:]|secrets?\.|vault:|op://|arn:|sha(?:1|256|512)[:-])"
+)
+_COMMON = frozenset(
+    {
+        *(b"password", b"passwd", b"pass", b"pwd", b"pw", b"secret", b"token", b"key", b"user", b"username"),
+        *(b"root", b"admin", b"test", b"guest", b"postgres", b"mysql", b"rabbitmq", b"mongo", b"redis"),
+        *(b"foo", b"bar", b"login", b"apikey", b"api_key", b"credentials", b"creds", b"x-oauth-basic"),
+    }
+)
+
+
+def entropy(value: bytes) -> float:
+    """Return Shannon's entropy of a value's bytes, in bits per byte."""
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())
+
+
+def _random(match: re.Match[bytes]) -> bool:
+    """Say whether a token of fixed shape could have been drawn: no placeholder, not a few bytes repeated."""
+    value = match["s"]
+    return _PLACEHOLDER.search(value) is None and entropy(value) >= 2.8
+
+
+def _key_of_letters(match: re.Match[bytes]) -> bool:
+    """As `_random`, with one long run of letters and digits: `sk-` begins many a name too."""
+    return _random(match) and _LONG_RUN.search(match["s"]) is not None
+
+
+def _always(_: re.Match[bytes]) -> bool:
+    """Accept the shape alone."""
+    return True
+
+
+def _drawn(value: bytes) -> bool:
+    """Say whether a value of unknown shape, in a place for a secret, looks drawn rather than written."""
+    if len(value) < 16 or _UUID.fullmatch(value) or entropy(value) < 3.0:
+        return False
+    if all(_WORDY.fullmatch(part) for part in _SPLIT.split(value)):
+        return False
+    return sum(1 for _ in _BORDER.finditer(value)) >= 4
+
+
+def _no_value(value: bytes) -> bool:
+    """Say whether a value is a placeholder, a reference to where the secret is, or an address."""
+    return bool(_PLACEHOLDER.search(value) or _REFERENCE.match(value) or b"://" in value)
+
+
+def _assigned(match: re.Match[bytes]) -> bool:
+    value, name = match["s"][:_JUDGED], match["name"].lower()
+    if match.string[match.end("s") : match.end("s") + 1] in {b"(", b"["}:
+        return False  # a call, or a place in a list
+    if name.startswith((b"pass", b"pwd")):
+        return (_chosen(value) or _drawn(value)) and not _no_value(value)
+    if name == b"token" and _HEX.fullmatch(value):  # a hash as a rule
+        owner = _OWNED.search(match.string, max(match.start() - 16, 0), match.start())
+        return owner is not None and _drawn(value)
+    return _drawn(value) and not _no_value(value)
+
+
+def _chosen(value: bytes) -> bool:
+    """Say whether a value looks like a password that a person chose."""
+    classes = sum(kind.search(value) is not None for kind in _CLASSES)
+    if _SYMBOL.search(value):
+        return classes >= 2
+    return classes >= 2 and sum(1 for _ in _BORDER.finditer(value)) >= 3
+
+
+def _bearer(match: re.Match[bytes]) -> bool:
+    value = match["s"][:_JUDGED]
+    return _drawn(value) and not _no_value(value)
+
+
+def _in_address(match: re.Match[bytes]) -> bool:
+    value = match["s"]
+    masked = not value.strip(b"*xX.-_")
+    return not (masked or _no_value(value) or value.lower() in _COMMON)
+
+
+def _prefixed(name: str, prefixes: str, rest: bytes, accept: Accept = _random) -> Rule:
+    """Return the rule of tokens that begin with one of some prefixes."""
+    anchors = tuple(prefix.encode() for prefix in prefixes.split())
+    start = b"|".join(re.escape(anchor) for anchor in anchors)
+    shape = rb"(?P<s>(?:%s)%s)" % (start, rest)
+    return Rule(name=name, anchors=anchors, shape=shape, accept=accept, where=Where.TOKEN)
+
+
+_END = rb"(?![A-Za-z0-9])"
+_GAP = rb"(?:\\{1,4}[nrt]|[ \t\r\n>|+\"',]){0,12}+"
+_BASE64_LINES = (
+    rb"(?:" + _GAP + rb"(?:[A-Za-z0-9+/=]{16,8192}+|[A-Z][A-Za-z-]{2,20}: [^\r\n\\]{1,120}+)){1,200}+"
+)
+_PEM = (
+    rb"(?P<s>-----BEGIN [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----"
+    + _BASE64_LINES
+    + rb"(?:(?:"
+    + _GAP
+    + rb"=?[A-Za-z0-9+/=]{1,80}+){0,3}?"
+    + _GAP
+    + rb"-----END [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----)?)"
+)
+_NAMES = (b"passw", b"passphrase", b"pwd", b"secret", b"token", b"credential")
+# The key of an account, shared or not, is how Azure's connection strings say it.
+_OWNERS = (b"api", b"access", b"account", b"private", b"signing", b"encryption", b"auth")
+_KEY = b"|".join(rb"(?<=%s)|(?<=%s[-_ ])" % (owner, owner) for owner in _OWNERS)
+_ASSIGNED = (
+    rb"(?i:(?P<name>%s|(?:%s)key))[A-Za-z0-9_-]{0,24}+(?:\\?[\"'`]|[*\]]){0,3}+"
+    rb"(?:[ \t]{0,4}+(?::=|=>|[=:])|[ \t](?i:is|was)(?=[ \t]))(?:\*|[ \t\r\n]){0,6}+"
+    rb"(?:[bfru@]?\\?(?P<q>[\"'`]))?+"
+    rb"(?P<s>(?(q)[^\s\"'`\\]{8,512}|[^\s\"'`<>\[\](){}|,;\\*]{8,512}))(?<![.:])"
+) % (b"|".join(_NAMES), _KEY)
+
+RULES: tuple[Rule, ...] = (
+    Rule(name="private-key", anchors=(b"-----BEGIN ",), shape=_PEM, accept=_always),
+    _prefixed("aws-access-key", "AKIA ASIA ABIA ACCA", rb"[A-Z2-7]{16}" + _END),
+    _prefixed("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", rb"[A-Za-z0-9]{36,255}+"),
+    _prefixed("github-token", "github_pat_", rb"[A-Za-z0-9_]{60,120}+"),
+    _prefixed(
+        "gitlab-token",
+        "glpat- gldt- glrt- glft- glsoat- glcbt- glptt- glagent- gloas- glimt- GR1348941",
+        rb"[A-Za-z0-9_-]{20,128}+(?:\.[A-Za-z0-9_-]{2,64}+){0,3}",
+    ),
+    _prefixed("slack-token", "xoxa- xoxb- xoxp- xoxo- xoxr- xoxs- xoxe- xapp-", rb"[A-Za-z0-9-]{20,255}+"),
+    Rule(
+        name="slack-webhook",
+        anchors=(b"://",),
+        shape=rb"://hooks\.slack\.com/(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9_/]{20,120}+)",
+        accept=_random,
+    ),
+    Rule(
+        name="discord-webhook",
+        anchors=(b"://",),
+        shape=rb"://(?:[a-z]{1,10}\.)?discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/(?P<s>[A-Za-z0-9_-]{50,100}+)",
+        accept=_random,
+    ),
+    _prefixed("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", rb"[A-Za-z0-9]{10,200}+"),
+    _prefixed("webhook-secret", "whsec_", rb"[A-Za-z0-9+/=]{24,100}+"),
+    _prefixed("anthropic-key", "sk-ant-", rb"[A-Za-z0-9_-]{32,200}+"),
+    _prefixed("openai-key", "sk-", rb"[A-Za-z0-9_-]{20,200}+", _key_of_letters),
+    _prefixed("google-api-key", "AIza", rb"[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
+    _prefixed("google-oauth", "GOCSPX-", rb"[A-Za-z0-9_-]{20,60}+"),
+    _prefixed("google-oauth", "ya29.", rb"[A-Za-z0-9_-]{20,400}+"),
+    _prefixed("npm-token", "npm_", rb"[A-Za-z0-9]{36}" + _END),
+    _prefixed("pypi-token", "pypi-AgE", rb"[A-Za-z0-9_-]{50,400}+"),
+    _prefixed("sendgrid-key", "SG.", rb"[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}+"),
+    _prefixed("twilio-key", "SK", rb"[0-9a-f]{32}" + _END),
+    _prefixed("huggingface-token", "hf_ api_org_", rb"[A-Za-z]{34}" + _END),
+    _prefixed(
+        "model-key", "gsk_ xai- pplx- r8_ tvly- nvapi- fw_", rb"[A-Za-z0-9_-]{30,120}+", _key_of_letters
+    ),
+    _prefixed("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", rb"[0-9a-f]{64}" + _END),
+    _prefixed("shopify-token", "shpat_ shpca_ shppa_ shpss_", rb"[0-9a-fA-F]{32}" + _END),
+    _prefixed("docker-token", "dckr_pat_ dckr_oat_", rb"[A-Za-z0-9_-]{27,40}+"),
+    _prefixed("atlassian-token", "ATATT3 ATCTT3", rb"[A-Za-z0-9_=-]{60,260}+"),
+    _prefixed("vault-token", "hvs. hvb.", rb"[A-Za-z0-9_-]{60,200}+"),
+    _prefixed("grafana-token", "glsa_ glc_", rb"[A-Za-z0-9_+/=-]{32,200}+"),
+    _prefixed("linear-key", "lin_api_ lin_oauth_", rb"[A-Za-z0-9]{32,64}+"),
+    _prefixed("notion-token", "ntn_ secret_", rb"[A-Za-z0-9]{40,50}" + _END),
+    _prefixed("age-key", "AGE-SECRET-KEY-1", rb"[0-9A-Z]{58}"),
+    Rule(
+        name="jwt",
+        anchors=(b"eyJ",),
+        where=Where.TOKEN,
+        shape=rb"(?P<s>eyJ[A-Za-z0-9_-]{10,2000}+\.eyJ[A-Za-z0-9_-]{6,8000}+\.[A-Za-z0-9_-]{20,1400}+)",
+        accept=_random,
+    ),
+    Rule(
+        name="telegram-token",
+        anchors=(b"AA",),
+        shape=rb"(?<=[0-9]{8}:)(?P<s>AA[A-Za-z0-9_-]{33})(?![A-Za-z0-9_-])",
+        accept=_random,
+        where=Where.TOKEN,
+    ),
+    Rule(
+        name="discord-token",
+        anchors=(b"M", b"N", b"O"),
+        where=Where.TOKEN,
+        shape=rb"(?P<s>[MNO][A-Za-z0-9_-]{23,27}+\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}+)",
+        accept=_random,
+    ),
+    Rule(
+        name="url-password",
+        anchors=(b"://",),
+        shape=rb"://[^\s/?#@:\"'<>\\]{0,128}+:(?P<s>[^\s/@\"'<>\\]{3,256}+)@",
+        accept=_in_address,
+    ),
+    Rule(
+        name="bearer-token",
+        anchors=(b"bearer ", b"basic "),
+        shape=rb"(?i:bearer|basic) {1,3}(?P<s>[A-Za-z0-9._~+/=-]{16,2000})(?<!\.)",
+        accept=_bearer,
+        where=Where.WORD,
+    ),
+    Rule(
+        name="assigned-secret",
+        anchors=(b"pass", b"pwd", b"secret", b"token", b"credential", b"key"),
+        shape=_ASSIGNED,
+        accept=_assigned,
+        where=Where.WORD,
+    ),
+)
+"""In order of trust: where two see one secret, the first names it."""

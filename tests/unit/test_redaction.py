@@ -1,0 +1,126 @@
+"""Secrets in text: what is found, what is left alone, what stands in their place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import planted
+import pytest
+from guarantees import Level, Report
+
+from forgekit.text.redaction import Finding, Redacted, find, redact
+
+TOKEN = "ghp_" + planted.drawn(planted.seeded("a token"), planted.ALNUM, 36)
+NAME = find(TOKEN)[0].fingerprint
+MARK = f"[redacted: github-token {NAME}]"
+PEM = planted.planted(planted.seeded("a key"), 20)[10].secret
+
+
+def test_a_secret_becomes_a_mark_and_the_rest_stays() -> None:
+    assert redact(f"first\r\n\tthe key\u00a0{TOKEN}.\r\n\r\nlast\x0b ") == Redacted(
+        text=f"first\r\n\tthe key\u00a0{MARK}.\r\n\r\nlast\x0b ",
+        findings=(Finding(rule="github-token", fingerprint=NAME, line=2),),
+    )
+
+
+def test_a_key_of_many_lines_is_one_secret() -> None:
+    (found,) = find(f"Here:\n\n{PEM}\n\nRotate it.")
+    assert (found.rule, found.line) == ("private-key", 3)
+    assert redact(f"Here:\n\n{PEM}\n\nRotate it.").text == (
+        f"Here:\n\n[redacted: private-key {found.fingerprint}]\n\nRotate it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f'"{PEM}"'.replace("\n", "\\n"), '"{}"'),
+        ("> " + PEM.replace("\n", "\n> "), "> {}"),
+        (
+            "Cut off:\n" + PEM.rsplit("\n", 3)[0] + "\n\nA sentence follows.",
+            "Cut off:\n{}\n\nA sentence follows.",
+        ),
+    ],
+)
+def test_keys_are_found_as_they_are_quoted_and_cut_off(text: str, left: str) -> None:
+    (found,) = find(text)
+    assert redact(text).text == left.format(f"[redacted: private-key {found.fingerprint}]")
+
+
+def test_what_is_allowed_is_kept_and_what_is_not_goes() -> None:
+    other = "glpat-" + TOKEN[4:24]
+    text = f"{TOKEN} and {other}"
+    name = find(other)[0].fingerprint
+    assert redact(text, {NAME}).text == f"{TOKEN} and [redacted: gitlab-token {name}]"
+    assert redact(text, {NAME, name}) == Redacted(text=text, findings=())
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"GITHUB_TOKEN={TOKEN}", f"GITHUB_TOKEN={MARK}"),
+        (f"https://x:{TOKEN}@github.com/a", f"https://x:{MARK}@github.com/a"),
+        (f"Authorization: Bearer {TOKEN}", f"Authorization: Bearer {MARK}"),
+        (f"-{TOKEN}\n_{TOKEN}_\n%3D{TOKEN}\\n{TOKEN}\\n", f"-{MARK}\n_{MARK}_\n%3D{MARK}\\n{MARK}\\n"),
+    ],
+)
+def test_the_rule_that_knows_a_secret_best_names_it(text: str, left: str) -> None:
+    assert redact(text).text == left
+
+
+def test_a_token_inside_a_longer_word_is_none() -> None:
+    assert find(f"x{TOKEN} prefix-{TOKEN}") == ()
+
+
+def test_half_a_surrogate_pair_is_kept() -> None:
+    assert redact(f"\ud800 {TOKEN}").text == f"\ud800 {MARK}"
+
+
+# A time that grew with the square of the length would not end.
+SHAPES: dict[str, Callable[[int], str]] = {
+    "prefixes": lambda n: "ghp_" * (n // 4),
+    "prefixes apart": lambda n: " sk-" * (n // 4),
+    "openings": lambda n: "eyJ" * (n // 3),
+    "openings with dots": lambda n: ("eyJ" + "a" * 30 + ".") * (n // 34),
+    "one token": lambda n: "a" * n,
+    "one token of a kind": lambda n: "sk-" + "aB3" * (n // 3),
+    "dashes": lambda n: "-" * n,
+    "begins": lambda n: "-----BEGIN PRIVATE KEY-----\n" * (n // 28),
+    "a key without end": lambda n: "-----BEGIN PRIVATE KEY-----\n" + ("A" * 64 + "\n") * (n // 65),
+    "names": lambda n: "password" * (n // 8),
+    "assignments": lambda n: "password=" * (n // 9),
+    "assigned dots": lambda n: ("token=" + "." * 200) * (n // 206),
+    "quotes": lambda n: "secret='" * (n // 8),
+    "addresses": lambda n: "://a:" * (n // 5),
+    "long addresses": lambda n: ("://" + "a" * 127 + ":") * (n // 131),
+    "bearers": lambda n: "bearer " * (n // 7),
+    "bots": lambda n: ("M" + "a" * 24 + ".") * (n // 26),
+    "colons": lambda n: "12345678:AA" * (n // 11),
+    "line ends": lambda n: "password:" + "\n" * n,
+    "marks": lambda n: MARK * (n // len(MARK)),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_hostile_text_costs_linear_time(shape: str, level: Level) -> None:
+    text = SHAPES[shape](level.pick(200_000, 2_000_000))
+    assert find(redact(text).text) == ()
+
+
+def test_the_kinds_are_found_and_what_looks_like_them_is_not(level: Level, guarantee: Report) -> None:
+    random = level.random("secrets")
+    secrets = planted.planted(random, level.pick(200, 20_000))
+    total = Counter(p.kind for p in secrets)
+    found = Counter(p.kind for p in secrets if p.secret not in redact(p.text).text)
+    texts = planted.benign(random, level.pick(5_000, 100_000))
+    wrong = [text for text in texts if find(text)]
+    rates = ", ".join(f"{kind} {found[kind] / total[kind]:.0%}" for kind in total)
+    shaped = [kind for kind in total if kind not in planted.LOOSE]
+    share = sum(found[kind] for kind in shaped) / sum(total[kind] for kind in shaped)
+    guarantee("G18", "secrets found, by kind", rates)
+    guarantee("G18", "secrets found, of fixed shape", f"{share:.1%} of {sum(total[k] for k in shaped):,}")
+    guarantee("G18", "look-alikes taken for secrets", f"{len(wrong)} of {len(texts):,}")
+    assert len(total) == 20
+    assert share >= 0.95
+    assert len(wrong) / len(texts) <= 0.005, wrong[:5]
