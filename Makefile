@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 DATA ?= ../shared/data
+MINUTES ?= 3
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SILENT:
-.PHONY: demo test bench check clean help
+.PHONY: demo test soak bench check clean help
 
 demo: $(VENV)/base ## run the loop on the sample archives, in a throw-away registry
 	FORGEKIT="$$PWD/$(BIN)/forgekit" bash examples/demo.sh
@@ -21,6 +22,9 @@ test: $(VENV)/dev ## lint, check the types, run all tests
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
 	$(BIN)/pytest --quiet
+
+soak: $(VENV)/dev ## try the guarantees at their nightly figures; MINUTES=60 for a longer last part
+	$(BIN)/pytest --quiet --soak --minutes $(MINUTES)
 
 bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they measure on
 	$(BIN)/python benchmarks/costs.py

@@ -9,13 +9,16 @@
     |- ArchiveError            an archive that cannot be filed: carries the problems
     |  `- NothingCompactedError  a transcript in which nothing was compacted
     |- TransitionError         a state change that the current state forbids
+    |- SecretError             a text to be written holds what looks like a secret
     `- StoreError              the repository stands in the way
        |- NoRegistryError      no forgekit.toml here or above
        |- RepositoryError      not a git repository, or one of a kind that cannot be served
+       |  `- RemoteError       the repository that work is shared through stands in the way
        |- DirtyFileError       a file to be written holds uncommitted work
        |- ChangedError         the entity moved on since it was read
        |- LockedError          another process holds the repository's lock
-       `- WriteError           the disk or the folder refused
+       |- WriteError           the disk or the folder refused
+       `- UnsureError          they refused when the change was about to stand, or stood already
 
 Errors carry data; the sentence that a person reads is built here, once, and says what to do next.
 Findings about a person's files are `forgekit.model.problem.Problem` values, not errors.
@@ -114,6 +117,33 @@ class TransitionError(ForgeError):
     """A state change that the current state forbids."""
 
 
+class SecretError(ForgeError):
+    """A text to be written holds what looks like a secret; the secret itself is not said.
+
+    Args:
+        path: of the file that would hold it.
+        line: 1-based, of that file.
+        field: front-matter key or section of the body, or "".
+        rule: the kind of secret.
+        name: its fingerprint.
+    """
+
+    def __init__(self, *, path: str, line: int, field: str, rule: str, name: str) -> None:
+        self.path = path
+        self.line = line
+        self.field = field
+        self.rule = rule
+        self.name = name
+        super().__init__(path, line, field, rule, name)
+
+    def __str__(self) -> str:
+        place = ": ".join(part for part in (f"{self.path}:{self.line}", self.field) if part)
+        return (
+            f"{place}: this looks like a secret ({self.rule} {self.name}), and nothing was written; take it "
+            f"out, or say --allow {self.name} (for good: `allowed_secrets` in forgekit.toml)"
+        )
+
+
 class StoreError(ForgeError):
     """The repository stands in the way."""
 
@@ -133,6 +163,10 @@ class NoRegistryError(StoreError):
 
 class RepositoryError(StoreError):
     """Not a git repository, or one of a kind that cannot be served."""
+
+
+class RemoteError(RepositoryError):
+    """The repository that work is shared through stands in the way."""
 
 
 class DirtyFileError(StoreError):
@@ -179,3 +213,18 @@ class WriteError(StoreError):
 
     def __str__(self) -> str:
         return f"cannot write {self.path}: {self.reason}; nothing was recorded"
+
+
+class UnsureError(StoreError):
+    """The disk or the folder refused when the change was about to stand, or stood already."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(path, reason)
+
+    def __str__(self) -> str:
+        return (
+            f"cannot finish {self.path}: {self.reason}; "
+            "the change may stand: run this again, nothing is recorded twice"
+        )

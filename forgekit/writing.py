@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from forgekit.errors import ChangedError
 from forgekit.forge import Forge
 from forgekit.model.conflict import Conflict
-from forgekit.model.entity import Entity
+from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import short_id
 from forgekit.model.registry import Registry
-from forgekit.store.store import Change, Outcome
+
+if TYPE_CHECKING:
+    from forgekit.store.store import Change, Outcome
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,10 +24,12 @@ class How:
     Attributes:
         dry_run: show the diff, write nothing.
         no_commit: write the files, leave committing to the person.
+        seen: the entity that the caller read and based this change on; it must not have moved on since.
     """
 
     dry_run: bool = False
     no_commit: bool = False
+    seen: Entity | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,11 +61,17 @@ def write(
         decide: returns the entities to write, the one that the command is about first; it runs again
             when somebody else's commit came first.
         operation: noun and verb, such as `decision revise`.
-        how: dry run, or without a commit.
+        how: dry run, without a commit, or only if nobody else was faster.
+
+    Raises ChangedError when `how.seen` has moved on.
     """
+    from forgekit.store.store import Change  # noqa: PLC0415 - a check alone writes nothing
 
     def change() -> Change:
-        entities = tuple(decide(forge.registry()))
+        registry = forge.registry()
+        if how.seen is not None and registry.get(how.seen.id) != how.seen:
+            raise ChangedError(entity_path(how.seen))
+        entities = tuple(decide(registry))
         noun, _, verb = operation.partition(" ")
         first = entities[0]
         return Change(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
 from pathlib import Path
 
 import pytest
+from guarantees import Level, Report, table
 from hypothesis import settings
 
 # The same examples in every run: a run that fails can be repeated. A machine under load is no failure.
@@ -39,3 +41,56 @@ def repository(tmp_path: Path) -> Path:
     from support import new_repository
 
     return new_repository(tmp_path / "repo")
+
+
+_REACHED: pytest.StashKey[list[tuple[str, str, str]]] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what says how far the tests of the guarantees go."""
+    group = parser.getgroup("guarantees")
+    group.addoption("--soak", action="store_true", help="only what shows a guarantee, at the nightly figures")
+    group.addoption("--seed", type=int, help="where random examples start; a run prints its own")
+    group.addoption("--minutes", type=float, default=3.0, help="how long the soak itself takes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the list of what this run reaches, and fix its seed."""
+    config.stash[_REACHED] = []
+    if config.option.seed is None:
+        config.option.seed = secrets.randbelow(10**6) if config.option.soak else 1
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the other tests out of a soak."""
+    if config.option.soak:
+        other = [i for i in items if not {"level", "guarantee"} & set(getattr(i, "fixturenames", ()))]
+        config.hook.pytest_deselected(items=other)
+        items[:] = [item for item in items if item not in set(other)]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print what was reached."""
+    reached = config.stash[_REACHED]
+    if reached:
+        terminalreporter.section("guarantees")
+        for line in table(reached, _level(config)):
+            terminalreporter.write_line(line)
+
+
+def _level(config: pytest.Config) -> Level:
+    option = config.option
+    return Level(soak=option.soak, seed=option.seed, minutes=option.minutes)
+
+
+@pytest.fixture(scope="session")
+def level(pytestconfig: pytest.Config) -> Level:
+    """Say how much a test of a guarantee is to try."""
+    return _level(pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def guarantee(pytestconfig: pytest.Config) -> Report:
+    """Take down what a test reached: `guarantee("G5", "concurrent writers", "200 of 200 at the tip")`."""
+    reached = pytestconfig.stash[_REACHED]
+    return lambda number, text, figure: reached.append((number, text, figure))

@@ -42,7 +42,11 @@ def message_of(subject: str, trailers: Sequence[tuple[str, str]]) -> str:
 
 
 def build_commit(
-    repository: Repository, parent: str | None, files: Mapping[str, bytes | None], message: str
+    repository: Repository,
+    parent: str | None,
+    files: Mapping[str, bytes | None],
+    message: str,
+    merged: str | None = None,
 ) -> str:
     """Store a commit that no branch names yet: the parent's tree and exactly these files.
 
@@ -51,22 +55,37 @@ def build_commit(
         parent: None for the first commit.
         files: path -> bytes, or None for a file to delete.
         message: the whole text.
+        merged: another parent.
 
     Raises RepositoryError without an identity, WriteError, StoreError.
     """
     author, committer = repository.identity("AUTHOR"), repository.identity("COMMITTER")
     raw = repository.raw
+    objects = repository.common_dir / "objects"
     try:
-        blobs = {
-            tuple(f"{repository.prefix}{path}".split("/")): None if data is None else raw.create_blob(data)
-            for path, data in files.items()
-        }
-        tree = _tree(raw, repository.tree(parent), blobs)
-        if tree is None:
-            tree = raw.TreeBuilder().write()
-        return str(raw.create_commit(None, author, committer, message, tree, [parent] if parent else []))
+        tree = write_tree(repository, repository.tree(parent), files)
+        parents = [each for each in (parent, merged) if each is not None]
+        commit = raw.create_commit(None, author, committer, message, tree, parents)
+        sync_folder(objects)  # libgit2 syncs the folder of each object, and not the name of a new folder
     except (OSError, ValueError, pygit2.GitError) as e:
-        raise WriteError(str(repository.common_dir / "objects"), str(e)) from e
+        raise WriteError(str(objects), str(e)) from e
+    return str(commit)
+
+
+def write_tree(
+    repository: Repository, base: pygit2.Tree | None, files: Mapping[str, bytes | None]
+) -> pygit2.Oid:
+    """Store a tree: another one, and exactly these files.
+
+    Raises OSError, ValueError, pygit2.GitError, StoreError.
+    """
+    raw = repository.raw
+    blobs = {
+        tuple(f"{repository.prefix}{path}".split("/")): None if data is None else raw.create_blob(data)
+        for path, data in files.items()
+    }
+    tree = _tree(raw, base, blobs)
+    return raw.TreeBuilder().write() if tree is None else tree
 
 
 def _tree(
@@ -229,6 +248,20 @@ def discard_index(path: Path) -> None:
     """Delete a copy of the index, whole or half written."""
     path.unlink(missing_ok=True)
     path.with_name(path.name + ".lock").unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def failures(path: Path) -> Iterator[None]:
+    """Turn what the system and libgit2 raise into a sentence, where nothing came into force.
+
+    Raises WriteError.
+    """
+    try:
+        yield
+    except OSError as e:
+        raise WriteError(str(e.filename or path), e.strerror or str(e)) from e
+    except pygit2.GitError as e:
+        raise WriteError(str(path), str(e)) from e
 
 
 def sync_folder(folder: Path) -> None:

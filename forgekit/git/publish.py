@@ -2,9 +2,10 @@
 
 The commit exists already and no branch names it. Then, in this order:
 
-1. the journal says what is about to happen; a hard link to it is the index's lock, so that its owner can
-   be told from any other git process, dead or alive;
-2. the ref's lock is taken, and under both locks everything is looked at once more;
+1. the journal says what is about to happen; a hard link to it is the index's lock, so that its text tells
+   its owner from any other git process, dead or alive;
+2. the ref's lock is taken, and under both locks everything is looked at once more; what was decided from
+   something older is decided again, and the journal written anew;
 3. the files are put in place, then the index, then the branch moves;
 4. the locks go, the journal last.
 
@@ -21,18 +22,28 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pygit2
 
-from forgekit.errors import DirtyFileError, FormatError, LockedError, StoreError, WriteError
+from forgekit.errors import (
+    DirtyFileError,
+    FormatError,
+    LockedError,
+    RepositoryError,
+    StoreError,
+    UnsureError,
+    WriteError,
+)
 from forgekit.git.commits import (
     LOCK_SECONDS,
     Index,
     discard_index,
+    failures,
     locked_ref,
     move,
     ref_lock,
@@ -43,6 +54,10 @@ from forgekit.store import files
 from forgekit.store.roots import worktree_key
 
 _STALE_SECONDS = 1.0
+_ROUNDS = 3
+_OBJECT = re.compile(r"[0-9a-f]{40}")
+_REF = re.compile(r"HEAD|refs/[^\x00-\x20~^:?*\[\\\x7f]{1,500}")
+_AWAY = re.compile(r"/(?:\.{0,2}|\.git)/|[\x00\\]", re.IGNORECASE)
 _PROC = Path("/proc")
 _PASSING_SECONDS = 0.3  # a git process that is still there waits for its user's editor, not for the lock
 _UNKNOWN_SECONDS = 0.01
@@ -75,7 +90,7 @@ class Publication:
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class Places:
     """The files that one work tree's writes use beside git's own."""
 
     journal: Path
@@ -83,59 +98,136 @@ class _Places:
     lock: Path
 
     @classmethod
-    def of(cls, repository: Repository) -> _Places:
+    def of(cls, repository: Repository) -> Places:
+        """Return the files of a repository's work tree."""
         cache, key = repository.common_dir / "forgekit", worktree_key(repository.root)
         return cls(cache / f"journal-{key}.json", cache / f"index-{key}", repository.git_dir / "index.lock")
 
     def owned(self) -> bool:
-        """Say whether the index's lock is this journal's."""
+        """Say whether the index's lock is a journal of this work tree, whatever became of its first name."""
+        with contextlib.suppress(FileNotFoundError):
+            if self.journal.samefile(self.lock):
+                return True
         try:
-            return self.journal.samefile(self.lock)
-        except FileNotFoundError:
+            read_journal(self.lock)
+        except (OSError, KeyError, TypeError, ValueError):
             return False
+        return True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Proposal:
+    """A commit, and what it was decided from.
+
+    Attributes:
+        contents: path -> new bytes, or None for a file to delete.
+        seen: path -> blob id of the bytes in the work tree when the commit was decided.
+    """
+
+    publication: Publication
+    contents: Mapping[str, bytes | None]
+    seen: Mapping[str, str | None]
+
+
+@dataclass(slots=True)
+class _Write:
+    """A write under way."""
+
+    repository: Repository
+    places: Places
+    proposal: Proposal
+
+    def end(self) -> None:
+        _end(self.repository, self.proposal.publication, self.places)
 
 
 def publish(
-    repository: Repository,
-    publication: Publication,
-    contents: Mapping[str, bytes | None],
-    seen: Mapping[str, str | None],
-) -> bool:
+    repository: Repository, proposal: Proposal, propose: Callable[[Head], Proposal | None]
+) -> Proposal | None:
     """Bring a commit into force; the caller holds the writers' lock.
 
     Args:
         repository: where.
-        publication: what.
-        contents: path -> new bytes, or None for a file to delete.
-        seen: path -> blob id of the bytes in the work tree when the commit was decided.
+        proposal: what.
+        propose: decides again, under the locks, when branch or files moved on since; None for nothing.
 
-    Returns False, with nothing changed, when branch or files moved on since.
-    Raises DirtyFileError, LockedError, WriteError, StoreError.
+    Returns what is in force; None, with nothing changed, when there is nothing to do or HEAD moved away.
+    Raises DirtyFileError, LockedError, WriteError, UnsureError, StoreError.
     """
-    places = _Places.of(repository)
-    _write_journal(places.journal, publication)
+    places = Places.of(repository)
+    write = _Write(repository, places, proposal)
+    with failures(places.journal):
+        _write_journal(places.journal, proposal.publication)
+    with _told(write):
+        try:
+            in_force = _bring_into_force(write, propose)
+        except BaseException:
+            write.end()
+            raise
+        # Once the change stands, a lock that cannot be taken away is left to the next writer.
+        with contextlib.suppress(OSError) if in_force else contextlib.nullcontext():
+            write.end()
+    return write.proposal if in_force else None
+
+
+def _bring_into_force(write: _Write, propose: Callable[[Head], Proposal | None]) -> bool:
+    """Take the locks, look once more, put everything in place and move the branch; as of `publish`."""
+    repository, ref = write.repository, write.proposal.publication.ref
+    _lock_index(write.places)
+    with locked_ref(repository, ref) as transaction:
+        if not _up_to_date(write, ref, propose):
+            return False
+        publication = write.proposal.publication
+        _put(repository, publication, write.proposal.contents, write.places)
+        running = running_git(repository)
+        move(transaction, repository, ref, publication.commit, publication.subject)
+    _wait_for(running)
+    if not repository.holds(publication.commit):
+        raise StoreError(f"{ref} does not hold commit {publication.commit[:12]}; run this again")
+    return True
+
+
+def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], Proposal | None]) -> bool:
+    """See to it that the proposal was made from what stands now; no commit can come first any more.
+
+    Proposing again without the locks would lose to a busy `git commit` loop for ever.
+    """
+    repository = write.repository
+    for _ in range(_ROUNDS):
+        head, proposal = repository.head(), write.proposal
+        if head.ref != ref:
+            return False
+        seen = {path: _present(repository.root, path) for path in proposal.seen}
+        if head.commit == proposal.publication.parent and seen == proposal.seen:
+            return True
+        again = propose(head)
+        if again is None:
+            return False
+        _write_journal(write.places.journal, again.publication)
+        write.proposal = again
+    return False
+
+
+@contextlib.contextmanager
+def _told(write: _Write) -> Iterator[None]:
+    """Turn a failure into a sentence that says whether the change may stand.
+
+    Raises WriteError when it does not, UnsureError.
+    """
     try:
-        with _failures(places.journal):
-            _lock_index(places)
-            with locked_ref(repository, publication.ref) as transaction:
-                if repository.head() != Head(ref=publication.ref, commit=publication.parent):
-                    return False
-                if {path: _present(repository.root, path) for path in seen} != seen:
-                    return False
-                _put(repository, publication, contents, places)
-                running = _running_git(repository)
-                move(transaction, repository, publication.ref, publication.commit, publication.subject)
-        _wait_for(running)
-        if not repository.holds(publication.commit):
-            raise StoreError(
-                f"{publication.ref} does not hold commit {publication.commit[:12]}; run this again"
-            )
-        return True
-    finally:
-        _end(repository, publication, places)
+        with failures(write.places.journal):
+            yield
+    except WriteError as e:
+        try:
+            stands = write.repository.holds(write.proposal.publication.commit)
+        except (OSError, pygit2.GitError, RepositoryError):
+            stands = True
+        if stands:
+            raise UnsureError(e.path, e.reason) from e
+        raise
 
 
-def _running_git(repository: Repository) -> dict[Path, Path]:
+def running_git(repository: Repository) -> dict[Path, Path]:
     """Return the git processes in the work tree: /proc folder -> where it works."""
     found = {}
     for process in _PROC.iterdir() if _PROC.is_dir() else ():
@@ -159,19 +251,8 @@ def _wait_for(processes: Mapping[Path, Path]) -> None:
                 time.sleep(0.001)
 
 
-@contextlib.contextmanager
-def _failures(path: Path) -> Iterator[None]:
-    """Turn what the system and libgit2 raise into a sentence."""
-    try:
-        yield
-    except OSError as e:
-        raise WriteError(str(e.filename or path), e.strerror or str(e)) from e
-    except pygit2.GitError as e:
-        raise WriteError(str(path), str(e)) from e
-
-
 def _put(
-    repository: Repository, publication: Publication, contents: Mapping[str, bytes | None], places: _Places
+    repository: Repository, publication: Publication, contents: Mapping[str, bytes | None], places: Places
 ) -> None:
     """Put files and index in place, with everything that can fail done before the first of them."""
     steps = publication.steps
@@ -198,31 +279,34 @@ def _put(
 def recover(repository: Repository) -> None:
     """Undo or finish what a killed writer left; the caller holds the writers' lock, so that it is dead.
 
-    Raises LockedError, WriteError.
+    Raises LockedError, StoreError, OSError, pygit2.GitError.
     """
-    places = _Places.of(repository)
+    places = Places.of(repository)
+    # Of a journal's two names a power failure may leave either.
+    left = places.lock if not places.journal.exists() and places.owned() else places.journal
     try:
-        publication = _read_journal(places.journal)
-        begun = places.journal.stat().st_mtime_ns
+        publication = read_journal(left)
+        # A second proposal has a new journal; the lock is a name of the first.
+        names = (left, places.lock) if places.owned() else (left,)
+        begun = min(name.stat().st_mtime_ns for name in names)
     except FileNotFoundError:
         return
     except (KeyError, TypeError, ValueError) as e:
         raise StoreError(f"{places.journal} is damaged; see `git status`, then delete that file") from e
-    with _failures(places.journal):
-        _clear_ref_lock(ref_lock(repository, publication.ref), publication.commit, begun)
-        _end(repository, publication, places)
+    _clear_ref_lock(ref_lock(repository, publication.ref), publication.commit, begun)
+    _end(repository, publication, places)
 
 
 def _clear_ref_lock(lock: Path, commit: str, begun: int) -> None:
     """Delete a ref's lock that the dead writer left; any other is respected.
 
-    It is the writer's when it names its commit. libgit2 makes it empty at first; an empty one counts as
-    the writer's when it is no older than the journal and nobody touches it for a second.
+    It is the writer's when it names its commit. libgit2 makes it empty at first; an empty or half written
+    one counts as the writer's when it is no older than the journal and nobody touches it for a second.
     """
     try:
         before = lock.stat()
         content = lock.read_text(encoding="ascii", errors="replace").strip()
-        if content not in {"", commit} or before.st_mtime_ns < begun:
+        if not commit.startswith(content) or before.st_mtime_ns < begun:
             return
         if content != commit:
             time.sleep(_STALE_SECONDS)
@@ -237,17 +321,17 @@ def _clear_ref_lock(lock: Path, commit: str, begun: int) -> None:
         lock.unlink(missing_ok=True)
 
 
-def _end(repository: Repository, publication: Publication, places: _Places) -> None:
+def _end(repository: Repository, publication: Publication, places: Places) -> None:
     """Leave new or old, and take the locks and the journal away."""
     if not repository.holds(publication.commit):
         _undo(repository, publication, places)
     discard_index(places.index)
     if places.owned():
         places.lock.unlink()
-    places.journal.unlink()
+    places.journal.unlink(missing_ok=True)
 
 
-def _undo(repository: Repository, publication: Publication, places: _Places) -> None:
+def _undo(repository: Repository, publication: Publication, places: Places) -> None:
     """Bring back the old bytes wherever the new ones lie, on disk and in the index."""
     tip = repository.tip()
     steps = [step for step in publication.steps if repository.blob_id(tip, step.path) == step.old]
@@ -282,7 +366,7 @@ def _present(root: Path, path: str) -> str | None:
     return None if data is None else blob_of(data)
 
 
-def _lock_index(places: _Places) -> None:
+def _lock_index(places: Places) -> None:
     until = time.monotonic() + LOCK_SECONDS
     while True:
         try:
@@ -297,15 +381,37 @@ def _lock_index(places: _Places) -> None:
 
 def _write_journal(path: Path, publication: Publication) -> None:
     beside = path.with_suffix(".new")
-    with _failures(path):
-        with beside.open("w", encoding="utf-8") as file:
-            json.dump(asdict(publication), file)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        sync_folder(path.parent)
+    with beside.open("w", encoding="utf-8") as file:
+        json.dump(asdict(publication), file)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+    sync_folder(path.parent)
 
 
-def _read_journal(path: Path) -> Publication:
-    fields = json.loads(path.read_text(encoding="utf-8"))
-    return Publication(**{**fields, "steps": tuple(Step(**step) for step in fields["steps"])})
+def read_journal(path: Path) -> Publication:
+    """Read what a write said that it was about to do.
+
+    Raises KeyError, TypeError or ValueError for a journal that is damaged, FileNotFoundError.
+    """
+    data = json.loads(path.read_text(encoding="utf-8"))
+    publication = Publication(**{**data, "steps": tuple(Step(**step) for step in data["steps"])})
+    _require_ours(publication)
+    return publication
+
+
+def _require_ours(publication: Publication) -> None:
+    """Refuse a journal that no write of ours wrote: it may have come with the folder, and it names files.
+
+    Raises TypeError or ValueError.
+    """
+    blobs = [name for step in publication.steps for name in (step.old, step.new) if name is not None]
+    commits = [publication.commit, *([publication.parent] if publication.parent is not None else [])]
+    sound = (
+        all(_OBJECT.fullmatch(name) for name in (*blobs, *commits))
+        and _REF.fullmatch(publication.ref)
+        and ".." not in publication.ref
+        and not any(_AWAY.search(f"/{step.path}/") for step in publication.steps)
+    )
+    if not sound:
+        raise ValueError("names what no write could")

@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from forgekit.text.edit import update
 from forgekit.text.frontmatter import decode
 
 if TYPE_CHECKING:
+    from forgekit.git.publish import Proposal
     from forgekit.git.repository import Head, Repository
 
 WRITER_SECONDS = 30.0
@@ -42,8 +43,9 @@ class Change:
     Attributes:
         writes: entities as they are to be.
         deletes: paths of entity files.
-        files: path -> bytes of other files, such as `forgekit.toml`.
+        files: path -> bytes of other files, such as `forgekit.toml`; None for one to delete.
         over: path -> the uncommitted bytes that this change was made from, and so may replace.
+        commit: an existing commit that holds just these files beside the tip's, and is to become the tip.
         subject: the commit's first line.
         trailers: `Key: value` lines at its end.
         result: whatever the use case wants back.
@@ -51,8 +53,9 @@ class Change:
 
     writes: tuple[Entity, ...] = ()
     deletes: tuple[str, ...] = ()
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[str, bytes | None] = field(default_factory=dict)
     over: Mapping[str, bytes] = field(default_factory=dict)
+    commit: str | None = None
     subject: str
     trailers: tuple[tuple[str, str], ...] = ()
     result: object = None
@@ -92,10 +95,12 @@ class Store:
 
     Args:
         root: the registry's root.
+        allowed: returns the fingerprints of secrets that may be written.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, allowed: Callable[[], Collection[str]] = frozenset) -> None:
         self.root = root.resolve()
+        self._allowed = allowed
 
     @cached_property
     def repository(self) -> Repository:
@@ -140,16 +145,17 @@ class Store:
             dry_run: return the diff, write nothing.
             no_commit: write the files, leave committing to the person.
 
-        Raises DirtyFileError, LockedError, WriteError, RepositoryError, FormatError, RuleError; then
-        nothing was written.
+        Raises DirtyFileError, LockedError, WriteError, RepositoryError, FormatError, RuleError, SecretError;
+        then nothing was written. Raises UnsureError when the change may stand.
         """
         if dry_run:
             change = decide()
             edits = self._unstaged_edits(change)
             return _outcome(change, edits, diff=_diff(edits))
-        with self._writing():
-            from forgekit.git.publish import recover  # noqa: PLC0415 - pygit2 stays off the paths that only read
+        from forgekit.git.commits import failures  # noqa: PLC0415 - pygit2 stays off the paths that only read
+        from forgekit.git.publish import recover  # noqa: PLC0415 - as above
 
+        with self._writing(), failures(self.root):
             recover(self.repository)
             if no_commit:
                 change = decide()
@@ -158,14 +164,9 @@ class Store:
                 return _outcome(change, edits)
             until, pause = time.monotonic() + WRITER_SECONDS, 0.001
             while time.monotonic() < until:
-                head = self.repository.head()
-                change = decide()
-                edits = self._edits(change, head)
-                if not edits:
-                    return _outcome(change, edits)
-                commit = self._publish(change, edits, head)
-                if commit is not None:
-                    return _outcome(change, edits, commit=commit)
+                outcome = self._attempt(decide)
+                if outcome is not None:
+                    return outcome
                 time.sleep(pause)
                 pause = min(2 * pause, 0.02)
             raise LockedError(self.repository.head().ref)
@@ -209,7 +210,17 @@ class Store:
                     dirty.append(path)
         if dirty:
             raise DirtyFileError(sorted(dirty))
+        if change.commit is None:
+            self._refuse_secrets(edits)
         return sorted(edits, key=lambda edit: edit.path)
+
+    def _refuse_secrets(self, edits: Iterable[_Edit]) -> None:
+        from forgekit.store.disclosure import refuse_secrets  # noqa: PLC0415 - reading needs none of it
+
+        for edit in edits:
+            if edit.new is not None:
+                committed = partial(self.repository.read_blob, edit.old) if edit.old else bytes
+                refuse_secrets(edit.path, edit.new, committed, self._allowed)
 
     def _unstaged_edits(self, change: Change) -> list[_Edit]:
         """Return the edits; raise DirtyFileError for what is staged as well."""
@@ -234,15 +245,35 @@ class Store:
         new = render(base)
         return (None if new == base else _Edit(path=path, old=old, present=present, new=new)), clean
 
-    def _publish(self, change: Change, edits: list[_Edit], head: Head) -> str | None:
-        """Commit the edits; None when the branch or a file moved on."""
+    def _attempt(self, decide: Callable[[], Change]) -> Outcome | None:
+        """Decide and commit; None when HEAD moved away, or files are edited without end."""
+        from forgekit.git.publish import publish  # noqa: PLC0415 - as above
+
+        decided: list[tuple[Change, list[_Edit]]] = []
+
+        def propose(head: Head) -> Proposal | None:
+            change = decide()
+            edits = self._edits(change, head)
+            decided.append((change, edits))
+            if not edits and change.commit in {None, head.commit}:
+                return None
+            return self._proposal(change, edits, head)
+
+        first = propose(self.repository.head())
+        final = None if first is None else publish(self.repository, first, propose)
+        if first is not None and final is None:
+            return None
+        change, edits = decided[-1]
+        return _outcome(change, edits, commit=final.publication.commit if final is not None else None)
+
+    def _proposal(self, change: Change, edits: list[_Edit], head: Head) -> Proposal:
         from forgekit.git.commits import build_commit, message_of  # noqa: PLC0415 - as above
-        from forgekit.git.publish import Publication, Step, publish  # noqa: PLC0415 - as above
+        from forgekit.git.publish import Proposal, Publication, Step  # noqa: PLC0415 - as above
         from forgekit.git.repository import blob_of  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
         contents = {edit.path: edit.new for edit in edits}
         message = message_of(change.subject, change.trailers)
-        commit = build_commit(self.repository, head.commit, contents, message)
+        commit = change.commit or build_commit(self.repository, head.commit, contents, message)
 
         def name(data: bytes | None) -> str | None:
             return None if data is None else blob_of(data)
@@ -255,31 +286,45 @@ class Store:
             steps=tuple(Step(path=edit.path, old=edit.old, new=name(edit.new)) for edit in edits),
         )
         seen = {edit.path: name(edit.present) for edit in edits}
-        return commit if publish(self.repository, publication, contents, seen) else None
+        return Proposal(publication=publication, contents=contents, seen=seen)
 
     def _place(self, edits: list[_Edit]) -> None:
-        """Write the files alone."""
+        """Write the files alone: all of them, or none."""
         mark = str(os.getpid())
+        begun = []
         try:
             for edit in edits:
                 if edit.new is not None:
                     files.stage(self.root, edit.path, edit.new, mark)
             for edit in edits:
-                if edit.new is not None:
-                    files.place(self.root, edit.path, mark)
-                else:
-                    files.remove(self.root, edit.path)
+                begun.append(edit)
+                self._put(edit.path, edit.new, mark)
         except BaseException:
             for edit in edits:
                 with contextlib.suppress(WriteError):
                     files.discard(self.root, edit.path, mark)
+            for edit in begun:
+                with contextlib.suppress(WriteError):
+                    if edit.present is not None:
+                        files.stage(self.root, edit.path, edit.present, mark)
+                    self._put(edit.path, edit.present, mark)
             raise
         files.settle(self.root, [edit.path for edit in edits])
 
+    def _put(self, path: str, data: bytes | None, mark: str) -> None:
+        """Put what was staged in place; None takes the file away."""
+        if data is not None:
+            files.place(self.root, path, mark)
+        else:
+            files.remove(self.root, path)
+
 
 def _wait_for_turn(handle: int, path: Path) -> None:
-    """Lock the open file; give up when one holder keeps it for too long, not when many take turns."""
-    turn, until = 0, 0.0
+    """Lock the open file; give up when one holder keeps it for too long, not when many take turns.
+
+    Who has waited long looks more often, and so comes before who has just been.
+    """
+    turn, until, begun = 0, 0.0, time.monotonic()
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -289,7 +334,7 @@ def _wait_for_turn(handle: int, path: Path) -> None:
                 turn, until = current, time.monotonic() + WRITER_SECONDS
             elif time.monotonic() > until:
                 raise LockedError(str(path)) from None
-            time.sleep(0.003)
+            time.sleep(max(0.0003, 0.005 / (1 + time.monotonic() - begun) ** 2))
         else:
             os.utime(handle)
             return

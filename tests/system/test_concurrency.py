@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import os
@@ -9,20 +10,26 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support import decision, git, path_of_text, recording
+from guarantees import Level, Report
+from reader import read
+from support import BORN, decision, git, path_of_text, recording
 
-from forgekit.errors import LockedError
+from forgekit.decisions import create, edit
+from forgekit.errors import ChangedError, LockedError, UnsureError
+from forgekit.forge import Forge
 from forgekit.git import publish
 from forgekit.git.commits import Index
 from forgekit.git.repository import Repository
 from forgekit.store import files
 from forgekit.store.store import Change, Store
+from forgekit.writing import How
 
-WRITERS, WRITES = 8, 25
 FORK = multiprocessing.get_context("fork")
 
 # Stages and commits files of its own until told to stop; git's own lock errors are retried.
@@ -48,14 +55,62 @@ print(done)
 """
 
 
-def _write_many(root: Path, writer: int, acknowledged: Path) -> None:
-    store = Store(root)
-    with acknowledged.open("w", encoding="utf-8") as file:
-        for number in range(WRITES):
-            text = f"Decision {number} of writer {writer}"
-            outcome = store.commit(lambda text=text: recording(text))  # type: ignore[misc] # mypy cannot infer a lambda's default
-            assert outcome.commit is not None
-            file.write(text + "\n")
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """What each writer writes, and where it notes what was acknowledged, with the seconds it took."""
+
+    root: Path
+    notes: Path
+    writes: int
+
+    def by(self, writer: int, write: Callable[[Path, str], None]) -> None:
+        """Write, one after the other."""
+        with (self.notes / str(writer)).open("w", encoding="utf-8") as file:
+            for number in range(self.writes):
+                text = f"Record {hashlib.sha256(f'{writer} {number}'.encode()).hexdigest()[:12]}"
+                start = time.monotonic()
+                write(self.root, text)
+                file.write(f"{time.monotonic() - start}\t{text}\n")
+
+    def acknowledged(self) -> dict[str, float]:
+        """Return text -> seconds."""
+        lines = [line for path in self.notes.iterdir() for line in path.read_text("utf-8").splitlines()]
+        return {text: float(seconds) for seconds, _, text in (line.partition("\t") for line in lines)}
+
+
+def _by_store(root: Path, text: str) -> None:
+    assert Store(root).commit(lambda: recording(text)).commit is not None
+
+
+def _by_api(root: Path, text: str) -> None:
+    forge = Forge(root=root, now=lambda: BORN)
+    assert create(forge, text, project="The Nexus").outcome.commit is not None
+
+
+def _by_command(root: Path, text: str) -> None:
+    command = [sys.executable, "-m", "forgekit", "decision", "new", "--project", "The Nexus", text]
+    done = subprocess.run(
+        [*command, "--at", "2023-11-14T22:13:20Z"], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+
+
+def _threads(load: _Load, writers: range) -> None:
+    """Write by the Python API in threads of one process."""
+    failed: list[BaseException] = []
+
+    def run(writer: int) -> None:
+        try:
+            load.by(writer, _by_api)
+        except BaseException as e:  # noqa: BLE001 - a thread's failure must end the process with one
+            failed.append(e)
+
+    threads = [threading.Thread(target=run, args=(writer,)) for writer in writers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed, failed
 
 
 def _tree(root: Path) -> set[str]:
@@ -74,15 +129,22 @@ def _sound(root: Path) -> None:
 
 @pytest.mark.parametrize("options", [(), ("-a",)])
 def test_writers_beside_a_git_commit_loop_lose_nothing(
-    repository: Path, tmp_path: Path, options: tuple[str, ...]
+    repository: Path, tmp_path: Path, options: tuple[str, ...], level: Level, guarantee: Report
 ) -> None:
     stop = tmp_path / "stop"
-    command = [sys.executable, "-c", GIT_LOOP, str(repository), str(stop), *options]
-    loop = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    lists = [tmp_path / f"acknowledged-{writer}" for writer in range(WRITERS)]
-    workers = [
-        FORK.Process(target=_write_many, args=(repository, writer, path)) for writer, path in enumerate(lists)
-    ]
+    writers = level.pick(8, 16)
+    load = _Load(repository, tmp_path / "notes", level.pick(25, 200))
+    load.notes.mkdir()
+    plain = subprocess.Popen(
+        [sys.executable, "-c", GIT_LOOP, str(repository), str(stop), *options],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    # A quarter by commands, a quarter by threads, half by processes that hold on to nothing.
+    quarter = writers // 4
+    workers = [FORK.Process(target=load.by, args=(n, _by_command)) for n in range(quarter)]
+    workers += [FORK.Process(target=_threads, args=(load, range(quarter, 2 * quarter)))]
+    workers += [FORK.Process(target=load.by, args=(n, _by_store)) for n in range(2 * quarter, writers)]
     try:
         for worker in workers:
             worker.start()
@@ -90,17 +152,86 @@ def test_writers_beside_a_git_commit_loop_lose_nothing(
             worker.join()
     finally:
         stop.touch()
-        plain, _ = loop.communicate()
-    assert [worker.exitcode for worker in workers] == [0] * WRITERS
-    acknowledged = [text for path in lists for text in path.read_text(encoding="utf-8").splitlines()]
-    assert len(acknowledged) == WRITERS * WRITES
+        commits, _ = plain.communicate()
+    assert [worker.exitcode for worker in workers] == [0] * len(workers)
+    acknowledged = load.acknowledged()
+    assert len(acknowledged) == writers * load.writes
+    assert acknowledged.keys() <= {entity.get("decision") for entity in read(repository).values()}
     tree = _tree(repository)
-    assert {path_of_text(text) for text in acknowledged} <= tree
-    assert {f"other/{number}.txt" for number in range(int(plain))} <= tree
+    assert {f"other/{number}.txt" for number in range(int(commits))} <= tree
     _sound(repository)
+    made = git(repository, "rev-list", "--count", "--grep", "^decision: new", "HEAD")
+    assert int(made) == len(acknowledged)
+    waits = sorted(acknowledged.values())
+    guarantee(
+        "G5",
+        f"{writers} writers x {load.writes}, commands, threads, processes, git commit {' '.join(options)}",
+        f"{len(acknowledged)} of {len(acknowledged)} at the tip, {commits.strip()} git commits, "
+        f"0 deletions, p99 wait {waits[len(waits) * 99 // 100]:.2f} s",
+    )
 
 
-def _killed_at(root: Path, monkeypatch: pytest.MonkeyPatch, target: str, call: int) -> bool:
+def _count_up(root: Path, name: str, applied: int, notes: Path) -> None:
+    """Read a number, write the next one, until so many updates are applied; note how many were refused."""
+    refused = 0
+    while applied:
+        forge = Forge(root=root)
+        seen = forge.entity(name)
+        number = int(seen.body.split()[-1]) + 1
+        try:
+            edit(forge, name, rationale=str(number), how=How(seen=seen))
+            applied -= 1
+        except ChangedError:
+            refused += 1
+    notes.write_text(str(refused), encoding="utf-8")
+
+
+def test_two_writers_of_one_entity_are_applied_or_refused(
+    repository: Path, tmp_path: Path, level: Level, guarantee: Report
+) -> None:
+    """Count in one field from four processes, while commands change another field of the same entity."""
+    store = Store(repository)
+    store.commit(lambda: recording("Counted", rationale="0"))
+    name, updates, commands = decision("Counted").id, level.pick(300, 10_000), level.pick(12, 200)
+    notes = [tmp_path / f"refused-{number}" for number in range(4)]
+    workers = [
+        FORK.Process(target=_count_up, args=(repository, name, updates // len(notes), path)) for path in notes
+    ]
+    for worker in workers:
+        worker.start()
+    for number in range(commands):
+        command = [sys.executable, "-m", "forgekit", "decision", "edit", name, "--tag", f"at-{number}"]
+        done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0] * len(workers)
+    found = read(repository)[path_of_text("Counted")]
+    assert (int(found[""].split()[-1]), found["tags"]) == (updates, [f"at-{commands - 1}"])
+    _sound(repository)
+    assert int(git(repository, "rev-list", "--count", "HEAD")) == 2 + updates + commands
+    refused = sum(int(path.read_text("utf-8")) for path in notes)
+    guarantee(
+        "G6",
+        "one entity, four processes and commands",
+        f"{updates} applied, {refused} refused, {commands} commands beside them, 0 lost",
+    )
+
+
+def _overtaken(change: Change, root: Path) -> Callable[[], Change]:
+    """Return what decides on a change, the first time just before somebody else commits."""
+    decided: list[int] = []
+
+    def decide() -> Change:
+        if not decided:
+            git(root, "commit", "--quiet", "--allow-empty", "--message", "somebody else's")
+        decided.append(1)
+        return change
+
+    return decide
+
+
+def _killed_at(root: Path, monkeypatch: pytest.MonkeyPatch, target: str, call: int, *, race: bool) -> bool:
     """Write in a child that SIGKILL ends at the n-th call of a function; False when it came through."""
 
     def child() -> None:
@@ -116,7 +247,8 @@ def _killed_at(root: Path, monkeypatch: pytest.MonkeyPatch, target: str, call: i
             return real(*args, **named)
 
         monkeypatch.setattr(place, name, fatal)
-        Store(root).commit(lambda: recording("Killed", "Changed", rationale="new"))
+        change = recording("Killed", "Changed", rationale="new")
+        Store(root).commit(_overtaken(change, root) if race else lambda: change)
 
     process = FORK.Process(target=child)
     process.start()
@@ -125,6 +257,7 @@ def _killed_at(root: Path, monkeypatch: pytest.MonkeyPatch, target: str, call: i
     return process.exitcode != 0
 
 
+@pytest.mark.parametrize("race", [False, True])
 @pytest.mark.parametrize(
     "target",
     [
@@ -144,17 +277,17 @@ def _killed_at(root: Path, monkeypatch: pytest.MonkeyPatch, target: str, call: i
     ],
 )
 def test_a_kill_leaves_old_or_new_and_the_next_writer_works(
-    repository: Path, monkeypatch: pytest.MonkeyPatch, target: str
+    repository: Path, monkeypatch: pytest.MonkeyPatch, target: str, *, race: bool
 ) -> None:
     store = Store(repository)
     store.commit(lambda: recording("Changed", rationale="old"))
     new = {path_of_text("Killed"), path_of_text("Changed")}
     for call in range(1, 40):
-        before = git(repository, "rev-parse", "HEAD")
-        if not _killed_at(repository, monkeypatch, target, call):
+        before = git(repository, "rev-parse", "HEAD:registry")
+        if not _killed_at(repository, monkeypatch, target, call, race=race):
             assert call > 1
             break
-        moved = git(repository, "rev-parse", "HEAD") != before
+        moved = git(repository, "rev-parse", "HEAD:registry") != before
         store.commit(lambda call=call: recording(f"Next {call}"))  # type: ignore[misc] # mypy cannot infer a lambda's default
         assert (path_of_text("Killed") in _tree(repository)) is moved
         rationale = "new" if moved else "old"
@@ -192,11 +325,11 @@ def _killed_after_its_journal(root: Path) -> None:
         Store(root).commit(lambda: recording("Killed"))
 
 
-@pytest.mark.parametrize("content", ["", "commit"])
-def test_the_ref_lock_of_a_killed_writer_is_cleared(repository: Path, content: str) -> None:
+@pytest.mark.parametrize("length", [0, 20, 40])
+def test_the_ref_lock_of_a_killed_writer_is_cleared(repository: Path, length: int) -> None:
     journal = _leave_a_journal(repository)
     lock = repository / ".git/refs/heads/main.lock"
-    lock.write_text(str(journal.get(content, "")), encoding="ascii")
+    lock.write_text(str(journal["commit"])[:length], encoding="ascii")
     assert Store(repository).commit(lambda: recording("Next")).commit is not None
     assert not lock.exists()
 
@@ -239,6 +372,49 @@ def test_a_lock_that_goes_away_is_waited_for(repository: Path) -> None:
     timer.start()
     assert Store(repository).commit(lambda: recording("Next")).commit is not None
     timer.join()
+
+
+def test_an_index_lock_that_outlived_its_journal_is_cleared(repository: Path) -> None:
+    """A power failure may keep the second name of a journal and lose the first."""
+    _leave_a_journal(repository)
+    journal, lock = repository / ".git/forgekit/journal-main.json", repository / ".git/index.lock"
+    journal.rename(lock)
+    assert Store(repository).commit(lambda: recording("Next")).commit is not None
+    assert not lock.exists()
+    _sound(repository)
+
+
+def test_a_busy_git_cannot_keep_a_writer_out(repository: Path) -> None:
+    """Whoever decides before the locks are taken loses to a loop of `git commit`; once they are, it waits."""
+    came: list[int] = []
+
+    def decide() -> Change:
+        command = ["git", "commit", "--quiet", "--allow-empty", "--message", "busy"]
+        came.append(subprocess.run(command, cwd=repository, capture_output=True, check=False).returncode)
+        return recording("Mine")
+
+    assert Store(repository).commit(decide).commit == Repository(repository).tip()
+    assert [bool(code) for code in came] == [False, True]
+    _sound(repository)
+
+
+def test_a_failure_after_the_change_stands_does_not_deny_it(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(_: object) -> None:
+        raise OSError(5, "Input/output error", "main")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publish, "_wait_for", failing)
+        with pytest.raises(UnsureError) as caught:
+            Store(repository).commit(lambda: recording("Mine"))
+    assert str(caught.value) == (
+        "cannot finish main: Input/output error; "
+        "the change may stand: run this again, nothing is recorded twice"
+    )
+    assert Store(repository).commit(lambda: recording("Mine")).commit is None
+    assert path_of_text("Mine") in _tree(repository)
+    _sound(repository)
 
 
 def test_a_lost_race_decides_again(repository: Path) -> None:

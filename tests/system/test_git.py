@@ -119,7 +119,7 @@ def test_history_of_one_file(repository: Path) -> None:
     for _ in range(2):
         commits = here.log(path)
         assert [commit.id for commit in commits] == [second, first]
-        here.write_commit_graph()
+        here.keep_graph()
     assert commits[0].trailers == (("Forgekit-Op", "decision new"),)
     assert (commits[0].author, commits[0].subject) == ("Ada Example", "decision: new")
     assert [commit.id for commit in here.log(limit=1)] == [second]

@@ -311,6 +311,20 @@ def _failing_at(failing: int, real: Callable[..., object]) -> Callable[..., obje
     return broken
 
 
+def test_without_a_commit_all_files_are_written_or_none(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    before = _state(repository)
+    for failing in (1, 2):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", _failing_at(failing, os.replace))
+            with pytest.raises(WriteError):
+                store.commit(lambda: recording("Use A", "Use B", rationale="Short."), no_commit=True)
+        assert _state(repository) == before
+
+
 @pytest.mark.parametrize("target", ["fsync", "replace", "link", "open"])
 def test_a_failing_disk_leaves_nothing_behind(
     repository: Path, monkeypatch: pytest.MonkeyPatch, target: str
