@@ -9,13 +9,16 @@ from enum import Enum
 
 from forgekit.model.near import near_miss
 from forgekit.model.problem import Problem
+from forgekit.model.schema import SCHEMA_VERSION, schema_fault
 
-SCHEMA_VERSION = 1
 SETTINGS_FILE = "forgekit.toml"
 
 _URL = re.compile(
     r"https?://(?:[\w.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::[0-9]{1,5})?(?:/[\w./~-]{0,200})?", re.ASCII
 )
+
+_FINGERPRINT = re.compile(r"[0-9a-f]{8}")
+_SCHEMA_MOST = 99_999
 
 
 class OpenConflicts(Enum):
@@ -49,6 +52,7 @@ class Settings:
     judge_model: str | None = None
     judge_url: str | None = None
     judge_timeout: int = 60
+    allowed_secrets: tuple[str, ...] = ()
 
 
 DEFAULT_TOML = """\
@@ -66,6 +70,7 @@ judge = "rules"         # judge of conflicts: "rules", "nli" (a cross-encoder) o
 judge_model = ""        # name or folder of the cross-encoder, or the language model's name
 judge_url = ""          # the language model's server: http://127.0.0.1:11434 (Ollama), https://host/v1
 judge_timeout = 60      # seconds that one answer of the language model may take
+allowed_secrets = []    # fingerprints of what looks like a secret and may be written: ["3f9a1c2b"]
 """
 
 
@@ -88,9 +93,11 @@ def _tier(value: object) -> float | None:
 
 
 def _version(value: object) -> int:
-    if _whole(value) > SCHEMA_VERSION:
-        raise ValueError(f"is {value}, and this forgekit reads up to {SCHEMA_VERSION}; upgrade forgekit")
-    return SCHEMA_VERSION
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _SCHEMA_MOST:
+        raise ValueError(f"must be a whole number up to {SCHEMA_VERSION}")
+    if fault := schema_fault(value):
+        raise ValueError(fault)
+    return value
 
 
 def _address(value: object) -> str | None:
@@ -98,6 +105,17 @@ def _address(value: object) -> str | None:
     if text is not None and not _URL.fullmatch(text):
         raise ValueError("must be an address such as http://127.0.0.1:11434 or https://host/v1, and no more")
     return text and text.rstrip("/")
+
+
+def _fingerprints(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(v, str) and is_fingerprint(v) for v in value):
+        raise ValueError('must be a list of fingerprints, as a refusal names them: ["3f9a1c2b"]')
+    return tuple(value)
+
+
+def is_fingerprint(text: str) -> bool:
+    """Say whether a text is the fingerprint of a secret."""
+    return _FINGERPRINT.fullmatch(text) is not None
 
 
 def _one_of(kind: type[Enum]) -> Callable[[object], Enum]:
@@ -124,6 +142,7 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "judge_model": _text,
     "judge_url": _address,
     "judge_timeout": _whole,
+    "allowed_secrets": _fingerprints,
 }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,18 +19,19 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.policy.checks import check as run_checks
 from forgekit.policy.checks.base import CheckInput, locate
-from forgekit.policy.checks.fixing import Fix, fixes
 from forgekit.policy.checks.identity import text_gives_id
+from forgekit.policy.checks.references import references
 from forgekit.store import files
-from forgekit.store.store import Change, Outcome
 from forgekit.text import codec, frontmatter
-from forgekit.writing import How, Written, write
 
 if TYPE_CHECKING:
     from forgekit.git.repository import Repository
+    from forgekit.policy.checks.fixing import Fix
+    from forgekit.store.store import Change, Outcome
+    from forgekit.writing import How, Written
 
 VERSIONS = 50
-"""Commits searched for the last good version of a decision that was edited in place."""
+"""Commits searched for the last good version of a file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +66,7 @@ def check(forge: Forge, paths: Sequence[str] | None = None) -> Findings:
     only = None if paths is None else frozenset(paths)
     registry = _registry(forge, only)
     texts = _texts(forge, registry, only)
-    given = CheckInput(texts=texts, only=only)
+    given = CheckInput(texts=texts, only=only, allowed=forge.allowed)
     problems = run_checks(registry, given)
     looked_at = sum(1 for _ in given.subjects(registry))
     found = locate(problems, {**texts, **_more_texts(forge, problems, texts)})
@@ -79,6 +81,9 @@ def fix(
     A decision edited in place is uncommitted work as a rule, and is what the revision is made from. Other
     files with uncommitted work are left alone: their form is mended once their content is committed.
     """
+    from forgekit.policy.checks.fixing import fixes  # noqa: PLC0415 - a check alone writes nothing
+    from forgekit.store.store import Change  # noqa: PLC0415 - as above
+
     only = None if paths is None else frozenset(paths)
 
     def decide() -> Change:
@@ -118,6 +123,9 @@ def accept(forge: Forge, old: Entity, text: str, how: How) -> Written:
 
     Raises FormatError for the first error in the text, ChangedError when the entity moved on meanwhile.
     """
+    from forgekit.policy.checks.fixing import fixes  # noqa: PLC0415 - a check alone writes nothing
+    from forgekit.writing import write  # noqa: PLC0415 - as above
+
     path = entity_path(old)
     try:
         new = codec.loads(old.kind, text)
@@ -179,10 +187,21 @@ def relative(forge: Forge, names: Iterable[str], folder: Path) -> list[str]:
 
 def _registry(forge: Forge, only: frozenset[str] | None) -> Registry:
     """Return the registry; for a few files one that reads what they lead to."""
-    if only is None:
-        return forge.registry()
-    forge.catalogue.refresh()
-    return PartialRegistry.over(forge.catalogue)
+    return forge.registry() if only is None else around(forge, only)
+
+
+def around(forge: Forge, paths: Collection[str]) -> Registry:
+    """Return the registry for questions about some files: it looks at them and at what they lead to.
+
+    Args:
+        forge: the registry.
+        paths: of files, relative to its root; problems are known of these and of what they name.
+    """
+    part = PartialRegistry.as_asked(forge.catalogue, {path.rpartition("/")[0] for path in paths})
+    for entity in CheckInput(only=frozenset(paths)).subjects(part):
+        for _, target, _ in references(entity):
+            part.get(target)
+    return part.with_problems()
 
 
 def _texts(forge: Forge, registry: Registry, only: frozenset[str] | None) -> dict[str, str]:
@@ -212,16 +231,29 @@ def _committed(forge: Forge, subjects: Iterable[Entity]) -> dict[EntityId, Entit
     if not edited:
         return {}
     repository = forge.store.repository
-    found = ((decision.id, _last_good(repository, entity_path(decision))) for decision in edited)
-    return {key: entity for key, entity in found if entity is not None}
+    found = {entity_path(e): last_good(repository, entity_path(e), _gives_id) for e in edited}
+    entities = (files.parse(path, good[1])[0] for path, good in found.items() if good)
+    return {entity.id: entity for entity in entities}
 
 
-def _last_good(repository: Repository, path: str) -> Decision | None:
+def _gives_id(path: str, data: bytes) -> bool:
+    entity, _ = files.parse(path, data)
+    return isinstance(entity, Decision) and text_gives_id(entity)
+
+
+def last_good(
+    repository: Repository, path: str, good: Callable[[str, bytes], bool]
+) -> tuple[str, bytes] | None:
+    """Return commit and bytes of the newest committed version of a file that is good, or None.
+
+    Args:
+        repository: whose history is searched, `VERSIONS` commits deep.
+        path: of the file.
+        good: judges path and bytes; a FormatError of it is a no.
+    """
     for commit in repository.log(path, limit=VERSIONS):
-        try:
-            entity, _ = files.parse(path, repository.read_at(commit.id, path))
-        except (FormatError, NotFoundError):
-            continue
-        if isinstance(entity, Decision) and text_gives_id(entity):
-            return entity
+        with contextlib.suppress(FormatError, NotFoundError, KeyError):  # KeyError: a lost object
+            data = repository.read_at(commit.id, path)
+            if good(path, data):
+                return commit.id, data
     return None

@@ -52,6 +52,30 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 # Updates
 
 
+def test_the_vector_of_an_entry_is_the_mean_of_those_of_its_texts(tmp_path: Path) -> None:
+    encoder = FakeEncoder()
+    vectors = Vectors(tmp_path, encoder)
+    both = ("use red", "use red for login")
+    vectors.update([("a", "1", lambda: both), ("b", "2", "use red"), ("c", "3", "use red for login")])
+    assert encoder.encoded == ["use red", "use red for login", *both]
+    mean = encoder.encode_queries(both).sum(axis=0)
+    query = vectors.vector("login")
+    cosines = vectors.cosines(query, ["c", "none", "a"])
+    assert list(cosines) == ["c", "a"]
+    assert cosines["a"] == pytest.approx(float(mean @ query) / float(np.linalg.norm(mean)), abs=1e-3)
+    assert vectors.search(query, 1, ["a"]) == [("a", cosines["a"])]
+    assert vectors.nearness("a", *both) == pytest.approx(1, abs=1e-3)
+    assert vectors.nearness("a", "use red") == pytest.approx(vectors.nearness("b", *both), abs=1e-3)
+
+
+def test_what_is_not_in_the_index_has_no_cosine(tmp_path: Path) -> None:
+    vectors = Vectors(tmp_path, FakeEncoder())
+    query = vectors.vector("red")
+    assert vectors.cosines(query, ["dec-00000"]) == {}
+    vectors.update(entries(2))
+    assert vectors.cosines(query, ["", "dec-00002"]) == vectors.cosines(query, []) == {}
+
+
 def test_a_text_is_encoded_once(tmp_path: Path) -> None:
     encoder = FakeEncoder()
     vectors = Vectors(tmp_path, encoder)
@@ -151,7 +175,7 @@ def test_what_is_no_longer_used_goes_once_it_is_most_of_the_cache(
         assert db.execute("SELECT count(*) FROM vector").fetchone() == (160,)
     vectors.update(entries(60))
     with sqlite3.connect(tmp_path / "vectors.sqlite") as db:
-        assert db.execute("SELECT count(*), max(space) FROM vector").fetchone() == (60, "fake-1 entity-1")
+        assert db.execute("SELECT count(*), max(space) FROM vector").fetchone() == (60, "fake-1 entity-2")
     db.close()
 
 

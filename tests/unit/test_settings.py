@@ -31,6 +31,7 @@ judge = "llm"
 judge_model = "some:4b"
 judge_url = "http://127.0.0.1:11434/"
 judge_timeout = 5
+allowed_secrets = ["3f9a1c2b"]
 """
     assert read_settings(tomllib.loads(text)) == (
         Settings(
@@ -45,6 +46,7 @@ judge_timeout = 5
             judge_model="some:4b",
             judge_url="http://127.0.0.1:11434",
             judge_timeout=5,
+            allowed_secrets=("3f9a1c2b",),
         ),
         [],
     )
@@ -52,7 +54,10 @@ judge_timeout = 5
 
 ALL = (
     "schema, project, stale_days, stale_hops, stale_max_tier, budget, conflicts, model, "
-    "judge, judge_model, judge_url, judge_timeout"
+    "judge, judge_model, judge_url, judge_timeout, allowed_secrets"
+)
+NO_FINGERPRINT = (
+    'forgekit.toml: allowed_secrets: must be a list of fingerprints, as a refusal names them: ["3f9a1c2b"]'
 )
 NO_ADDRESS = (
     "forgekit.toml: judge_url: "
@@ -82,6 +87,8 @@ NO_ADDRESS = (
         ('judge_url = "https://host/v1?key=secret"', NO_ADDRESS),
         ('judge_url = "https://host /v1"', NO_ADDRESS),
         ('judge_url = "127.0.0.1:11434"', NO_ADDRESS),
+        ('allowed_secrets = "3f9a1c2b"', NO_FINGERPRINT),
+        ('allowed_secrets = ["hunter2"]', NO_FINGERPRINT),
         ("schema = 2", "forgekit.toml: schema: is 2, and this forgekit reads up to 1; upgrade forgekit"),
     ],
 )
