@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NO_COLOR = "NO_COLOR"
 
 _INVISIBLE = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f\U000e0100-\U000e01ef"
 )
 _HARMFUL = re.compile(f"[{_INVISIBLE}]")

@@ -2,7 +2,8 @@
 
 Matched through lineage first, then by exact normalised text in the project:
 
-1. the id that a machine block gives;
+1. the id that a machine block gives, where project and wording do not speak against it: a block is text
+   like any other, and gives no archive a say in what it could not have named in words;
 2. the same text among what the ancestors spoke of;
 3. the same local id in the nearest ancestor, where the archive says that it inherited the record, or
    where one wording is an abbreviation of the other;
@@ -35,8 +36,13 @@ def abbreviates(a: str, b: str) -> bool:
 
 @dataclass(slots=True)
 class Known:
-    """What has been spoken of so far, of one kind: grows while archives are folded in order."""
+    """What has been spoken of so far, of one kind: grows while archives are folded in order.
 
+    Attributes:
+        renamed: whether people may give an entity another text under the same id.
+    """
+
+    renamed: bool = False
     texts: dict[EntityId, str] = field(default_factory=dict)
     projects: dict[EntityId, EntityId] = field(default_factory=dict)
     by_key: dict[str, list[EntityId]] = field(default_factory=lambda: defaultdict(list))
@@ -52,6 +58,10 @@ class Known:
     def named(self, short: str | None) -> EntityId | None:
         """Return the entity of a short or full id."""
         return self.by_suffix.get(short[-12:]) if short else None
+
+    def _may_read(self, entity: EntityId, text: str) -> bool:
+        known = self.texts[entity]
+        return self.renamed or match_key(known) == match_key(text) or abbreviates(known, text)
 
     def match(
         self,
@@ -73,7 +83,8 @@ class Known:
             inherited: the archive says that it took the record over.
             short: the id that a machine block gives.
         """
-        if (exact := self.named(short)) is not None:
+        exact = self.named(short)
+        if exact is not None and self.projects[exact] == project and self._may_read(exact, text):
             return exact
         visible = list(lineage)
         same = self.by_key.get(match_key(text), [])

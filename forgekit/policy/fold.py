@@ -67,7 +67,7 @@ class _Fold:
         self.decisions: dict[EntityId, DecisionNotes] = {}
         self.threads: dict[EntityId, ThreadNotes] = {}
         self.known_decisions = Known()
-        self.known_threads = Known()
+        self.known_threads = Known(renamed=True)
         self.own: dict[EntityId, dict[str, EntityId]] = {}
         self.visible: dict[EntityId, dict[str, EntityId]] = {}
         self.ended_at: dict[EntityId, Instant] = {}

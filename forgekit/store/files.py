@@ -7,6 +7,7 @@ and `archives/`, `README.md` and `.gitkeep` apart, is a Problem: named, never re
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import unicodedata
@@ -26,7 +27,8 @@ from forgekit.times import DAY_MS, month
 TOPS = ("registry", "archives")
 _KINDS = {kind.folder: kind for kind in Kind}
 _BESIDE = frozenset({"README.md", ".gitkeep"})
-_TEMPORARY = ".forgekit-"  # a write under way, or the remains of one that was killed
+_LEADING_AWAY = frozenset({"", ".", "..", ".git"})
+TEMPORARY = ".forgekit-"  # a write under way, or the remains of one that was killed
 
 
 def entity_of_path(path: str) -> tuple[Kind, EntityId] | None:
@@ -81,7 +83,7 @@ def _walk(root: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
             pending += [
                 (f"{path}/{each.name}", each)
                 for each in entries
-                if each.name not in _BESIDE and not each.name.startswith(_TEMPORARY)
+                if each.name not in _BESIDE and not each.name.startswith(TEMPORARY)
             ]
 
 
@@ -140,22 +142,31 @@ def read_bytes(root: Path, path: str, limit: int = ENTITY_LIMIT) -> bytes | None
         return None
     except OSError as e:
         raise FormatError(f"cannot be read: {e.strerror}", path=path) from None
-    with open(handle, "rb") as file:  # noqa: PTH123 - a file descriptor, not a path
-        status = os.fstat(handle)
+    try:
+        status = os.fstat(handle)  # before `open`, which refuses a folder in its own words
         if not stat.S_ISREG(status.st_mode):
             raise FormatError("is not a regular file", path=path)
         if status.st_size > limit:
             raise FormatError(f"is {status.st_size:,} bytes long; at most {limit:,} are read", path=path)
-        return file.read(limit + 1)
+        with open(handle, "rb", closefd=False) as file:
+            return file.read(limit + 1)
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager
 def _folder(root: Path, path: str, *, make: bool = False) -> Iterator[int]:
-    """Open the folder that holds a path, one real folder after the other."""
+    """Open the folder that holds a path, one real folder after the other.
+
+    Raises OSError; also for a path that leads out of the root or into git's own folder, whoever gave it.
+    """
+    *folders, last = path.split("/")
+    if any(name.casefold() in _LEADING_AWAY for name in folders) or last == "..":
+        raise OSError(errno.EINVAL, "is no path inside the registry")
     flags = os.O_RDONLY | os.O_DIRECTORY
     handle = os.open(root, flags)
     try:
-        for name in path.split("/")[:-1]:
+        for name in folders:
             if make:
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(name, dir_fd=handle)
@@ -173,7 +184,7 @@ def _name(path: str) -> str:
 
 
 def _beside(path: str, mark: str) -> str:
-    return f"{_TEMPORARY}{mark}.{_name(path)}"
+    return f"{TEMPORARY}{mark}.{_name(path)}"
 
 
 def stage(root: Path, path: str, data: bytes, mark: str) -> None:

@@ -14,12 +14,11 @@ Laws, with `old = codec.loads(kind, text)`:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
 
 from forgekit.errors import FormatError, RuleError
 from forgekit.model.archive import Archive
@@ -66,6 +65,31 @@ def update(text: str, entity: Entity) -> str:
     if said != entity:
         raise RuleError(f"the edited text of {entity.id} says something else; this is a bug")
     return result
+
+
+def comments(text: str) -> tuple[str, ...]:
+    """Return the comments of a file's front matter that stand between its fields or beside one.
+
+    Raises FormatError where the text has no front matter that can be read.
+    """
+    start, end, _ = frontmatter.bounds(text)
+    head = text[start:end]
+    if "#" not in head or not frontmatter.load_fields(head)[0]:  # which also bounds what comes to a parser
+        return ()
+    spans = sorted((_spans(head) or {}).values(), key=lambda span: span.start)
+    out, done = [], 0
+    for span in spans:
+        out += [*_BREAK.split(head[done : span.start]), span.comment]
+        done = span.end
+    if spans:
+        out += _BREAK.split(head[done:])
+    return tuple(line.strip() for line in out if line.strip().startswith("#"))
+
+
+def with_comments(text: str, lines: Iterable[str]) -> str:
+    """Return the text with comments added at the end of its front matter, a line each."""
+    _, end, _ = frontmatter.bounds(text)
+    return text[:end] + "".join(f"{line}\n" for line in lines) + text[end:]
 
 
 def _head(head: str, old: Entity, entity: Entity) -> str:
@@ -140,6 +164,9 @@ def _composed(head: str) -> Any:
     ruamel.yaml locates the fields; what only the reader of record accepts (a tab before a comment, say) is
     located by that reader, so that whatever can be read can be edited.
     """
+    from ruamel.yaml import YAML  # noqa: PLC0415 - 20 ms that only an edit of a kept file costs
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - as above
+
     try:
         return YAML(typ="safe", pure=True).compose(head)
     except YAMLError:

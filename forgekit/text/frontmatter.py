@@ -23,6 +23,7 @@ ENTITY_LIMIT = 1_000_000
 ARCHIVE_LIMIT = ENTITY_LIMIT - 100_000  # its file has a front matter too
 FRONT_MATTER_LIMIT = 64_000
 NESTING_LIMIT = 32
+_HALF = "holds half of a surrogate pair, which no file can"
 
 Fields = dict[str, Any]
 """Keys to text, lists and mappings of text."""
@@ -132,7 +133,7 @@ def load_fields(head: str) -> tuple[Fields, dict[str, int]]:
         size = len(head.encode())
     except UnicodeEncodeError as e:
         line = head.count("\n", 0, e.start) + 2
-        raise FormatError("holds half of a surrogate pair, which no file can", line=line) from None
+        raise FormatError(_HALF, line=line) from None
     if size > FRONT_MATTER_LIMIT:
         raise FormatError(
             f"front matter is longer than {FRONT_MATTER_LIMIT:,} bytes; move text into the body", line=1
@@ -205,6 +206,9 @@ def load_yaml(text: str, first_line: int = 1) -> list[Any]:
     except yaml.YAMLError as e:
         problem, line = _fault(e, text, first_line)
         raise FormatError(f"not YAML: {problem}", line=line) from None
+    except UnicodeEncodeError as e:
+        line = text.count("\n", 0, e.start) + first_line
+        raise FormatError(_HALF, line=line) from None
     return reader.documents
 
 

@@ -236,7 +236,7 @@ def test_settings_that_cannot_be_read(cli: Cli, registry: Path) -> None:
     settings.write_text("stale_dais = 3\n", encoding="utf-8")
     ran = cli("status", root=registry)
     assert ran.code == 1
-    assert ran.err == "forgekit: forgekit.toml: stale_dais: is not a setting; did you mean `stale_days`?\n"
+    assert ran.err == "forgekit: forgekit.toml:1: stale_dais: is not a setting; did you mean `stale_days`?\n"
 
 
 def test_a_bare_repository(cli: Cli, tmp_path: Path) -> None:

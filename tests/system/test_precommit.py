@@ -254,7 +254,7 @@ def test_settings_that_cannot_be_read_block_the_commit(hooked: Path) -> None:
     git(hooked, "add", ".")
     refused = commit(hooked)
     assert refused.returncode == 1
-    assert "forgekit.toml: stale_day: is not a setting; did you mean `stale_days`?" in refused.stderr
+    assert "forgekit.toml:1: stale_day: is not a setting; did you mean `stale_days`?" in refused.stderr
 
 
 def launch(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:

@@ -24,6 +24,7 @@ from forgekit.text.archive.claims import Claim, Found
 from forgekit.text.archive.lines import Document, read_document, split_lines
 from forgekit.text.archive.values import bare, is_none, items
 from forgekit.text.archive.yaml_log import read_log
+from forgekit.text.blocks import HIDDEN, MARKS
 
 START = "<!-- forgekit:machine-block v3"
 END = "-->"
@@ -263,5 +264,11 @@ def _flow(values: Sequence[str]) -> str:
 
 def _quote(text: str) -> str:
     """Quote text so that YAML and JSON read it alike and `--` never occurs."""
-    quoted = json.dumps(one_line(text), ensure_ascii=False)
+    quoted = HIDDEN.sub(_escape, json.dumps(one_line(text), ensure_ascii=False))
+    quoted = MARKS.sub(lambda match: "".join(f"\\u{ord(c):04x}" for c in match.group()), quoted)
     return quoted.replace("--", "-\\u002d").replace("\ufffe", "").replace("\uffff", "")
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,50 @@
+"""One sound registry for all tests here; each works on a copy."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import hostileworld
+import pytest
+from clirun import Cli, Ran
+
+NOW = "2026-04-01T12:00:00Z"
+
+
+@pytest.fixture(autouse=True)
+def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer alike whether or not the package with the embedding model is installed."""
+    monkeypatch.setattr("forgekit.embedding.encoder._in_package", lambda: None)
+    monkeypatch.setenv("FORGEKIT_NOW", NOW)
+    monkeypatch.setenv("CI", "1")
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the registry that nobody touches."""
+    return hostileworld.build(tmp_path_factory.mktemp("base") / "registry")
+
+
+@pytest.fixture
+def copied(base: Path, tmp_path: Path) -> Path:
+    """Return a copy of the registry."""
+    return hostileworld.copy(base, tmp_path / "registry")
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Cli:
+    """Run a command line in this process: `cli("status", root=folder, stdin=b"...")`."""
+    from forgekit.cli.main import main
+
+    def run(*arguments: str, root: Path | None = None, stdin: bytes = b"") -> Ran:
+        if root is not None:
+            monkeypatch.chdir(root)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        capsysbinary.readouterr()
+        code = main(arguments)
+        out, err = capsysbinary.readouterr()
+        return Ran.of(code, out.decode(), err.decode())
+
+    return run

@@ -1,0 +1,97 @@
+"""Linear time: twice the input is at most two and a half times the work (G16).
+
+Time is this process's own, best of three, judged over two doublings at once: four times the input may take
+2.5 x 2.5 times as long, where growth with the square takes sixteen. What takes less than a floor counts as
+the floor, so neither a busy machine nor a short measurement is a failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+from collections.abc import Callable
+
+import pytest
+from guarantees import Level, Report
+
+from forgekit.cli import output
+from forgekit.errors import ForgeError
+from forgekit.ids import match_key, normalise
+from forgekit.ingest.claude_code import read_compactions
+from forgekit.model.kinds import Kind
+from forgekit.text import codec
+from forgekit.text.archive import read_archive
+from forgekit.text.archive.machine import parse_machine_block
+from forgekit.text.blocks import quote
+from forgekit.text.edit import comments
+from forgekit.text.redaction.redact import redact
+
+SHAPES: dict[str, str] = {
+    "brackets": "[",
+    "backticks": "`x ",
+    "comment openers": "<!-- ",
+    "fences": "```\n~~~\n",
+    "headings": "# D001: x\n",
+    "table rows": "| D001 | a | b |\n",
+    "stars": "**a** *",
+    "blanks": " \t",
+    "line ends": "\n",
+    "keys": "- **Decision:** x\n  - a: b\n",
+    "ids": "D001 T002 ",
+    "block marks": "<!-- forgekit:machine-block v3\n-->\n",
+    "parts of a secret": "eyJhbGciOi.",
+    "surrogates and controls": "\u202e\x1b\u200b",
+}
+
+
+def _read(text: str) -> None:
+    try:
+        codec.loads(Kind.DECISION, f"---\nnote: x\n---\n{text}")
+        codec.loads(Kind.DECISION, f"---\nnote: {text}\n---\n")
+    except ForgeError:
+        return
+
+
+WORK: dict[str, Callable[[str], object]] = {
+    "read_archive": read_archive,
+    "an archive's summary": lambda text: read_archive(
+        f"Summary:\n1. Primary Request and Intent:\n{text}\n7. Pending Tasks:\n{text}"
+    ),
+    "parse_machine_block": parse_machine_block,
+    "codec.loads": _read,
+    "transcript": lambda text: list(read_compactions(io.BytesIO(text.encode()))),
+    "quote": quote,
+    "visible": output.visible,
+    "json": output.json_text,
+    "normalise": lambda text: (normalise(text), match_key(text)),
+    "comments": lambda text: comments(f"---\n{text}\n---\n"),
+    "redact": redact,
+}
+FLOOR_S = 0.05
+RATIO = 2.5
+
+
+def _seconds(work: Callable[[str], object], text: str) -> float:
+    best = 9.9
+    for _ in range(3):
+        start = time.process_time()
+        with contextlib.suppress(ForgeError):
+            work(text)
+        best = min(best, time.process_time() - start)
+        if best < FLOOR_S:
+            break
+    return best
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_work_grows_with_the_input_and_no_faster(level: Level, guarantee: Report, name: str) -> None:
+    smallest = level.pick(20_000, 100_000)
+    worst = 0.0
+    for shape, unit in SHAPES.items():
+        small, large = (smallest * factor // len(unit) for factor in (1, 4))
+        before = max(FLOOR_S, _seconds(WORK[name], unit * small))
+        after = max(FLOOR_S, _seconds(WORK[name], unit * large))
+        assert after / before <= RATIO**2, f"{name} on {shape}: {before:.3f} s, then {after:.3f} s"
+        worst = max(worst, (after / before) ** 0.5)
+    guarantee("G16", f"time per doubling of the input: {name}", f"{len(SHAPES)} shapes, x{worst:.2f} at most")
