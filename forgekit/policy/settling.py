@@ -21,6 +21,7 @@ from forgekit.policy.merge import FieldConflict, merge
 
 _REFERENCES = frozenset(
     {
+        "became",
         "blocked_by",
         "conversation_ids",
         "dependencies",

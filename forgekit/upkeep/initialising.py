@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forgekit.errors import FormatError, NoRegistryError, RepositoryError, UsageError, WriteError
+from forgekit.git import driver
 from forgekit.git.repository import create
 from forgekit.model.settings import DEFAULT_TOML
 from forgekit.store.files import TOPS, read_bytes
 from forgekit.store.roots import SETTINGS_FILE, find_root, work_tree
+from forgekit.store.settings import require_schema
 from forgekit.store.store import Change, Outcome, Store
 
 ATTRIBUTES_FILE = ".gitattributes"
-ATTRIBUTES = "archives/** -text"
-"""git must not convert the line ends of what is kept byte for byte."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,15 +24,17 @@ class Initialised:
     Attributes:
         root: of the registry.
         made_repository: whether a git repository was made for it.
+        registered: whether this clone did not know the merge driver before.
     """
 
     root: Path
     made_repository: bool
+    registered: bool
     outcome: Outcome
 
 
 def initialise(folder: Path, *, dry_run: bool = False, no_commit: bool = False) -> Initialised:
-    """Make a folder a registry; in no git repository, make it one first.
+    """Make a folder a registry; in no git repository, make it one first. A clone learns how to merge.
 
     Raises UsageError inside another registry, WriteError, RepositoryError.
     """
@@ -41,12 +43,13 @@ def initialise(folder: Path, *, dry_run: bool = False, no_commit: bool = False) 
     made = _ensure_repository(root, dry_run=dry_run)
     store = Store(root)
     change = Change(
-        files=_wanted(root),
+        files=wanted(root),
         subject="init: start a registry",
         trailers=(("Forgekit-Op", "init"),),
     )
     outcome = store.commit(lambda: change, dry_run=dry_run, no_commit=no_commit)
-    return Initialised(root=root, made_repository=made, outcome=outcome)
+    registered = not dry_run and driver.register(store.repository)
+    return Initialised(root=root, made_repository=made, registered=registered, outcome=outcome)
 
 
 def _refuse_nested(root: Path) -> None:
@@ -80,18 +83,20 @@ def _ensure_repository(root: Path, *, dry_run: bool) -> bool:
     return made
 
 
-def _wanted(root: Path) -> dict[str, bytes]:
-    """Return the files to write: those missing, and the attributes with our line added."""
+def wanted(root: Path) -> dict[str, bytes]:
+    """Return the files that `init` would write: those missing, and the attributes with our lines added."""
     files: dict[str, bytes] = {}
     if read_bytes(root, SETTINGS_FILE) is None:
         files[SETTINGS_FILE] = DEFAULT_TOML.encode()
+    require_schema(root)
     for top in TOPS:
         if (root / top).is_symlink() or ((root / top).exists() and not (root / top).is_dir()):
             raise FormatError("is not a folder; move it away, the registry keeps its files there", path=top)
         if not any((root / top).glob("*")):
             files[f"{top}/.gitkeep"] = b""
     attributes = read_bytes(root, ATTRIBUTES_FILE) or b""
-    if ATTRIBUTES.encode() not in attributes.splitlines():
+    missing = [line.encode() for line in driver.RULES if line.encode() not in attributes.splitlines()]
+    if missing:
         joint = b"" if not attributes or attributes.endswith(b"\n") else b"\n"
-        files[ATTRIBUTES_FILE] = attributes + joint + ATTRIBUTES.encode() + b"\n"
+        files[ATTRIBUTES_FILE] = attributes + joint + b"".join(line + b"\n" for line in missing)
     return files

@@ -7,14 +7,19 @@ from typing import Any, cast
 
 import pytest
 
+from forgekit.errors import FormatError
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.kinds import Kind
+from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression, CompressionMode, Lineage
 from forgekit.model.thread import Priority, Thread, ThreadStatus
-from forgekit.policy.merge import COMPRESSION_RULES, GROUPS, RULES, FieldConflict, Merged, merge
+from forgekit.policy.merge import FieldConflict, Merged, merge, reconcile, record
+from forgekit.policy.merge.files import merge_file
+from forgekit.policy.merge.revisions import recorded
+from forgekit.policy.merge.tables import COMPRESSION_RULES, GROUPS, RULES
+from forgekit.policy.merge.wording import sentence
 from forgekit.text import codec
 from forgekit.times import Instant
 
@@ -76,10 +81,10 @@ def test_deletion() -> None:
     assert merge(T, None, T) == merge(T, T, None) == merge(T, None, None) == Merged(entity=None)
     new = put(T, title="New")
     assert merge(T, None, new) == Merged(
-        entity=new, conflicts=(FieldConflict(field="", base=T, ours=None, theirs=new),)
+        entity=new, conflicts=(FieldConflict(field="", base=T, stands=new, yields=None),)
     )
     assert merge(T, new, None) == Merged(
-        entity=new, conflicts=(FieldConflict(field="", base=T, ours=new, theirs=None),)
+        entity=new, conflicts=(FieldConflict(field="", base=T, stands=new, yields=None),)
     )
     assert merge(None, None, T) == merge(None, T, None) == Merged(entity=T)
 
@@ -101,7 +106,7 @@ def test_each_side_changes_its_own_field() -> None:
 )
 def test_one_field_changed_on_both_sides_is_a_conflict(field: str, ours: Any, theirs: Any) -> None:
     merged = merge(T, put(T, **{field: ours}), put(T, **{field: theirs}))
-    expected = FieldConflict(field=field, base=getattr(T, field), ours=ours, theirs=theirs)
+    expected = FieldConflict(field=field, base=getattr(T, field), stands=ours, yields=theirs)
     assert merged == Merged(entity=put(T, **{field: ours}), conflicts=(expected,))
 
 
@@ -112,13 +117,13 @@ def test_a_removal_is_authoritative() -> None:
 
 def test_lists_keep_the_order_one_side_gave_them() -> None:
     base = put(T, tags=("a", "b", "c"))
-    assert both(base, put(T, tags=("c", "b", "a")), put(T, tags=("a", "b", "c", "d"))).tags == (
-        "c",
-        "b",
-        "a",
-        "d",
+    turned = put(T, tags=("c", "b", "a"))
+    assert both(base, turned, put(T, tags=("a", "b", "c", "d"))).tags == ("a", "b", "c", "d")
+    assert both(base, put(turned, tags=("c", "b", "a", "e")), put(T, tags=("a", "b", "c", "d"))).tags == (
+        *("c", "b", "a"),
+        *("d", "e"),
     )
-    assert both(base, put(T, tags=("c", "b", "a")), put(T, tags=("b", "a", "c"))).tags == ("a", "b", "c")
+    assert both(base, put(T, tags=("c", "b", "a")), put(T, tags=("b", "a", "c"))).tags == ("b", "a", "c")
 
 
 def test_sets_of_ids_are_sorted() -> None:
@@ -160,9 +165,14 @@ def test_an_explicit_reopening_after_the_end_stands() -> None:
 def test_of_two_ends_the_later_stands_with_its_resolution() -> None:
     early, late = ended(5, text="A."), ended(7, ABANDONED, I3, "B.")
     told = FieldConflict(
-        field="## Resolution", base=None, ours="## Resolution\n\nA.", theirs="## Resolution\n\nB."
+        field="## Resolution", base=None, stands="## Resolution\n\nB.", yields="## Resolution\n\nA."
     )
-    assert merge(T, early, late) == Merged(entity=late, conflicts=(told,))
+    gone = {"status": RESOLVED, "updated_at": at(5), "resolved_in": I2}
+    outlived = tuple(
+        FieldConflict(field=name, base=getattr(T, name), stands=getattr(late, name), yields=value)
+        for name, value in gone.items()
+    )
+    assert merge(T, early, late) == Merged(entity=late, conflicts=(told,), outlived=outlived)
     assert merge(T, late, early).entity == late
 
 
@@ -192,7 +202,7 @@ def test_one_section_changed_on_both_sides_is_a_conflict() -> None:
     base = put(D, body="Lead\n\n## Context\n\nthen")
     ours, theirs = put(D, body="Lead\n\n## Context\n\nA"), put(D, body="Led\n\n## Context\n\nB")
     told = FieldConflict(
-        field="## Context", base="## Context\n\nthen", ours="## Context\n\nA", theirs="## Context\n\nB"
+        field="## Context", base="## Context\n\nthen", stands="## Context\n\nA", yields="## Context\n\nB"
     )
     assert merge(base, ours, theirs) == Merged(
         entity=put(D, body="Led\n\n## Context\n\nA"), conflicts=(told,)
@@ -222,10 +232,11 @@ def test_two_ends_of_a_decision_are_a_conflict_with_one_winner() -> None:
     ):
         merged = merge(D, ours, theirs)
         assert merged.entity == winner
+        loser = theirs if winner == ours else ours
         names = ("status", "superseded_by", "revised_in")
         differ = [name for name in names if getattr(ours, name) != getattr(theirs, name)]
         assert merged.conflicts == tuple(
-            FieldConflict(field=n, base=getattr(D, n), ours=getattr(ours, n), theirs=getattr(theirs, n))
+            FieldConflict(field=n, base=getattr(D, n), stands=getattr(winner, n), yields=getattr(loser, n))
             for n in differ
         )
 
@@ -271,7 +282,7 @@ def test_one_entry_of_a_map_changed_on_both_sides_is_a_conflict() -> None:
     merged = merge(L, ours, theirs)
     assert merged.entity == put(L, compressions=(entry(threads_carried=(("T001", I1), ("T002", I3))),))
     told = FieldConflict(
-        field="compressions.A.threads_carried.T001", base=None, ours=("T001", I1), theirs=("T001", I2)
+        field="compressions.A.threads_carried.T001", base=None, stands=("T001", I1), yields=("T001", I2)
     )
     assert merged.conflicts == (told,)
 
@@ -281,7 +292,7 @@ def test_an_archive_never_mixes_its_text() -> None:
     theirs = put(A, content_sha256="2" * 64, body="c", records=(("D002", I2),))
     merged = merge(A, ours, theirs)
     assert merged.entity == put(ours, records=(("D001", I1), ("D002", I2)))
-    assert [(c.field, c.ours, c.theirs) for c in merged.conflicts] == [
+    assert [(c.field, c.stands, c.yields) for c in merged.conflicts] == [
         ("content_sha256", "1" * 64, "2" * 64),
         ("body", "b\r\n", "c"),
     ]
@@ -296,7 +307,7 @@ def test_unknown_fields_merge_key_by_key() -> None:
     assert list(merged.extra.items()) == [("a", "1"), ("b", "9"), ("w", "4"), ("x", {"k": "v"})]
     clash = merge(base, put(base, extra={"b": "5"}), put(base, extra={"a": "1", "c": "3"}))
     assert clash.entity == put(T, extra={"b": "5"})
-    assert clash.conflicts == (FieldConflict(field="b", base="2", ours="5", theirs=None),)
+    assert clash.conflicts == (FieldConflict(field="b", base="2", stands="5", yields=None),)
 
 
 def test_without_a_base_fields_that_one_side_lacks_are_taken_from_the_other() -> None:
@@ -310,3 +321,110 @@ def test_sections_of_one_name_count_as_one() -> None:
     merged = merge(base, D, twice)
     assert merged.entity == twice
     assert [c.field for c in merged.conflicts] == ["## R"]
+
+
+def same(base: Any, ours: Any, theirs: Any) -> Any:
+    """Return what two clones come to, from either side."""
+    merged = reconcile(base, ours, theirs)
+    assert reconcile(base, theirs, ours) == merged
+    return merged
+
+
+WHY = (
+    "Both sides of a merge changed these, and a rule chose what stands above.\n"
+    "Where the text below is the right one, put it in its place; then delete this section."
+)
+
+
+def test_between_clones_the_greater_text_stands_and_the_other_is_kept() -> None:
+    base = put(T, title="T", body="Lead", extra={"owner": "Al"})
+    ours = put(
+        base, title="A", priority=Priority.HIGH, extra={"owner": "Bo"}, body="Lead\n\n## Notes\n\n## x"
+    )
+    theirs = put(base, title="B", priority=Priority.LOW, extra={}, body="## Notes\n\n<no marker>")
+    merged = same(base, ours, theirs).entity
+    assert (merged.title, merged.priority, merged.extra) == ("B", Priority.LOW, {"owner": "Bo"})
+    assert merged.body == (
+        f"## Notes\n\n<no marker>\n\n## x\n\n## Conflicting edits\n\n{WHY}\n\n"
+        "### Notes\n\n    ## Notes\n\n### owner\n\n    (left out)\n\n"
+        "### priority\n\n    priority: high\n\n### title\n\n    title: A"
+    )
+    assert record.fields_in_conflict(merged) == ["Notes", "owner", "priority", "title"]
+
+
+def test_entries_unite_and_a_person_takes_them_out() -> None:
+    once = same(T, put(T, title="A"), put(T, title="B")).entity
+    twice = same(T, once, put(T, title="C")).entity
+    assert twice.title == "C"
+    assert record.taken(twice.body) == ("", {record.quoted("title", f"title: {x}") for x in "AB"})
+    chosen = put(once, title="A", body="")
+    assert same(once, chosen, put(once, tags=("x",))).entity == put(chosen, tags=("x",))
+    noted = put(once, body=once.body.replace(WHY, "I would take A."))
+    assert record.taken(noted.body)[1] == {
+        record.quoted("note", "I would take A."),
+        record.quoted("title", "title: A"),
+    }
+
+
+def test_no_text_passes_for_structure_in_the_record() -> None:
+    hostile = "## Context\n\na\n### title\n---\n~~~\n```"
+    merged = same(put(D, body="x"), put(D, body="y"), put(D, body=hostile)).entity
+    other = same(put(D, body="x"), put(D, body="z"), put(merged, body=merged.body)).entity
+    for each in (merged, other):
+        assert codec.loads(Kind.DECISION, codec.dumps(each)) == each
+        assert set(record.fields_in_conflict(each)) <= {"text before the first section", "Context"}
+
+
+def test_an_archive_keeps_one_text_and_names_what_yields() -> None:
+    ours = put(A, content_sha256="1" * 64, body="b\r\n", compression_tag="X")
+    theirs = put(A, content_sha256="2" * 64, body="c", compression_tag="Y")
+    merged = same(A, ours, theirs)
+    assert merged.entity == put(
+        theirs, extra={"conflicting_edits": ["compression_tag: X", f"content_sha256: {'1' * 64}"]}
+    )
+    assert record.fields_in_conflict(merged.entity) == ["compression_tag", "content_sha256"]
+    assert [sentence(Kind.ARCHIVE, found) for found in merged.conflicts] == [
+        "compression_tag: 'Y' stands; 'X' is kept under `conflicting_edits`",
+        f"content_sha256: '{'2' * 59}…' stands; '{'1' * 59}…' is kept under `conflicting_edits`",
+        "each side filed another text; one stands, the other is in the history",
+    ]
+
+
+def test_two_revisions_become_a_conflict_of_the_revisions() -> None:
+    old = put(D, status=DecisionStatus.REVISED)
+    heirs = {key: put(D, decision_id=key, decision=str(key)) for key in (I2, I3)}
+    merged = same(D, *(put(old, superseded_by=key, revised_in=I4 if key == I2 else None) for key in (I2, I3)))
+    decision, (conflict,) = recorded(merged.entity, heirs.get)
+    assert decision == put(old, superseded_by=I2, revised_in=I4)
+    assert (conflict.decision_a, conflict.decision_b, conflict.status) == (I2, I3, ConflictStatus.OPEN)
+    assert conflict.nature == f"two revisions of {short_id(Kind.DECISION, I1)}"
+    assert recorded(merged.entity, {I2: heirs[I2]}.get) == (merged.entity, [])
+    ended = {**heirs, I3: put(heirs[I3], status=DecisionStatus.INVALIDATED)}
+    assert recorded(merged.entity, ended.get) == (merged.entity, [])
+
+
+def test_comments_of_both_sides_are_kept() -> None:
+    text = codec.dumps(D)
+    ours = text.replace("status: active", "# why\nstatus: active  # for now").replace(
+        "decision: D", "decision: A"
+    )
+    theirs = text.replace("project_name", "# which\nproject_name").replace("decision: D", "decision: B")
+    merged = merge_file(Kind.DECISION, I1, text.encode(), ours.encode(), theirs.encode())
+    assert merged == merge_file(Kind.DECISION, I1, text.encode(), theirs.encode(), ours.encode())
+    assert merged.data is not None
+    head = merged.data.decode().partition("\n---\n")[0].split("\n")
+    assert head[2:5] == ["decision: B", "# why", "status: active  # for now"]
+    assert head[-1] == "# which"
+
+
+def test_files_that_cannot_be_read() -> None:
+    good, bad = codec.dumps(D).encode(), b"---\nbroken: [\n---\n"
+    merged = merge_file(Kind.DECISION, I1, None, good, bad)
+    assert merged == merge_file(Kind.DECISION, I1, None, bad, good)
+    assert merged.data is not None
+    assert merged.data.decode().endswith("### unreadable file\n\n    ---\n    broken: [\n    ---\n    \n")
+    assert [found.field for found in merged.conflicts] == ["unreadable file"]
+    with pytest.raises(FormatError, match=r"^line 3: front matter is not YAML: did not find expected node"):
+        merge_file(Kind.DECISION, I1, None, bad, bad + b"x")
+    with pytest.raises(FormatError, match=r"^decision_id: is not the id in the file's name$"):
+        merge_file(Kind.DECISION, I2, None, good, good + b"x")

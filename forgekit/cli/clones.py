@@ -1,0 +1,97 @@
+"""`forgekit sync`: share the registry with its other clones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from forgekit.cli import output
+from forgekit.cli.base import example, json_option, open_forge
+
+if TYPE_CHECKING:
+    from forgekit.upkeep.syncing import Synced, Told
+
+
+@click.command(
+    help="Fetch, merge and push the branch; what two clones changed in different ways is kept and named.\n\n"
+    "It is shared through the branch's upstream, else through `origin`. Nothing is ever forced. Exit "
+    "status 1 where a person has something to choose.\n\n"
+    + example("forgekit sync", "forgekit sync --dry-run")
+)
+@click.option("--dry-run", is_flag=True, help="Fetch, print the diff, merge and push nothing.")
+@json_option
+def sync(*, dry_run: bool, as_json: bool) -> int:
+    """Share the registry."""
+    from forgekit.upkeep.syncing import sync as share  # noqa: PLC0415 - help loads no store
+
+    forge = open_forge()
+    with output.progress("talking to the other repository"):
+        done = share(forge, dry_run=dry_run)
+    if as_json:
+        output.as_json(_view(done))
+    else:
+        _say(done, dry_run=dry_run)
+    return int(bool(done.conflicts or done.rivals))
+
+
+def _say(done: Synced, *, dry_run: bool) -> None:
+    from forgekit.model.kinds import Kind, short_id  # noqa: PLC0415 - help loads none
+    from forgekit.policy.merge import record  # noqa: PLC0415 - as above
+    from forgekit.policy.merge.wording import shown  # noqa: PLC0415 - as above
+
+    if done.diff:
+        output.diff(done.diff)
+    elif done.received:
+        output.data("\n".join(done.received))
+    for told in done.conflicts:
+        output.data(f"{told.path}: {_sentence(told)}")
+    for path in dict.fromkeys(told.path for told in done.conflicts if told.found.field):
+        output.data(f"next: put the right text in {path}, delete `{record.HEADING}`, then `forgekit check`")
+    for told in done.outlived:
+        if told.found.field == "status":
+            gone, stands = (shown("status", value) for value in (told.found.yields, told.found.stands))
+            output.data(f"{told.path}: {gone} gave way to {stands}, the later; the history holds both")
+    for conflict in done.rivals:
+        a, b = (short_id(Kind.DECISION, side) for side in (conflict.decision_a, conflict.decision_b))
+        name = short_id(Kind.CONFLICT, conflict.id)
+        output.data(
+            f"{a} and {b} are {conflict.nature}; neither is carried on until you choose: "
+            f"`forgekit conflict resolve {name} --keep {a} --reason TEXT` (or {b}), or `scope`, or `dismiss`"
+        )
+    files = output.count(len(done.received), "file")
+    sent = "would be pushed" if dry_run and done.sent else "pushed" if done.sent else "nothing to push"
+    output.talk(f"sync with {done.remote}: {files} {'would come' if dry_run else 'came'} in, {sent}")
+
+
+def _sentence(told: Told) -> str:
+    from forgekit.model.kinds import kind_of_path  # noqa: PLC0415 - help loads none
+    from forgekit.policy.merge.wording import sentence  # noqa: PLC0415 - as above
+
+    kind = kind_of_path(told.path)
+    assert kind is not None  # noqa: S101 - only files of entities are merged by fields
+    return sentence(kind, told.found)
+
+
+def _view(done: Synced) -> dict[str, object]:
+    from forgekit.text import codec  # noqa: PLC0415 - one form of output
+
+    return {
+        "remote": done.remote.name,
+        "branch": done.remote.branch,
+        "commit": done.commit,
+        "received": list(done.received),
+        "sent": done.sent,
+        "conflicts": [_told(told) for told in done.conflicts],
+        "outlived": [_told(told) for told in done.outlived],
+        "rivals": [codec.to_fields(conflict) for conflict in done.rivals],
+    }
+
+
+def _told(told: Told) -> dict[str, object]:
+    from forgekit.policy.merge.record import plain  # noqa: PLC0415 - one form of output
+
+    values = {"base": told.found.base, "stands": told.found.stands, "yields": told.found.yields}
+    field = told.found.field
+    shown = {name: None if value is None else plain(field, value) for name, value in values.items()}
+    return {"path": told.path, "field": told.found.field, **shown}

@@ -1,0 +1,83 @@
+"""The merge driver of a clone: git calls it where both sides changed one file of the registry.
+
+Which program that is stands in the clone's own settings and never travels: each clone registers it. The
+rules that lead to it are committed (`.gitattributes`) and repeated in `.git/info/attributes`, which wins
+over whatever a branch brings along.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+
+from forgekit.errors import WriteError
+from forgekit.git.program import Program
+
+NAME = "forgekit"
+RULES = ("archives/** -text", f"registry/**/*.md merge={NAME}", f"archives/**/*.md merge={NAME}")
+"""What git must know of the registry's files: bytes stay as they are, and forgekit merges them."""
+
+_KEY = f"merge.{NAME}.driver"
+
+
+def command() -> str:
+    """Return the command line that git runs; git quotes the path itself, the other names are its own.
+
+    The folder that git works in is no place to import from (`-P`).
+    """
+    program = shlex.quote(sys.executable).replace("%", "%%")
+    return f"{program} -P -m forgekit merge-driver %O %A %B %P"
+
+
+def register(program: Program) -> bool:
+    """Register the driver in this clone and say whether that was to be done.
+
+    Raises RepositoryError, WriteError.
+    """
+    if not lack(program) and _registered(program) == command():
+        return False
+    program.run("config", "--local", f"merge.{NAME}.name", "forgekit: merge by the meaning of each field")
+    program.run("config", "--local", _KEY, command())
+    path = program.common_dir / "info" / "attributes"
+    try:
+        path.parent.mkdir(exist_ok=True)
+        standing = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+        missing = _missing(program, standing)
+        if missing:
+            joint = "" if not standing or standing.endswith("\n") else "\n"
+            beside = path.with_name(f"attributes.{os.getpid()}")
+            text = standing + joint + "".join(f"{line}\n" for line in missing)
+            beside.write_text(text, encoding="utf-8", errors="surrogateescape")
+            beside.replace(path)
+    except OSError as e:
+        raise WriteError(str(path), e.strerror or str(e)) from None
+    return True
+
+
+def lack(program: Program) -> str:
+    """Say what this clone lacks for git to merge the registry's files, or return ""."""
+    line = _registered(program)
+    if not line:
+        return "this clone lacks the merge driver: git merges the registry's files line by line"
+    try:
+        said = shlex.split(line)[0]
+    except (IndexError, ValueError):
+        said = line
+    if not os.access(said, os.X_OK):
+        return f"the merge driver of this clone, {said}, is not there: git cannot merge the registry's files"
+    path = program.common_dir / "info" / "attributes"
+    standing = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+    return "this clone lacks the rules that lead to the merge driver" if _missing(program, standing) else ""
+
+
+def _registered(program: Program) -> str:
+    done = program.attempt("config", "--local", "--get", _KEY)
+    return done.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+
+
+def _missing(program: Program, standing: str) -> list[str]:
+    """Return the rules that are not the last word of a file of attributes."""
+    wanted = [program.prefix + rule for rule in RULES]
+    lines = standing.splitlines()
+    return [] if lines[-len(wanted) :] == wanted else wanted

@@ -1,0 +1,72 @@
+"""What git calls to merge one file of the registry: `forgekit merge-driver %O %A %B %P`.
+
+It is the same merge that `forgekit sync` does, byte for byte. git passes names of temporary files, and
+the path as a name to speak of: nothing is read or written at that path.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from forgekit.cli import output
+from forgekit.errors import FormatError
+from forgekit.ids import EntityId
+from forgekit.model.kinds import Kind
+from forgekit.policy.merge.files import MergedFile, merge_file
+from forgekit.policy.merge.wording import sentence
+from forgekit.store.files import entity_of_path
+from forgekit.store.roots import git_program
+
+_LARGE = 2_000_000
+
+
+def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> int:
+    """Merge one file and leave the result in `ours`; exit status 1 where a person has something to choose.
+
+    Args:
+        base: holds the common ancestor, or nothing.
+        ours: holds this side.
+        theirs: holds the other side.
+        path: where the file lies below the top of the work tree.
+
+    A file that is no entity's, or that cannot be merged by fields, is merged line by line as git does.
+    """
+    owner = _owner(path)
+    if owner is None:
+        return _by_lines(base, ours, theirs)
+    try:
+        merged = _merged(owner, base, ours, theirs)
+    except FormatError as e:
+        output.talk(f"{path}: {e}; merged line by line")
+        return _by_lines(base, ours, theirs)
+    if merged.data is not None:
+        ours.write_bytes(merged.data)
+    for conflict in merged.conflicts:
+        output.talk(f"{path}: {sentence(owner[0], conflict)}")
+    return int(bool(merged.conflicts))
+
+
+def _merged(owner: tuple[Kind, EntityId], base: Path, ours: Path, theirs: Path) -> MergedFile:
+    # git hands an empty file where there is no ancestor.
+    return merge_file(*owner, _read(base) or None, _read(ours), _read(theirs))
+
+
+def _read(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_LARGE)  # what is longer than an entity may be is refused by its length
+
+
+def _owner(path: str) -> tuple[Kind, EntityId] | None:
+    """Return whose file a path is, wherever below the work tree's top the registry lies."""
+    names = path.split("/")
+    found = (entity_of_path("/".join(names[at:])) for at in range(len(names)))
+    return next((owner for owner in found if owner is not None), None)
+
+
+def _by_lines(base: Path, ours: Path, theirs: Path) -> int:
+    command = [git_program(), "merge-file", "-L", "ours", "-L", "base", "-L", "theirs"]
+    names = [os.path.abspath(name) for name in (ours, base, theirs)]  # noqa: PTH100 - as git named them
+    done = subprocess.run([*command, *names], capture_output=True, check=False)  # noqa: S603 - fixed, no shell
+    return int(done.returncode != 0)

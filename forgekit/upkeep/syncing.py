@@ -1,0 +1,258 @@
+"""Share the registry: fetch, merge, push.
+
+The merge is that of `git.merging`, in this process: it needs no merge driver and runs no hook. What both
+sides changed in different ways is committed with both values, and named; it is a person's to choose. The
+branch is never forced, here or there: when somebody else was first, theirs is merged too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from forgekit.errors import DirtyFileError, FormatError, RemoteError, RepositoryError
+from forgekit.forge import Forge
+from forgekit.git.commits import build_commit, message_of
+from forgekit.git.merging import Joined, difference, holds, is_midway, join
+from forgekit.git.remote import Remote, fetch, push, upstream
+from forgekit.git.repository import Repository
+from forgekit.ids import EntityId
+from forgekit.loop.rejoining import rejoin
+from forgekit.model.conflict import Conflict
+from forgekit.model.decision import Decision
+from forgekit.model.entity import Entity, entity_path
+from forgekit.model.kinds import Kind, path_of
+from forgekit.policy.merge import FieldConflict
+from forgekit.policy.merge.revisions import HEIRS, recorded
+from forgekit.store import files
+from forgekit.store.store import Change, Outcome
+from forgekit.text import codec
+from forgekit.text.edit import update
+from forgekit.text.frontmatter import decode
+
+ATTEMPTS = 20
+_PAUSE_SECONDS = 0.05
+_SUBJECT = "sync: merge another clone"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """One thing about one file that a person should know.
+
+    Attributes:
+        path: relative to the registry's root.
+        found: what stands and what does not.
+    """
+
+    path: str
+    found: FieldConflict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Synced:
+    """What a sync did, or on a dry run would do.
+
+    Attributes:
+        remote: what the branch is shared through.
+        commit: the tip here afterwards; None in a registry without commits.
+        received: paths that came in or were merged.
+        sent: whether the other repository took anything.
+        diff: unified; on a dry run only.
+        conflicts: what a person has to choose.
+        outlived: ends and times that a rule has passed over; the history holds them.
+        rivals: conflicts between decisions that were revised in two clones.
+    """
+
+    remote: Remote
+    commit: str | None
+    received: tuple[str, ...]
+    sent: bool
+    diff: str
+    conflicts: tuple[Told, ...]
+    outlived: tuple[Told, ...]
+    rivals: tuple[Conflict, ...]
+
+
+@dataclass(kw_only=True, slots=True)
+class Plan:
+    """What bringing in one commit comes to.
+
+    Attributes:
+        commit: the tip that holds both.
+        joined: what differs from our files.
+        rivals: by id.
+    """
+
+    commit: str
+    joined: Joined = field(default_factory=Joined)
+    rivals: dict[EntityId, Conflict] = field(default_factory=dict)
+
+
+def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
+    """Fetch the branch, merge it, and push the result; on a dry run fetch alone.
+
+    Raises RemoteError, RepositoryError where a person has to merge first, DirtyFileError; then nothing was
+    merged, or what was merged stands here and was not pushed.
+    """
+    repository = forge.store.repository
+    _refuse_unready(forge, repository)
+    remote = upstream(repository)
+    outcomes: list[Outcome] = []
+    theirs = fetch(repository, remote)
+    for attempt in range(ATTEMPTS):
+        if theirs is not None:
+            ours = repository.tip()
+            outcomes.append(_bring_in(forge, theirs, dry_run=dry_run))
+            apart = [_archives(repository, *sides) for sides in ((ours, theirs), (theirs, ours))]
+            if all(apart) and not dry_run:
+                outcomes.append(rejoin(forge, *apart))
+        tip = repository.tip()
+        sent = tip is not None and theirs != tip
+        if not sent or dry_run or tip is None:
+            break
+        try:
+            push(repository, remote, tip)
+            break
+        except RemoteError:
+            # Somebody may have been first. A refusal for any other reason is one.
+            before, theirs = theirs, _after_a_while(lambda: fetch(repository, remote), theirs)
+            if theirs == before or attempt == ATTEMPTS - 1:
+                raise
+    return _report(remote, repository.tip(), outcomes, sent=sent)
+
+
+def _archives(repository: Repository, one: str | None, other: str | None) -> set[EntityId]:
+    """Return the archives that one commit holds and another does not."""
+    here, there = (
+        {path for path in repository.blobs(commit) if path.startswith("archives/")} for commit in (one, other)
+    )
+    owners = (files.entity_of_path(path) for path in here - there)
+    return {owner[1] for owner in owners if owner is not None}
+
+
+def _after_a_while(look: Callable[[], str | None], before: str | None) -> str | None:
+    """Look until something has changed; who was first may hold the branch's lock still."""
+    found = look()
+    for _ in range(3):
+        if found != before:
+            break
+        time.sleep(_PAUSE_SECONDS)
+        found = look()
+    return found
+
+
+def _refuse_unready(forge: Forge, repository: Repository) -> None:
+    """Raise RepositoryError where a merge would build on something unfinished."""
+    if repository.root != repository.top:
+        raise RepositoryError(
+            f"the registry is a part of the repository at {repository.top}; use `git pull` and `git push` "
+            "there: with the merge driver (`forgekit init`) they merge its files as `sync` would"
+        )
+    if is_midway(repository):
+        raise RepositoryError("a merge or rebase is under way; finish or abort it (`git status`), then sync")
+    marked = [p for p in forge.registry().problems if p.message.startswith("merge-conflict marker")]
+    if marked:
+        places = ", ".join(f"{p.path}:{p.line}" for p in marked)
+        raise RepositoryError(
+            f"conflict marks of an earlier merge stand in {places}; choose a side, commit, sync"
+        )
+
+
+def _bring_in(forge: Forge, theirs: str, *, dry_run: bool) -> Outcome:
+    """Make the tip hold a commit that was fetched."""
+    repository = forge.store.repository
+
+    def decide() -> Change:
+        ours = repository.tip()
+        if ours is None:
+            raise RepositoryError("there is no commit here yet; `git pull` first, or clone the registry")
+        plan = bring_together(repository, ours, theirs)
+        _refuse_dirty(repository, plan.joined)
+        return Change(files=plan.joined.files, commit=plan.commit, subject=_SUBJECT, result=plan)
+
+    return forge.store.commit(decide, dry_run=dry_run)
+
+
+def bring_together(repository: Repository, ours: str, theirs: str) -> Plan:
+    """Store a commit that holds what two hold, where neither holds the other; no branch names it yet.
+
+    Raises RepositoryError where a person has to merge.
+    """
+    if holds(repository, ours, theirs):
+        return Plan(commit=ours)
+    ahead = holds(repository, theirs, ours)
+    joined = difference(repository, ours, theirs) if ahead else join(repository, ours, theirs)
+    plan = Plan(commit=theirs, joined=joined)
+    if joined.refused:
+        named = "; ".join(f"{path} {why}" for path, why in sorted(joined.refused.items()))
+        raise RepositoryError(
+            f"these need a person: {named}; run `git merge` with the fetched branch, mend them, commit, "
+            "and sync again"
+        )
+    if not ahead:
+        _record_rivals(repository, ours, plan)
+        message = message_of(_SUBJECT, [("Forgekit-Op", "sync")])
+        plan.commit = build_commit(repository, ours, joined.files, message, merged=theirs)
+    return plan
+
+
+def _refuse_dirty(repository: Repository, joined: Joined) -> None:
+    """Raise DirtyFileError for uncommitted work where a file comes in, be it the same."""
+    changed = repository.changed_paths(sorted({path.partition("/")[0] for path in joined.files}))
+    dirty = sorted(joined.files.keys() & set(changed)) if joined.files else []
+    if dirty:
+        raise DirtyFileError(dirty)
+
+
+def _record_rivals(repository: Repository, ours: str, plan: Plan) -> None:
+    """Turn heirs that two clones gave to one decision into conflicts between the two."""
+
+    def get(owner: EntityId, kind: Kind = Kind.DECISION) -> Entity | None:
+        path = path_of(kind, owner)
+        try:
+            if path not in plan.joined.files:
+                blob = repository.blob_id(ours, path)
+                return None if blob is None else files.parse(path, repository.read_blob(blob))[0]
+            data = plan.joined.files[path]
+            return None if data is None else files.parse(path, data)[0]
+        except FormatError:
+            return None
+
+    for path, merged in list(plan.joined.merged.items()):
+        owner = files.entity_of_path(path)
+        if owner is None or owner[0] is not Kind.DECISION or not merged.conflicts:
+            continue
+        old = get(owner[1])
+        if not isinstance(old, Decision):
+            continue
+        decision, rivals = recorded(old, get)
+        if not rivals:
+            continue
+        assert merged.data is not None  # noqa: S101 - it holds the entries
+        plan.joined.files[path] = update(decode(merged.data), decision).encode()
+        plan.joined.merged[path] = replace(
+            merged, conflicts=tuple(c for c in merged.conflicts if c.field not in HEIRS)
+        )
+        for conflict in rivals:
+            plan.rivals[conflict.id] = conflict
+            if get(conflict.id, Kind.CONFLICT) is None:
+                plan.joined.files[entity_path(conflict)] = codec.dumps(conflict).encode()
+
+
+def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: bool) -> Synced:
+    plans = [outcome.change.result for outcome in outcomes if isinstance(outcome.change.result, Plan)]
+    merged = [(path, file) for plan in plans for path, file in plan.joined.merged.items()]
+    rivals = {key: conflict for plan in plans for key, conflict in plan.rivals.items()}
+    return Synced(
+        remote=remote,
+        commit=tip,
+        received=tuple(
+            sorted({path for outcome in outcomes for path in (*outcome.written, *outcome.deleted)})
+        ),
+        sent=sent,
+        diff="".join(outcome.diff for outcome in outcomes),
+        conflicts=tuple(Told(path=path, found=found) for path, file in merged for found in file.conflicts),
+        outlived=tuple(Told(path=path, found=found) for path, file in merged for found in file.outlived),
+        rivals=tuple(rivals[key] for key in sorted(rivals)),
+    )

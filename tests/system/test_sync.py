@@ -1,0 +1,409 @@
+"""`forgekit sync`: two clones of one registry, shared through a third repository by the git program."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clirun import Cli
+from clones import record, tree
+from schedules import SEEDS
+from support import BORN, decision, git, path_of_text
+
+from forgekit.forge import Forge
+from forgekit.git import remote
+from forgekit.git.repository import Repository
+from forgekit.model.kinds import Kind, short_id
+from forgekit.times import Instant
+from forgekit.upkeep import syncing
+from forgekit.upkeep.syncing import sync
+
+USE_A = decision("Use A", "Because.")
+ARCHIVES = Path(__file__).parent.parent / "cases" / "archives"
+PATH_A = path_of_text("Use A")
+SHORT_A = short_id(Kind.DECISION, USE_A.id)
+
+
+@pytest.fixture
+def pair(tmp_path: Path, registry: Path) -> tuple[Path, Path]:
+    """Return two clones that are shared through a bare repository beside them."""
+    record(registry, *SEEDS[:2], USE_A)
+    git(tmp_path, "clone", "--quiet", "--bare", str(registry), "hub.git")
+    git(registry, "remote", "add", "origin", str(tmp_path / "hub.git"))
+    git(tmp_path, "clone", "--quiet", "hub.git", "second")
+    return registry, tmp_path / "second"
+
+
+def test_work_goes_both_ways_and_a_second_time_changes_nothing(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    record(one, decision("Use B"))
+    record(two, decision("Use C"))
+    ran = cli("sync", root=one)
+    assert (ran.code, ran.out, ran.err) == (0, "", "sync with origin/main: 0 files came in, pushed\n")
+    ran = cli("sync", root=two)
+    assert (ran.code, ran.out) == (0, path_of_text("Use B") + "\n")
+    assert ran.err == "sync with origin/main: 1 file came in, pushed\n"
+    ran = cli("sync", root=one)
+    assert (ran.code, ran.out) == (0, path_of_text("Use C") + "\n")
+    for root in pair:
+        ran = cli("sync", root=root)
+        assert (ran.out, ran.err) == ("", "sync with origin/main: 0 files came in, nothing to push\n")
+        assert git(root, "status", "--porcelain") == ""
+    assert tree(one) == tree(two)
+
+
+def test_a_conflict_is_committed_told_and_ends_with_a_choice(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    record(one, replace(USE_A, epistemic_tier=0.2, tags=("one",)))
+    record(two, replace(USE_A, epistemic_tier=0.6, tags=("two",)))
+    assert cli("sync", root=one).code == 0
+    ran = cli("sync", root=two)
+    assert ran.code == 1
+    assert ran.out == (
+        f"{PATH_A}\n"
+        f"{PATH_A}: epistemic_tier: '0.6' stands; '0.2' is kept under `## Conflicting edits`\n"
+        f"next: put the right text in {PATH_A}, delete `## Conflicting edits`, then `forgekit check`\n"
+    )
+    text = (two / PATH_A).read_text(encoding="utf-8")
+    assert "tags: [one, two]\n" in text
+    assert text.endswith(
+        "## Rationale\n\nBecause.\n\n## Conflicting edits\n\n"
+        "Both sides of a merge changed these, and a rule chose what stands above.\n"
+        "Where the text below is the right one, put it in its place; then delete this section.\n\n"
+        "### epistemic_tier\n\n    epistemic_tier: 0.2\n"
+    )
+    ran = cli("check", root=two)
+    assert ran.code == 1
+    assert ran.out == (
+        f"error: {PATH_A}: two clones changed epistemic_tier in different ways "
+        "(the section 'Conflicting edits' holds what yielded: put the right text in its place, "
+        "then delete the section 'Conflicting edits')\n"
+    )
+    chosen = text.partition("\n\n## Conflicting")[0].replace("0.6", "0.2") + "\n"
+    (two / PATH_A).write_text(chosen, encoding="utf-8")
+    assert cli("check", root=two).code == 0
+    git(two, "commit", "--quiet", "--all", "--message", "choose")
+    assert cli("sync", root=two).code == 0
+    assert cli("sync", root=one).code == 0
+    assert (one / PATH_A).read_text(encoding="utf-8") == chosen
+
+
+def test_two_revisions_of_one_decision_wait_for_a_person(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    for root, text in ((one, "Use B instead"), (two, "Use C instead")):
+        assert cli("decision", "revise", SHORT_A, text, root=root).code == 0
+    cli("sync", root=one)
+    ran = cli("sync", root=two)
+    assert ran.code == 1
+    (conflict,) = cli("conflict", "list", "--json", root=two).json
+    b, c = sorted(short_id(Kind.DECISION, conflict[side]) for side in ("decision_a", "decision_b"))
+    name = short_id(Kind.CONFLICT, conflict["conflict_id"])
+    assert conflict["nature"] == f"two revisions of {SHORT_A}"
+    assert re.search(
+        rf"({b} and {c}|{c} and {b}) are two revisions of {SHORT_A}; neither is carried on until you choose: "
+        rf"`forgekit conflict resolve {name} --keep dec_\w+ --reason TEXT` \(or dec_\w+\), or `scope`, or"
+        r" `dismiss`\n",
+        ran.out,
+    )
+    assert cli("check", root=two).code == 0
+    assert "open conflicts  1\n" in cli("status", root=two).out
+    shown = cli("show", b, root=two).out
+    assert name in shown or c in shown
+    block = cli("prepare-compression", "--project", "The Nexus", root=two).out
+    assert "Use B instead" in block
+    assert "Use C instead" in block
+    cli("sync", root=one)
+    assert tree(one) == tree(two)
+    assert cli("conflict", "resolve", name, "--keep", b, "--reason", "B is enough", root=one).code == 0
+    for root in (one, two, one):
+        assert cli("sync", root=root).code == 0
+    assert tree(one) == tree(two)
+    states = {row["decision"]: row["status"] for row in cli("decision", "list", "--json", root=two).json}
+    assert sorted(states.values()) == ["active", "revised", "superseded"]
+
+
+def test_two_revisions_are_not_carried_on(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    source = str(ARCHIVES / "example_a.md")
+    cli("sync-compression", "--archive", source, "--project", "The Nexus", root=one)
+    for root in (one, two):
+        cli("sync", root=root)
+    (archive,) = cli("archive", "list", "--json", root=two).json
+    old = next(iter(archive["records"].values()))
+    for root, text in ((one, "Paint it blue"), (two, "Paint it green")):
+        assert cli("decision", "revise", old, text, root=root).code == 0
+    cli("sync", root=one)
+    assert cli("sync", root=two).code == 1
+    block = cli("prepare-continuation", "--tag", archive["compression_tag"], root=two).out
+    assert "Paint it blue" in block
+    assert "Paint it green" in block
+    assert f"two revisions of {short_id(Kind.DECISION, old)}" in block
+
+
+def test_one_thread_ended_in_two_ways(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    ran = cli("thread", "new", "Design pagination", "--project", "The Nexus", "--at", "2026-01-01", root=one)
+    name = ran.out.strip()
+    for root in pair:
+        cli("sync", root=root)
+    cli("thread", "resolve", name, "--resolution", "Cursors.", "--at", "2026-03-01", root=one)
+    cli("thread", "abandon", name, "--at", "2026-02-01", root=two)
+    cli("sync", root=one)
+    ran = cli("sync", root=two)
+    assert ran.code == 0
+    assert ran.out.endswith(": 'abandoned' gave way to 'resolved', the later; the history holds both\n")
+    (row,) = cli("thread", "list", "--json", root=two).json
+    assert (row["status"], row["updated_at"]) == ("resolved", "2026-03-01T00:00:00Z")
+
+
+def test_the_same_archive_filed_twice_is_one(pair: tuple[Path, Path], cli: Cli) -> None:
+    for root in pair:
+        ran = cli("sync-compression", "--archive", str(ARCHIVES / "example_a.md"), root=root)
+        assert ran.code == 0, ran.err
+    cli("sync", root=pair[0])
+    ran = cli("sync", root=pair[1])
+    assert (ran.code, ran.out) == (0, "")
+    cli("sync", root=pair[0])
+    assert tree(pair[0]) == tree(pair[1])
+    assert cli("check", root=pair[0]).code == 0
+
+
+@pytest.mark.parametrize(("here", "there"), [("a", "b"), ("b", "a"), ("c", "d"), ("d", "c"), ("a", "d")])
+def test_archives_filed_apart_are_read_together(
+    pair: tuple[Path, Path], cli: Cli, here: str, there: str, tmp_path: Path
+) -> None:
+    one, two = pair
+    git(tmp_path, "clone", "--quiet", "hub.git", "alone")
+    for root, names in ((one, (here,)), (two, (there,)), (tmp_path / "alone", (here, there))):
+        for name in names:
+            source = str(ARCHIVES / f"example_{name}.md")
+            ran = cli("sync-compression", "--archive", source, "--project", "The Nexus", root=root)
+            assert ran.code == 0, ran.err
+    for root in (one, two, one):
+        assert cli("sync", root=root).code == 0
+    assert tree(one) == tree(two) == tree(tmp_path / "alone")
+
+
+def test_a_changed_file_stays_where_the_other_side_deleted_it(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    (one / PATH_A).unlink()
+    git(one, "commit", "--quiet", "--all", "--message", "delete")
+    record(two, replace(USE_A, tags=("kept",)))
+    cli("sync", root=one)
+    ran = cli("sync", root=two)
+    assert ran.code == 1
+    assert ran.out == f"{PATH_A}: one side deleted it and the other changed it; the changed file stays\n"
+    cli("sync", root=one)
+    assert "tags: [kept]" in (one / PATH_A).read_text(encoding="utf-8")
+
+
+def test_a_dry_run_shows_and_changes_nothing(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    record(one, replace(USE_A, tags=("one",)))
+    cli("sync", root=one)
+    record(two, replace(USE_A, epistemic_tier=0.5))
+    before, there = tree(two), git(one, "ls-remote", "origin", "main")
+    ran = cli("sync", "--dry-run", root=two)
+    assert ran.code == 0
+    assert "\n+tags: [one]\n" in ran.out
+    assert ran.err == "sync with origin/main: 1 file would come in, would be pushed\n"
+    assert (tree(two), git(one, "ls-remote", "origin", "main")) == (before, there)
+    assert git(two, "status", "--porcelain") == ""
+
+
+def test_json_says_what_came_of_it(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    record(one, replace(USE_A, epistemic_tier=0.2, last_validated=Instant(BORN + 1000)))
+    record(two, replace(USE_A, epistemic_tier=0.6, last_validated=Instant(BORN + 2000)))
+    cli("sync", root=one)
+    ran = cli("sync", "--json", root=two)
+    assert ran.code == 1
+    said = ran.json
+    assert said.pop("commit") == git(two, "rev-parse", "HEAD").strip()
+    assert said == {
+        "remote": "origin",
+        "branch": "main",
+        "received": [PATH_A],
+        "sent": True,
+        "conflicts": [
+            {"path": PATH_A, "field": "epistemic_tier", "base": None, "stands": "0.6", "yields": "0.2"}
+        ],
+        "outlived": [
+            {
+                "path": PATH_A,
+                "field": "last_validated",
+                "base": "2023-11-14T22:13:20Z",
+                "stands": "2023-11-14T22:13:22Z",
+                "yields": "2023-11-14T22:13:21Z",
+            }
+        ],
+        "rivals": [],
+    }
+
+
+def test_somebody_else_may_be_first_again_and_again(
+    pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = pair
+    record(two, decision("Use mine"))
+    left = [decision(f"Use {word}") for word in ("B", "C", "D")]
+
+    def push(repository: Repository, where: remote.Remote, commit: str) -> None:
+        if left and repository.top == two:
+            record(one, left.pop())
+            sync(Forge.open(one))
+        remote.push(repository, where, commit)
+
+    monkeypatch.setattr(syncing, "push", push)
+    done = sync(Forge.open(two))
+    assert done.sent
+    assert {path_of_text(f"Use {word}") for word in ("B", "C", "D")} == set(done.received)
+    sync(Forge.open(one))
+    assert tree(one) == tree(two)
+
+
+def test_the_branch_of_the_upstream_is_shared(pair: tuple[Path, Path], cli: Cli, tmp_path: Path) -> None:
+    one, _ = pair
+    git(tmp_path, "init", "--quiet", "--bare", "other.git")
+    git(one, "remote", "add", "other", str(tmp_path / "other.git"))
+    git(one, "config", "branch.main.remote", "other")
+    git(one, "config", "branch.main.merge", "refs/heads/register")
+    assert cli("sync", root=one).err == "sync with other/register: 0 files came in, pushed\n"
+    assert git(one, "ls-remote", "other").split()[1] == "refs/heads/register"
+
+
+def test_other_files_are_merged_as_text_or_refused(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    for root, line in ((one, "# one"), (two, "# two")):
+        text = (root / "forgekit.toml").read_text(encoding="utf-8")
+        (root / "forgekit.toml").write_text(f"{line}\n{text}" if root == one else f"{text}{line}\n")
+        git(root, "commit", "--quiet", "--all", "--message", line)
+    cli("sync", root=one)
+    assert cli("sync", root=two).code == 0
+    text = (two / "forgekit.toml").read_text(encoding="utf-8")
+    assert text.startswith("# one\n")
+    assert text.endswith("# two\n")
+    cli("sync", root=one)
+    for root, line in ((one, "# 1"), (two, "# 2")):
+        (root / "forgekit.toml").write_text(text.replace("# one", line), encoding="utf-8")
+        git(root, "commit", "--quiet", "--all", "--message", line)
+    cli("sync", root=one)
+    before = tree(two)
+    ran = cli("sync", root=two)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        "forgekit: these need a person: forgekit.toml was changed on both sides; run `git merge` with the "
+        "fetched branch, mend them, commit, and sync again\n"
+    )
+    assert (tree(two), git(two, "status", "--porcelain")) == (before, "")
+
+
+def marks(root: Path) -> None:
+    (root / PATH_A).write_text("---\n<<<<<<< ours\n", encoding="utf-8")
+
+
+def midway(root: Path) -> None:
+    (root / ".git" / "MERGE_HEAD").write_text(git(root, "rev-parse", "HEAD"), encoding="utf-8")
+
+
+def strangers(root: Path) -> None:
+    shutil.rmtree(root / ".git")
+    git(root, "init", "--quiet")
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--message", "another beginning")
+    git(root, "remote", "add", "origin", str(root.parent / "hub.git"))
+
+
+Breaking = Callable[[Path], Any]
+
+
+@pytest.mark.parametrize(
+    ("breaks", "says"),
+    [
+        (
+            marks,
+            f"conflict marks of an earlier merge stand in {PATH_A}:2; choose a side, commit, sync",
+        ),
+        (midway, "a merge or rebase is under way; finish or abort it (`git status`), then sync"),
+        (
+            strangers,
+            "the two histories have no commit in common: this is another registry; look at `git remote -v`",
+        ),
+        (
+            lambda root: git(root, "remote", "remove", "origin"),
+            "there is no remote 'origin' to share main through; `git remote add origin URL` names one",
+        ),
+        (
+            lambda root: git(root, "checkout", "--quiet", "--detach"),
+            "no branch is checked out; `git switch` to the one to be shared",
+        ),
+        (
+            lambda root: git(root, "remote", "set-url", "origin", "ext::touch pwned"),
+            "'ext::touch pwned' would run a program; give remote origin the address of a repository",
+        ),
+        (
+            lambda root: git(root, "config", "remote.origin.uploadpack", "touch pwned;"),
+            (
+                "remote.origin.uploadpack in this clone's .git/config names a program to run; "
+                "if you trust it, move it to your own settings (`git config --global`), "
+                "else delete it (`git config --unset`)"
+            ),
+        ),
+        (
+            lambda root: git(root, "config", "branch.main.merge", "--output=x"),
+            "'origin' or '--output=x' is no name of a remote and a branch; see `.git/config`",
+        ),
+        (
+            lambda root: git(root, "remote", "set-url", "origin", "/nowhere/hub.git"),
+            (
+                "origin/main cannot be reached or refuses: fatal: '/nowhere/hub.git' does not appear to be "
+                "a git repository; nothing is lost here, run `forgekit sync` again when it can be"
+            ),
+        ),
+    ],
+)
+def test_what_stands_in_the_way_is_one_sentence(
+    pair: tuple[Path, Path], cli: Cli, breaks: Breaking, says: str
+) -> None:
+    _, two = pair
+    breaks(two)
+    before = tree(two)
+    ran = cli("sync", root=two)
+    assert (ran.code, ran.out, ran.err) == (1, "", f"forgekit: {says}\n")
+    assert tree(two) == before
+    assert list(two.rglob("pwned")) == []
+
+
+def test_uncommitted_work_is_never_overwritten(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    record(one, replace(USE_A, tags=("one",)))
+    cli("sync", root=one)
+    for text in ("mine\n", (one / PATH_A).read_text(encoding="utf-8")):
+        (two / PATH_A).write_text(text, encoding="utf-8")
+        if text.startswith("---"):
+            ran = cli("sync", root=two)
+            assert ran.err == (
+                f"forgekit: uncommitted changes in {PATH_A}; commit or undo them (`git restore`), "
+                "then run this again\n"
+            )
+        assert cli("sync", root=two).code == 1
+        assert (two / PATH_A).read_text(encoding="utf-8") == text
+    git(two, "restore", PATH_A)
+    assert cli("sync", root=two).code == 0
+
+
+def test_a_registry_inside_a_larger_repository_is_left_to_git(tmp_path: Path, cli: Cli) -> None:
+    git(tmp_path, "init", "--quiet")
+    cli("init", str(tmp_path / "docs"))
+    ran = cli("sync", root=tmp_path / "docs")
+    assert ran.err == (
+        f"forgekit: the registry is a part of the repository at {tmp_path}; use `git pull` and `git push` "
+        "there: with the merge driver (`forgekit init`) they merge its files as `sync` would\n"
+    )
+    said = git(tmp_path, "check-attr", "merge", "docs/registry/threads/2026-01/x.md")
+    assert said == "docs/registry/threads/2026-01/x.md: merge: forgekit\n"
