@@ -15,7 +15,7 @@ import world
 from support import git
 
 from forgekit.git import driver
-from forgekit.git.publish import Publication, Step
+from forgekit.git.journal import Publication, Step
 from forgekit.git.repository import blob_of
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.thread import ThreadStatus

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from forgekit.errors import FormatError, RepositoryError
-from forgekit.git.publish import read_journal, running_git
+from forgekit.git.journal import read_journal
+from forgekit.git.publish import running_git
 from forgekit.git.repository import Repository, blob_of
 from forgekit.model.problem import Problem
 from forgekit.store import files

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from forgekit.errors import FormatError, RepositoryError
 from forgekit.git import health
-from forgekit.git.publish import Places
+from forgekit.git.journal import Places
 from forgekit.git.repository import Repository, blob_of
 from forgekit.model.problem import Problem
 from forgekit.store import files

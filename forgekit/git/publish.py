@@ -20,12 +20,9 @@ A write that was killed is undone by the next writer unless the branch holds its
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
@@ -47,72 +44,16 @@ from forgekit.git.commits import (
     locked_ref,
     move,
     ref_lock,
-    sync_folder,
 )
+from forgekit.git.journal import Places, Publication, read_journal, write_journal
 from forgekit.git.repository import Head, Repository, blob_of
 from forgekit.store import files
-from forgekit.store.roots import worktree_key
 
 _STALE_SECONDS = 1.0
 _ROUNDS = 3
-_OBJECT = re.compile(r"[0-9a-f]{40}")
-_REF = re.compile(r"HEAD|refs/[^\x00-\x20~^:?*\[\\\x7f]{1,500}")
-_AWAY = re.compile(r"/(?:\.{0,2}|\.git)/|[\x00\\]", re.IGNORECASE)
 _PROC = Path("/proc")
 _PASSING_SECONDS = 0.3  # a git process that is still there waits for its user's editor, not for the lock
 _UNKNOWN_SECONDS = 0.01
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
-    """One file of a commit: blob ids before and after, None for no file."""
-
-    path: str
-    old: str | None
-    new: str | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Publication:
-    """What is to come into force.
-
-    Attributes:
-        ref: the branch, or `HEAD`.
-        parent: its tip before; None on a branch without commits.
-        commit: its tip after.
-    """
-
-    ref: str
-    parent: str | None
-    commit: str
-    subject: str
-    steps: tuple[Step, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The files that one work tree's writes use beside git's own."""
-
-    journal: Path
-    index: Path
-    lock: Path
-
-    @classmethod
-    def of(cls, repository: Repository) -> Places:
-        """Return the files of a repository's work tree."""
-        cache, key = repository.common_dir / "forgekit", worktree_key(repository.root)
-        return cls(cache / f"journal-{key}.json", cache / f"index-{key}", repository.git_dir / "index.lock")
-
-    def owned(self) -> bool:
-        """Say whether the index's lock is a journal of this work tree, whatever became of its first name."""
-        with contextlib.suppress(FileNotFoundError):
-            if self.journal.samefile(self.lock):
-                return True
-        try:
-            read_journal(self.lock)
-        except (OSError, KeyError, TypeError, ValueError):
-            return False
-        return True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,7 +98,7 @@ def publish(
     places = Places.of(repository)
     write = _Write(repository, places, proposal)
     with failures(places.journal):
-        _write_journal(places.journal, proposal.publication)
+        write_journal(places.journal, proposal.publication)
     with _told(write):
         try:
             in_force = _bring_into_force(write, propose)
@@ -203,7 +144,7 @@ def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], Proposal | No
         again = propose(head)
         if again is None:
             return False
-        _write_journal(write.places.journal, again.publication)
+        write_journal(write.places.journal, again.publication)
         write.proposal = again
     return False
 
@@ -377,41 +318,3 @@ def _lock_index(places: Places) -> None:
             time.sleep(0.002)
         else:
             return
-
-
-def _write_journal(path: Path, publication: Publication) -> None:
-    beside = path.with_suffix(".new")
-    with beside.open("w", encoding="utf-8") as file:
-        json.dump(asdict(publication), file)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-    sync_folder(path.parent)
-
-
-def read_journal(path: Path) -> Publication:
-    """Read what a write said that it was about to do.
-
-    Raises KeyError, TypeError or ValueError for a journal that is damaged, FileNotFoundError.
-    """
-    data = json.loads(path.read_text(encoding="utf-8"))
-    publication = Publication(**{**data, "steps": tuple(Step(**step) for step in data["steps"])})
-    _require_ours(publication)
-    return publication
-
-
-def _require_ours(publication: Publication) -> None:
-    """Refuse a journal that no write of ours wrote: it may have come with the folder, and it names files.
-
-    Raises TypeError or ValueError.
-    """
-    blobs = [name for step in publication.steps for name in (step.old, step.new) if name is not None]
-    commits = [publication.commit, *([publication.parent] if publication.parent is not None else [])]
-    sound = (
-        all(_OBJECT.fullmatch(name) for name in (*blobs, *commits))
-        and _REF.fullmatch(publication.ref)
-        and ".." not in publication.ref
-        and not any(_AWAY.search(f"/{step.path}/") for step in publication.steps)
-    )
-    if not sound:
-        raise ValueError("names what no write could")

@@ -268,7 +268,8 @@ class Store:
 
     def _proposal(self, change: Change, edits: list[_Edit], head: Head) -> Proposal:
         from forgekit.git.commits import build_commit, message_of  # noqa: PLC0415 - as above
-        from forgekit.git.publish import Proposal, Publication, Step  # noqa: PLC0415 - as above
+        from forgekit.git.journal import Publication, Step  # noqa: PLC0415 - as above
+        from forgekit.git.publish import Proposal  # noqa: PLC0415 - as above
         from forgekit.git.repository import blob_of  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
         contents = {edit.path: edit.new for edit in edits}
