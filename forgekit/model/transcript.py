@@ -38,15 +38,16 @@ class ToolCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """What one speaker said before the other spoke again.
+    """What one speaker said in one go: a prompt, or one message and the tools called after it.
 
     Attributes:
         number: 1 for the first; turns are counted as they are shown, whoever speaks.
         time: None where the export does not say.
-        text: the speaker's own words, Markdown.
+        text: the speaker's own words, Markdown; "" where the assistant only called tools.
         external_id: the platform's id of its first message, "" if not said.
         line: 1-based line of its first record in a file of lines, else None.
-        compaction: the text is no turn of a person's: the program summed up what came before.
+        compaction: nobody said it: the assistant's program summed up what came before.
+        aside: the user said it while the assistant was at work, so it is no prompt of its own.
     """
 
     number: int
@@ -58,6 +59,27 @@ class Turn:
     external_id: str = ""
     line: int | None = None
     compaction: bool = False
+    aside: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Compaction:
+    """Where an agent's program made room in its context.
+
+    Attributes:
+        kind: `compact`, which leaves a summary, or `microcompact`, which only drops tool results.
+        line: 1-based line of its boundary, or of the summary where that is all there is.
+        turn: number of the turn that holds the summary, None if there is none.
+        trigger: `auto`, `manual` or "".
+        pre_tokens: tokens in the context before it, where said.
+    """
+
+    kind: str
+    line: int
+    time: Instant | None = None
+    turn: int | None = None
+    trigger: str = ""
+    pre_tokens: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,7 +94,8 @@ class Transcript:
         folder: the working folder of an agent's run, "" if there is none.
         started: time of the first turn, or of the conversation; None where nothing says it.
         resumes: the platform's ids of the conversations that it was resumed or forked from.
-        branches_left: turns that stand on no live branch and were left out.
+        branches_left: messages that stand on no live branch, or on a side chain, and were left out.
+        compactions: in file order.
         unknown: record and block types that the reader does not know, with their number.
     """
 
@@ -85,4 +108,5 @@ class Transcript:
     turns: tuple[Turn, ...]
     resumes: tuple[str, ...] = ()
     branches_left: int = 0
+    compactions: tuple[Compaction, ...] = ()
     unknown: tuple[tuple[str, int], ...] = ()

@@ -19,6 +19,9 @@ from forgekit.cli import output
 from forgekit.errors import ForgeError
 from forgekit.ids import match_key, normalise
 from forgekit.ingest.claude_code import read_compactions
+from forgekit.ingest.markdown import read_markdown
+from forgekit.ingest.sources import _unpacked
+from forgekit.ingest.specstory import read_specstory
 from forgekit.model.kinds import Kind
 from forgekit.text import codec
 from forgekit.text.archive import read_archive
@@ -61,6 +64,8 @@ WORK: dict[str, Callable[[str], object]] = {
     "parse_machine_block": parse_machine_block,
     "codec.loads": _read,
     "transcript": lambda text: list(read_compactions(io.BytesIO(text.encode()))),
+    "pasted chat": lambda text: list(read_markdown(_unpacked(io.BytesIO(f"User: {text}".encode())))),
+    "specstory": lambda text: list(read_specstory(_unpacked(io.BytesIO(f"_**Agent**_\n{text}".encode())))),
     "quote": quote,
     "visible": output.visible,
     "json": output.json_text,

@@ -1,0 +1,81 @@
+"""Conversations of a claude.ai export.
+
+`chat_messages` is a tree by `parent_message_uuid`, with every edited and repeated message in it. The **live
+branch** ends in the newest message that nobody answered. A message that does not say its parent follows the
+one before it in the file.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forgekit.ingest.branches import live_branch
+from forgekit.ingest.fields import mapping, mappings, moment, name, words
+from forgekit.ingest.turns import Talk, attachments_of
+from forgekit.model.transcript import Speaker, Transcript
+from forgekit.times import Instant
+
+_SPEAKERS = {"human": Speaker.USER, "assistant": Speaker.ASSISTANT}
+_PASSED = frozenset({"thinking", "redacted_thinking", "token_budget", "flag"})
+
+
+def claude_conversation(record: dict[str, Any]) -> Transcript | None:
+    """Read one conversation; None if the record is none of a claude.ai export."""
+    if not isinstance(record.get("chat_messages"), list):
+        return None
+    messages = mappings(record["chat_messages"])
+    keys = [name(message.get("uuid")) or f"#{place}" for place, message in enumerate(messages)]
+    parents = []
+    for place, message in enumerate(messages):
+        said = message.get("parent_message_uuid")
+        parents.append(name(said) if isinstance(said, str) else keys[place - 1] if place else "")
+    times = [moment(message.get("created_at")) for message in messages]
+    branch = live_branch(keys, parents, times)
+    talk = Talk()
+    for place in branch:
+        _take(talk, messages[place], times[place])
+    turns = talk.turns()
+    return Transcript(
+        source="claude",
+        external_id=name(record.get("uuid")),
+        title=name(record.get("name")),
+        project=name(mapping(record.get("project")).get("name")),
+        folder="",
+        started=_started(moment(record.get("created_at")), turns[0].time if turns else None),
+        turns=turns,
+        branches_left=len(messages) - len(branch),
+        unknown=talk.unknown_types(),
+    )
+
+
+def _started(conversation: Instant | None, first: Instant | None) -> Instant | None:
+    return first if conversation is None else conversation
+
+
+def _take(talk: Talk, message: dict[str, Any], time: Instant | None) -> None:
+    speaker = _SPEAKERS.get(words(message.get("sender")))
+    if speaker is None:
+        talk.odd("sender", message.get("sender"))
+        return
+    own = name(message.get("uuid"))
+    content = mappings(message.get("content"))
+    texts = [words(block.get("text")) for block in content if block.get("type") == "text"]
+    text = "\n\n".join(text for text in texts if text.strip())
+    if not text and not any(_is_tool(block) for block in content):
+        text = words(message.get("text"))
+    attachments = attachments_of(message.get("attachments")) + attachments_of(message.get("files"))
+    talk.say(speaker, text, time=time, external_id=own, attachments=attachments)
+    for block in content:
+        kind = words(block.get("type"))
+        if kind.endswith("tool_use"):
+            talk.call(
+                block.get("name"), block.get("input"), call_id=block.get("id"), time=time, external_id=own
+            )
+        elif kind.endswith("tool_result"):
+            talk.result(block.get("content"), call_id=block.get("tool_use_id"))
+        elif kind != "text" and kind not in _PASSED:
+            talk.odd("block", block.get("type"))
+
+
+def _is_tool(block: dict[str, Any]) -> bool:
+    return words(block.get("type")).endswith(("tool_use", "tool_result"))

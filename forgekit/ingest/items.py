@@ -1,0 +1,116 @@
+"""Exports that are one JSON list of conversations, read one conversation at a time.
+
+A list is never held whole: what is held is the conversation being read, and up to a few MB of those after it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from forgekit.ingest.fields import told
+from forgekit.ingest.lines import crowded
+from forgekit.ingest.sources import READ_ERRORS
+from forgekit.model.problem import Problem, Severity
+
+LONGEST_ITEM = 32 * 1024 * 1024
+
+_FIRST = 256 * 1024
+_BETWEEN = re.compile(r"[\s,]*")
+_NEAR = 32
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def objects(stream: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
+    """Yield the objects of a JSON list with their 1-based number; one object alone counts as a list of one.
+
+    What is no object is told as a Problem. A list that cannot be read to its end is told by one, too: where,
+    and why.
+    """
+    text = _Text(stream)
+    number = 0
+    try:
+        lone = text.skip() != "["
+        if not lone:
+            text.at += 1
+        while (sign := text.skip()) and sign != "]":
+            number += 1
+            value = text.value()
+            if isinstance(value, dict):
+                yield number, value
+            else:
+                yield number, told("broken-item", f"conversation {number} is no JSON object")
+            if lone:
+                break
+    except READ_ERRORS as e:
+        yield number, _stopped(number, f"cannot be read: {e}")
+        return
+    except (ValueError, RecursionError) as e:
+        yield number, _stopped(number, str(e) if isinstance(e, _UnreadableError) else "is no JSON")
+        return
+    if not lone and not sign:
+        yield number, _stopped(number + 1, "is cut off")
+
+
+def _stopped(number: int, why: str) -> Problem:
+    message = f"conversation {number} {why}; reading stopped there"
+    return told("broken-export", message, severity=Severity.ERROR)
+
+
+class _UnreadableError(ValueError):
+    """Why a value cannot be read, as the end of a sentence."""
+
+
+class _Text:
+    """The text of a stream, of which only what stands at and after a place is kept."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self.stream = stream
+        self.decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self.text = ""
+        self.at = 0
+        self.ended = False
+
+    def skip(self) -> str:
+        """Pass over white space and commas, and return the sign that stands there; "" at the end."""
+        while True:
+            found = _BETWEEN.match(self.text, self.at)
+            self.at = found.end() if found else self.at
+            if self.at < len(self.text) or not self.more():
+                return self.text[self.at : self.at + 1]
+
+    def value(self) -> Any:
+        """Return the value that stands there, and pass over it; read on until it is whole.
+
+        Raises _UnreadableError, RecursionError and ValueError.
+        """
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self.text, self.at)
+            except RecursionError:
+                raise _UnreadableError("is nested too deeply") from None
+            except json.JSONDecodeError as e:
+                near = e.pos >= len(self.text) - _NEAR or e.msg.startswith("Unterminated string")
+                if not near:
+                    raise
+                if len(self.text) - self.at > LONGEST_ITEM:
+                    raise _UnreadableError("is longer than 32 MB") from None
+                if not self.more():
+                    raise _UnreadableError("is cut off") from None
+                if crowded(self.text):
+                    raise _UnreadableError("holds more than two million lists and objects") from None
+            else:
+                self.at = end
+                return value
+
+    def more(self) -> bool:
+        """Read as much again as is held, so that reading a long value takes time in proportion to it."""
+        kept = self.text[self.at :]
+        piece = b"" if self.ended else self.stream.read(max(_FIRST, len(kept)))
+        self.ended = self.ended or not piece
+        self.text, self.at = kept + self.decoder.decode(piece, self.ended), 0
+        return not self.ended
