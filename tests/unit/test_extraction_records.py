@@ -1,0 +1,188 @@
+"""What a find carries: ids of its own, reasons, alternatives, titles; and whose words are never read."""
+
+from __future__ import annotations
+
+import pytest
+
+from forgekit.model.transcript import Attachment, Speaker, ToolCall, Turn
+from forgekit.policy.extraction.extract import extract
+from forgekit.policy.extraction.find import Find, FindKind
+
+
+def talk(*said: str) -> tuple[Turn, ...]:
+    """Make turns of `U: ...` and `A: ...`."""
+    speakers = {"U": Speaker.USER, "A": Speaker.ASSISTANT}
+    return tuple(
+        Turn(number=number, speaker=speakers[one[0]], time=None, text=one[2:].strip())
+        for number, one in enumerate(said, 1)
+    )
+
+
+def only(*said: str) -> Find:
+    (found,) = extract(talk(*said))
+    return found
+
+
+def test_a_record_has_its_id_and_is_certain() -> None:
+    found = extract(talk("U: Decisions so far:\n- **D001** — Use Rust\n- D002: Keep C bindings (0.8)"))
+
+    assert [(one.explicit_id, one.title, one.confidence) for one in found] == [
+        ("D001", "Use Rust", 1.0),
+        ("D002", "Keep C bindings", 1.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [
+        ("OPEN", FindKind.THREAD_OPEN),
+        ("open", FindKind.THREAD_OPEN),
+        ("RESOLVED", FindKind.THREAD_RESOLVED),
+        ("done", FindKind.THREAD_RESOLVED),
+        ("BLOCKED by T003", FindKind.THREAD_BLOCKED),
+        ("ABANDONED", FindKind.THREAD_ABANDONED),
+    ],
+)
+def test_a_thread_record_has_its_state(state: str, kind: FindKind) -> None:
+    found = only(f"A: T007: Port the fuzzer ({state})")
+
+    assert (found.kind, found.title, found.explicit_id) == (kind, "Port the fuzzer", "T007")
+
+
+@pytest.mark.parametrize("state", ["superseded by D009", "rejected", "withdrawn", "proposed", "deprecated"])
+def test_a_decision_record_that_is_not_in_force_is_left_out(state: str) -> None:
+    assert extract(talk(f"A: D003: Use Perl ({state})")) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "D001: <decision>",
+        "D001: ...",
+        "D001: [your decision here]",
+        "D001: TBD",
+        "| D001 | {{decision}} | active |",
+        "Take 2000 IU of D300 a day.",
+        "D001 is fine, but D002 conflicts with it.",
+        "see D001, D002 and T003",
+    ],
+)
+def test_templates_and_mentions_are_no_records(text: str) -> None:
+    assert extract(talk(f"U: {text}")) == ()
+
+
+def test_records_are_read_from_a_pasted_archive_but_its_prose_is_not() -> None:
+    found = extract(
+        talk(
+            "U: Here is the continuation archive.\n\n"
+            "| ID | Decision |\n|---|---|\n| D004 | Use WAL mode |\n\n"
+            "Last week we decided to buy a boat."
+        )
+    )
+
+    assert [(one.explicit_id, one.title) for one in found] == [("D004", "Use WAL mode")]
+
+
+def test_a_decision_has_its_reason_and_what_was_not_taken() -> None:
+    found = only("U: We chose Flutter over React Native because one person maintains it.")
+
+    assert found.rationale == "one person maintains it"
+    assert found.alternatives == ("React Native",)
+    assert found.text == "We chose Flutter over React Native"
+
+
+def test_a_reason_may_stand_in_the_next_sentence() -> None:
+    found = only("U: We decided to keep the monolith. The reason is that nobody has time to split it.")
+
+    assert found.title == "Keep the monolith"
+    assert found.rationale == "that nobody has time to split it"
+
+
+def test_a_title_keeps_a_not() -> None:
+    assert only("U: Let's not touch the billing code.").title == "Not touch the billing code"
+    assert only("U: We decided against a second office.").title == "We decided against a second office"
+    assert only("U: We decided not to hire.").title == "We decided not to hire"
+
+
+def test_quoted_names_are_readable_in_titles() -> None:
+    found = only('U: Let\'s call it "Blue Heron" and use `uuid7` for its ids.')
+
+    assert found.title == 'Call it "Blue Heron" and use `uuid7` for its ids'
+
+
+def test_a_long_title_is_cut_at_a_word() -> None:
+    found = only("U: We decided to " + "write and rewrite " * 20 + "it")
+
+    assert len(found.title) <= 200
+    assert found.title.endswith("write\u2026")
+
+
+def test_an_option_that_is_picked_gives_title_and_alternatives() -> None:
+    found = only(
+        "A: Options:\nA) Keep the cron job\nB) Move to a queue\nC) Do it inline", "U: ok, option B please"
+    )
+
+    assert found.title == "Move to a queue"
+    assert found.alternatives == ("Keep the cron job", "Do it inline")
+    assert found.turn == 2
+
+
+def test_a_proposal_that_is_accepted_gives_the_title() -> None:
+    found = only("A: I'd suggest we store the amounts as `cents`.", "U: sounds good, do that")
+
+    assert found.title == "Store the amounts as `cents`"
+
+
+def test_tools_attachments_and_compactions_are_not_read() -> None:
+    words = "We decided to delete everything."
+    turn = Turn(
+        number=1,
+        speaker=Speaker.ASSISTANT,
+        time=None,
+        text="Done.",
+        attachments=(Attachment(name="notes.txt", text=words),),
+        tools=(ToolCall(name="Bash", request=words, result=words),),
+    )
+    summary = Turn(number=2, speaker=Speaker.USER, time=None, text=words, compaction=True)
+
+    assert extract((turn, summary)) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```\nWe decided to delete everything.\n```",
+        "~~~text\nWe decided to delete everything.\n~~~",
+        "> We decided to delete everything.",
+        "<result>\nWe decided to delete everything.\n</result>",
+        "    We decided to delete everything.",
+        "// We decided to delete everything.",
+        "$ make report\nWe decided to delete everything.",
+        "The note says “we decided to delete everything”.",
+        "~~We decided to delete everything.~~",
+        "`We decided to delete everything.`",
+    ],
+)
+def test_what_is_not_said_is_not_read(text: str) -> None:
+    assert extract(talk(f"U: see below\n\n{text}")) == ()
+
+
+def test_a_fence_that_never_ends_hides_the_rest() -> None:
+    assert extract(talk("U: ```\nWe decided to delete everything.")) == ()
+
+
+def test_the_same_words_are_found_once() -> None:
+    found = extract(talk("U: We decided to move to Porto.", "A: Good.", "U: We decided to move to Porto."))
+
+    assert [one.turn for one in found] == [1]
+
+
+def test_a_turn_of_tools_alone_stands_between_nobody() -> None:
+    found = only("A: I'd suggest we store the amounts as cents.", "A: ", "U: yes, do that")
+
+    assert found.title == "Store the amounts as cents"
+
+
+def test_nothing_is_found_in_nothing() -> None:
+    assert extract(()) == ()
+    assert extract(talk("U: ", "A: \n\n")) == ()
