@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.catalogue.catalogue import Catalogue
-from forgekit.errors import NotFoundError, UsageError
+from forgekit.errors import AmbiguousError, FormatError, NotFoundError, UsageError
 from forgekit.ids import EntityId, match_key, normalise, project_id
 from forgekit.model.kinds import Kind
 from forgekit.store.roots import cache_dir, find_root
+from forgekit.store.settings import load_settings, require_schema
 from forgekit.times import Instant, parse_instant
 
 if TYPE_CHECKING:
+    from forgekit.catalogue.catalogue import Catalogue
     from forgekit.embedding.encoder import Encoder, Missing
     from forgekit.model.entity import Entity
     from forgekit.model.project import Project
@@ -44,16 +45,24 @@ class Forge:
 
     root: Path
     now: Callable[[], Instant] = clock
+    allow: frozenset[str] = frozenset()
+    """Fingerprints of secrets that may be written, beside those of the settings."""
 
     @classmethod
-    def open(cls, root: Path | str | None = None, env: Mapping[str, str] = os.environ) -> Forge:
+    def open(
+        cls,
+        root: Path | str | None = None,
+        env: Mapping[str, str] = os.environ,
+        allow: Iterable[str] = (),
+    ) -> Forge:
         """Open the registry at a folder, or the one that the working directory belongs to.
 
-        Raises NoRegistryError.
+        Raises NoRegistryError, FormatError for a registry of another schema.
         """
         start = Path(root) if root is not None else Path.cwd()
         where = find_root(start, {} if root is not None else env)
-        return cls(root=where, now=lambda: clock(env))
+        require_schema(where)
+        return cls(root=where, now=lambda: clock(env), allow=frozenset(allow))
 
     @cached_property
     def settings(self) -> Settings:
@@ -61,8 +70,6 @@ class Forge:
 
         Raises FormatError for settings that cannot be read.
         """
-        from forgekit.store.settings import load_settings  # noqa: PLC0415 - most commands need none
-
         return load_settings(self.root)
 
     @cached_property
@@ -70,11 +77,21 @@ class Forge:
         """The only writer of this registry's files."""
         from forgekit.store.store import Store  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
-        return Store(self.root)
+        return Store(self.root, lambda: self.allowed)
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """Fingerprints of secrets that may be written; settings that cannot be read allow none."""
+        try:
+            return self.allow.union(self.settings.allowed_secrets)
+        except FormatError:
+            return self.allow
 
     @cached_property
     def catalogue(self) -> Catalogue:
         """The index of the work tree's files."""
+        from forgekit.catalogue.catalogue import Catalogue  # noqa: PLC0415 - the history of an id needs none
+
         return Catalogue(self.root, cache_dir(self.root))
 
     @cached_property
@@ -148,6 +165,18 @@ class Forge:
         self.catalogue.refresh()
         try:
             return self.catalogue.resolve(name, kinds or None)
+        except AmbiguousError:
+            # An archive's conversation bears the id of the ingested one that it is.
+            found_all = (self.catalogue.entity(c.id) for c in self.catalogue.find(name, kinds or None))
+            talks = [e for e in found_all if e is not None and e.kind is Kind.CONVERSATION]
+            told = [
+                e.id
+                for e in talks
+                if getattr(e, "source", None) and name in {e.id, getattr(e, "external_id", None)}
+            ]
+            if len(told) != 1 or len({getattr(e, "external_id", None) or e.id for e in talks}) > 1:
+                raise
+            return told[0]
         except NotFoundError:
             if kinds != (Kind.CONVERSATION,):
                 raise

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from forgekit.catalogue import query as query_
-from forgekit.catalogue.query import MARK, NAMED_SCORE, SCOPES, UNMARK, Candidate, Hit, search_registry
+from forgekit.catalogue.query import MARK, NAMED_SCORE, SCOPES, UNMARK, Candidate, Hit, Said, search_registry
 from forgekit.catalogue.schema import MADE_BY, DamageError, create, drop_all, entity_of, made_by
 from forgekit.catalogue.update import Progress, Refresh, problems, update
 from forgekit.ids import EntityId
@@ -156,6 +156,10 @@ class Catalogue:
             )
         )
 
+    def messages(self, query: str, *, project: str | None = None, limit: int = 20) -> list[Said]:
+        """Return the turns of kept texts that say the words of a query, best first."""
+        return self._answer(lambda db: query_.messages(db, query, project=project, limit=limit))
+
     def full_score(self, query: str) -> float:
         """Return the score that the best hit of a search would come near to if it said every word."""
         return self._answer(lambda db: query_.full_score(db, query))
@@ -175,7 +179,7 @@ class Catalogue:
         return self._answer(lambda db: query_.hits(db, entities))
 
     def contents(self) -> list[tuple[EntityId, str]]:
-        """Return the id of each entity and the blob id of its file, the newest first."""
+        """Return the id of each entity that is searched and the blob id of its file, the newest first."""
         return self._answer(query_.contents)
 
     def cached(self, blob: str, version: str) -> str | None:

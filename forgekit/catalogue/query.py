@@ -35,7 +35,7 @@ SCOPES: dict[str, frozenset[Kind]] = {
     "lineage": frozenset({Kind.LINEAGE}),
     "conversations": frozenset({Kind.CONVERSATION}),
     "archives": frozenset({Kind.ARCHIVE}),
-    "all": frozenset(Kind),
+    "all": frozenset(kind for kind in Kind if kind.registered),
 }
 
 _PREFIXES = {kind.prefix: kind for kind in Kind}
@@ -49,7 +49,7 @@ _K1 = 1.2  # of FTS5's bm25, which has no setting for it
 
 # Kinds, status, project and time; each parameter left None filters nothing.
 _FILTER = """
-    (:kinds IS NULL OR instr(:kinds, ' ' || e.kind || ' ') > 0)
+    instr(:kinds, ' ' || e.kind || ' ') > 0
     AND (:status IS NULL OR e.status = :status)
     AND (:project IS NULL OR e.project_uuid = :project OR e.project_key = :project)
     AND (:since IS NULL OR e.created >= :since)
@@ -68,6 +68,39 @@ _SNIPPET = f"""
     WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))
 """  # noqa: S608 - constants only
 _CANDIDATE = "SELECT e.row, e.kind, e.id, e.title FROM entity e"
+
+
+# Rows as `put` writes them: candidates and kept texts have no words.
+_BESIDE = "({})".format(", ".join(f"'{kind.value}'" for kind in Kind if not kind.registered))
+_MESSAGES = f"""
+    SELECT m.conversation, m.number, m.speaker, m.time, m.title, m.project_name,
+        snippet(message_words, 0, '{MARK}', '{UNMARK}', '…', 32), bm25(message_words) AS rank_
+    FROM message_words JOIN message m ON m.row = message_words.rowid
+    WHERE message_words MATCH :match
+    AND (:project IS NULL OR m.project_uuid = :project OR m.project_key = :project)
+    ORDER BY rank_, m.conversation, m.number LIMIT :limit
+"""  # noqa: S608 - constants only
+
+
+class Said(NamedTuple):
+    """A turn of a kept text that a query found.
+
+    Attributes:
+        conversation: its id.
+        number: of the turn.
+        time: ms since 1970, None where it is not known.
+        snippet: one line of it, the query's words between MARK and UNMARK.
+        score: as of `Hit`.
+    """
+
+    conversation: EntityId
+    number: int
+    speaker: str
+    time: int | None
+    title: str
+    project: str
+    snippet: str
+    score: float
 
 
 class Candidate(NamedTuple):
@@ -163,9 +196,45 @@ def search(
     return list(found.values())[: max(limit, 0)]
 
 
+def messages(
+    db: sqlite3.Connection, query: str, *, project: str | None = None, limit: int = 20
+) -> list[Said]:
+    """Return the turns of kept texts that say the words of a query, ranked by bm25.
+
+    Args:
+        db: a catalogue.
+        query: any text; none of it is taken for syntax.
+        project: name or id; None for all.
+        limit: greatest number of turns.
+    """
+    match = match_expression(query)
+    if not match:
+        return []
+    given = {"match": match, "project": project and match_key(_storable(project)), "limit": max(limit, 0)}
+    return [_said(*row) for row in db.execute(_MESSAGES, given)]
+
+
+def _said(*row: Any) -> Said:
+    conversation, number, speaker, time, title, project, snippet, rank = row
+    if type(number) is not int or not (time is None or type(time) is int):
+        raise DamageError("a turn of another shape")
+    _, name = checked_id(Kind.CONVERSATION.value, conversation)
+    words = one_line(readable(checked_text(snippet)))
+    return Said(
+        EntityId(name),
+        number,
+        checked_text(speaker),
+        time,
+        checked_text(title),
+        checked_text(project),
+        words,
+        round(-rank, 6),
+    )
+
+
 def full_score(db: sqlite3.Connection, query: str) -> float:
     """Return what bm25 comes near to, and never reaches, for a text that says every word of a query."""
-    (texts,) = db.execute("SELECT count(*) FROM entity").fetchone()
+    (texts,) = db.execute(f"SELECT count(*) FROM entity WHERE kind NOT IN {_BESIDE}").fetchone()  # noqa: S608 - constants only
     ask = "SELECT count(*) FROM words WHERE words MATCH ?"
     holding = [n for term in match_terms(query) for (n,) in db.execute(ask, (term,))]
     # The weight of a word as FTS5 computes it; one that most texts hold counts next to nothing.
@@ -192,8 +261,8 @@ def hits(db: sqlite3.Connection, entities: Collection[str]) -> dict[EntityId, Hi
 
 
 def contents(db: sqlite3.Connection) -> list[tuple[EntityId, str]]:
-    """Return the id of each entity and the blob id of its file, the newest first."""
-    rows = db.execute("SELECT id, blob FROM entity ORDER BY id DESC").fetchall()
+    """Return the id of each entity that is searched and the blob id of its file, the newest first."""
+    rows = db.execute(f"SELECT id, blob FROM entity WHERE kind NOT IN {_BESIDE} ORDER BY id DESC").fetchall()  # noqa: S608 - constants only
     # All rows on the way of each search: their shape is looked at, no more.
     if not all(type(entity) is type(blob) is str and len(entity) == 36 for entity, blob in rows):
         raise DamageError("an id or a hash of another shape")
@@ -329,7 +398,7 @@ def _hit(columns: list[object], score: float, snippet: str) -> Hit:
 
 def _given(kinds: Collection[Kind] | None, status: str | None, project: str | None) -> dict[str, Any]:
     return {
-        "kinds": None if kinds is None else f" {' '.join(kind.value for kind in kinds)} ",
+        "kinds": f" {' '.join(kind.value for kind in (SCOPES['all'] if kinds is None else kinds))} ",
         "status": status and _storable(status),
         "project": project and match_key(_storable(project)),
     }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forgekit.model.entity import Entity
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-MADE_BY = f"schema 1, forgekit {__version__}, {TOKENIZER}"
+MADE_BY = f"schema 2, forgekit {__version__}, {TOKENIZER}"
 """A database that says anything else is made anew."""
 
 _TABLES = f"""
@@ -44,6 +44,12 @@ CREATE INDEX entity_kind ON entity (kind);
 CREATE TABLE name (key TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (key, row)) WITHOUT ROWID;
 CREATE INDEX name_row ON name (row);
 CREATE VIRTUAL TABLE words USING fts5 (title, body, names, tokenize = '{TOKENIZER}');
+CREATE TABLE message (
+    row INTEGER PRIMARY KEY, entity INTEGER NOT NULL, number INTEGER NOT NULL, speaker TEXT NOT NULL,
+    time INTEGER, conversation TEXT NOT NULL, title TEXT NOT NULL, project_uuid TEXT NOT NULL,
+    project_name TEXT NOT NULL, project_key TEXT NOT NULL);
+CREATE INDEX message_entity ON message (entity);
+CREATE VIRTUAL TABLE message_words USING fts5 (text, tokenize = '{TOKENIZER}');
 CREATE TABLE fact (blob TEXT NOT NULL, version TEXT NOT NULL, text TEXT NOT NULL, UNIQUE (blob, version));
 """
 
@@ -82,7 +88,8 @@ def create(db: sqlite3.Connection) -> None:
 
 def drop_all(db: sqlite3.Connection) -> None:
     """Empty a sound database that another version made, in the caller's transaction."""
-    db.execute("DROP TABLE IF EXISTS words")
+    for index in ("words", "message_words"):
+        db.execute(f"DROP TABLE IF EXISTS {index}")
     names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     for name in names:
         if not name.startswith("sqlite_"):
@@ -149,16 +156,44 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
             entity.body,
         ),
     )
-    # An edge has no title of its own: it shows the tags of its archives.
-    named = (external, tag, None if entity.kind is Kind.LINEAGE else title)
+    # An edge shows the tags of its archives, a candidate words that a decision may have: neither is a name.
+    own = entity.kind.registered and entity.kind is not Kind.LINEAGE
+    named = (external, tag, title if own else None)
     db.executemany(
         "INSERT OR IGNORE INTO name VALUES (?, ?)", [(match_key(name), row) for name in named if name]
     )
+    if not entity.kind.registered:  # no words: no search finds it, nor counts it among the texts
+        if entity.kind is Kind.TRANSCRIPT:
+            _put_messages(db, row, entity)
+        return
     names = " ".join((entity.id[-12:], *_words({k: v for k, v in fields.items() if v != title})))
     db.execute(
         "INSERT INTO words (rowid, title, body, names) VALUES (?, ?, ?, ?)",
         (row, indexed(title), indexed(entity.body), indexed(names)),
     )
+
+
+def _put_messages(db: sqlite3.Connection, row: int, kept: Any) -> None:
+    """Write a row for each turn of a kept text."""
+    from forgekit.text.transcript import read_messages  # noqa: PLC0415 - for kept texts only
+
+    about = (
+        kept.conversation_id,
+        kept.title,
+        kept.project_uuid,
+        kept.project_name,
+        match_key(kept.project_name),
+    )
+    for message in read_messages([kept.body]):
+        place = (row, message.number, message.speaker.value, message.time, *about)
+        added = db.execute(
+            "INSERT INTO message (entity, number, speaker, time, conversation, title, project_uuid,"
+            " project_name, project_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            place,
+        )
+        db.execute(
+            "INSERT INTO message_words (rowid, text) VALUES (?, ?)", (added.lastrowid, indexed(message.text))
+        )
 
 
 def _first(entity: Entity, *attributes: str) -> Any:
@@ -171,6 +206,9 @@ def drop(db: sqlite3.Connection, row: int) -> None:
     if db.execute("DELETE FROM entity WHERE row = ?", (row,)).rowcount:
         db.execute("DELETE FROM name WHERE row = ?", (row,))
         db.execute("DELETE FROM words WHERE rowid = ?", (row,))
+        said = "SELECT row FROM message WHERE entity = ?"
+        db.execute(f"DELETE FROM message_words WHERE rowid IN ({said})", (row,))  # noqa: S608 - a constant
+        db.execute("DELETE FROM message WHERE entity = ?", (row,))
 
 
 def entity_of(kind: object, fields: object, body: object) -> Entity:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,12 +11,11 @@ from forgekit.cli import output
 from forgekit.cli.base import example, json_option, open_forge, project_option
 from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.lineage import Compression
 from forgekit.times import Instant, format_date, format_instant
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
-    from forgekit.git.repository import Commit
+    from forgekit.git.program import Commit
     from forgekit.history import Provenance
     from forgekit.model.entity import Entity
     from forgekit.model.problem import Problem
@@ -30,22 +28,22 @@ COLUMNS = {
     Kind.DECISION: ("id", "status", "tier", "title", "project"),
     Kind.LINEAGE: ("id", "from", "to", "title", "project"),
     Kind.CONFLICT: ("id", "status", "title", "one side", "other side"),
+    Kind.CANDIDATE: ("id", "status", "confidence", "proposes", "title", "project"),
+    Kind.TRANSCRIPT: ("id", "started", "turns", "title", "project"),
     Kind.ARCHIVE: ("id", "compressed", "title", "conversation", "project"),
 }
 STATUSES = {
     Kind.THREAD: ("open", "resolved", "superseded", "abandoned"),
     Kind.DECISION: ("active", "revised", "superseded", "invalidated"),
     Kind.CONFLICT: ("open", "resolved", "scoped", "dismissed"),
+    Kind.CANDIDATE: ("waiting", "approved", "merged", "rejected", "registered"),
 }
-_HIDDEN = frozenset(
-    {
-        *("kind", "short_id", "path", "extra", "body", "records", "compressions"),
-        *("title", "decision", "project_uuid"),  # the headline and the project's name say it
-        *(f.name for f in fields(Compression)),  # an edge shows each compression on its own
-    }
+_HIDDEN = (
+    *("kind", "short_id", "path", "extra", "body", "records", "compressions"),
+    *("title", "decision", "candidate", "project_uuid"),  # the headline and the project's name say it
 )
 PLURALS = {Kind.LINEAGE: "lineage edges"}
-_LONG = ("content", "rationale", "context", "resolution", "bridge_summary")
+_LONG = ("content", "quote", "rationale", "context", "resolution", "bridge_summary")
 
 
 def add_reading(group: click.Group, kind: Kind) -> None:
@@ -149,6 +147,12 @@ def row(registry: Registry, entity: Any) -> tuple[str, ...]:
         case Kind.CONFLICT:
             sides = (short_id(Kind.DECISION, side) for side in (entity.decision_a, entity.decision_b))
             return short, entity.status.value, entity.title, *sides
+        case Kind.CANDIDATE:
+            sure = f"{entity.confidence:.2f}"
+            return short, entity.status.value, sure, entity.proposes.value, entity.title, entity.project_name
+        case Kind.TRANSCRIPT:
+            turns = "{}-{}".format(*entity.turn_range)
+            return short, format_date(entity.created_at), turns, entity.title, entity.project_name
         case _:
             talk = short_id(Kind.CONVERSATION, entity.conversation_id)
             return short, format_date(entity.compressed_at), entity.title, talk, entity.project_name
@@ -162,12 +166,21 @@ def tier_text(decision: Any) -> str:
 def _show_command(kind: Kind) -> click.Command:
     text_option = kind is Kind.ARCHIVE
 
-    def run(*, name: str, at: str | None, as_json: bool, text: bool = False) -> None:
-        show_entity(name, (kind,), at=at, as_json=as_json, text=text)
+    def run(
+        *, name: str, at: str | None, as_json: bool, text: bool = False, turns: str | None = None
+    ) -> None:
+        if turns is not None:
+            show_turns(name, turns, as_json=as_json)
+        else:
+            show_entity(name, (kind,), at=at, as_json=as_json, text=text)
 
     run = json_option(run)
     if text_option:
         run = click.option("--text", is_flag=True, help="The archive alone, byte for byte.")(run)
+    if kind is Kind.CONVERSATION:
+        run = click.option(
+            "--turns", metavar="N-M", help="What was said, where the text is kept: 12-18, or 12."
+        )(run)
     run = _at_revision(run)
     run = click.argument("name", metavar="ID")(run)
     help_text = f"Show one {kind.value} with everything known of it.\n\n" + example(
@@ -218,9 +231,53 @@ def show_entity(
         _print_entity(registry, entity, view, origin)
 
 
+def show_turns(name: str, turns: str, *, as_json: bool) -> None:
+    """Print some turns of a conversation as they were kept."""
+    from forgekit.errors import NotFoundError, UsageError  # noqa: PLC0415 - the other commands need neither
+    from forgekit.model.kept import in_order  # noqa: PLC0415 - as above
+    from forgekit.text.transcript import read_messages  # noqa: PLC0415 - as above
+
+    first, _, last = turns.partition("-")
+    if not (first.isdecimal() and (last or first).isdecimal()):
+        raise UsageError(f"--turns takes numbers such as 12-18, not {turns[:40]!r}")
+    low, high = int(first), int(last or first)
+    forge = open_forge()
+    key = forge.resolve(name, Kind.CONVERSATION)
+    parts = in_order(kept for kept in partial(forge).transcripts if kept.conversation_id == key)
+    if not parts:
+        raise NotFoundError("text of conversation", name, "`forgekit ingest --with-text` keeps it")
+    near = [kept.body for kept in parts if kept.turn_range[0] <= high and kept.turn_range[1] >= low]
+    found = [message for message in read_messages(near) if low <= message.number <= high]
+    if as_json:
+        output.as_json(
+            [
+                {
+                    "turn": message.number,
+                    "speaker": message.speaker.value,
+                    "created_at": None if message.time is None else format_instant(message.time),
+                    "text": message.text,
+                    "beside": list(message.beside),
+                }
+                for message in found
+            ]
+        )
+        return
+    for message in found:
+        when = f", {format_instant(message.time)}" if message.time is not None else ""
+        text = "\n\n".join(part for part in (message.text, "\n".join(message.beside)) if part)
+        output.data(f"### {message.number}. {message.speaker.value.capitalize()}{when}\n\n{text}\n")
+    if not found:
+        output.talk(f"no turn {turns}; the kept text holds 1-{parts[-1].turn_range[1]}")
+
+
 def _print_entity(registry: Registry, entity: Any, view: dict[str, object], origin: Provenance) -> None:
     output.data(f"{short_id(entity.kind, entity.id)}  {entity.title}")
-    own = {*_HIDDEN, *_LONG, entity.kind.id_field}
+    from dataclasses import fields  # noqa: PLC0415 - the other commands load no entity
+
+    from forgekit.model.lineage import Compression  # noqa: PLC0415 - as above
+
+    parts = {spec.name for spec in fields(Compression)}  # an edge shows each compression on its own
+    own = {*_HIDDEN, *parts, *_LONG, entity.kind.id_field}
     if entity.kind is Kind.ARCHIVE:
         own -= {"compression_mode", "compressed_at", "turn_range"}
     shown = {"id": entity.id} | {key: _shown(registry, view[key]) for key in view if key not in own}

@@ -1,4 +1,4 @@
-"""`forgekit hook`: what git's and pre-commit's hooks call."""
+"""What git and pre-commit call: `forgekit hook`, `forgekit merge-driver`."""
 
 from __future__ import annotations
 
@@ -22,3 +22,22 @@ def hook(name: str, files: tuple[str, ...]) -> int:
     from forgekit.hooks.pre_commit import HOOKS  # noqa: PLC0415 - help loads none
 
     return HOOKS[name](files, Path.cwd())
+
+
+@click.command(
+    "merge-driver",
+    help="Merge one file of the registry, as git asks for it; `forgekit init` registers this in a clone.\n\n"
+    "The result is left in OURS; exit status 1 where a person has something to choose.\n\n"
+    + example("forgekit merge-driver %O %A %B %P"),
+)
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("ours", type=click.Path(path_type=Path))
+@click.argument("theirs", type=click.Path(path_type=Path))
+@click.argument("path")
+def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> int:
+    """Merge one file."""
+    from forgekit.hooks.merge_driver import merge_driver as merge  # noqa: PLC0415 - help loads none
+    from forgekit.hooks.pre_commit import clean_environment  # noqa: PLC0415 - as above
+
+    clean_environment()
+    return merge(base, ours, theirs, path)

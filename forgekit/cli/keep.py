@@ -1,4 +1,4 @@
-"""Commands that keep a registry in order: init, check, doctor, index, export, completion."""
+"""Commands that keep a registry in order: init, check, index, export, completion."""
 
 from __future__ import annotations
 
@@ -59,6 +59,8 @@ def init(folder: str | None, *, dry_run: bool, no_commit: bool) -> None:
     if made.outcome.written:
         output.talk(f"init {made.root}: {done(made.outcome)}")
         output.talk("next: `forgekit sync-compression --archive FILE`, or `forgekit decision new TEXT`")
+    elif made.registered:
+        output.talk(f"{made.root} is a registry already; this clone now merges its files by their meaning")
     else:
         output.talk(f"{made.root} is a registry already: nothing to do")
 
@@ -83,6 +85,8 @@ def check(paths: tuple[str, ...], *, fix: bool, staged: bool, dry_run: bool, no_
     if staged and paths:
         raise UsageError("--staged names the files itself; leave PATHS out")
     forge = open_forge()
+    if not paths:
+        _ = forge.settings  # a registry whose settings cannot be read is not in order
     chosen: list[str] | None = None
     if staged:
         chosen = [path for path, _ in forge.store.repository.staged()]
@@ -124,39 +128,6 @@ def _findings(found: Findings) -> dict[str, object]:
         "fixed": [{"code": f.code, "path": f.path, "message": f.message} for f in found.fixed],
         "commit": found.outcome.commit if found.outcome else None,
     }
-
-
-@click.command(
-    help="Look at git, identity, cache, locks and files, and say what to do about each.\n\n"
-    + example("forgekit doctor")
-)
-@json_option
-def doctor(*, as_json: bool) -> int:
-    """Look at everything around the registry."""
-    from forgekit.store.roots import find_root  # noqa: PLC0415 - as above
-    from forgekit.upkeep.diagnosis import diagnose  # noqa: PLC0415 - help loads no store
-
-    start = root_of()
-    root = find_root(Path(start) if start else Path.cwd(), {} if start else _environment())
-    findings = diagnose(root)
-    if as_json:
-        output.as_json(
-            [
-                {"subject": f.subject, "good": f.good, "message": f.message, "advice": f.advice or None}
-                for f in findings
-            ]
-        )
-    else:
-        for finding in findings:
-            advice = f"\n    {finding.advice}" if finding.advice else ""
-            output.data(f"{'ok ' if finding.good else 'BAD'}  {finding.subject}: {finding.message}{advice}")
-    return 0 if all(finding.good for finding in findings) else 1
-
-
-def _environment() -> dict[str, str]:
-    import os  # noqa: PLC0415 - one command asks
-
-    return dict(os.environ)
 
 
 index = noun("index", "The cache behind searches. It can be deleted at any time.")

@@ -8,16 +8,18 @@ import click
 
 from forgekit.cli import output
 from forgekit.cli.base import MOMENT, TIER, example, json_option, open_forge, project_option
+from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
-from forgekit.times import Instant
+from forgekit.times import Instant, format_instant
 
 if TYPE_CHECKING:
+    from forgekit.forge import Forge
     from forgekit.ids import EntityId
     from forgekit.model.registry import Registry
     from forgekit.search import Scored
 
 _MODES = ("lexical", "semantic", "hybrid")
-_SCOPES = ("threads", "decisions", "lineage", "conversations", "archives", "all")
+_SCOPES = ("threads", "decisions", "lineage", "conversations", "archives", "messages", "all")
 _limit = click.option("--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N")
 
 
@@ -114,6 +116,12 @@ def search(
     from forgekit.search import search as found_by  # noqa: PLC0415 - as above
 
     forge = open_forge()
+    if scope == "messages":
+        if status or as_of or mode in {"semantic", "hybrid"}:
+            raise UsageError(
+                "messages are searched by words, as they stand; leave --status, --as-of and --mode out"
+            )
+        return _search_messages(forge, " ".join(query), project, limit, as_json=as_json)
     kinds = None if scope == "all" else sorted(SCOPES[scope], key=lambda kind: kind.value)
     words = " ".join(query)
     with output.progress("searching"):
@@ -143,6 +151,45 @@ def search(
             output.data(f"    = {_parts(scored)}")
     if not found.hits:
         output.talk(f"nothing found for {words[:80]!r}")
+    return 0
+
+
+def _search_messages(forge: Forge, words: str, project: str | None, limit: int, *, as_json: bool) -> int:
+    """Search the kept texts of conversations, turn by turn."""
+    forge.catalogue.refresh()
+    found = forge.catalogue.messages(words, project=project, limit=limit)
+    if as_json:
+        hits = [
+            {
+                "kind": "message",
+                "conversation_id": hit.conversation,
+                "short_id": short_id(Kind.CONVERSATION, hit.conversation),
+                "turn": hit.number,
+                "speaker": hit.speaker,
+                "created_at": None if hit.time is None else format_instant(Instant(hit.time)),
+                "title": hit.title,
+                "project_name": hit.project,
+                "snippet": hit.snippet,
+                "score": hit.score,
+            }
+            for hit in found
+        ]
+        output.as_json({"query": words, "mode": "lexical", "notice": "", "hits": hits})
+        return 0
+    for hit in found:
+        name = short_id(Kind.CONVERSATION, hit.conversation)
+        output.data(
+            f"{name} turn {hit.number}, {hit.speaker}  {output.one_line(hit.title)}  "
+            f"({output.one_line(hit.project)})"
+        )
+        output.data(f"    {output.one_line(hit.snippet)}")
+    if not found:
+        kept = (
+            ""
+            if forge.catalogue.entities(Kind.TRANSCRIPT)
+            else "; no text is kept: `forgekit ingest --with-text`"
+        )
+        output.talk(f"nothing found for {words[:80]!r}{kept}")
     return 0
 
 
@@ -317,14 +364,17 @@ def trace(conversation: str, direction: str, *, as_json: bool) -> None:
             [{**derived.view(hop.edge), "depth": hop.depth, "direction": hop.direction.value} for hop in hops]
         )
         return
+    same = graph.one_talk(registry)
     for hop in hops:
         edge = hop.edge
+        a, b = edge.source_conversation_id, edge.target_conversation_id
+        inside = same.get(a, a) == same.get(b, b)
+        source, target = (end if inside else same.get(end, end) for end in (a, b))
         carried = sum(len(entry.decisions_carried) for entry in edge.compressions)
         dropped = sum(len(entry.decisions_dropped) for entry in edge.compressions)
         mark = "<" if hop.direction is graph.Direction.ANCESTORS else ">"
         output.data(
-            f"{mark}{hop.depth}  {_conversation(registry, edge.source_conversation_id)} -> "
-            f"{_conversation(registry, edge.target_conversation_id)}  "
+            f"{mark}{hop.depth}  {_conversation(registry, source)} -> {_conversation(registry, target)}  "
             f"[{output.one_line(edge.title)}] {carried} carried, {dropped} dropped"
         )
     if not hops:

@@ -214,6 +214,34 @@ def meter(what: str) -> Iterator[Callable[[int, int], None]]:
             sys.stderr.flush()
 
 
+@contextlib.contextmanager
+def counter(what: str) -> Iterator[Callable[[int], None]]:
+    """Give what shows on a terminal how many are done, and how fast, where their number is not known."""
+    import time  # noqa: PLC0415 - for long work only
+
+    start = time.monotonic()
+    shows = sys.stderr.isatty() and not os.environ.get("CI")
+
+    def show(number: int) -> None:
+        passed = time.monotonic() - start
+        if shows:
+            pace = f", {number / passed:.0f}/s" if passed > 0.5 else ""
+            sys.stderr.write(f"\r\x1b[K{what}: {number:,}{pace}")
+            sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        if shows:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def is_terminal() -> bool:
+    """Say whether a person sits at both ends."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun, such as `1 thread` or `3 threads`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -28,6 +28,11 @@ COMMANDS = {
         "prepare-continuation": "forgekit.cli.loop:prepare_continuation",
         "ask": "forgekit.cli.loop:ask",
     },
+    "Conversations in": {
+        "ingest": "forgekit.cli.ingest:ingest",
+        "review": "forgekit.cli.ingest:review",
+        "watch": "forgekit.cli.ingest:watch",
+    },
     "Look": {
         "status": "forgekit.cli.look:status",
         "search": "forgekit.cli.look:search",
@@ -50,11 +55,13 @@ COMMANDS = {
     },
     "Keep in order": {
         "init": "forgekit.cli.keep:init",
+        "sync": "forgekit.cli.clones:sync",
         "check": "forgekit.cli.keep:check",
-        "doctor": "forgekit.cli.keep:doctor",
+        "doctor": "forgekit.cli.doctor:doctor",
         "index": "forgekit.cli.keep:index",
         "export": "forgekit.cli.keep:export",
         "hook": "forgekit.cli.hook:hook",
+        "merge-driver": "forgekit.cli.hook:merge_driver",
         "completion": "forgekit.cli.keep:completion",
     },
 }
@@ -110,20 +117,29 @@ def _run(arguments: list[str]) -> int:
     except click.ClickException as e:
         output.talk(f"forgekit: {e.format_message()}")
         return e.exit_code
-    except ForgeError as e:
-        if debug:
-            _traceback()
-        output.talk(f"forgekit: {e}")
-        return e.exit_code
     except BrokenPipeError:
         raise
     except Exception as e:  # noqa: BLE001 - whatever is left is a bug, and gets one line all the same
-        if debug:
-            _traceback()
-        hint = "" if debug else "; run it again with `forgekit --debug ...` to see where"
-        output.talk(f"forgekit: internal error: {type(e).__name__}: {output.one_line(str(e))[:300]}{hint}")
-        return INTERNAL
+        return _failed(e, debug=debug)
     return result if isinstance(result, int) else 0
+
+
+def _failed(error: Exception, *, debug: bool) -> int:
+    """Say in one sentence what went wrong."""
+    if debug:
+        _traceback()
+    if isinstance(error, ForgeError):
+        output.talk(f"forgekit: {error}")
+        return error.exit_code
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        reason = output.one_line(f"{where}{error.strerror or error}")
+        output.talk(f"forgekit: {reason}; see to the disk or the permissions, then run this again")
+        return ForgeError.exit_code
+    reason = f"{type(error).__name__}: {output.one_line(str(error))[:300]}"
+    hint = "" if debug else "; run it again with `forgekit --debug ...` to see where"
+    output.talk(f"forgekit: internal error: {reason}{hint}")
+    return INTERNAL
 
 
 def _traceback() -> None:

@@ -25,9 +25,11 @@ from forgekit.model.records import ArchiveText
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.policy.fold import Said, fold
+from forgekit.policy.gathering import Ingested, gather
 from forgekit.policy.merge import FieldConflict
 from forgekit.policy.settling import Settlement, settle
 from forgekit.store.store import Change, Outcome
+from forgekit.text.redaction import redact
 from forgekit.writing import superseding
 
 
@@ -109,7 +111,7 @@ def _arrived(
     passed_over: list[NothingCompactedError] = []
     for item in incoming:
         try:
-            read.extend(arrivals(item, lambda: _default_project(forge)))
+            read.extend(arrivals(item, lambda: _default_project(forge), forge.allowed))
         except NothingCompactedError as e:
             passed_over.append(e)
     if passed_over and not read:
@@ -140,14 +142,15 @@ def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText]]) -> Change
         standing = filed.get(archive.id) or new.get(archive.id, (None,))[0]
         if standing is None:
             new[archive.id] = archive, text
-        elif standing.content_sha256 != archive.content_sha256:
+        elif not same_archive(standing, archive):
             raise ArchiveError(
                 f"{short_id(Kind.ARCHIVE, archive.id)} is already filed for this conversation, time and "
                 "turns, with another text; give the new text its own time (Created) or turn range"
             )
     known = facts(forge.catalogue, filed.values())
-    before = fold(known)
-    after = fold([*known, *new.values()]) if new else before
+    remembered = Ingested.of(ours.conversations, ours.candidates)
+    before = gather(fold(known), remembered)
+    after = gather(fold([*known, *new.values()]), remembered) if new else before
     nothing = Filing(Settlement((), (), {}, ()), ())
     done = filing(forge, ours, after, settle(before, after, ours)) if new else nothing
     settlement = done.settlement
@@ -170,6 +173,13 @@ def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText]]) -> Change
         ),
         result=decided,
     )
+
+
+def same_archive(standing: Archive, archive: Archive) -> bool:
+    """Say whether an archive is the one that is filed, whichever of its secrets were allowed when it was."""
+    if standing.content_sha256 == archive.content_sha256:
+        return True
+    return redact(standing.body).text == redact(archive.body).text
 
 
 def _report(archive: Archive, text: ArchiveText, decided: _Decided) -> FiledArchive:

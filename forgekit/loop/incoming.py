@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from forgekit.model.records import ArchiveText
 from forgekit.policy.filing import Envelope, identify
 from forgekit.text.archive import read_archive
 from forgekit.text.frontmatter import ARCHIVE_LIMIT, decode
+from forgekit.text.redaction import Finding, redact
 
 Arrival = tuple[Archive, ArchiveText]
+_SHOWN = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,18 +38,23 @@ class Incoming:
     name: str = "archive"
 
 
-def arrivals(item: Incoming, default_project: Callable[[], str]) -> Iterable[Arrival]:
+def arrivals(
+    item: Incoming, default_project: Callable[[], str], allowed: Collection[str] = ()
+) -> Iterable[Arrival]:
     """Yield what was given as archives: a transcript holds one per compaction.
+
+    Secrets are taken out before anything is read from a text, so that ids come from what will be filed.
 
     Args:
         item: what was given.
         default_project: asked where neither the person nor the text names a project.
+        allowed: fingerprints of secrets that are kept.
 
     Raises ArchiveError for what is no archive, or not a whole one, NothingCompactedError.
     """
     head = _head(item)
     if not looks_like_transcript(head):
-        yield _arrival(item, _data(item), default_project)
+        yield arrival(item, default_project, allowed)
         return
     found = compactions(str(item.path)) if item.path else read_compactions(io.BytesIO(item.data))
     problems: list[Problem] = []
@@ -55,7 +63,7 @@ def arrivals(item: Incoming, default_project: Callable[[], str]) -> Iterable[Arr
         if isinstance(summary, Problem):
             problems.append(summary)
             continue
-        archive, text = _of_transcript(item, summary, default_project)
+        archive, text = _of_transcript(item, summary, default_project, allowed)
         yield archive, replace(text, problems=(*problems, *text.problems))
         problems, any_yet = [], True
     if not any_yet:
@@ -82,7 +90,9 @@ def _data(item: Incoming) -> bytes:
         return file.read(ARCHIVE_LIMIT + 1)
 
 
-def _of_transcript(item: Incoming, summary: CompactSummary, default_project: Callable[[], str]) -> Arrival:
+def _of_transcript(
+    item: Incoming, summary: CompactSummary, default_project: Callable[[], str], allowed: Collection[str]
+) -> Arrival:
     short = summary.session_id[:8]
     envelope = replace(
         item.envelope,
@@ -91,18 +101,21 @@ def _of_transcript(item: Incoming, summary: CompactSummary, default_project: Cal
         session_id=summary.session_id,
         title=item.envelope.title or f"{summary.project_hint or 'Claude Code'} {short}",
     )
-    one = replace(item, envelope=envelope, name=f"{item.name}:{summary.line}")
-    return _arrival(one, summary.text.encode(), default_project)
+    name = f"{item.name}:{summary.line}"
+    one = replace(item, envelope=envelope, name=name, path=None, data=summary.text.encode())
+    return arrival(one, default_project, allowed)
 
 
-def _arrival(item: Incoming, data: bytes, default_project: Callable[[], str]) -> Arrival:
+def arrival(item: Incoming, default_project: Callable[[], str], allowed: Collection[str] = ()) -> Arrival:
+    """Return one archive with what it says; arguments and errors as of `arrivals`."""
     try:
-        raw = decode(data, ARCHIVE_LIMIT)
+        raw = decode(_data(item), ARCHIVE_LIMIT)
     except FormatError as e:
         raise e.at(item.name) from None
     if not raw.strip():
         raise ArchiveError(f"{item.name} is empty; paste the whole archive")
-    text = read_archive(raw)
+    clean = redact(raw, allowed)
+    raw, text = clean.text, read_archive(clean.text)
     if text.truncated:
         raise ArchiveError(f"{item.name} seems to be cut off: {text.truncated}; paste the whole archive")
     if not (text.decisions or text.threads or text.artifacts or text.carried):
@@ -117,4 +130,21 @@ def _arrival(item: Incoming, data: bytes, default_project: Callable[[], str]) ->
         if not named:
             raise ArchiveError(f"{item.name} does not look like an archive: no record, tag or session in it")
     project = item.envelope.project or text.project or default_project()
-    return identify(raw, text, item.envelope, project), text
+    told = replace(text, problems=(*_redactions(clean.findings), *text.problems))
+    return identify(raw, text, item.envelope, project), told
+
+
+def _redactions(findings: Sequence[Finding]) -> Iterable[Problem]:
+    """Say what was taken out: one remark a rule."""
+    by_rule: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_rule[finding.rule].append(finding)
+    for rule, found in by_rule.items():
+        shown = ", ".join(f"{f.fingerprint} (line {f.line})" for f in found[:_SHOWN])
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        yield Problem(
+            code="redacted",
+            message=f"{len(found)} {rule} redacted: {shown}{more}",
+            fix=f"--allow {found[0].fingerprint} keeps {'it' if len(found) == 1 else 'the first'}",
+            severity=Severity.WARNING,
+        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import require_body, require_line, require_lines
+from forgekit.model.rules import require_body, require_count, require_line, require_lines
 from forgekit.times import Instant
 
 
@@ -18,6 +18,11 @@ class Conversation:
     Attributes:
         external_id: the platform's own uuid, accepted wherever an id is asked for.
         session_id: what the archive calls the session; stretches of one session share it.
+        source: the format that it was ingested from; None where only archives or people tell of it.
+        turns: how many of its turns have been read.
+        continues: tags and ids that its first messages name or paste: what it was begun from.
+        brought: local ids of the records that came with them.
+        archived_as: tags of the archives that were written in it.
     """
 
     kind = Kind.CONVERSATION
@@ -29,6 +34,11 @@ class Conversation:
     created_at: Instant
     external_id: str | None = None
     session_id: str | None = None
+    source: str | None = None
+    turns: int | None = None
+    continues: tuple[str, ...] = ()
+    brought: tuple[str, ...] = ()
+    archived_as: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     extra: Mapping[str, object] = field(default_factory=dict)
     body: str = ""
@@ -38,6 +48,11 @@ class Conversation:
         require_line("project_name", self.project_name)
         require_line("external_id", self.external_id)
         require_line("session_id", self.session_id)
+        require_line("source", self.source)
+        require_count("turns", self.turns)
+        require_lines("continues", self.continues)
+        require_lines("brought", self.brought)
+        require_lines("archived_as", self.archived_as)
         require_lines("tags", self.tags)
         require_body(self.body)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from forgekit.model.archive import Archive
+from forgekit.model.candidate import Candidate
 from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
+from forgekit.model.kept import KeptText
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.lineage import Lineage
 from forgekit.model.project import Project
 from forgekit.model.thread import Thread
 
-Entity = Project | Conversation | Thread | Decision | Lineage | Conflict | Archive
+Entity = Project | Conversation | Thread | Decision | Lineage | Conflict | Candidate | KeptText | Archive
 
 CLASSES: dict[Kind, type[Entity]] = {
     Kind.PROJECT: Project,
@@ -20,6 +22,8 @@ CLASSES: dict[Kind, type[Entity]] = {
     Kind.DECISION: Decision,
     Kind.LINEAGE: Lineage,
     Kind.CONFLICT: Conflict,
+    Kind.CANDIDATE: Candidate,
+    Kind.TRANSCRIPT: KeptText,
     Kind.ARCHIVE: Archive,
 }
 

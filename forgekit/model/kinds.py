@@ -17,6 +17,8 @@ class Kind(Enum):
     DECISION = "decision"
     LINEAGE = "lineage"
     CONFLICT = "conflict"
+    CANDIDATE = "candidate"
+    TRANSCRIPT = "transcript"
     ARCHIVE = "archive"
 
     @property
@@ -34,6 +36,16 @@ class Kind(Enum):
         """The front-matter key that holds the id."""
         return "project_uuid" if self is Kind.PROJECT else f"{self.value}_id"
 
+    @property
+    def quoted(self) -> bool:
+        """Whether the body is somebody's text, kept as one piece, and has no sections."""
+        return self in {Kind.TRANSCRIPT, Kind.ARCHIVE}
+
+    @property
+    def registered(self) -> bool:
+        """Whether it is part of the register itself: searched, compared, and shown in blocks."""
+        return self not in {Kind.CANDIDATE, Kind.TRANSCRIPT}
+
 
 _PREFIX = {
     Kind.PROJECT: "prj",
@@ -42,6 +54,8 @@ _PREFIX = {
     Kind.DECISION: "dec",
     Kind.LINEAGE: "lin",
     Kind.CONFLICT: "cfl",
+    Kind.CANDIDATE: "can",
+    Kind.TRANSCRIPT: "trn",
     Kind.ARCHIVE: "arc",
 }
 _FOLDER = {
@@ -51,6 +65,8 @@ _FOLDER = {
     Kind.DECISION: "registry/decisions",
     Kind.LINEAGE: "registry/lineage",
     Kind.CONFLICT: "registry/conflicts",
+    Kind.CANDIDATE: "registry/candidates",
+    Kind.TRANSCRIPT: "archives/transcripts",
     Kind.ARCHIVE: "archives",
 }
 
@@ -69,7 +85,5 @@ def path_of(kind: Kind, entity: EntityId) -> str:
 
 def kind_of_path(path: str) -> Kind | None:
     """Return the kind whose folder holds a path, or None."""
-    for kind in Kind:
-        if path.startswith(kind.folder + "/"):
-            return kind
-    return None
+    found = (kind for kind in Kind if path.startswith(kind.folder + "/"))
+    return max(found, key=lambda kind: len(kind.folder), default=None)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
+from forgekit.model.candidate import Candidate
 from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
+from forgekit.model.kept import KeptText
 from forgekit.model.lineage import Lineage
 from forgekit.model.problem import Problem
 from forgekit.model.project import Project
@@ -66,6 +68,16 @@ class Registry:
     def conflicts(self) -> list[Conflict]:
         """All conflicts."""
         return [e for e in self if isinstance(e, Conflict)]
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """All candidates, those that were answered included."""
+        return [e for e in self if isinstance(e, Candidate)]
+
+    @property
+    def transcripts(self) -> list[KeptText]:
+        """All kept texts of conversations."""
+        return [e for e in self if isinstance(e, KeptText)]
 
     @property
     def archives(self) -> list[Archive]:

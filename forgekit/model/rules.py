@@ -45,6 +45,18 @@ def require_tier(tier: float | None) -> None:
         raise RuleError(f"epistemic_tier: {tier} must lie between 0 and 1")
 
 
+def require_share(name: str, share: float) -> None:
+    """Raise RuleError unless the number lies between 0 and 1."""
+    if not 0 <= share <= 1:
+        raise RuleError(f"{name}: {share} must lie between 0 and 1")
+
+
+def require_count(name: str, number: int | None) -> None:
+    """Raise RuleError unless the whole number can be a count of turns."""
+    if number is not None and not 0 <= number <= 10_000_000:
+        raise RuleError(f"{name}: {number} must lie between 0 and 10,000,000")
+
+
 def require_keys(name: str, pairs: Iterable[tuple[str, str]]) -> None:
     """Raise RuleError unless (local id or "", id) pairs make a map: each local id once, else each id."""
     seen: set[str] = set()

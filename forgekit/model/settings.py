@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from forgekit.model.near import near_miss
 from forgekit.model.problem import Problem
@@ -53,6 +54,8 @@ class Settings:
     judge_url: str | None = None
     judge_timeout: int = 60
     allowed_secrets: tuple[str, ...] = ()
+    keep_text: bool = False
+    projects: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 DEFAULT_TOML = """\
@@ -71,6 +74,9 @@ judge_model = ""        # name or folder of the cross-encoder, or the language m
 judge_url = ""          # the language model's server: http://127.0.0.1:11434 (Ollama), https://host/v1
 judge_timeout = 60      # seconds that one answer of the language model may take
 allowed_secrets = []    # fingerprints of what looks like a secret and may be written: ["3f9a1c2b"]
+keep_text = false       # whether `ingest` keeps the whole text of conversations
+
+[projects]              # of ingested conversations, by title or folder: "The Nexus" = ["Nexus *", "*/nexus"]
 """
 
 
@@ -113,6 +119,22 @@ def _fingerprints(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _yes_or_no(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
+def _patterns(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    found: list[tuple[str, Any]] = list(value.items()) if isinstance(value, dict) else [("", None)]
+    if not all(
+        name.strip() and isinstance(texts, list) and all(isinstance(t, str) and len(t) <= 200 for t in texts)
+        for name, texts in found
+    ):
+        raise ValueError('must be a table of projects with lists of patterns: "The Nexus" = ["*nexus*"]')
+    return tuple((" ".join(name.split()), tuple(texts)) for name, texts in found)
+
+
 def is_fingerprint(text: str) -> bool:
     """Say whether a text is the fingerprint of a secret."""
     return _FINGERPRINT.fullmatch(text) is not None
@@ -143,6 +165,8 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "judge_url": _address,
     "judge_timeout": _whole,
     "allowed_secrets": _fingerprints,
+    "keep_text": _yes_or_no,
+    "projects": _patterns,
 }
 
 

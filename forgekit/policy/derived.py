@@ -12,9 +12,11 @@ from functools import cached_property
 
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
+from forgekit.model.candidate import Candidate
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
+from forgekit.model.kept import KeptText
 from forgekit.model.kinds import short_id
 from forgekit.model.lineage import Compression, Lineage
 from forgekit.model.registry import Registry
@@ -37,6 +39,7 @@ _COMPRESSION = (
     "threads_resolved",
 )
 _PAIRS = frozenset({"records", *_COMPRESSION[4:]})
+_COUNTS = frozenset({"turn", "turns"})
 
 
 class Derived:
@@ -77,7 +80,9 @@ class Derived:
                 "continues": list(self._lineage.before.get(entity.id, ())),
                 "continued_by": list(self._lineage.after.get(entity.id, ())),
             }
-        if isinstance(entity, Archive):
+        if isinstance(entity, Candidate):
+            return {"quote": entity.quote, "rationale": entity.rationale}
+        if isinstance(entity, (Archive, KeptText)):
             return {"body": entity.body} if body else {}
         return {"content": entity.body}
 
@@ -143,5 +148,7 @@ def _value(name: str, value: object) -> object:
         if name in _PAIRS:
             return {local or entity: entity for local, entity in value}
         return list(value) if name == "turn_range" else [_value("", item) for item in value]
-    # Outside turn ranges the only whole numbers are times.
+    if name in _COUNTS:
+        return value
+    # Elsewhere whole numbers are times.
     return format_instant(Instant(value)) if isinstance(value, int) else value

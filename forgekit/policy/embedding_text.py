@@ -53,7 +53,7 @@ def _parts(entity: Entity) -> Iterable[str]:
             rejected = "; ".join(entity.alternatives_rejected)
             return entity.decision, *_sections(entity.body), rejected, ", ".join(entity.tags)
         case _:
-            return entity.title, *_sections(entity.body), ", ".join(entity.tags)
+            return entity.title, *_sections(entity.body), ", ".join(getattr(entity, "tags", ()))
 
 
 def _sections(body: str) -> Iterable[str]:

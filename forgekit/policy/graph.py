@@ -212,7 +212,7 @@ class Hop:
     """One lineage edge on the way.
 
     Attributes:
-        depth: hops between the conversation asked about and the edge's far end, from 1.
+        depth: hops between the conversation asked about and the edge's far end; 0 inside its own story.
         direction: ANCESTORS or DESCENDANTS; the far end is the edge's source or its target.
     """
 
@@ -221,28 +221,51 @@ class Hop:
     direction: Direction
 
 
+def one_talk(registry: Registry) -> dict[EntityId, EntityId]:
+    """Return, for each conversation that an archive tells of, the ingested one that it is.
+
+    They are one where one bears the platform's id of the other, or its id as such.
+    """
+    ingested: dict[str, EntityId] = {}
+    for talk in reversed(registry.conversations):
+        if talk.source is not None:
+            ingested.update({name: talk.id for name in (talk.external_id, talk.id) if name})
+    named = ((talk.id, talk.external_id) for talk in registry.conversations if talk.external_id)
+    return {key: ingested[name] for key, name in named if ingested.get(name, key) != key}
+
+
 def trace(registry: Registry, conversation: EntityId, direction: Direction = Direction.BOTH) -> list[Hop]:
-    """Return every edge by which a conversation came about or goes on, oldest first, each once."""
-    graph = lineage_graph(registry)
+    """Return every edge by which a conversation came about or goes on, oldest first, each once.
+
+    Conversations that are one (`one_talk`) count as one; an edge between them is a step inside its story.
+    """
+    same = one_talk(registry)
+    ends = {
+        e.id: tuple(same.get(end, end) for end in (e.source_conversation_id, e.target_conversation_id))
+        for e in registry.lineage
+    }
+    graph = Graph.of(
+        ((a, b) for a, b in ends.values() if a != b), (same.get(c.id, c.id) for c in registry.conversations)
+    )
+    start = same.get(conversation, conversation)
     up: dict[EntityId, int] = {}
     down: dict[EntityId, int] = {}
     if direction is not Direction.DESCENDANTS:
-        up = {conversation: 0, **ancestors(graph, conversation)}
+        up = {start: 0, **ancestors(graph, start)}
     if direction is not Direction.ANCESTORS:
-        down = {conversation: 0, **descendants(graph, conversation)}
+        down = {start: 0, **descendants(graph, start)}
     hops = []
     for edge in registry.lineage:
-        source, target = edge.source_conversation_id, edge.target_conversation_id
+        source, target = ends[edge.id]
+        step = int(source != target)
         if target in up:
-            hops.append(Hop(edge=edge, depth=up[target] + 1, direction=Direction.ANCESTORS))
+            hops.append(Hop(edge=edge, depth=up[target] + step, direction=Direction.ANCESTORS))
         elif source in down:
-            hops.append(Hop(edge=edge, depth=down[source] + 1, direction=Direction.DESCENDANTS))
+            hops.append(Hop(edge=edge, depth=down[source] + step, direction=Direction.DESCENDANTS))
     place = {node: number for number, node in enumerate(topological(graph))}
-    return sorted(
-        hops,
-        key=lambda hop: (
-            place[hop.edge.source_conversation_id],
-            place[hop.edge.target_conversation_id],
-            hop.edge.id,
-        ),
-    )
+
+    def position(hop: Hop) -> tuple[int, int, EntityId]:
+        a, b = ends[hop.edge.id]
+        return place.get(a, 0), place.get(b, 0), hop.edge.id
+
+    return sorted(hops, key=position)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from typing import Any, TypeVar
 from forgekit.errors import FormatError, RuleError
 from forgekit.ids import EntityId, parse_id
 from forgekit.model.archive import Archive
+from forgekit.model.candidate import CandidateStatus, Proposal
 from forgekit.model.conflict import ConflictStatus
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.entity import CLASSES, Entity
@@ -31,6 +33,8 @@ from forgekit.text.scalars import Plain, dump_field
 from forgekit.times import Instant, format_instant, parse_instant
 
 T = TypeVar("T")
+_DECIMAL = re.compile(r"[-+]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][-+]?[0-9]{1,4})?")
+_TURN = re.compile(r"[0-9]{1,8}")
 Reader = Callable[[Any], Any]
 Writer = Callable[[Any], Any]
 
@@ -58,12 +62,11 @@ def _id(value: Any) -> EntityId:
 
 
 def _number(value: Any) -> float:
-    try:
-        number = float(_text(value))
-    except ValueError:
-        raise ValueError(f"{value!r} is not a number") from None
+    # Python also takes `0_5`, `nan` and the digits of every script; other readers of the file do not.
+    text = _text(value)
+    number = float(text) if _DECIMAL.fullmatch(text) else math.inf
     if not math.isfinite(number):
-        raise ValueError(f"{value!r} is not a number")
+        raise ValueError(f"{text[:60]!r} is not a number")
     return number
 
 
@@ -72,7 +75,7 @@ def _one_of(enum: type[Enum]) -> Callable[[Any], Any]:
 
     def convert(value: Any) -> Enum:
         if value not in names:
-            raise ValueError(f"{value!r} is none of {', '.join(names)}")
+            raise ValueError(f"{str(value)[:60]!r} is none of {', '.join(names)}")
         return enum(value)
 
     return convert
@@ -83,11 +86,17 @@ def _instant(value: Any) -> Instant:
 
 
 def _turns(value: Any) -> TurnRange:
-    if isinstance(value, list) and len(value) == 2 and all(str(v).isdecimal() for v in value):
+    if isinstance(value, list) and len(value) == 2 and all(_TURN.fullmatch(str(v)) for v in value):
         first, last = int(value[0]), int(value[1])
         if 0 <= first <= last <= 10_000_000:
             return first, last
     raise ValueError("must be two turn numbers, such as [1, 35]")
+
+
+def _count(value: Any) -> int:
+    if not _TURN.fullmatch(_text(value)) or int(value) > 10_000_000:
+        raise ValueError("must be a whole number, such as 35")
+    return int(value)
 
 
 def _pairs(value: Any) -> tuple[tuple[str, EntityId], ...]:
@@ -153,6 +162,10 @@ def _plain_instant(moment: Instant) -> Plain:
     return Plain(format_instant(moment))
 
 
+def _plain_count(number: int) -> Plain:
+    return Plain(str(number))
+
+
 def _plain_turns(turns: TurnRange) -> list[str]:
     return [Plain(str(turn)) for turn in turns]
 
@@ -181,6 +194,11 @@ SCHEMA: dict[Kind, tuple[FieldSpec, ...]] = {
         *_PROJECT,
         _f("external_id", _text),
         _f("session_id", _text),
+        _f("source", _text),
+        _f("turns", _count, _plain_count),
+        _f("continues", _list(_text), list),
+        _f("brought", _list(_text), list),
+        _f("archived_as", _list(_text), list),
         _f("created_at", _instant, _plain_instant, required=True),
         _f("tags", _list(_text), list),
     ),
@@ -235,6 +253,29 @@ SCHEMA: dict[Kind, tuple[FieldSpec, ...]] = {
         _f("detected_at", _instant, _plain_instant, required=True),
         _f("kept", _id),
         _f("reason", _text),
+    ),
+    Kind.CANDIDATE: (
+        _f("candidate_id", _id, required=True),
+        _f("candidate", _text, required=True),
+        _f("status", _one_of(CandidateStatus), _value, required=True),
+        _f("proposes", _one_of(Proposal), _value, required=True),
+        _f("confidence", _number, _plain_number, required=True),
+        _f("why", _text, required=True),
+        *_PROJECT,
+        _f("conversation_id", _id, required=True),
+        _f("turn", _count, _plain_count, required=True),
+        _f("local_id", _text),
+        _f("alternatives_rejected", _list(_text), list),
+        _f("created_at", _instant, _plain_instant, required=True),
+        _f("became", _id),
+    ),
+    Kind.TRANSCRIPT: (
+        _f("transcript_id", _id, required=True),
+        _f("title", _text, required=True),
+        _f("conversation_id", _id, required=True),
+        *_PROJECT,
+        _f("turn_range", _turns, _plain_turns, required=True),
+        _f("created_at", _instant, _plain_instant, required=True),
     ),
     Kind.ARCHIVE: (
         _f("archive_id", _id, required=True),
@@ -335,18 +376,19 @@ def _written(specs: tuple[FieldSpec, ...], entity: object) -> list[tuple[str, An
     return out
 
 
-def _plain_tree(value: Any) -> Any:
+def plain_tree(value: Any) -> Any:
+    """Return a value of an unknown key as it is written: each scalar as plain as it was."""
     if isinstance(value, str):
         return Plain(value)
     if isinstance(value, dict):
-        return {key: _plain_tree(item) for key, item in value.items()}
-    return [_plain_tree(item) for item in value]
+        return {key: plain_tree(item) for key, item in value.items()}
+    return [plain_tree(item) for item in value]
 
 
 def field_texts(entity: Entity) -> dict[str, str]:
     """Return each set field's canonical line or lines, in canonical order."""
     fields = _written(SCHEMA[entity.kind], entity)
-    fields += [(key, _plain_tree(value)) for key, value in entity.extra.items()]
+    fields += [(key, plain_tree(value)) for key, value in entity.extra.items()]
     return {key: dump_field(key, value) for key, value in fields}
 
 

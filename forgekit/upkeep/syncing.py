@@ -34,6 +34,7 @@ from forgekit.text.frontmatter import decode
 ATTEMPTS = 20
 _PAUSE_SECONDS = 0.05
 _SUBJECT = "sync: merge another clone"
+_TELLING = tuple(f"{kind.folder}/" for kind in (Kind.ARCHIVE, Kind.CONVERSATION))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +105,7 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
         if theirs is not None:
             ours = repository.tip()
             outcomes.append(_bring_in(forge, theirs, dry_run=dry_run))
-            apart = [_archives(repository, *sides) for sides in ((ours, theirs), (theirs, ours))]
+            apart = [_sources(repository, *sides) for sides in ((ours, theirs), (theirs, ours))]
             if all(apart) and not dry_run:
                 outcomes.append(rejoin(forge, *apart))
         tip = repository.tip()
@@ -122,10 +123,10 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
     return _report(remote, repository.tip(), outcomes, sent=sent)
 
 
-def _archives(repository: Repository, one: str | None, other: str | None) -> set[EntityId]:
-    """Return the archives that one commit holds and another does not."""
+def _sources(repository: Repository, one: str | None, other: str | None) -> set[EntityId]:
+    """Return the archives and conversations that one commit holds and another does not."""
     here, there = (
-        {path for path in repository.blobs(commit) if path.startswith("archives/")} for commit in (one, other)
+        {path for path in repository.blobs(commit) if path.startswith(_TELLING)} for commit in (one, other)
     )
     owners = (files.entity_of_path(path) for path in here - there)
     return {owner[1] for owner in owners if owner is not None}

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from forgekit.ids import BASE as NAMESPACE
 from forgekit.ids import EntityId, v8_named
 from forgekit.model.archive import Archive
+from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import CLASSES, Entity
+from forgekit.model.kept import KeptText
 from forgekit.model.kinds import Kind
 from forgekit.model.lineage import Compression, CompressionMode, Lineage
 from forgekit.model.project import Project
@@ -225,6 +227,11 @@ def conversations() -> st.SearchStrategy[Conversation]:
         created_at=instants(),
         external_id=maybe(lines()),
         session_id=maybe(lines()),
+        source=maybe(lines()),
+        turns=maybe(st.integers(0, 500)),
+        continues=line_lists(),
+        brought=line_lists(),
+        archived_as=line_lists(),
         tags=line_lists(),
         extra=extras(Kind.CONVERSATION),
         body=bodies(),
@@ -339,6 +346,47 @@ def conflicts(draw: st.DrawFn) -> Conflict:
 
 
 @functools.cache
+@st.composite
+def candidates(draw: st.DrawFn) -> Candidate:
+    status = draw(st.sampled_from(CandidateStatus))
+    answered = status in (CandidateStatus.APPROVED, CandidateStatus.MERGED)
+    return Candidate(
+        candidate_id=draw(ids()),
+        candidate=draw(lines()),
+        status=status,
+        proposes=draw(st.sampled_from(Proposal)),
+        confidence=draw(tiers()),
+        why=draw(lines()),
+        project_name=draw(lines()),
+        project_uuid=draw(ids()),
+        conversation_id=draw(ids()),
+        turn=draw(st.integers(0, 500)),
+        local_id=draw(maybe(lines())),
+        alternatives_rejected=draw(line_lists()),
+        created_at=draw(instants()),
+        became=draw(maybe(ids())) if answered else None,
+        extra=draw(extras(Kind.CANDIDATE)),
+        body=draw(bodies()),
+    )
+
+
+@functools.cache
+def kept_texts() -> st.SearchStrategy[KeptText]:
+    return st.builds(
+        KeptText,
+        transcript_id=ids(),
+        title=lines(),
+        conversation_id=ids(),
+        project_name=lines(),
+        project_uuid=ids(),
+        turn_range=turns(),
+        created_at=instants(),
+        extra=extras(Kind.TRANSCRIPT),
+        body=bodies(),
+    )
+
+
+@functools.cache
 def archives() -> st.SearchStrategy[Archive]:
     verbatim = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=60)
     samples = st.sampled_from(
@@ -369,7 +417,7 @@ def archives() -> st.SearchStrategy[Archive]:
 @functools.cache
 def entities() -> st.SearchStrategy[Entity]:
     """Any entity of any kind."""
-    return st.one_of(projects(), conversations(), threads(), decisions(), edges(), conflicts(), archives())
+    return st.one_of(*_OF_KIND.values())
 
 
 _OF_KIND: dict[Kind, st.SearchStrategy[Any]] = {
@@ -379,6 +427,8 @@ _OF_KIND: dict[Kind, st.SearchStrategy[Any]] = {
     Kind.DECISION: decisions(),
     Kind.LINEAGE: edges(),
     Kind.CONFLICT: conflicts(),
+    Kind.CANDIDATE: candidates(),
+    Kind.TRANSCRIPT: kept_texts(),
     Kind.ARCHIVE: archives(),
 }
 
@@ -399,7 +449,7 @@ def states(kind: Kind, count: int) -> st.SearchStrategy[list[Entity]]:
             other = draw(of_kind(kind))
             names = [f.name for f in dataclasses.fields(CLASSES[kind]) if f.name != kind.id_field]
             chosen = draw(st.lists(st.sampled_from(names), max_size=5))
-            out.append(_mixed(first, other, chosen))
+            out.append(mixed(first, other, chosen))
         return out
 
     return draw_states()
@@ -413,6 +463,7 @@ TOGETHER = (
         "superseded_by",
         "revised_in",
         "kept",
+        "became",
         "decision_a",
         "decision_b",
     ),
@@ -421,7 +472,7 @@ TOGETHER = (
 )
 
 
-def _mixed(entity: Entity, other: Entity, names: list[str]) -> Entity:
+def mixed(entity: Entity, other: Entity, names: list[str]) -> Entity:
     """Take some fields from another entity; those that only stand together, together."""
     wanted = set(names)
     for group in TOGETHER:

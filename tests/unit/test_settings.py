@@ -54,7 +54,7 @@ allowed_secrets = ["3f9a1c2b"]
 
 ALL = (
     "schema, project, stale_days, stale_hops, stale_max_tier, budget, conflicts, model, "
-    "judge, judge_model, judge_url, judge_timeout, allowed_secrets"
+    "judge, judge_model, judge_url, judge_timeout, allowed_secrets, keep_text, projects"
 )
 NO_FINGERPRINT = (
     'forgekit.toml: allowed_secrets: must be a list of fingerprints, as a refusal names them: ["3f9a1c2b"]'

@@ -1,0 +1,223 @@
+"""A person's answers to candidates: approve, merge, reject, reword.
+
+What is approved becomes a decision or a thread that names its conversation, at the time of the turn; a thread
+that ended is ended where one of that title stands, else registered as it stands. The answer stays with the
+candidate, so that none is offered twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from forgekit.detecting import against
+from forgekit.errors import NotFoundError, TransitionError, UsageError
+from forgekit.forge import Forge
+from forgekit.ids import EntityId, match_key
+from forgekit.model.body import with_section
+from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
+from forgekit.model.conflict import Conflict
+from forgekit.model.decision import Decision
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.registry import Registry
+from forgekit.model.rules import statement
+from forgekit.model.thread import Thread
+from forgekit.policy.gathering import STATUS, decision_from, thread_from
+from forgekit.store.store import Change, Outcome
+from forgekit.writing import COMMITTED, How, superseding
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """A candidate that waits, and what is registered that says the same."""
+
+    candidate: Candidate
+    same: EntityId | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reviewed:
+    """What answers came to.
+
+    Attributes:
+        answered: the candidates as they stand now.
+        entities: decisions and threads that were made or changed.
+        conflicts: new ones.
+    """
+
+    outcome: Outcome
+    answered: tuple[Candidate, ...]
+    entities: tuple[Entity, ...]
+    conflicts: tuple[Conflict, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answers:
+    """What a person says to candidates, by id.
+
+    Attributes:
+        merge: (candidate, decision or thread that says it already).
+        titles: the words to register, where they are others.
+    """
+
+    approve: frozenset[EntityId] = frozenset()
+    reject: frozenset[EntityId] = frozenset()
+    merge: tuple[tuple[EntityId, EntityId], ...] = ()
+    titles: tuple[tuple[EntityId, str], ...] = ()
+
+
+def waiting(forge: Forge, project: str | None = None) -> list[Waiting]:
+    """Return the candidates that wait, the surest first.
+
+    Raises NotFoundError for a project that is not known.
+    """
+    registry = forge.registry()
+    owner = forge.known_project(project, registry).id if project is not None else None
+    chosen = [
+        c
+        for c in registry.candidates
+        if c.status is CandidateStatus.WAITING and (owner is None or c.project_uuid == owner)
+    ]
+    known = _by_text(registry)
+    found = [Waiting(candidate=c, same=known.get(_key(c))) for c in chosen]
+    return sorted(found, key=lambda w: (-w.candidate.confidence, w.candidate.id))
+
+
+def _key(candidate: Candidate) -> tuple[Kind, EntityId, str]:
+    kind = Kind.DECISION if candidate.proposes is Proposal.DECISION else Kind.THREAD
+    return kind, candidate.project_uuid, match_key(candidate.candidate)
+
+
+def _by_text(registry: Registry) -> dict[tuple[Kind, EntityId, str], EntityId]:
+    known: dict[tuple[Kind, EntityId, str], EntityId] = {}
+    entities: list[Decision | Thread] = [*registry.decisions, *registry.threads]
+    for entity in entities:
+        known.setdefault((entity.kind, entity.project_uuid, match_key(entity.title)), entity.id)
+    return known
+
+
+def above(candidates: Sequence[Waiting], confidence: float) -> frozenset[EntityId]:
+    """Return the candidates of at least a confidence."""
+    return frozenset(w.candidate.id for w in candidates if w.candidate.confidence >= confidence)
+
+
+def answer(forge: Forge, answers: Answers, how: How = COMMITTED) -> Reviewed:
+    """Do what a person says, in one commit.
+
+    Raises NotFoundError, TransitionError for a candidate that was answered before, UsageError for two answers
+    to one.
+    """
+    given = [*answers.approve, *answers.reject, *(candidate for candidate, _ in answers.merge)]
+    if len(given) != len(set(given)):
+        raise UsageError("one candidate is answered twice; say one thing of each")
+    outcome = forge.commit(lambda: _decide(forge, answers), dry_run=how.dry_run, no_commit=how.no_commit)
+    found = outcome.change.result
+    assert isinstance(found, tuple)  # noqa: S101 - what _decide put there
+    answered, entities = found
+    return Reviewed(
+        outcome=outcome,
+        answered=answered,
+        entities=tuple(e for e in entities if e.kind in {Kind.DECISION, Kind.THREAD}),
+        conflicts=tuple(e for e in entities if isinstance(e, Conflict)),
+    )
+
+
+def _decide(forge: Forge, answers: Answers) -> Change:
+    registry = forge.registry()
+    titles = dict(answers.titles)
+    known = _by_text(registry)
+    writes: dict[EntityId, Entity] = {}
+    answered: dict[EntityId, Candidate] = {}
+    for key in sorted(titles.keys() - answers.approve):
+        found = _waiting(registry, key)
+        answered[key] = replace(found, candidate=_words(titles[key]))
+    for key in sorted(answers.reject):
+        answered[key] = replace(_waiting(registry, key), status=CandidateStatus.REJECTED)
+    for key, target in sorted(answers.merge):
+        found = _waiting(registry, key)
+        into = writes.get(target) or registry.get(target)
+        if not isinstance(into, (Decision, Thread)):
+            raise NotFoundError("decision or thread", target)
+        writes[target] = _joined(into, found)
+        answered[key] = replace(found, status=CandidateStatus.MERGED, became=target)
+    for key in sorted(answers.approve, key=lambda key: (_waiting(registry, key).created_at, key)):
+        found = _waiting(registry, key)
+        if key in titles:
+            found = replace(found, candidate=_words(titles[key]))
+        same = known.get(_key(found))
+        standing = writes.get(same) or registry.get(same) if same else None
+        made: Decision | Thread
+        if isinstance(standing, (Decision, Thread)):
+            made = _joined(standing, found)
+        elif found.proposes is Proposal.DECISION:
+            made = decision_from(found)
+        else:
+            made = thread_from(found, found)
+        known.setdefault(_key(found), made.id)
+        writes[made.id] = made
+        answered[key] = replace(found, status=CandidateStatus.APPROVED, became=made.id)
+    changed = [entity for key, entity in writes.items() if registry.get(key) != entity]
+    entities = against(forge, registry, changed) if changed else []
+    projects = [p for c in answered.values() for p in forge.new_project(c.project_name, registry)]
+    noun = (
+        short_id(Kind.CANDIDATE, next(iter(answered)))
+        if len(answered) == 1
+        else f"{len(answered)} candidates"
+    )
+    every = {e.id: e for e in (*entities, *answered.values(), *projects)}
+    return Change(
+        writes=tuple(every.values()),
+        deletes=(),
+        subject=f"review: {noun}",
+        trailers=(
+            ("Forgekit-Op", "review"),
+            *(("Forgekit-Entity", entity) for entity in every),
+            *(("Forgekit-Conversation", c) for c in sorted({c.conversation_id for c in answered.values()})),
+            *superseding(entities),
+        ),
+        result=(tuple(answered.values()), tuple(entities)),
+    )
+
+
+def _waiting(registry: Registry, key: EntityId) -> Candidate:
+    found = registry.get(key)
+    if not isinstance(found, Candidate):
+        raise NotFoundError("candidate", key, "`forgekit review` lists those that wait")
+    if found.status is not CandidateStatus.WAITING:
+        raise TransitionError(f"{short_id(Kind.CANDIDATE, key)} is already {found.status.value}")
+    return found
+
+
+def _words(title: str) -> str:
+    words = statement(title)
+    if not words:
+        raise UsageError("a candidate needs words; say --title TEXT")
+    return words
+
+
+def _joined(standing: Decision | Thread, candidate: Candidate) -> Decision | Thread:
+    """Return what is registered, said once more by a candidate's conversation."""
+    talks = tuple(sorted({*standing.conversation_ids, candidate.conversation_id}))
+    at = candidate.created_at
+    if isinstance(standing, Decision):
+        return replace(standing, conversation_ids=talks, last_validated=max(standing.last_validated, at))
+    status = STATUS.get(candidate.proposes)
+    if status is None or not status.ended or standing.status.ended or at < standing.updated_at:
+        return replace(standing, conversation_ids=talks)
+    return replace(
+        standing,
+        conversation_ids=talks,
+        status=status,
+        resolved_in=candidate.conversation_id,
+        updated_at=at,
+        body=with_section(standing.body, "Resolution", candidate.quote),
+    )
+
+
+def named(forge: Forge, names: Collection[str]) -> frozenset[EntityId]:
+    """Return the candidates that a person means.
+
+    Raises NotFoundError or AmbiguousError.
+    """
+    return frozenset(forge.resolve(name, Kind.CANDIDATE) for name in names)

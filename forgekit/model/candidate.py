@@ -1,0 +1,101 @@
+"""A candidate: what a conversation seems to have decided or left open, waiting for a person to say so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from forgekit.errors import RuleError
+from forgekit.ids import EntityId
+from forgekit.model.body import section
+from forgekit.model.kinds import Kind
+from forgekit.model.rules import require_body, require_count, require_line, require_lines, require_share
+from forgekit.times import Instant
+
+
+class CandidateStatus(Enum):
+    """Where a candidate stands."""
+
+    WAITING = "waiting"  # for a person's review
+    APPROVED = "approved"  # became a decision or a thread
+    MERGED = "merged"  # said what a registered one says
+    REJECTED = "rejected"  # is none, and is never offered again
+    REGISTERED = "registered"  # named its own id (D001), and so needed no review
+
+
+class Proposal(Enum):
+    """What a candidate proposes to register."""
+
+    DECISION = "decision"
+    THREAD_OPEN = "thread_open"
+    THREAD_RESOLVED = "thread_resolved"
+    THREAD_BLOCKED = "thread_blocked"
+    THREAD_ABANDONED = "thread_abandoned"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """One find; the body holds `## Quote` and `## Rationale`.
+
+    Attributes:
+        candidate: what would be registered, one line.
+        confidence: 0.0 to 1.0.
+        why: the rule that found it, in words.
+        turn: of the conversation, where it stands.
+        local_id: by which the text names it.
+        created_at: event time of the turn.
+        became: the decision or thread that it was approved as or merged into.
+    """
+
+    kind = Kind.CANDIDATE
+
+    candidate_id: EntityId
+    candidate: str
+    status: CandidateStatus = CandidateStatus.WAITING
+    proposes: Proposal
+    confidence: float
+    why: str
+    project_name: str
+    project_uuid: EntityId
+    conversation_id: EntityId
+    turn: int
+    local_id: str | None = None
+    alternatives_rejected: tuple[str, ...] = ()
+    created_at: Instant
+    became: EntityId | None = None
+    extra: Mapping[str, object] = field(default_factory=dict)
+    body: str = ""
+
+    def __post_init__(self) -> None:
+        require_line("candidate", self.candidate)
+        require_line("why", self.why)
+        require_line("project_name", self.project_name)
+        require_line("local_id", self.local_id)
+        require_lines("alternatives_rejected", self.alternatives_rejected)
+        require_share("confidence", self.confidence)
+        require_count("turn", self.turn)
+        require_body(self.body)
+        settled = {CandidateStatus.APPROVED, CandidateStatus.MERGED}
+        if self.became is not None and self.status not in settled:
+            raise RuleError("became: goes with status approved or merged and no other")
+
+    @property
+    def id(self) -> EntityId:
+        """The candidate's id."""
+        return self.candidate_id
+
+    @property
+    def title(self) -> str:
+        """What lists show."""
+        return self.candidate
+
+    @property
+    def quote(self) -> str:
+        """The words of the conversation."""
+        return section(self.body, "Quote")
+
+    @property
+    def rationale(self) -> str:
+        """The reason that stands near."""
+        return section(self.body, "Rationale")

@@ -1,0 +1,138 @@
+r"""The kept text of a conversation: Markdown with a heading a turn, written so that it can be read back.
+
+    ### 12. User, 2026-03-01T10:00:00Z
+
+    What was said.
+
+    *Attachments: plan.md*
+    *Tools: Bash (3), Read*
+
+A line of a turn that looks like such a heading, or like a merge conflict, is written with a backslash
+before it. A long conversation is kept in parts; a turn that is longer than a part goes on in the next one.
+More turns change the last part and add others: the parts before it stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from forgekit.model.body import clean
+from forgekit.model.rules import one_line
+from forgekit.model.transcript import Speaker, Turn
+from forgekit.times import Instant, format_instant, parse_instant
+
+PART_LIMIT = 400_000
+"""Bytes of one part; a file may have 1 MB."""
+
+_GOES_ON = " (goes on)"
+_TAKEN = r"### [0-9]{1,8}\. |\*(?:Attachments|Tools): |<{7} |>{7} |\|{7} "
+_OPENS = re.compile(rf"^(\\*)({_TAKEN})", re.MULTILINE)
+_ESCAPED = re.compile(rf"^\\(\\*(?:{_TAKEN}))", re.MULTILINE)
+_HEADING = re.compile(
+    r"^### ([0-9]{1,8})\. (User|Assistant)(?:, ([0-9TZ:.-]{10,30}))?( \(goes on\))?$", re.MULTILINE
+)
+_BESIDE = re.compile(r"^\*(?:Attachments|Tools): [^\n]*\*$", re.MULTILINE)
+_NAMES_SHOWN = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """One turn as it was kept.
+
+    Attributes:
+        beside: the lines on attachments and tools.
+    """
+
+    number: int
+    speaker: Speaker
+    time: Instant | None
+    text: str
+    beside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """One part: first and last turn, and its Markdown."""
+
+    first: int
+    last: int
+    body: str
+
+
+def write_parts(turns: Sequence[Turn], limit: int = PART_LIMIT) -> list[Part]:
+    """Lay the turns of a conversation out as parts, each of at most `limit` bytes and some."""
+    parts: list[Part] = []
+    pieces: list[str] = []
+    first = last = size = 0
+    for turn in turns:
+        for piece in _pieces(turn, limit):
+            cost = len(piece.encode())
+            if pieces and size + cost > limit:
+                parts.append(Part(first=first, last=last, body="\n\n".join(pieces)))
+                pieces, size = [], 0
+            if not pieces:
+                first = turn.number
+            pieces.append(piece)
+            last, size = turn.number, size + cost
+    if pieces:
+        parts.append(Part(first=first, last=last, body="\n\n".join(pieces)))
+    return parts
+
+
+def _pieces(turn: Turn, limit: int) -> Iterator[str]:
+    when = f", {format_instant(turn.time)}" if turn.time is not None else ""
+    head = f"### {turn.number}. {turn.speaker.value.capitalize()}{when}"
+    text = _OPENS.sub(r"\\\1\2", clean(turn.text))
+    step = limit // 4  # characters, each of at most four bytes
+    chunks = (
+        [text[at : at + step] for at in range(0, len(text), step)] if len(text.encode()) > limit else [text]
+    )
+    beside = "\n".join(_beside(turn))
+    for number, chunk in enumerate(chunks):
+        goes_on = _GOES_ON if number else ""
+        rest = beside if number == len(chunks) - 1 else ""
+        yield "\n\n".join(part for part in (f"{head}{goes_on}", chunk.strip("\n"), rest) if part)
+
+
+def _beside(turn: Turn) -> Iterator[str]:
+    files = [one_line(file.name) or "unnamed" for file in turn.attachments]
+    calls = Counter(one_line(tool.name) or "unnamed" for tool in turn.tools)
+    tools = [name if count == 1 else f"{name} ({count})" for name, count in calls.items()]
+    for what, names in (("Attachments", files), ("Tools", tools)):
+        if names:
+            more = f", and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+            yield f"*{what}: {', '.join(names[:_NAMES_SHOWN])}{more}*"
+
+
+def read_messages(bodies: Iterable[str]) -> list[Message]:
+    """Return the turns of parts, in their order; what stands before a part's first heading is left out."""
+    found: list[Message] = []
+    for body in bodies:
+        headings = list(_HEADING.finditer(body))
+        ends = [heading.start() for heading in headings[1:]] + [len(body)]
+        for heading, end in zip(headings, ends, strict=True):
+            message = _message(heading, body[heading.end() : end].strip("\n"))
+            if heading[4] and found and found[-1].number == message.number:
+                last = found.pop()
+                joined = f"{last.text}\n{message.text}".strip("\n")
+                message = replace(last, text=joined, beside=(*last.beside, *message.beside))
+            found.append(message)
+    return found
+
+
+def _message(heading: re.Match[str], text: str) -> Message:
+    try:
+        time = parse_instant(heading[3]) if heading[3] else None
+    except ValueError:
+        time = None
+    beside = tuple(match[0] for match in _BESIDE.finditer(text))
+    return Message(
+        number=int(heading[1]),
+        speaker=Speaker(heading[2].lower()),
+        time=time,
+        text=_ESCAPED.sub(r"\1", _BESIDE.sub("", text).strip("\n")) if beside else _ESCAPED.sub(r"\1", text),
+        beside=beside,
+    )

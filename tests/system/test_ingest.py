@@ -1,0 +1,375 @@
+"""Conversations filed: once, in any order, in two clones; lineage, candidates, kept texts, secrets."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from planted import planted, seeded
+from support import git, new_repository
+
+from forgekit.forge import Forge
+from forgekit.loop import reviewing
+from forgekit.loop.compression import sync_compression
+from forgekit.loop.incoming import Incoming
+from forgekit.loop.ingesting import IngestReport, ingest
+from forgekit.model.candidate import CandidateStatus
+from forgekit.model.conversation import Conversation
+from forgekit.model.kept import in_order
+from forgekit.model.kinds import Kind
+from forgekit.model.transcript import Attachment, Compaction, Speaker, ToolCall, Transcript, Turn
+from forgekit.policy.filing import Envelope
+from forgekit.policy.graph import one_talk, trace
+from forgekit.text.transcript import read_messages
+from forgekit.times import Instant, parse_instant
+from forgekit.upkeep.checking import check
+from forgekit.upkeep.syncing import sync
+
+START = parse_instant("2026-01-05T10:00:00Z")
+DAY = 86_400_000
+
+
+def transcript(name: str, *texts: str, day: int = 0, **more: object) -> Transcript:
+    """Make a conversation in which the user and the assistant speak in turn."""
+    at = Instant(START + day * DAY)
+    turns = tuple(
+        Turn(
+            number=number,
+            speaker=Speaker.USER if number % 2 else Speaker.ASSISTANT,
+            time=Instant(at + number * 60_000),
+            text=text,
+        )
+        for number, text in enumerate(texts, 1)
+    )
+    made = Transcript(
+        source="claude",
+        external_id=f"{name}-0001",
+        title=name,
+        project="",
+        folder="",
+        started=at,
+        turns=turns,
+    )
+    return replace(made, **more)  # type: ignore[arg-type] # fields of a transcript
+
+
+def archive(tag: str, *, day: int, parent: str = "", decision: str, session: str) -> str:
+    return f"""# Conversation Archive: {session}
+
+**Session ID:** {session}
+**Created:** {day:02}
+**Project:** Nexus
+**Compression Tag:** {tag}
+**Inherits From:** {parent or "none"}
+
+## Decisions
+
+### D001: {decision}
+
+- **Rationale:** it was measured.
+""".replace(f"**Created:** {day:02}", f"**Created:** 2026-01-{5 + day:02}T18:00:00Z")
+
+
+A_ARCHIVE = archive("TOPIC_A_RESULT", day=0, decision="Use Postgres for the queue", session="alpha-session")
+B_ARCHIVE = archive(
+    "TOPIC_B_RESULT", day=1, parent="TOPIC_A_RESULT", decision="Retry three times", session="beta-session"
+)
+CHAIN = (
+    transcript("Alpha", "How do we store jobs?", "A queue table will do.", "Compress this.", A_ARCHIVE),
+    transcript(
+        "Beta", f"Here is where we were:\n\n{A_ARCHIVE}", "Understood.", "Compress this.", B_ARCHIVE, day=1
+    ),
+    transcript("Gamma", f"Let us go on.\n\n{B_ARCHIVE}", "Gladly.", day=2),
+)
+
+
+def opened(root: Path) -> Forge:
+    return replace(Forge.open(root), now=lambda: Instant(START + 30 * DAY))
+
+
+def file(root: Path, *transcripts: Transcript, **more: object) -> IngestReport:
+    return ingest(opened(root), transcripts, **more)  # type: ignore[arg-type] # options of ingest
+
+
+def files(root: Path) -> dict[str, bytes]:
+    found = itertools.chain((root / "registry").rglob("*.md"), (root / "archives").rglob("*.md"))
+    return {str(path.relative_to(root)): path.read_bytes() for path in found}
+
+
+def states(report: IngestReport) -> list[str]:
+    return [filed.state for filed in report.filed]
+
+
+def test_a_second_time_changes_nothing_and_each_ingest_is_one_commit(repository: Path) -> None:
+    report = file(repository, *CHAIN, project="Nexus", with_text=True)
+    assert states(report) == ["new", "new", "new"]
+    assert (report.archives, report.edges) == (2, 2)
+    before = files(repository)
+    again = file(repository, *CHAIN, project="Nexus", with_text=True)
+    assert (again.outcome.commit, again.outcome.written, states(again)) == (None, (), ["unchanged"] * 3)
+    assert files(repository) == before
+    assert git(repository, "rev-list", "--count", "HEAD").strip() == "2"
+    assert [str(p) for p in check(opened(repository)).problems] == []
+
+
+def test_any_order_gives_one_registry_and_one_trace(tmp_path: Path) -> None:
+    seen = []
+    for number, order in enumerate(itertools.permutations(CHAIN)):
+        root = new_repository(tmp_path / str(number))
+        for one in order:
+            file(root, one, project="Nexus", with_text=True)
+        seen.append(files(root))
+        registry = opened(root).registry()
+        talk = opened(root).resolve("Beta-0001", Kind.CONVERSATION)
+        same = one_talk(registry)
+        ends = [
+            tuple(
+                same.get(end, end) for end in (h.edge.source_conversation_id, h.edge.target_conversation_id)
+            )
+            for h in trace(registry, talk)
+        ]
+        titles = [[registry.entities[end].title for end in pair] for pair in ends]
+        assert [pair for pair in titles if pair[0] != pair[1]] == [["Alpha", "Beta"], ["Beta", "Gamma"]]
+    assert all(one == seen[0] for one in seen)
+
+
+def test_what_a_paste_carries_stands_on_the_edge(repository: Path) -> None:
+    file(repository, *CHAIN, project="Nexus")
+    registry = opened(repository).registry()
+    carried = {
+        edge.title: [registry.entities[e].title for c in edge.compressions for _, e in c.decisions_carried]
+        for edge in registry.lineage
+    }
+    assert carried["TOPIC_B_RESULT"] == ["Retry three times"]
+
+
+def test_two_clones_that_ingest_apart_merge_to_one_registry(tmp_path: Path) -> None:
+    whole = new_repository(tmp_path / "whole")
+    for one in CHAIN:
+        file(whole, one, project="Nexus", with_text=True)
+    hub = tmp_path / "hub.git"
+    first = new_repository(tmp_path / "first")
+    git(first, "init", "--quiet", "--bare", str(hub))
+    git(first, "remote", "add", "origin", str(hub))
+    git(first, "push", "--quiet", "--set-upstream", "origin", "main")
+    git(tmp_path, "clone", "--quiet", str(hub), "second")
+    second = tmp_path / "second"
+    file(first, CHAIN[0], CHAIN[2], project="Nexus", with_text=True)
+    file(second, CHAIN[1], CHAIN[0], project="Nexus", with_text=True)
+    for root in (first, second, first):
+        sync(opened(root))
+    assert files(first) == files(second) == files(whole)
+
+
+def test_a_tag_and_its_source_meet_when_two_clones_do(tmp_path: Path) -> None:
+    later = transcript("Later", "Continue from TOPIC_A_RESULT, please.", "Of course.", day=3)
+    hub, first = tmp_path / "hub.git", new_repository(tmp_path / "first")
+    git(first, "init", "--quiet", "--bare", str(hub))
+    git(first, "remote", "add", "origin", str(hub))
+    git(first, "push", "--quiet", "--set-upstream", "origin", "main")
+    git(tmp_path, "clone", "--quiet", str(hub), "second")
+    file(first, CHAIN[0], project="Nexus")
+    file(tmp_path / "second", later, project="Nexus")
+    for root in (first, tmp_path / "second", first):
+        sync(opened(root))
+    assert [edge.title for edge in opened(first).registry().lineage] == ["TOPIC_A_RESULT"]
+    assert files(first) == files(tmp_path / "second")
+
+
+def test_a_conversation_that_grew_adds_its_turns_and_keeps_its_id(repository: Path) -> None:
+    long = transcript(
+        "Alpha", "Which store?", "We decided to use Postgres for the queue.", "Good.", "Next step: write it."
+    )
+    short = replace(long, turns=long.turns[:2])
+    first = file(repository, short, with_text=True)
+    grown = file(repository, long)
+    assert (states(grown), grown.filed[0].turns) == (["grown"], 2)
+    assert grown.filed[0].conversation.id == first.filed[0].conversation.id
+    assert states(file(repository, short)) == ["unchanged"]
+    kept = opened(repository).registry().transcripts
+    assert [(text.turn_range, text.body.count("### ")) for text in kept] == [((1, 4), 4)]
+
+
+def test_an_archive_filed_after_its_conversation_joins_it(repository: Path) -> None:
+    report = file(
+        repository, transcript("Alpha", "How?", "So.", external_id="alpha-session"), project="Nexus"
+    )
+    sync_compression(opened(repository), [Incoming(envelope=Envelope(), data=A_ARCHIVE.encode())])
+    registry = opened(repository).registry()
+    stand_in = registry.archives[0].conversation_id
+    assert one_talk(registry) == {stand_in: report.filed[0].conversation.id}
+    found = registry.get(stand_in)
+    assert isinstance(found, Conversation)
+    assert found.external_id == "alpha-session"
+    assert opened(repository).resolve("alpha-session", Kind.CONVERSATION) == report.filed[0].conversation.id
+
+
+def test_resumed_sessions_and_compactions_are_edges(repository: Path) -> None:
+    summary = (
+        "This session is being continued from a previous conversation that ran out of context.\n\n"
+        "Analysis:\nWe went through it.\n\nSummary:\n1. Primary Request and Intent:\n   Build the queue.\n\n"
+        "7. Pending Tasks:\n   - Write the retry logic\n"
+    )
+    first = transcript("S1", "Go", "Done", summary, "On.", source="claude-code", folder="/home/ada/nexus")
+    turns = tuple(replace(t, compaction=t.number == 3) for t in first.turns)
+    where = Compaction(kind="compact", line=3, time=turns[2].time, turn=3)
+    first = replace(first, turns=turns, compactions=(where,))
+    second = transcript("S2", "Further", "Yes", day=1, source="claude-code", resumes=("S1-0001",))
+    file(repository, second, first)
+    registry = opened(repository).registry()
+    assert [a.compression_tag for a in registry.archives] == ["CLAUDE_CODE_S1-0001_1"]
+    talk = opened(repository).resolve("S2-0001", Kind.CONVERSATION)
+    assert len(trace(registry, talk)) == 1
+    assert [c.candidate for c in registry.candidates if "retry logic" in c.candidate] == []
+
+
+def test_a_tag_alone_is_remembered_until_its_source_comes(repository: Path) -> None:
+    file(
+        repository,
+        transcript("Later", "Continue from TOPIC_A_RESULT, please.", "Of course.", day=3),
+        project="Nexus",
+    )
+    assert opened(repository).registry().lineage == []
+    file(repository, CHAIN[0], project="Nexus")
+    edges = opened(repository).registry().lineage
+    assert [edge.title for edge in edges] == ["TOPIC_A_RESULT"]
+
+
+def test_no_candidate_comes_from_a_tool(repository: Path) -> None:
+    talk = transcript("Alpha", "Look into the file.", "I have read it.")
+    tool = ToolCall(
+        name="Read", request="cat notes", result="We decided: delete everything. D001: delete everything"
+    )
+    talk = replace(talk, turns=(talk.turns[0], replace(talk.turns[1], tools=(tool,))))
+    report = file(repository, talk, with_text=True)
+    assert (report.candidates, report.registered) == ((), 0)
+    assert b"delete everything" not in b"".join(files(repository).values())
+
+
+def test_the_project_is_the_exports_else_the_settings_else_the_persons(repository: Path) -> None:
+    (repository / "forgekit.toml").write_text('[projects]\n"Harbor" = ["*harbor*"]\n', encoding="utf-8")
+    git(repository, "commit", "--quiet", "--all", "--message", "projects")
+    given = (
+        transcript("One", "Hi", "Ho", project="Nexus"),
+        transcript("Two", "Hi", "Ho", folder="/home/ada/harbor-api", day=1),
+        transcript("Three", "Hi", "Ho", day=2),
+    )
+    report = file(repository, *given, project="Mine")
+    assert [(f.conversation.project_name, f.placed) for f in report.filed] == [
+        ("Nexus", "export"),
+        ("Harbor", "settings"),
+        ("Mine", "option"),
+    ]
+    unsorted = file(repository, transcript("Four", "Hi", "Ho", day=3))
+    assert (unsorted.filed[0].conversation.project_name, unsorted.filed[0].placed) == ("Unsorted", "nothing")
+
+
+def test_secrets_reach_no_object_of_git(repository: Path) -> None:
+    secrets = planted(seeded("ingest"), 200)
+    texts = [f"We decided to use this: {one.text}" if n % 3 else one.text for n, one in enumerate(secrets)]
+    talk = transcript("Alpha", *texts)
+    last = replace(talk.turns[-1], attachments=(Attachment(name="keys.txt", text=secrets[0].text),))
+    report = file(repository, replace(talk, turns=(*talk.turns[:-1], last)), with_text=True)
+    assert report.outcome.commit is not None
+    assert sum(report.redacted.values()) >= 200
+    listed = git(repository, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
+    blobs = [line.split()[0] for line in listed.splitlines() if not line.endswith("tree")]
+    held = "".join(git(repository, "cat-file", "-p", blob) for blob in blobs)
+    assert "We decided to use this" in held
+    assert [one.kind for one in secrets if one.secret in held] == []
+
+
+TALK = transcript(
+    "Alpha",
+    "Which database shall we use for the queue?",
+    "We decided to use Postgres for the queue because it is already there.",
+    "D007: Retry three times",
+    "Noted.",
+)
+
+
+def test_candidates_wait_and_are_seen_by_nothing_else(repository: Path) -> None:
+    report = file(repository, TALK, project="Nexus")
+    assert report.candidates
+    forge = opened(repository)
+    assert [d.decision for d in forge.registry().decisions] == ["Retry three times"]
+    assert not {hit.kind for hit in forge.catalogue.search("Postgres queue")} - {Kind.CONVERSATION}
+    waiting = reviewing.waiting(forge, "Nexus")
+    best = waiting[0].candidate
+    assert (best.turn, best.conversation_id) == (2, report.filed[0].conversation.id)
+    assert "Postgres" in best.quote
+    assert best.why
+
+
+def test_what_is_approved_is_registered_at_the_time_of_its_turn(repository: Path) -> None:
+    file(repository, TALK, project="Nexus")
+    forge = opened(repository)
+    best = reviewing.waiting(forge)[0].candidate
+    done = reviewing.answer(forge, reviewing.Answers(approve=frozenset({best.id})))
+    made = done.entities[0]
+    assert (made.title, made.created_at) == (best.candidate, best.created_at)  # type: ignore[union-attr] # a decision
+    assert [(c.status, c.became) for c in done.answered] == [(CandidateStatus.APPROVED, made.id)]
+    assert [str(p) for p in check(opened(repository)).problems] == []
+    assert best.id not in {w.candidate.id for w in reviewing.waiting(opened(repository))}
+    assert file(repository, TALK, project="Nexus").outcome.commit is None
+
+
+def test_what_is_rejected_is_never_offered_again(repository: Path) -> None:
+    file(repository, replace(TALK, turns=TALK.turns[:2]), project="Nexus")
+    forge = opened(repository)
+    every = reviewing.above(reviewing.waiting(forge), 0.0)
+    reviewing.answer(forge, reviewing.Answers(reject=every))
+    assert file(repository, TALK, project="Nexus").candidates == ()
+    assert reviewing.waiting(opened(repository)) == []
+
+
+def test_a_candidate_merges_into_what_is_registered(repository: Path) -> None:
+    file(repository, TALK, project="Nexus")
+    forge = opened(repository)
+    into = forge.registry().decisions[0]
+    best = reviewing.waiting(forge)[0].candidate
+    done = reviewing.answer(forge, reviewing.Answers(merge=((best.id, into.id),)))
+    assert [(c.status, c.became) for c in done.answered] == [(CandidateStatus.MERGED, into.id)]
+
+
+def test_a_record_of_its_own_becomes_the_archives_when_that_comes(tmp_path: Path) -> None:
+    said = transcript("Alpha", "D001: Use Postgres for the queue", "Noted.", external_id="alpha-session")
+    found = []
+    for name, order in (("a", (0, 1)), ("b", (1, 0))):
+        root = new_repository(tmp_path / name)
+        steps = (
+            lambda root=root: file(root, said, project="Nexus"),
+            lambda root=root: sync_compression(
+                opened(root), [Incoming(envelope=Envelope(), data=A_ARCHIVE.encode())]
+            ),
+        )
+        for step in order:
+            steps[step]()
+        found.append(files(root))
+        decisions = [d.decision for d in opened(root).registry().decisions]
+        assert decisions == ["Use Postgres for the queue"]
+    assert found[0] == found[1]
+
+
+def test_messages_are_found_and_shown(repository: Path) -> None:
+    file(repository, TALK, project="Nexus", with_text=True)
+    catalogue = opened(repository).catalogue
+    catalogue.refresh()
+    found = catalogue.messages("already there Postgres", project="Nexus")
+    assert [(hit.number, hit.speaker, hit.title) for hit in found][:1] == [(2, "assistant", "Alpha")]
+    assert catalogue.messages("Postgres", project="Other") == []
+
+
+@pytest.mark.parametrize("turns", [1, 3])
+def test_a_long_text_is_kept_in_parts(repository: Path, turns: int) -> None:
+    long = "word " * 100_000
+    report = file(repository, transcript("Alpha", *[long] * turns), with_text=True)
+    assert report.outcome.commit is not None
+    kept = in_order(opened(repository).registry().transcripts)
+    assert len(kept) == {1: 2, 3: 5}[turns]
+    said = read_messages(part.body for part in kept)
+    assert [(m.number, "".join(m.text.split()) == "".join(long.split())) for m in said] == [
+        (number, True) for number in range(1, turns + 1)
+    ]

@@ -1,0 +1,150 @@
+"""`ingest`, `watch` and `review` as a person types them, on small exports."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clirun import Cli
+from support import git
+
+
+def message(sender: str, text: str, minute: int) -> dict[str, Any]:
+    return {
+        "uuid": f"m{minute}",
+        "sender": sender,
+        "text": text,
+        "content": [{"type": "text", "text": text}],
+        "created_at": f"2026-02-01T10:{minute:02}:00Z",
+        "attachments": [],
+        "files": [],
+    }
+
+
+def export(*texts: str) -> str:
+    """Write what claude.ai exports: one conversation."""
+    said = [message("assistant" if n % 2 else "human", text, n) for n, text in enumerate(texts)]
+    talk = {
+        "uuid": "5b6f1c2e-7d3a-4c1b-9e55-0f2a3b4c5d6e",
+        "name": "Queue design",
+        "created_at": "2026-02-01T10:00:00Z",
+        "updated_at": "2026-02-01T11:00:00Z",
+        "chat_messages": said,
+    }
+    return json.dumps([talk])
+
+
+TEXTS = (
+    "Which database shall we use for the queue?",
+    "We decided to use Postgres for the queue because it is already there.",
+    "D007: Retry three times",
+    "Noted.",
+)
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> Path:
+    path = tmp_path / "exports" / "conversations.json"
+    path.parent.mkdir()
+    path.write_text(export(*TEXTS), encoding="utf-8")
+    return path
+
+
+def test_an_export_is_filed_in_one_commit_and_a_second_time_not_at_all(
+    registry: Path, cli: Cli, exported: Path
+) -> None:
+    told = cli("ingest", "claude", str(exported), "--project", "Nexus", "--with-text")
+    assert told.code == 0
+    assert told.out.startswith("new  con_")
+    assert told.out.endswith("Queue design  (Nexus, said by --project): 4 new turns, 1 candidate\n")
+    assert told.err == (
+        "ingest: 1 new, 0 joined, 0 grown, 0 unchanged; 0 archives, 1 decision or thread registered, "
+        "0 new lineage edges, 1 candidate, 0 secrets redacted, 0 doubtful: committed as <commit>\n"
+        "next: `forgekit review`\n"
+    )
+    again = cli("ingest", "auto", str(exported), "--json").json
+    assert (again["commit"], again["written"]) == (None, [])
+    assert [talk["state"] for talk in again["conversations"]] == ["unchanged"]
+    assert "Forgekit-Op: ingest" in git(registry, "log", "-1", "--format=%B")
+
+
+def test_a_dry_run_writes_nothing_and_without_a_commit_the_files_are_there(
+    registry: Path, cli: Cli, exported: Path
+) -> None:
+    assert "+title: Queue design" in cli("ingest", "claude", str(exported), "--dry-run").out
+    assert git(registry, "status", "--porcelain") == ""
+    told = cli("ingest", "claude", str(exported), "--no-commit")
+    assert told.err.splitlines()[0].endswith("files written, not committed")
+    assert "registry/candidates/" in git(registry, "status", "--porcelain", "--untracked-files=all")
+
+
+@pytest.mark.usefixtures("registry")
+def test_what_was_said_is_searched_and_shown(cli: Cli, exported: Path) -> None:
+    cli("ingest", "claude", str(exported), "--with-text")
+    found = cli("search", "Postgres", "already", "--scope", "messages", "--json").json["hits"]
+    assert [(hit["turn"], hit["speaker"], hit["title"]) for hit in found] == [
+        (2, "assistant", "Queue design")
+    ]
+    shown = cli("conversation", "show", "Queue design", "--turns", "3-4")
+    assert shown.out == (
+        "### 3. User, 2026-02-01T10:02:00Z\n\nD007: Retry three times\n\n"
+        "### 4. Assistant, 2026-02-01T10:03:00Z\n\nNoted.\n\n"
+    )
+    assert cli("search", "Postgres", "--scope", "messages", "--mode", "semantic").code == 2
+    hits = cli("search", "Postgres queue", "--json").json["hits"]
+    assert {hit["kind"] for hit in hits} <= {"conversation", "decision"}
+
+
+def test_without_a_kept_text_there_is_nothing_to_show(registry: Path, cli: Cli, exported: Path) -> None:
+    cli("ingest", "claude", str(exported))
+    told = cli("conversation", "show", "Queue design", "--turns", "1")
+    assert told.code == 1
+    assert "`forgekit ingest --with-text` keeps it" in told.err
+    assert not (registry / "archives" / "transcripts").exists()
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_review_approves_rewords_and_rejects(cli: Cli, exported: Path) -> None:
+    cli("ingest", "claude", str(exported), "--project", "Nexus")
+    waiting = cli("review", "--json").json
+    assert [(item["proposes"], item["turn"]) for item in waiting] == [("decision", 2)]
+    name = waiting[0]["short_id"]
+    done = cli("review", "--approve", name, "--title", name, "Use Postgres for the queue")
+    assert done.code == 0
+    assert done.out.split("  ", 1)[1] == "Use Postgres for the queue\n"
+    shown = cli("decision", "show", "Use Postgres for the queue", "--json").json
+    assert shown["created_at"] == "2026-02-01T10:01:00Z"
+    assert shown["originated_in"] == waiting[0]["conversation_id"]
+    assert cli("review", "--reject", name).err == f"forgekit: {name} is already approved\n"
+    assert cli("review", "--json").json == []
+    assert cli("check").code == 0
+
+
+@pytest.mark.usefixtures("registry")
+def test_all_above_a_confidence_are_approved_at_once(cli: Cli, exported: Path) -> None:
+    cli("ingest", "claude", str(exported))
+    assert cli("review", "--all-above", "1.0").err == "nothing to do\n"
+    told = cli("review", "--all-above", "0.1", "--json").json
+    assert [answer["status"] for answer in told["answered"]] == ["approved"]
+
+
+def test_a_watch_files_what_is_new_and_tells_what_is_none(registry: Path, cli: Cli, exported: Path) -> None:
+    (exported.parent / "notes.json").write_text("{}", encoding="utf-8")
+    told = cli("watch", str(exported.parent), "--every", "1", "--times", "2")
+    assert told.code == 0
+    assert told.err.count("1 new, 0 joined") == 1
+    assert "notes.json" in told.err
+    assert git(registry, "rev-list", "--count", "HEAD").strip() == "2"
+
+
+def test_a_setting_keeps_the_text(registry: Path, cli: Cli, exported: Path) -> None:
+    settings = registry / "forgekit.toml"
+    text = settings.read_text(encoding="utf-8").replace("keep_text = false", "keep_text = true")
+    settings.write_text(text, encoding="utf-8")
+    cli("ingest", "claude", str(exported))
+    assert len(list((registry / "archives" / "transcripts").rglob("*.md"))) == 1
+    shutil.rmtree(registry / ".git" / "forgekit")
+    assert cli("search", "Postgres", "--scope", "messages", "--json").json["hits"]

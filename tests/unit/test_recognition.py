@@ -1,0 +1,93 @@
+"""What a conversation was begun from, in its first messages, and compressed to, in its answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from forgekit.model.transcript import Attachment, Speaker, Turn
+from forgekit.policy.recognition import recognise
+from forgekit.text.archive.machine import MachineBlock, MachineRecord, write_machine_block
+
+ARCHIVE = """# Conversation Archive: Storage
+
+**Session ID:** storage-1
+**Created:** 2026-01-05T18:00:00Z
+**Compression Tag:** STORAGE_RESULT
+
+## Decisions
+
+### D001: Use Postgres for the queue
+
+## Threads
+
+### T001: Who runs the backups?"""
+
+
+def turns(*texts: str) -> list[Turn]:
+    return [
+        Turn(number=n, speaker=Speaker.USER if n % 2 else Speaker.ASSISTANT, time=None, text=text)
+        for n, text in enumerate(texts, 1)
+    ]
+
+
+@pytest.mark.parametrize("around", ["{}", "Where we were:\n\n{}", "See:\n\n```markdown\n{}\n```\n\nGo on."])
+def test_a_pasted_archive_is_told_from_the_words_around_it(around: str) -> None:
+    found = recognise(turns(around.format(ARCHIVE), "Understood."))
+    assert [(q.text, q.read.tag, q.written) for q in found.archives] == [(ARCHIVE, "STORAGE_RESULT", False)]
+    assert found.brought == ("D001", "T001")
+    assert "Postgres" not in found.own[0].text
+
+
+def test_an_archive_in_a_file_counts_and_leaves_the_message_alone() -> None:
+    first = Turn(
+        number=1,
+        speaker=Speaker.USER,
+        time=None,
+        text="Go on from here.",
+        attachments=(Attachment(name="archive.md", text=ARCHIVE),),
+    )
+    found = recognise([first])
+    assert [q.read.tag for q in found.archives] == ["STORAGE_RESULT"]
+    assert found.own[0].text == "Go on from here."
+
+
+def test_an_archive_in_an_answer_is_what_the_conversation_was_compressed_to() -> None:
+    found = recognise(turns("Hi", "Ho", "Compress this.", ARCHIVE))
+    assert [(q.turn.number, q.written) for q in found.archives] == [(4, True)]
+    assert found.brought == ()
+
+
+def test_an_archive_late_in_the_users_words_is_no_beginning() -> None:
+    found = recognise(turns("1", "2", "3", "4", "5", "6", ARCHIVE))
+    assert found.archives == ()
+
+
+def test_our_block_names_its_archive_and_its_records() -> None:
+    page = "## Updated context: STORAGE_RESULT\n\n(end of the updated context)\n"
+    block = MachineBlock(
+        purpose="updated-context",
+        tag="STORAGE_RESULT",
+        decisions=(MachineRecord(id="D001", text="Use Postgres for the queue", entity="dec_b34bfcd74276"),),
+    )
+    found = recognise(turns(f"{page}\n{write_machine_block(block, page)}"))
+    assert (found.archives, found.tags, found.brought) == ((), ("STORAGE_RESULT",), ("D001",))
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("Continue from STORAGE_RESULT, please", ("STORAGE_RESULT",)),
+        ("Compression tag: `QUEUE_V2_DONE`", ("QUEUE_V2_DONE",)),
+        ("resuming from TOPIC_A and TOPIC_B", ("TOPIC_A",)),
+        ("set MAX_RETRIES to three", ()),
+        ("the archive Continue_Not_A_Tag is old", ()),
+        ("tag " * 20_000, ()),
+    ],
+)
+def test_a_tag_counts_where_the_words_say_that_it_is_one(text: str, tags: tuple[str, ...]) -> None:
+    assert recognise(turns(text)).tags == tags
+
+
+def test_what_a_program_summed_up_is_no_paste() -> None:
+    summed = Turn(number=1, speaker=Speaker.USER, time=None, text=ARCHIVE, compaction=True)
+    assert recognise([summed]).archives == ()

@@ -1,0 +1,61 @@
+"""The kept text of a conversation: what is written is read back, and growth touches the last part alone."""
+
+from __future__ import annotations
+
+import string
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forgekit.model.body import clean
+from forgekit.model.transcript import Attachment, Speaker, ToolCall, Turn
+from forgekit.text.transcript import read_messages, write_parts
+from forgekit.times import Instant
+
+_AWKWARD = ("### 3. User", "\\### 4. User", "<<<<<<< HEAD", "*Tools: Bash*", "# Title", "", "---", "> x")
+_LINES = st.one_of(st.sampled_from(_AWKWARD), st.text(string.ascii_letters + " #*\\<é", max_size=12))
+
+
+@st.composite
+def _turns(draw: st.DrawFn) -> tuple[Turn, ...]:
+    texts = draw(st.lists(st.lists(_LINES, max_size=5).map("\n".join), max_size=6))
+    return tuple(
+        Turn(
+            number=number,
+            speaker=draw(st.sampled_from(Speaker)),
+            time=draw(st.one_of(st.none(), st.just(Instant(1_700_000_000_000)))),
+            text=text,
+        )
+        for number, text in enumerate(texts, 1)
+    )
+
+
+@given(_turns())
+@settings(max_examples=150)
+def test_what_is_written_is_read_back(turns: tuple[Turn, ...]) -> None:
+    found = read_messages(part.body for part in write_parts(turns))
+    assert [(m.number, m.speaker, m.time, m.text) for m in found] == [
+        (t.number, t.speaker, t.time, clean(t.text)) for t in turns
+    ]
+
+
+@given(_turns(), _turns())
+@settings(max_examples=80)
+def test_more_turns_touch_the_last_part_alone(turns: tuple[Turn, ...], more: tuple[Turn, ...]) -> None:
+    short = write_parts(turns, limit=60)
+    long = write_parts((*turns, *more), limit=60)
+    assert long[: max(len(short) - 1, 0)] == short[:-1]
+
+
+def test_files_and_tools_stand_below_what_was_said() -> None:
+    turn = Turn(
+        number=1,
+        speaker=Speaker.ASSISTANT,
+        time=None,
+        text="Done.",
+        attachments=(Attachment(name="plan.md"),),
+        tools=(ToolCall(name="Bash"), ToolCall(name="Read"), ToolCall(name="Bash")),
+    )
+    body = write_parts([turn])[0].body
+    assert body == "### 1. Assistant\n\nDone.\n\n*Attachments: plan.md*\n*Tools: Bash (2), Read*"
+    assert read_messages([body])[0].beside == ("*Attachments: plan.md*", "*Tools: Bash (2), Read*")
