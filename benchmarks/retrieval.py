@@ -14,8 +14,8 @@ together through `forgekit.search.rank`, as in a search. Measured as `score.py` 
 recall at 1, 5 and 10, MRR over the first hundred, nDCG at 10, and its 95 % interval by bootstrap. LoCoMo's
 adversarial questions, which no turn answers, are left out, as in the baselines of the data.
 
-The halves are those of the questions in the order of SHA-256 of their ids, dealt in turn. Both were looked at
-while the rule of the product was chosen, so they show how far a figure hangs on the questions, and test nothing.
+The halves are those of the questions in the order of SHA-256 of their ids, dealt in turn. Both were read
+while the rule of the product was chosen: they show how far a figure hangs on the questions, and test nothing.
 """
 
 from __future__ import annotations
