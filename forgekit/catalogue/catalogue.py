@@ -27,8 +27,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from forgekit.catalogue import naming
 from forgekit.catalogue import query as query_
-from forgekit.catalogue.query import MARK, NAMED_SCORE, SCOPES, UNMARK, Candidate, Hit, Said, search_registry
+from forgekit.catalogue.naming import Candidate
+from forgekit.catalogue.query import MARK, NAMED_SCORE, SCOPES, UNMARK, Hit, Said, search_registry
 from forgekit.catalogue.schema import MADE_BY, DamageError, create, drop_all, entity_of, made_by
 from forgekit.catalogue.update import Progress, Refresh, problems, update
 from forgekit.ids import EntityId
@@ -122,14 +124,14 @@ class Catalogue:
 
     def find(self, name: str, kinds: Collection[Kind] | None = None) -> list[Candidate]:
         """Return every entity that a name may stand for; exact matches hide mere beginnings and ends."""
-        return self._answer(lambda db: query_.find(db, name, kinds))
+        return self._answer(lambda db: naming.find(db, name, kinds))
 
     def resolve(self, name: str, kinds: Collection[Kind] | None = None) -> EntityId:
         """Return the one id that a person means: uuid, short id, prefix, suffix, `TAG:D003`, tag, title.
 
         Raises NotFoundError or AmbiguousError.
         """
-        return self._answer(lambda db: query_.resolve(db, name, kinds))
+        return self._answer(lambda db: naming.resolve(db, name, kinds))
 
     def search(
         self,

@@ -1,4 +1,4 @@
-"""Questions to the catalogue: which entity a person means, and what a query finds.
+"""Questions to the catalogue: what a query finds, and what there is.
 
 Every answer is the same after a rebuild: ties are settled by id, never by the order of rows.
 Values are NamedTuples, not dataclasses, whose library alone costs a lexical search 20 ms.
@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sqlite3
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from forgekit.catalogue.naming import named_rows, storable
 from forgekit.catalogue.schema import DamageError, checked_id, checked_text, memory_of
 from forgekit.catalogue.words import match_expression, match_terms, readable
-from forgekit.errors import AmbiguousError, NotFoundError
 from forgekit.ids import EntityId, match_key
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.rules import one_line
@@ -27,7 +26,6 @@ MARK, UNMARK = "«", "»"
 """What stands around a word of a snippet that the query asked for."""
 NAMED_SCORE = 1000.0
 """The score of what the query names by id, tag or exact title; far above any bm25."""
-SHOWN_CANDIDATES = 20
 
 SCOPES: dict[str, frozenset[Kind]] = {
     "threads": frozenset({Kind.THREAD}),
@@ -38,13 +36,6 @@ SCOPES: dict[str, frozenset[Kind]] = {
     "all": frozenset(kind for kind in Kind if kind.registered),
 }
 
-_PREFIXES = {kind.prefix: kind for kind in Kind}
-_SHORT = re.compile(r"(?:([a-z]{3})_)?([0-9a-f-]{4,36})")
-_LOCAL = re.compile(r"[A-Za-z]{1,3}\d{1,6}")
-_ID_LIKE = re.compile(
-    r"[a-z]{3}_[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\S+:[A-Za-z]+\d+", re.IGNORECASE
-)
-_NAME_LIMIT = 2_500
 _K1 = 1.2  # of FTS5's bm25, which has no setting for it
 
 # Kinds, status, project and time; each parameter left None filters nothing.
@@ -67,7 +58,6 @@ _SNIPPET = f"""
     SELECT rowid, snippet(words, 1, '{MARK}', '{UNMARK}', '…', 24) FROM words
     WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))
 """  # noqa: S608 - constants only
-_CANDIDATE = "SELECT e.row, e.kind, e.id, e.title FROM entity e"
 
 
 # Rows as `put` writes them: candidates and kept texts have no words.
@@ -101,15 +91,6 @@ class Said(NamedTuple):
     project: str
     snippet: str
     score: float
-
-
-class Candidate(NamedTuple):
-    """An entity that answers to a name."""
-
-    kind: Kind
-    id: EntityId
-    short: str
-    title: str
 
 
 class Hit(NamedTuple):
@@ -177,7 +158,7 @@ def search(
         limit: greatest number of hits.
     """
     given = {**_given(kinds, status, project), "since": since, "until": until, "limit": max(limit, 0)}
-    rows = _named(db, query)
+    rows = named_rows(db, query)
     named = [
         _hit(columns, NAMED_SCORE, one_line(checked_text(body))[:160])
         for row in rows
@@ -210,7 +191,7 @@ def messages(
     match = match_expression(query)
     if not match:
         return []
-    given = {"match": match, "project": project and match_key(_storable(project)), "limit": max(limit, 0)}
+    given = {"match": match, "project": project and match_key(storable(project)), "limit": max(limit, 0)}
     return [_said(*row) for row in db.execute(_MESSAGES, given)]
 
 
@@ -269,116 +250,6 @@ def contents(db: sqlite3.Connection) -> list[tuple[EntityId, str]]:
     return rows
 
 
-def find(db: sqlite3.Connection, name: str, kinds: Collection[Kind] | None = None) -> list[Candidate]:
-    """Return every entity that a name may stand for, in the order of ids.
-
-    What answers exactly (id, short id, external id, `TAG:D003`, tag, title) hides what merely begins or
-    ends alike.
-    """
-    found = _candidates(db, _exact(db, name), kinds)
-    return found or _candidates(db, _alike(db, name), kinds)
-
-
-def resolve(db: sqlite3.Connection, name: str, kinds: Collection[Kind] | None = None) -> EntityId:
-    """Return the one id that a name stands for.
-
-    Raises NotFoundError or AmbiguousError.
-    """
-    found = find(db, name, kinds)
-    if len(found) == 1:
-        return found[0].id
-    if not found:
-        what = next(iter(kinds)).value if kinds and len(kinds) == 1 else "entity"
-        raise NotFoundError(what, one_line(name[:80]), "find its id with `forgekit search`")
-    listed = [(c.short, c.title) for c in found[:SHOWN_CANDIDATES]]
-    if len(found) > SHOWN_CANDIDATES:
-        listed.append(("...", f"and {len(found) - SHOWN_CANDIDATES} more; type more of the id"))
-    raise AmbiguousError(name, listed)
-
-
-def _exact(db: sqlite3.Connection, name: str) -> set[int]:
-    """Return the rows that a name stands for exactly."""
-    text = _storable(name.strip()[:_NAME_LIMIT])
-    key = match_key(text)
-    rows = set(_column(db, "SELECT row FROM name WHERE key = ? AND key != ''", key))
-    rows |= set(_column(db, "SELECT row FROM entity WHERE id = ?", text.lower()))
-    short = _SHORT.fullmatch(text.lower())
-    if short and len(short[2]) == 12 and short[1] in _PREFIXES:
-        kind = _PREFIXES[short[1]].value
-        rows |= set(_column(db, "SELECT row FROM entity WHERE tail = ? AND kind = ?", short[2], kind))
-    tag, colon, local = text.rpartition(":")
-    if colon and _LOCAL.fullmatch(local):
-        for entity in _recorded(db, tag, local.upper()):
-            rows |= set(_column(db, "SELECT row FROM entity WHERE id = ?", entity))
-    return rows
-
-
-def _recorded(db: sqlite3.Connection, tag: str, local: str) -> list[str]:
-    """Return the ids that a local id stands for in the archives of a tag."""
-    query = """SELECT e.fields FROM name n JOIN entity e ON e.row = n.row
-               WHERE n.key = ? AND e.kind = 'archive' AND e.tag IS NOT NULL"""
-    out = []
-    for fields in _column(db, query, match_key(tag)):
-        try:
-            records = json.loads(checked_text(fields)).get("records") or {}
-            out += [checked_text(entity) for name, entity in records.items() if name.upper() == local]
-        except (ValueError, AttributeError, RecursionError) as e:
-            raise DamageError(str(e)) from e
-    return out
-
-
-def _alike(db: sqlite3.Connection, name: str) -> set[int]:
-    """Return the rows whose id begins or ends with a name of at least four hex digits."""
-    match = _SHORT.fullmatch(name.strip()[:60].lower())
-    if not match or (match[1] and match[1] not in _PREFIXES):
-        return set()
-    digits = match[2].replace("-", "")
-    if len(digits) < 4:
-        return set()
-    if match[1]:
-        return set(
-            _column(
-                db,
-                "SELECT row FROM entity WHERE tail >= ? AND tail < ? AND kind = ?",
-                digits,
-                digits + "g",
-                _PREFIXES[match[1]].value,
-            )
-        )
-    return set(
-        _column(
-            db,
-            """SELECT row FROM entity WHERE hex >= ?1 AND hex < ?1 || 'g'
-               UNION SELECT row FROM entity WHERE tail >= ?1 AND tail < ?1 || 'g'
-               UNION SELECT row FROM entity WHERE substr(hex, -length(?1)) = ?1""",
-            digits,
-        )
-    )
-
-
-def _named(db: sqlite3.Connection, query: str) -> set[int]:
-    """Return the rows that a query names, as a whole or by a word that looks like an id."""
-    rows = _exact(db, query)
-    for word in query[:_NAME_LIMIT].split():
-        bare = word.strip(".,;()[]`'\"?!")
-        if _ID_LIKE.fullmatch(bare):
-            rows |= _exact(db, bare)
-    return rows
-
-
-def _candidates(
-    db: sqlite3.Connection, rows: Collection[int], kinds: Collection[Kind] | None
-) -> list[Candidate]:
-    wanted = "WHERE e.row IN (SELECT value FROM json_each(?)) ORDER BY e.kind, e.id"
-    out = []
-    for _, kind_text, id_text, title in db.execute(f"{_CANDIDATE} {wanted}", (json.dumps(list(rows)),)):
-        kind, entity = checked_id(kind_text, id_text)
-        if not kinds or kind in kinds:
-            candidate = EntityId(entity)
-            out.append(Candidate(kind, candidate, short_id(kind, candidate), checked_text(title)))
-    return out
-
-
 def _hit(columns: list[object], score: float, snippet: str) -> Hit:
     _, kind_text, id_text, title, status, project = columns
     kind, name = checked_id(kind_text, id_text)
@@ -399,15 +270,6 @@ def _hit(columns: list[object], score: float, snippet: str) -> Hit:
 def _given(kinds: Collection[Kind] | None, status: str | None, project: str | None) -> dict[str, Any]:
     return {
         "kinds": f" {' '.join(kind.value for kind in (SCOPES['all'] if kinds is None else kinds))} ",
-        "status": status and _storable(status),
-        "project": project and match_key(_storable(project)),
+        "status": status and storable(status),
+        "project": project and match_key(storable(project)),
     }
-
-
-def _storable(text: str) -> str:
-    """Return text that SQLite takes: an argument of a command may hold bytes that are no UTF-8."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _column(db: sqlite3.Connection, query: str, *values: str) -> list[Any]:
-    return [row[0] for row in db.execute(query, values)]

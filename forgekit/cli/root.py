@@ -35,7 +35,7 @@ COMMANDS = {
     },
     "Look": {
         "status": "forgekit.cli.look:status",
-        "search": "forgekit.cli.look:search",
+        "search": "forgekit.cli.search:search",
         "context": "forgekit.cli.look:context",
         "stale": "forgekit.cli.look:stale",
         "trace": "forgekit.cli.look:trace",

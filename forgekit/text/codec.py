@@ -12,14 +12,11 @@ the store adds it to an error.
 from __future__ import annotations
 
 import dataclasses
-import math
-import re
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any
 
 from forgekit.errors import FormatError, RuleError
-from forgekit.ids import EntityId, parse_id
 from forgekit.model.archive import Archive
 from forgekit.model.candidate import CandidateStatus, Proposal
 from forgekit.model.conflict import ConflictStatus
@@ -29,88 +26,23 @@ from forgekit.model.kinds import Kind
 from forgekit.model.lineage import Compression, CompressionMode, TurnRange
 from forgekit.model.thread import Priority, ThreadStatus
 from forgekit.text import frontmatter
+from forgekit.text.fields import (
+    as_count,
+    as_id,
+    as_instant,
+    as_list,
+    as_number,
+    as_one_of,
+    as_pairs,
+    as_text,
+    as_turns,
+    write_pairs,
+)
 from forgekit.text.scalars import Plain, dump_field
-from forgekit.times import Instant, format_instant, parse_instant
+from forgekit.times import Instant, format_instant
 
-T = TypeVar("T")
-_DECIMAL = re.compile(r"[-+]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][-+]?[0-9]{1,4})?")
-_TURN = re.compile(r"[0-9]{1,8}")
 Reader = Callable[[Any], Any]
 Writer = Callable[[Any], Any]
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("must be one line of text")
-    return value
-
-
-def _list(read: Callable[[Any], T]) -> Callable[[Any], tuple[T, ...]]:
-    def convert(value: Any) -> tuple[T, ...]:
-        if value == "":
-            return ()
-        if not isinstance(value, list):
-            raise ValueError("must be a list, such as [a, b]")
-        return tuple(read(item) for item in value)
-
-    return convert
-
-
-def _id(value: Any) -> EntityId:
-    # A person's vault may hold ids as links: [[018b...]].
-    return parse_id(_text(value).removeprefix("[[").removesuffix("]]"))
-
-
-def _number(value: Any) -> float:
-    # Python also takes `0_5`, `nan` and the digits of every script; other readers of the file do not.
-    text = _text(value)
-    number = float(text) if _DECIMAL.fullmatch(text) else math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{text[:60]!r} is not a number")
-    return number
-
-
-def _one_of(enum: type[Enum]) -> Callable[[Any], Any]:
-    names = [str(member.value) for member in enum]
-
-    def convert(value: Any) -> Enum:
-        if value not in names:
-            raise ValueError(f"{str(value)[:60]!r} is none of {', '.join(names)}")
-        return enum(value)
-
-    return convert
-
-
-def _instant(value: Any) -> Instant:
-    return parse_instant(_text(value))
-
-
-def _turns(value: Any) -> TurnRange:
-    if isinstance(value, list) and len(value) == 2 and all(_TURN.fullmatch(str(v)) for v in value):
-        first, last = int(value[0]), int(value[1])
-        if 0 <= first <= last <= 10_000_000:
-            return first, last
-    raise ValueError("must be two turn numbers, such as [1, 35]")
-
-
-def _count(value: Any) -> int:
-    if not _TURN.fullmatch(_text(value)) or int(value) > 10_000_000:
-        raise ValueError("must be a whole number, such as 35")
-    return int(value)
-
-
-def _pairs(value: Any) -> tuple[tuple[str, EntityId], ...]:
-    """Read a map local id -> id; an entity whose local id is unknown stands under its own id."""
-    if value == "":
-        return ()
-    if not isinstance(value, dict):
-        raise ValueError("must be a map of local ids to ids")
-    pairs = ((name, _id(entity)) for name, entity in value.items())
-    return tuple(("" if name == entity else name, entity) for name, entity in pairs)
-
-
-def _write_pairs(pairs: tuple[tuple[str, EntityId], ...]) -> dict[str, str]:
-    return {local or entity: entity for local, entity in pairs}
 
 
 def _compressions(value: Any) -> tuple[Compression, ...]:
@@ -171,127 +103,127 @@ def _plain_turns(turns: TurnRange) -> list[str]:
 
 
 _COMPRESSION = (
-    _f("compression_tag", _text, required=True),
-    _f("compression_mode", _one_of(CompressionMode), _value),
-    _f("compressed_at", _instant, _plain_instant),
-    _f("turn_range", _turns, _plain_turns),
-    _f("decisions_carried", _pairs, _write_pairs),
-    _f("decisions_dropped", _pairs, _write_pairs),
-    _f("threads_carried", _pairs, _write_pairs),
-    _f("threads_resolved", _pairs, _write_pairs),
+    _f("compression_tag", as_text, required=True),
+    _f("compression_mode", as_one_of(CompressionMode), _value),
+    _f("compressed_at", as_instant, _plain_instant),
+    _f("turn_range", as_turns, _plain_turns),
+    _f("decisions_carried", as_pairs, write_pairs),
+    _f("decisions_dropped", as_pairs, write_pairs),
+    _f("threads_carried", as_pairs, write_pairs),
+    _f("threads_resolved", as_pairs, write_pairs),
 )
-_PROJECT = (_f("project_name", _text, required=True), _f("project_uuid", _id, required=True))
+_PROJECT = (_f("project_name", as_text, required=True), _f("project_uuid", as_id, required=True))
 
 SCHEMA: dict[Kind, tuple[FieldSpec, ...]] = {
     Kind.PROJECT: (
-        _f("project_uuid", _id, required=True),
-        _f("project_name", _text, required=True),
-        _f("tags", _list(_text), list),
+        _f("project_uuid", as_id, required=True),
+        _f("project_name", as_text, required=True),
+        _f("tags", as_list(as_text), list),
     ),
     Kind.CONVERSATION: (
-        _f("conversation_id", _id, required=True),
-        _f("title", _text, required=True),
+        _f("conversation_id", as_id, required=True),
+        _f("title", as_text, required=True),
         *_PROJECT,
-        _f("external_id", _text),
-        _f("session_id", _text),
-        _f("source", _text),
-        _f("turns", _count, _plain_count),
-        _f("continues", _list(_text), list),
-        _f("brought", _list(_text), list),
-        _f("archived_as", _list(_text), list),
-        _f("created_at", _instant, _plain_instant, required=True),
-        _f("tags", _list(_text), list),
+        _f("external_id", as_text),
+        _f("session_id", as_text),
+        _f("source", as_text),
+        _f("turns", as_count, _plain_count),
+        _f("continues", as_list(as_text), list),
+        _f("brought", as_list(as_text), list),
+        _f("archived_as", as_list(as_text), list),
+        _f("created_at", as_instant, _plain_instant, required=True),
+        _f("tags", as_list(as_text), list),
     ),
     Kind.THREAD: (
-        _f("thread_id", _id, required=True),
-        _f("title", _text, required=True),
-        _f("status", _one_of(ThreadStatus), _value, required=True),
-        _f("priority", _one_of(Priority), _value),
+        _f("thread_id", as_id, required=True),
+        _f("title", as_text, required=True),
+        _f("status", as_one_of(ThreadStatus), _value, required=True),
+        _f("priority", as_one_of(Priority), _value),
         *_PROJECT,
-        _f("local_id", _text),
-        _f("blocked_by", _list(_id), list),
-        _f("first_seen_in", _id),
-        _f("resolved_in", _id),
-        _f("conversation_ids", _list(_id), list),
-        _f("created_at", _instant, _plain_instant, required=True),
-        _f("updated_at", _instant, _plain_instant, required=True),
-        _f("tags", _list(_text), list),
+        _f("local_id", as_text),
+        _f("blocked_by", as_list(as_id), list),
+        _f("first_seen_in", as_id),
+        _f("resolved_in", as_id),
+        _f("conversation_ids", as_list(as_id), list),
+        _f("created_at", as_instant, _plain_instant, required=True),
+        _f("updated_at", as_instant, _plain_instant, required=True),
+        _f("tags", as_list(as_text), list),
     ),
     Kind.DECISION: (
-        _f("decision_id", _id, required=True),
-        _f("decision", _text, required=True),
-        _f("status", _one_of(DecisionStatus), _value, required=True),
-        _f("epistemic_tier", _number, _plain_number),
-        _f("tier_token", _text, Plain),
+        _f("decision_id", as_id, required=True),
+        _f("decision", as_text, required=True),
+        _f("status", as_one_of(DecisionStatus), _value, required=True),
+        _f("epistemic_tier", as_number, _plain_number),
+        _f("tier_token", as_text, Plain),
         *_PROJECT,
-        _f("local_id", _text),
-        _f("originated_in", _id),
-        _f("revised_in", _id),
-        _f("superseded_by", _id),
-        _f("conversation_ids", _list(_id), list),
-        _f("dependencies", _list(_id), list),
-        _f("alternatives_rejected", _list(_text), list),
-        _f("created_at", _instant, _plain_instant, required=True),
-        _f("last_validated", _instant, _plain_instant, required=True),
-        _f("tags", _list(_text), list),
+        _f("local_id", as_text),
+        _f("originated_in", as_id),
+        _f("revised_in", as_id),
+        _f("superseded_by", as_id),
+        _f("conversation_ids", as_list(as_id), list),
+        _f("dependencies", as_list(as_id), list),
+        _f("alternatives_rejected", as_list(as_text), list),
+        _f("created_at", as_instant, _plain_instant, required=True),
+        _f("last_validated", as_instant, _plain_instant, required=True),
+        _f("tags", as_list(as_text), list),
     ),
     Kind.LINEAGE: (
-        _f("lineage_id", _id, required=True),
-        _f("source_conversation_id", _id, required=True),
-        _f("target_conversation_id", _id, required=True),
+        _f("lineage_id", as_id, required=True),
+        _f("source_conversation_id", as_id, required=True),
+        _f("target_conversation_id", as_id, required=True),
         *_PROJECT,
         _f("compressions", _compressions, _write_compressions),
     ),
     Kind.CONFLICT: (
-        _f("conflict_id", _id, required=True),
-        _f("decision_a", _id, required=True),
-        _f("decision_b", _id, required=True),
-        _f("status", _one_of(ConflictStatus), _value, required=True),
-        _f("nature", _text, required=True),
-        _f("similarity", _number, _plain_number),
-        _f("evidence", _list(_text), list),
-        _f("detected_at", _instant, _plain_instant, required=True),
-        _f("kept", _id),
-        _f("reason", _text),
+        _f("conflict_id", as_id, required=True),
+        _f("decision_a", as_id, required=True),
+        _f("decision_b", as_id, required=True),
+        _f("status", as_one_of(ConflictStatus), _value, required=True),
+        _f("nature", as_text, required=True),
+        _f("similarity", as_number, _plain_number),
+        _f("evidence", as_list(as_text), list),
+        _f("detected_at", as_instant, _plain_instant, required=True),
+        _f("kept", as_id),
+        _f("reason", as_text),
     ),
     Kind.CANDIDATE: (
-        _f("candidate_id", _id, required=True),
-        _f("candidate", _text, required=True),
-        _f("status", _one_of(CandidateStatus), _value, required=True),
-        _f("proposes", _one_of(Proposal), _value, required=True),
-        _f("confidence", _number, _plain_number, required=True),
-        _f("why", _text, required=True),
+        _f("candidate_id", as_id, required=True),
+        _f("candidate", as_text, required=True),
+        _f("status", as_one_of(CandidateStatus), _value, required=True),
+        _f("proposes", as_one_of(Proposal), _value, required=True),
+        _f("confidence", as_number, _plain_number, required=True),
+        _f("why", as_text, required=True),
         *_PROJECT,
-        _f("conversation_id", _id, required=True),
-        _f("turn", _count, _plain_count, required=True),
-        _f("local_id", _text),
-        _f("alternatives_rejected", _list(_text), list),
-        _f("created_at", _instant, _plain_instant, required=True),
-        _f("became", _id),
+        _f("conversation_id", as_id, required=True),
+        _f("turn", as_count, _plain_count, required=True),
+        _f("local_id", as_text),
+        _f("alternatives_rejected", as_list(as_text), list),
+        _f("created_at", as_instant, _plain_instant, required=True),
+        _f("became", as_id),
     ),
     Kind.TRANSCRIPT: (
-        _f("transcript_id", _id, required=True),
-        _f("title", _text, required=True),
-        _f("conversation_id", _id, required=True),
+        _f("transcript_id", as_id, required=True),
+        _f("title", as_text, required=True),
+        _f("conversation_id", as_id, required=True),
         *_PROJECT,
-        _f("turn_range", _turns, _plain_turns, required=True),
-        _f("created_at", _instant, _plain_instant, required=True),
+        _f("turn_range", as_turns, _plain_turns, required=True),
+        _f("created_at", as_instant, _plain_instant, required=True),
     ),
     Kind.ARCHIVE: (
-        _f("archive_id", _id, required=True),
-        _f("compression_tag", _text, required=True),
-        _f("compression_mode", _one_of(CompressionMode), _value, required=True),
-        _f("compressed_at", _instant, _plain_instant, required=True),
-        _f("turn_range", _turns, _plain_turns),
-        _f("conversation_id", _id, required=True),
-        _f("conversation_title", _text, required=True),
-        _f("conversation_started", _instant, _plain_instant, required=True),
-        _f("session_id", _text),
-        _f("external_id", _text),
+        _f("archive_id", as_id, required=True),
+        _f("compression_tag", as_text, required=True),
+        _f("compression_mode", as_one_of(CompressionMode), _value, required=True),
+        _f("compressed_at", as_instant, _plain_instant, required=True),
+        _f("turn_range", as_turns, _plain_turns),
+        _f("conversation_id", as_id, required=True),
+        _f("conversation_title", as_text, required=True),
+        _f("conversation_started", as_instant, _plain_instant, required=True),
+        _f("session_id", as_text),
+        _f("external_id", as_text),
         *_PROJECT,
-        _f("inherits_from", _list(_text), list),
-        _f("content_sha256", _text, Plain, required=True),
-        _f("records", _pairs, _write_pairs),
+        _f("inherits_from", as_list(as_text), list),
+        _f("content_sha256", as_text, Plain, required=True),
+        _f("records", as_pairs, write_pairs),
     ),
 }
 
