@@ -1,0 +1,166 @@
+"""One entity as people see it, and the turns of a kept text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forgekit.cli import output
+from forgekit.cli.base import open_forge
+from forgekit.ids import EntityId, is_id
+from forgekit.model.kinds import Kind, short_id
+from forgekit.times import format_date, format_instant
+
+if TYPE_CHECKING:
+    from forgekit.forge import Forge
+    from forgekit.history import Provenance
+    from forgekit.model.registry import Registry
+
+_HIDDEN = (
+    *("kind", "short_id", "path", "extra", "body", "records", "compressions"),
+    *("title", "decision", "candidate", "project_uuid"),  # the headline and the project's name say it
+)
+_LONG = ("content", "quote", "rationale", "context", "resolution", "bridge_summary")
+
+
+def partial(forge: Forge) -> Registry:
+    """Return the registry as it stands, read as far as it is asked for."""
+    from forgekit.catalogue.partial import PartialRegistry  # noqa: PLC0415 - help loads none
+
+    forge.catalogue.refresh()
+    return PartialRegistry.over(forge.catalogue)
+
+
+def show_entity(
+    name: str, kinds: tuple[Kind, ...], *, at: str | None, as_json: bool, text: bool = False
+) -> None:
+    """Print one entity: its fields, what follows from them, and where it came from."""
+    from forgekit.history import past_entity, provenance  # noqa: PLC0415 - the other commands load none
+    from forgekit.policy.derived import Derived  # noqa: PLC0415 - as above
+
+    forge = open_forge()
+    if at is None:
+        registry = partial(forge)
+        entity = forge.entity(name, *kinds)
+    else:
+        registry = forge.registry_at(at)
+        entity = past_entity(forge, registry, name, kinds, at)
+    if text:
+        output.verbatim(entity.body)
+        return
+    view = Derived(registry).view(entity)
+    origin = provenance(forge, registry, entity)
+    if as_json:
+        output.as_json({**view, "provenance": origin.as_json()})
+    else:
+        _print_entity(registry, entity, view, origin)
+
+
+def show_turns(name: str, turns: str, *, as_json: bool) -> None:
+    """Print some turns of a conversation as they were kept."""
+    from forgekit.errors import NotFoundError, UsageError  # noqa: PLC0415 - the other commands need neither
+    from forgekit.model.kept import in_order  # noqa: PLC0415 - as above
+    from forgekit.text.transcript import read_messages  # noqa: PLC0415 - as above
+
+    first, _, last = turns.partition("-")
+    if not (first.isdecimal() and (last or first).isdecimal()):
+        raise UsageError(f"--turns takes numbers such as 12-18, not {turns[:40]!r}")
+    low, high = int(first), int(last or first)
+    forge = open_forge()
+    key = forge.resolve(name, Kind.CONVERSATION)
+    parts = in_order(kept for kept in partial(forge).transcripts if kept.conversation_id == key)
+    if not parts:
+        raise NotFoundError("text of conversation", name, "`forgekit ingest --with-text` keeps it")
+    near = [kept.body for kept in parts if kept.turn_range[0] <= high and kept.turn_range[1] >= low]
+    found = [message for message in read_messages(near) if low <= message.number <= high]
+    if as_json:
+        output.as_json(
+            [
+                {
+                    "turn": message.number,
+                    "speaker": message.speaker.value,
+                    "created_at": None if message.time is None else format_instant(message.time),
+                    "text": message.text,
+                    "beside": list(message.beside),
+                }
+                for message in found
+            ]
+        )
+        return
+    for message in found:
+        when = f", {format_instant(message.time)}" if message.time is not None else ""
+        text = "\n\n".join(part for part in (message.text, "\n".join(message.beside)) if part)
+        output.data(f"### {message.number}. {message.speaker.value.capitalize()}{when}\n\n{text}\n")
+    if not found:
+        output.talk(f"no turn {turns}; the kept text holds 1-{parts[-1].turn_range[1]}")
+
+
+def _print_entity(registry: Registry, entity: Any, view: dict[str, object], origin: Provenance) -> None:
+    output.data(f"{short_id(entity.kind, entity.id)}  {entity.title}")
+    from dataclasses import fields  # noqa: PLC0415 - the other commands load no entity
+
+    from forgekit.model.lineage import Compression  # noqa: PLC0415 - as above
+
+    parts = {spec.name for spec in fields(Compression)}  # an edge shows each compression on its own
+    own = {*_HIDDEN, *parts, *_LONG, entity.kind.id_field}
+    if entity.kind is Kind.ARCHIVE:
+        own -= {"compression_mode", "compressed_at", "turn_range"}
+    shown = {"id": entity.id} | {key: _shown(registry, view[key]) for key in view if key not in own}
+    lines = {_label(key): value for key, value in shown.items() if value}
+    for tag, conversation, archive in origin.archives:
+        said = f"{tag} ({short_id(Kind.ARCHIVE, archive)}) of {_named(registry, conversation)}"
+        lines["said by"] = "\n".join(filter(None, (lines.get("said by"), said)))
+    if origin.commit is not None:
+        lines["last commit"] = (
+            f"{origin.commit.short} {format_date(origin.commit.time)} {origin.commit.subject}"
+        )
+    lines["file"] = str(view["path"])
+    output.fields({**lines, **{f"({key})": str(value) for key, value in entity.extra.items()}})
+    if entity.kind is Kind.LINEAGE:
+        _show_compressions(registry, entity)
+    for key in _LONG:
+        if view.get(key):
+            output.section(key.replace("_", " ").capitalize(), str(view[key]))
+    if entity.kind is Kind.ARCHIVE:
+        _show_records(registry, entity)
+
+
+def _label(key: str) -> str:
+    return "project" if key == "project_name" else key.replace("_", " ")
+
+
+def _show_records(registry: Registry, archive: Any) -> None:
+    if archive.records:
+        output.data("\nRecords\n")
+        output.fields({f"  {local}": _named(registry, key) for local, key in archive.records})
+
+
+def _show_compressions(registry: Registry, edge: Any) -> None:
+    for entry in edge.compressions:
+        output.data(f"\n{entry.compression_tag}\n")
+        groups = ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved")
+        pairs = {f"  {name.replace('_', ' ')}": getattr(entry, name) for name in groups}
+        output.fields(
+            {
+                name: "\n".join(f"{local}  {_named(registry, key)}".strip() for local, key in entries)
+                for name, entries in pairs.items()
+                if entries
+            }
+        )
+
+
+def _shown(registry: Registry, value: object) -> str:
+    if value is None or value == []:
+        return ""
+    if isinstance(value, list):
+        parts = [_shown(registry, item) for item in value]
+        multiline = any(isinstance(item, str) and (is_id(item) or len(item) > 30) for item in value)
+        return ("\n" if multiline else ", ").join(parts)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_shown(registry, item)}" for key, item in value.items())
+    text = str(value)
+    return _named(registry, EntityId(text)) if is_id(text) else text
+
+
+def _named(registry: Registry, entity: EntityId) -> str:
+    found = registry.get(entity)
+    return entity if found is None else f"{short_id(found.kind, found.id)}  {found.title}"
