@@ -136,6 +136,9 @@ def _stale(root: Path, db: sqlite3.Connection, within: Collection[str] | None) -
     return gone | {path: rows for path, rows in found.items() if known.get(path) != fingerprint(rows)}
 
 
+_TWICE = "duplicate-id"
+
+
 class _Pass:
     """One pass over folders that changed, inside a transaction."""
 
@@ -144,10 +147,20 @@ class _Pass:
         self._root = os.fspath(root)
         self._progress = progress
         self._now = time.time_ns()
+        self._whole = db.execute("SELECT 1 FROM file LIMIT 1").fetchone() is None
         self._counts = {"added": 0, "updated": 0, "removed": 0}
 
     def over(self, stale: dict[str, Listing | None]) -> Refresh:
-        """Look into each folder and file its fingerprint."""
+        """Look into each folder and file its fingerprint.
+
+        Raises DamageError where two files have one id and the order of folders no longer tells which stands.
+        """
+        twice = f'%"code": "{_TWICE}"%'
+        if (
+            not self._whole
+            and self._db.execute("SELECT 1 FROM file WHERE problem LIKE ?", (twice,)).fetchone()
+        ):
+            raise DamageError("two files had one id")
         total = sum(len(listing or ()) for listing in stale.values())
         done = 0
         for folder, listing in sorted(stale.items()):
@@ -239,6 +252,16 @@ class _Pass:
                 "message": f"holds {entity.id}, whose place is {home}",
                 "field": kind.id_field,
                 "fix": "move the file there, or mend the id",
+            }
+        taken = self._db.execute("SELECT kind FROM entity WHERE id = ?", (entity.id,)).fetchone()
+        if taken is not None:  # the file of the first folder stands, in a pass over all of them
+            if not self._whole:
+                raise DamageError("two files have one id")
+            return {
+                "code": _TWICE,
+                "message": f"holds an id that {path_of(Kind(taken[0]), entity.id)} has too",
+                "field": kind.id_field,
+                "fix": "delete the one that is wrong",
             }
         put(self._db, row, blob, entity, to_fields(entity))
         return None

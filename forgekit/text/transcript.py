@@ -112,8 +112,10 @@ def read_messages(bodies: Iterable[str]) -> list[Message]:
     found: list[Message] = []
     for body in bodies:
         headings = list(_HEADING.finditer(body))
-        ends = [heading.start() for heading in headings[1:]] + [len(body)]
-        for heading, end in zip(headings, ends, strict=True):
+        ends = [*(heading.start() for heading in headings[1:]), len(body)]
+        for heading, end in zip(
+            headings, ends, strict=False
+        ):  # a body without a heading has an end all the same
             message = _message(heading, body[heading.end() : end].strip("\n"))
             if heading[4] and found and found[-1].number == message.number:
                 last = found.pop()

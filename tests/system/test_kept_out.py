@@ -211,6 +211,9 @@ def test_the_settings_allow_for_good(registry: Path, cli: Cli) -> None:
     assert cli("check").code == 0
     path.write_text("allowed_secrets = 3\n", encoding="utf-8")
     ran = cli("check")
+    assert (ran.code, "allowed_secrets" in ran.err) == (1, True)
+    path.write_text("allowed_secrets = []\n", encoding="utf-8")
+    ran = cli("check")
     assert (ran.code, f"this looks like a secret: gitlab-token {NAME}" in ran.out) == (1, True)
 
 

@@ -417,6 +417,13 @@ def test_comments_of_both_sides_are_kept() -> None:
     assert head[-1] == "# which"
 
 
+def test_a_list_of_two_is_quoted_as_a_list() -> None:
+    ours, theirs = (dataclasses.replace(D, extra={"seen": value}) for value in (["a", "b"], "c"))
+    merged = merge_file(Kind.DECISION, I1, *(codec.dumps(e).encode() for e in (D, ours, theirs)))
+    assert merged.data is not None
+    assert merged.data.decode().endswith("### seen\n\n    seen: [a, b]\n")
+
+
 def test_files_that_cannot_be_read() -> None:
     good, bad = codec.dumps(D).encode(), b"---\nbroken: [\n---\n"
     merged = merge_file(Kind.DECISION, I1, None, good, bad)

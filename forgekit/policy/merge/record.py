@@ -81,6 +81,8 @@ def line_of(kind: Kind, conflict: FieldConflict) -> str:
 def plain(name: str, value: Any) -> Any:
     """Return the value of a field of some name as front matter holds it."""
     match value:
+        case dict() | list():  # before the pairs: a pattern of two takes a list of two as well
+            return plain_tree(value)
         case Enum():
             return Plain(value.value)
         case int() if name.endswith(_TIMES):
@@ -93,8 +95,6 @@ def plain(name: str, value: Any) -> Any:
             return [Plain(str(first)), Plain(str(last))]
         case (_, str() as entity):
             return entity
-        case dict() | list():
-            return plain_tree(value)
         case _:
             return str(value)
 
