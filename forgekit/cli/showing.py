@@ -120,6 +120,12 @@ def _print_entity(registry: Registry, entity: Any, view: dict[str, object], orig
     for key in _LONG:
         if view.get(key):
             output.section(key.replace("_", " ").capitalize(), str(view[key]))
+    if entity.kind is not Kind.ARCHIVE:
+        from forgekit.model.body import parts, section  # noqa: PLC0415 - as above
+
+        for name, _ in parts(entity.body):  # what people added, and what yielded in a merge
+            if name is not None and name.lower() not in _LONG:
+                output.section(name, section(entity.body, name))
     if entity.kind is Kind.ARCHIVE:
         _show_records(registry, entity)
 

@@ -84,6 +84,8 @@ def test_a_conflict_is_committed_told_and_ends_with_a_choice(pair: tuple[Path, P
         "(the section 'Conflicting edits' holds what yielded: put the right text in its place, "
         "then delete the section 'Conflicting edits')\n"
     )
+    shown = cli("show", SHORT_A, root=two).out
+    assert shown.endswith("  ### epistemic_tier\n\n      epistemic_tier: 0.2\n")
     chosen = text.partition("\n\n## Conflicting")[0].replace("0.6", "0.2") + "\n"
     (two / PATH_A).write_text(chosen, encoding="utf-8")
     assert cli("check", root=two).code == 0
