@@ -117,17 +117,21 @@ def _print_entity(registry: Registry, entity: Any, view: dict[str, object], orig
     output.fields({**lines, **{f"({key})": str(value) for key, value in entity.extra.items()}})
     if entity.kind is Kind.LINEAGE:
         _show_compressions(registry, entity)
+    if entity.kind is Kind.ARCHIVE:
+        _show_records(registry, entity)
+    else:
+        _show_sections(entity, view)
+
+
+def _show_sections(entity: Any, view: dict[str, object]) -> None:
+    from forgekit.model import body  # noqa: PLC0415 - the other commands load no entity
+
     for key in _LONG:
         if view.get(key):
             output.section(key.replace("_", " ").capitalize(), str(view[key]))
-    if entity.kind is not Kind.ARCHIVE:
-        from forgekit.model.body import parts, section  # noqa: PLC0415 - as above
-
-        for name, _ in parts(entity.body):  # what people added, and what yielded in a merge
-            if name is not None and name.lower() not in _LONG:
-                output.section(name, section(entity.body, name))
-    if entity.kind is Kind.ARCHIVE:
-        _show_records(registry, entity)
+    for name, _ in body.parts(entity.body):  # what people added, and what yielded in a merge
+        if name is not None and name.lower() not in _LONG:
+            output.section(name, body.section(entity.body, name))
 
 
 def _label(key: str) -> str:
