@@ -75,8 +75,9 @@ def test_kills_and_garbage_collection_leave_no_growth(
                 done = subprocess.run(
                     ["git", "gc", "--quiet"], cwd=repository, capture_output=True, check=False
                 )
-                assert done.returncode == 0, done.stderr
-                collections += 1
+                # git does not wait for a branch that is being written; it says so and collects next time.
+                assert done.returncode == 0 or b"cannot lock ref" in done.stderr, done.stderr
+                collections += done.returncode == 0
                 next_collection = time.monotonic() + seconds / 10
     finally:
         for worker in workers:
