@@ -33,6 +33,7 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 	$(BIN)/python benchmarks/retrieval.py --data $(DATA)
 	$(BIN)/python benchmarks/conflicts.py $(DATA)
 	$(BIN)/python benchmarks/ingest.py $(DATA)
+	$(BIN)/python benchmarks/messages.py $(DATA)
 	$(BIN)/python benchmarks/extraction.py $(DATA)
 
 check: $(VENV)/dev ## check this repository's own registry, and lint

@@ -153,6 +153,7 @@ def write(root: Path, count: int, seed: int = 7) -> None:
             made.add(path.parent)
         path.write_text(dumps(entity), encoding="utf-8")
     _git(root, "init", "--quiet", "--initial-branch=main")
+    _git(root, "config", "gc.auto", "0")  # git would pack the files in the background of what is measured
     _git(root, "add", "--all")
     _git(root, "commit", "--quiet", "--message", f"benchmark: {count} entities")
 

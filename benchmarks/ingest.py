@@ -4,7 +4,8 @@ Run from the repository: `python benchmarks/ingest.py [FOLDER]`. FOLDER (default
 `claude_code/` with its notes, `specstory/`, `chatgpt/` and `exports_synthetic/`. A process of its own reads
 each row: `peak` is the most memory that it held at once, in brackets before it read anything (Linux only).
 Against the notes stand prompts by line, and compactions by line, kind and size. Generated exports are written
-to a temporary folder, 1,000 and 10,000 conversations each.
+to a temporary folder, 1,000 and 10,000 conversations each. Last, some go through `forgekit ingest` into a
+registry that is thrown away, with their text and without: seconds, those on the processor, and peak memory.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,6 +28,7 @@ from forgekit.ingest.formats import conversations
 from forgekit.model.transcript import Speaker, Transcript
 
 SIZES = (1_000, 10_000)
+FILED = (1_000, 3_000, 10_000)
 HEADER = (
     "what",
     "conversations",
@@ -65,6 +69,7 @@ def main() -> int:
                 generate(path, size, write)
                 measure(path, f"{form}, {size:,} generated")
                 path.unlink()
+        filed(Path(folder))
     return min(wrong, 1)
 
 
@@ -95,6 +100,35 @@ def measured(path: str) -> dict[str, float]:
         counts["prompts"] += sum(turn.speaker is Speaker.USER and not turn.aside for turn in found.turns)
         counts["compactions"] += len(found.compactions)
     return {**counts, "seconds": time.perf_counter() - start, "before": before, "peak": held()}
+
+
+def filed(folder: Path) -> None:
+    """Print what it takes to file generated exports by the command line."""
+    command = [sys.executable, "-m", "forgekit"]
+    print(
+        f"\n{'through forgekit ingest':28}{'conversations':>14}{'seconds':>9}{'processor':>11}{'peak MB':>9}"
+    )
+    for text in ("--without-text", "--with-text"):
+        for size in FILED:
+            path, root = folder / "claude.json", folder / f"registry-{size}{text}"
+            generate(path, size, claude)
+            subprocess.run([*command, "init", str(root)], check=True, capture_output=True)
+            start = time.perf_counter()
+            with subprocess.Popen(
+                [*command, "-C", str(root), "ingest", "claude", str(path), "--project", "X", text],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            ) as process:
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode:
+                print(f"NOT FILED: exit {process.returncode}", file=sys.stderr)
+            seconds = time.perf_counter() - start
+            busy = used.ru_utime + used.ru_stime
+            print(
+                f"{text:28}{size:>14,}{seconds:>9.1f}{busy:>11.1f}{used.ru_maxrss / 1024:>9.1f}", flush=True
+            )
+            shutil.rmtree(root)
 
 
 def agreement(folder: Path) -> int:

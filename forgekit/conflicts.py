@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.forge import Forge
@@ -12,8 +14,11 @@ from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.policy.detection import superseded
+from forgekit.policy.detection import statement, superseded
 from forgekit.writing import COMMITTED, How, Written, write
+
+if TYPE_CHECKING:
+    from forgekit.policy.judge import Judgement
 
 
 def in_registry(registry: Registry, entity: EntityId) -> Conflict:
@@ -118,3 +123,14 @@ def _open(registry: Registry, key: EntityId) -> Conflict:
     if conflict.status is not ConflictStatus.OPEN:
         raise TransitionError(f"{short_id(Kind.CONFLICT, key)} is already {conflict.status.value}")
     return conflict
+
+
+def explained(forge: Forge, conflicts: Sequence[Conflict]) -> dict[EntityId, Judgement]:
+    """Return the judgements on the pairs of conflicts, by the conflicts' ids."""
+    registry = forge.registry()
+    sides = {key: registry.get(key) for c in conflicts for key in (c.decision_a, c.decision_b)}
+    read = {key: statement(side) for key, side in sides.items() if isinstance(side, Decision)}
+    said = forge.judge.judge(
+        [(read[c.decision_a], read[c.decision_b]) for c in conflicts], [c.similarity for c in conflicts]
+    )
+    return {conflict.id: judgement for conflict, judgement in zip(conflicts, said, strict=True)}

@@ -8,8 +8,11 @@ and goes when a side ends. So the order of filing leaves no trace in the files, 
 * once a tier has settled a contradiction, the decision that lost stays superseded, as if a person had done
   it: an archive that changes a tier, or a third decision that contradicts the winner, comes too late.
 
+* the trained judge reads the pairs with the most evidence of those that it is given at once.
+
 A pair whose conflict is on file is never raised again, whatever became of it. A judge that does not always
-say the same (a language model) gives no order to speak of.
+say the same (a language model) gives no order to speak of. Clones of which one has the trained judge's
+model and one has not file what each finds; what the rules would write alike counts as untouched anywhere.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
+from forgekit.model.settings import JudgeKind
 from forgekit.policy.detection import (
     NEAREST,
     Pair,
@@ -46,7 +50,7 @@ from forgekit.writing import COMMITTED, How, superseding
 
 if TYPE_CHECKING:
     from forgekit.policy.fold import Said
-    from forgekit.policy.judge import Judgement
+    from forgekit.policy.judge import Judge, Judgement
     from forgekit.policy.settling import Settlement
 
 Near = Callable[[Collection[EntityId], Collection[EntityId]], Mapping[tuple[EntityId, EntityId], float]]
@@ -93,8 +97,7 @@ def candidates(
         near: who knows vectors; None for words alone.
         progress: told how many decisions of all were looked up.
     """
-    these = {decision.id: decision for decision in decisions}
-    out: dict[Pair, float | None] = {}
+    these, out = {decision.id: decision for decision in decisions}, dict[Pair, float | None]()
     for number, (key, decision) in enumerate(these.items()):
         if progress is not None:
             progress(number, len(these))
@@ -117,21 +120,24 @@ def candidates(
     return out
 
 
-def judgements(forge: Forge, state: State, pairs: Cosines) -> Iterable[tuple[Decision, Decision, Judgement]]:
-    """Yield the judgement on each pair whose sides are both active, in the order of ids."""
+def judgements(
+    forge: Forge, state: State, pairs: Cosines, judge: Judge | None = None
+) -> Iterable[tuple[Decision, Decision, Judgement]]:
+    """Yield a judge's (else the registry's) judgement on each pair of active sides, in the order of ids."""
+    asked = judge or forge.judge
     sides = [(state.active(a), state.active(b), cosine) for (a, b), cosine in sorted(pairs.items())]
     known = [(a, b, cosine) for a, b, cosine in sides if a is not None and b is not None]
     read = {side.id: statement(side) for a, b, _ in known for side in (a, b)}
     for start in range(0, len(known), _BATCH):
         some = known[start : start + _BATCH]
-        said = forge.judge.judge(
-            [(read[a.id], read[b.id]) for a, b, _ in some], [cosine for *_, cosine in some]
-        )
+        said = asked.judge([(read[a.id], read[b.id]) for a, b, _ in some], [cosine for *_, cosine in some])
         for (a, b, _), judgement in zip(some, said, strict=True):
             yield a, b, judgement
 
 
-def contradictions(forge: Forge, state: State, pairs: Cosines) -> list[tuple[Conflict, Decision, Decision]]:
+def contradictions(
+    forge: Forge, state: State, pairs: Cosines, judge: Judge | None = None
+) -> list[tuple[Conflict, Decision, Decision]]:
     """Return an open conflict for each pair that a judge finds to contradict each other, with its sides."""
     if not pairs:
         return []
@@ -139,7 +145,7 @@ def contradictions(forge: Forge, state: State, pairs: Cosines) -> list[tuple[Con
 
     return [
         (contradiction(a, b, judgement, pairs[a.id, b.id]), a, b)
-        for a, b, judgement in judgements(forge, state, pairs)
+        for a, b, judgement in judgements(forge, state, pairs, judge)
         if judgement.verdict is Verdict.CONTRADICTION
     ]
 
@@ -256,13 +262,18 @@ def _untouched(forge: Forge, registry: Registry, sides: Collection[EntityId]) ->
         if conflict.status is ConflictStatus.OPEN
         and (conflict.decision_a in sides or conflict.decision_b in sides)
     }
+    if not opened:
+        return []
+    from forgekit.policy.judge import RuleJudge  # noqa: PLC0415 - a judge's tables take 60 ms
+
     pairs = {(c.decision_a, c.decision_b): c.similarity for c in opened.values()}
-    made = [conflict for conflict, _, _ in contradictions(forge, State(registry, {}), pairs)]
-    return [
+    made = [
         conflict
-        for conflict in made
+        for judge in (None, RuleJudge())  # which may have judged where the trained judge could not
+        for conflict, _, _ in contradictions(forge, State(registry, {}), pairs, judge)
         if read_bytes(forge.root, entity_path(conflict)) == codec.dumps(conflict).encode()
     ]
+    return list({conflict.id: conflict for conflict in made}.values())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -317,6 +328,8 @@ def scan(
             result=(len(pairs), found.conflicts),
         )
 
+    if forge.settings.judge is JudgeKind.TRAINED and not how.dry_run:
+        decide()  # reading many pairs takes minutes, and the writers' lock is not held over them
     outcome = forge.commit(decide, dry_run=how.dry_run, no_commit=how.no_commit)
     result = outcome.change.result
     assert isinstance(result, tuple)  # noqa: S101 - what decide put there

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from forgekit.model.entity import Entity
     from forgekit.model.project import Project
     from forgekit.model.registry import Registry
-    from forgekit.model.settings import Settings
+    from forgekit.model.settings import JudgeKind, Settings
     from forgekit.policy.judge import Judge
     from forgekit.store.store import Change, Outcome, Store
     from forgekit.vectors.vectors import Vectors
@@ -47,6 +47,8 @@ class Forge:
     now: Callable[[], Instant] = clock
     allow: frozenset[str] = frozenset()
     """Fingerprints of secrets that may be written, beside those of the settings."""
+    judge_kind: JudgeKind | None = None
+    """Who judges conflicts, whatever the settings say."""
 
     @classmethod
     def open(
@@ -70,7 +72,8 @@ class Forge:
 
         Raises FormatError for settings that cannot be read.
         """
-        return load_settings(self.root)
+        found = load_settings(self.root)
+        return found if self.judge_kind is None else replace(found, judge=self.judge_kind)
 
     @cached_property
     def store(self) -> Store:
@@ -99,7 +102,7 @@ class Forge:
         """What says whether two decisions contradict each other."""
         from forgekit.judges import judge_of  # noqa: PLC0415 - a judge's tables take 60 ms
 
-        return judge_of(self.settings)
+        return judge_of(self.settings, cache_dir(self.root))
 
     def commit(
         self, decide: Callable[[], Change], *, dry_run: bool = False, no_commit: bool = False
@@ -110,7 +113,7 @@ class Forge:
         """
         from forgekit.model.settings import JudgeKind  # noqa: PLC0415 - most commands write nothing
 
-        if not dry_run and self.settings.judge is not JudgeKind.RULES:
+        if not dry_run and self.settings.judge in {JudgeKind.NLI, JudgeKind.LLM}:
             decide()
         return self.store.commit(decide, dry_run=dry_run, no_commit=no_commit)
 

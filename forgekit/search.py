@@ -247,8 +247,12 @@ def bring_up(
         found = forge.catalogue.entity(entity)
         return embedding_texts(found) if found is not None else [""]
 
+    state = forge.catalogue.state()  # before the contents: where they are newer, the next look finds out
+    standing = vectors.standing(state)
+    if standing is not None:
+        return standing
     entries = ((entity, blob, partial(texts, entity)) for entity, blob in forge.catalogue.contents())
-    return vectors.update(entries, progress, limit)
+    return vectors.update(entries, progress, limit, state)
 
 
 def verify(forge: Forge, sample: int = 64) -> Checked:

@@ -13,6 +13,8 @@ from typing import NewType
 Instant = NewType("Instant", int)
 """Milliseconds since 1970-01-01T00:00:00Z, 0 .. 253402300799999 (the end of year 9999)."""
 
+UNKNOWN = Instant(0)
+"""Stands for a time that nobody said; it sorts before all others, and nothing was said in 1970."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = 253_402_300_799_999
 DAY_MS = 86_400_000
@@ -64,8 +66,8 @@ def format_instant(moment: Instant) -> str:
 
 
 def format_date(moment: Instant) -> str:
-    """Write the day alone, such as `2023-11-14`."""
-    return format_instant(moment)[:10]
+    """Write the day alone, such as `2023-11-14`; `no date` where nobody said it."""
+    return "no date" if moment == UNKNOWN else format_instant(moment)[:10]
 
 
 def month(moment: int) -> str:

@@ -35,6 +35,16 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
 
+@pytest.fixture(autouse=True)
+def _rules_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge by rules where a registry says nothing: what the model says is tested where it is asked for."""
+    from forgekit.judges import files, trained
+    from forgekit.policy.judge import RuleJudge
+
+    monkeypatch.setattr(trained, "TrainedJudge", lambda _cache: RuleJudge())
+    monkeypatch.setattr(files, "FOLDER", Path(_HOME) / "no-judge")
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """Return the root of a fresh registry with one commit."""

@@ -26,10 +26,10 @@ def git(root: Path, *arguments: str, stdin: str = "") -> str:
 
 
 def new_repository(root: Path, *options: str) -> Path:
-    """Make a git repository with a `forgekit.toml` and one commit."""
+    """Make a git repository with a `forgekit.toml` and one commit; by rules, so that processes agree."""
     root.mkdir(parents=True)
     git(root, "init", "--quiet", *options)
-    (root / "forgekit.toml").write_text("# settings\n", encoding="utf-8")
+    (root / "forgekit.toml").write_text('judge = "rules"\n', encoding="utf-8")
     git(root, "add", "forgekit.toml")
     git(root, "commit", "--quiet", "--message", "start")
     return root

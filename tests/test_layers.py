@@ -75,7 +75,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "pygit2": ("forgekit.git",),
     "sqlite3": ("forgekit.catalogue", "forgekit.vectors"),
     "faiss": ("forgekit.vectors",),
-    "numpy": ("forgekit.embedding", "forgekit.vectors"),
+    "numpy": ("forgekit.embedding", "forgekit.judges", "forgekit.vectors"),
     "yaml": ("forgekit.text",),
     "ruamel": ("forgekit.text",),
     "frontmatter": ("forgekit.text",),

@@ -184,6 +184,10 @@ class Catalogue:
         """Return the id of each entity that is searched and the blob id of its file, the newest first."""
         return self._answer(query_.contents)
 
+    def state(self) -> str | None:
+        """Return a name of the files' state, or None; two equal ones stand for the same `contents`."""
+        return self._answer(query_.state)
+
     def cached(self, blob: str, version: str) -> str | None:
         """Return the text remembered for a content hash and a reader's version."""
         query = "SELECT text FROM fact WHERE blob = ? AND version = ?"

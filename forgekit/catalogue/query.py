@@ -6,6 +6,7 @@ Values are NamedTuples, not dataclasses, whose library alone costs a lexical sea
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import sqlite3
@@ -248,6 +249,19 @@ def contents(db: sqlite3.Connection) -> list[tuple[EntityId, str]]:
     if not all(type(entity) is type(blob) is str and len(entity) == 36 for entity, blob in rows):
         raise DamageError("an id or a hash of another shape")
     return rows
+
+
+def state(db: sqlite3.Connection) -> str | None:
+    """Return a name of the files' state; two equal ones stand for the same `contents`.
+
+    None while a file may change unseen. A database that was made anew gives another name: the one before may
+    have been damaged.
+    """
+    made = db.execute("SELECT value FROM meta WHERE key = 'instance'").fetchall()
+    rows = db.execute("SELECT path, fingerprint FROM folder ORDER BY path").fetchall()
+    if any(seen is None for _, seen in rows):
+        return None
+    return hashlib.blake2b(repr((made, rows)).encode(), digest_size=16).hexdigest()
 
 
 def _hit(columns: list[object], score: float, snippet: str) -> Hit:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forgekit.model.entity import Entity
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-MADE_BY = f"schema 2, forgekit {__version__}, {TOKENIZER}"
+MADE_BY = f"schema 3, forgekit {__version__}, {TOKENIZER}"
 """A database that says anything else is made anew."""
 
 _TABLES = f"""
@@ -83,7 +83,7 @@ def create(db: sqlite3.Connection) -> None:
             if "no such module" not in str(e):
                 raise
             raise StoreError("this Python's SQLite lacks FTS5; use a Python that has it") from e
-    db.execute("INSERT INTO meta VALUES ('made_by', ?)", (MADE_BY,))
+    db.execute("INSERT INTO meta VALUES ('made_by', ?), ('instance', hex(randomblob(16)))", (MADE_BY,))
 
 
 def drop_all(db: sqlite3.Connection) -> None:
@@ -147,7 +147,7 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
             _first(entity, "project_uuid"),
             project,
             project and match_key(project),
-            _first(entity, "created_at", "detected_at", "compressed_at"),
+            _first(entity, "created_at", "detected_at", "compressed_at") or None,  # 0: nobody said
             _first(entity, "updated_at", "last_validated"),
             _first(entity, "local_id"),
             external,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from forgekit.cli import output
@@ -14,6 +16,9 @@ conflict = noun(
     "conflict", "Decisions that cannot both be followed: list, show, scan, resolve, scope, dismiss, history."
 )
 add_reading(conflict, Kind.CONFLICT)
+
+JUDGES = ("trained", "rules", "nli", "llm")
+"""The judges' names, by `model.settings.JudgeKind`, which help does not load."""
 
 _reason = click.option("--reason", required=True, metavar="TEXT", help="Why; one line.")
 
@@ -72,19 +77,31 @@ def dismiss(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
 
 @conflict.command(
     help="Compare active decisions with each other and record what contradicts, in one commit.\n\n"
-    + example("forgekit conflict scan --dry-run", 'forgekit conflict scan --project "The Nexus"')
+    + example(
+        "forgekit conflict scan --dry-run",
+        'forgekit conflict scan --project "The Nexus"',
+        "forgekit conflict scan --judge rules --explain",
+    )
 )
 @project_option
+@click.option("--judge", type=click.Choice(JUDGES), help="Who judges this time, whatever forgekit.toml says.")
+@click.option("--explain", is_flag=True, help="Say what each verdict is made of, and what to expect of it.")
 @writing
-def scan(project: str | None, *, dry_run: bool, no_commit: bool) -> None:
+def scan(project: str | None, judge: str | None, *, explain: bool, dry_run: bool, no_commit: bool) -> None:
     """Look for contradictions among all decisions, or between one project's and all."""
-    from forgekit import detecting  # noqa: PLC0415 - help loads no store
+    from forgekit import conflicts, detecting  # noqa: PLC0415 - help loads no store
+    from forgekit.judges import promise_of  # noqa: PLC0415 - as above
+    from forgekit.model.settings import JudgeKind  # noqa: PLC0415 - as above
 
     way = how(dry_run=dry_run, no_commit=no_commit)
     forge = open_forge()
+    if judge is not None:
+        forge = replace(forge, judge_kind=JudgeKind(judge))
     chosen = None if project == "all" else project
     with output.meter("comparing decisions") as progress:
         found = detecting.scan(forge, chosen, near=detecting.nearness(forge), how=way, progress=progress)
+    said = conflicts.explained(forge, found.conflicts) if explain else {}
+    promise = promise_of(forge.judge) if explain else None
     talk_of_judge(forge)
     if wants_json():
         output.as_json(
@@ -92,15 +109,24 @@ def scan(project: str | None, *, dry_run: bool, no_commit: bool) -> None:
                 "compared": found.compared,
                 "commit": found.outcome.commit,
                 "dry_run": dry_run,
-                "conflicts": [conflict_view(item) for item in found.conflicts],
+                "conflicts": [conflict_view(item, said.get(item.id)) for item in found.conflicts],
             }
+            | ({"threshold": promise[0], "expected_precision": promise[1]} if promise else {})
         )
         return
     if found.outcome.diff:
         output.diff(found.outcome.diff)
     for item in found.conflicts:
-        for line in conflict_lines(item):
+        for line in conflict_lines(item, said.get(item.id)):
             (output.talk if dry_run else output.data)(line)
+    if promise:
+        share = f"{len(found.conflicts) / found.compared:.1%} of the pairs" if found.compared else "no pair"
+        output.talk(
+            f"called a contradiction from {promise[0]:.2f} on, where a precision of {promise[1]:.2f} is "
+            f"expected; {share} came to it"
+        )
+    elif explain:
+        output.talk("this judge states no expected precision")
     numbers = f"{output.count(found.compared, 'pair')} compared"
     if found.conflicts:
         new = output.count(len(found.conflicts), "new conflict")

@@ -35,11 +35,13 @@ def status(*, as_json: bool) -> None:
         output.data(
             f"{line.name}: {output.count(line.decisions, 'decision')} in force, "
             f"{output.count(line.threads, 'open thread')}, {output.count(line.conversations, 'conversation')}"
+            + (f", {output.count(line.candidates, 'candidate')} waiting" if line.candidates else "")
         )
     if not found.projects:
         output.data("no project yet; `forgekit sync-compression --archive FILE` files a first archive")
     output.data()
     share = f"{found.stale} of {found.active} active"
+    waiting = found.candidates > 0
     output.fields(
         {
             "entities": ", ".join(
@@ -51,9 +53,13 @@ def status(*, as_json: bool) -> None:
             "stale": f"{share} ({found.stale / found.active:.0%})" if found.active else share,
             "open conflicts": str(found.open_conflicts),
             "to revalidate": str(found.revalidate),
+            **({"candidates": f"{found.candidates:,} waiting; `forgekit review`"} if waiting else {}),
             "vectors": f"{found.vectors:,} of {sum(n for _, n in found.kinds):,} ({found.model})"
             if found.model
             else "none; `forgekit doctor` says why",
+            "judge": found.judge
+            if found.judge == found.judge_wanted
+            else f"{found.judge} in place of {found.judge_wanted}; `forgekit doctor` says why",
             "uncommitted": _paths(found.uncommitted),
             "unreadable": _paths(found.unreadable),
         }

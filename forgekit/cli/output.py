@@ -215,17 +215,23 @@ def meter(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextlib.contextmanager
-def counter(what: str) -> Iterator[Callable[[int], None]]:
-    """Give what shows on a terminal how many are done, and how fast, where their number is not known."""
+def counter(what: str) -> Iterator[Callable[[int, float | None], None]]:
+    """Give what shows on a terminal how many are done and how fast, where their number is not known.
+
+    With the share of all that is done, where it is known, it says how long the rest takes.
+    """
     import time  # noqa: PLC0415 - for long work only
 
     start = time.monotonic()
     shows = sys.stderr.isatty() and not os.environ.get("CI")
 
-    def show(number: int) -> None:
+    def show(number: int, share: float | None) -> None:
         passed = time.monotonic() - start
         if shows:
             pace = f", {number / passed:.0f}/s" if passed > 0.5 else ""
+            if pace and share:
+                left = round(passed / share * (1 - share))
+                pace += f", {share:.0%}, {left // 60}:{left % 60:02} left"
             sys.stderr.write(f"\r\x1b[K{what}: {number:,}{pace}")
             sys.stderr.flush()
 

@@ -30,7 +30,8 @@ COMMANDS = {
     },
     "Conversations in": {
         "ingest": "forgekit.cli.ingest:ingest",
-        "review": "forgekit.cli.ingest:review",
+        "review": "forgekit.cli.review:review",
+        "candidate": "forgekit.cli.candidate:candidate",
         "watch": "forgekit.cli.ingest:watch",
     },
     "Look": {

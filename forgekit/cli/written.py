@@ -9,8 +9,11 @@ from forgekit.cli.base import wants_json
 from forgekit.model.kinds import Kind, short_id
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from forgekit.forge import Forge
     from forgekit.model.conflict import Conflict
+    from forgekit.policy.judge import Judgement
     from forgekit.store.store import Outcome
     from forgekit.writing import Written
 
@@ -60,11 +63,15 @@ def talk_of_judge(forge: Forge) -> None:
             output.talk(f"{problem.severity.value}: {problem}")
 
 
-def conflict_lines(conflict: Conflict) -> list[str]:
-    """Say which two decisions contradict each other, why, and what to do."""
+def conflict_lines(conflict: Conflict, judgement: Judgement | None = None) -> list[str]:
+    """Say which two decisions contradict each other, why, and what to do.
+
+    With the judgement, say what it is made of in place of what the file keeps.
+    """
     name = short_id(Kind.CONFLICT, conflict.id)
     a, b = (short_id(Kind.DECISION, side) for side in (conflict.decision_a, conflict.decision_b))
-    lines = [f"conflict {name}: {a} and {b} cannot both be followed", *(f"  {e}" for e in conflict.evidence)]
+    lines = [f"conflict {name}: {a} and {b} cannot both be followed"]
+    lines += [f"  {line}" for line in (_explained(a, b, judgement) if judgement else conflict.evidence)]
     if conflict.kept is None:
         return [
             *lines,
@@ -73,8 +80,35 @@ def conflict_lines(conflict: Conflict) -> list[str]:
     return [*lines, f"  {conflict.reason}: {short_id(Kind.DECISION, conflict.kept)} was kept"]
 
 
-def conflict_view(conflict: Conflict) -> dict[str, object]:
-    """Return a conflict as JSON values."""
+def _explained(a: str, b: str, judgement: Judgement) -> Iterator[str]:
+    """Yield what a judgement is made of: the rules that fired, the words that weighed, what came next."""
+    parts = judgement.parts
+    yield from (f"rules: {reason}" for reason in (parts.rules if parts else judgement.reasons))
+    if parts is None:
+        yield f"a contradiction with probability {judgement.score:.2f}"
+        return
+    if not parts.rules:
+        yield "rules: none fired"
+    for side, words in zip((a, b), parts.words, strict=True):
+        yield f"words of {side}: {', '.join(words) or 'none'}"
+    yield (
+        f"a contradiction with probability {judgement.score:.2f}, "
+        f"next {parts.next.value} with {parts.next_score:.2f}"
+    )
+
+
+def conflict_view(conflict: Conflict, judgement: Judgement | None = None) -> dict[str, object]:
+    """Return a conflict as JSON values, with what its judgement is made of where that is given."""
+    said: dict[str, object] = {}
+    if judgement is not None:
+        said["score"] = round(judgement.score, 3)
+        if parts := judgement.parts:
+            said |= {
+                "rules": list(parts.rules),
+                "words": [list(words) for words in parts.words],
+                "next": parts.next.value,
+                "next_score": parts.next_score,
+            }
     return {
         "conflict_id": conflict.id,
         "short_id": short_id(Kind.CONFLICT, conflict.id),
@@ -85,6 +119,7 @@ def conflict_view(conflict: Conflict) -> dict[str, object]:
         "evidence": list(conflict.evidence),
         "similarity": conflict.similarity,
         "kept": conflict.kept,
+        **said,
     }
 
 

@@ -106,21 +106,44 @@ def find_encoder(settings: Settings, cache: Path, env: Mapping[str, str] = os.en
     )
 
 
+def find_default(cache: Path, env: Mapping[str, str] = os.environ) -> BertModel | Missing:
+    """Return the files of the default model, whatever a registry's settings name; loads no library.
+
+    Arguments as of `find_encoder`.
+    """
+    folder = _in_hub_cache(DEFAULT_MODEL, env) or _in_package()
+    if folder is None:
+        return Missing(reason="no embedding model is installed", hint=INSTALL)
+    try:
+        return _read(folder, DEFAULT_MODEL, cache, verify=True)
+    except ForeignModelError as e:
+        return Missing(reason=f"{folder} holds another model: {e}", hint=f"fetch it again: {INSTALL}")
+
+
 def _opened(folder: Path, name: str, cache: Path, *, verify: bool = False) -> Encoder | Missing:
+    try:
+        model = _read(folder, name, cache, verify=verify)
+    except ForeignModelError as e:
+        return _other(folder, name, cache, str(e))
+    if isinstance(model, Missing):
+        return model
+    from forgekit.embedding.bert import NumpyEncoder  # noqa: PLC0415 - importing NumPy takes 50 ms
+
+    return NumpyEncoder(model, name)
+
+
+def _read(folder: Path, name: str, cache: Path, *, verify: bool) -> BertModel | Missing:
+    """Read a model's files; with `verify`, refuse files that are not the published ones."""
     try:
         model = read_model(folder, name, cache)
     except FormatError as e:
         return Missing(reason=f"the embedding model {name} cannot be used: {e}", hint="fetch it again")
-    except ForeignModelError as e:
-        return _other(folder, name, cache, str(e))
     if verify and (changed := _changed(model)):
         return Missing(
             reason=f"{folder / changed} is not the published file of {name}: its SHA-256 differs",
             hint=f"delete it and fetch it again: {INSTALL}",
         )
-    from forgekit.embedding.bert import NumpyEncoder  # noqa: PLC0415 - importing NumPy takes 50 ms
-
-    return NumpyEncoder(model, name)
+    return model
 
 
 def _changed(model: BertModel) -> str | None:

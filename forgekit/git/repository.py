@@ -6,7 +6,6 @@ to the registry's root and `/`-separated.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -290,6 +289,8 @@ def blob_of(data: bytes) -> str:
 
 def diff(old: bytes | None, new: bytes | None, path: str) -> str:
     """Return a unified diff of one file; None stands for no file."""
+    import difflib  # noqa: PLC0415 - for a dry run alone
+
     left, right = (
         f"{side}/{path}" if data is not None else "/dev/null" for side, data in (("a", old), ("b", new))
     )

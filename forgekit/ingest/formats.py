@@ -21,7 +21,7 @@ from forgekit.ingest.items import objects
 from forgekit.ingest.lines import NAMED_LINES
 from forgekit.ingest.markdown import looks_like_talk, read_markdown
 from forgekit.ingest.sessions import read_sessions
-from forgekit.ingest.sources import READ_ERRORS, Source, sources
+from forgekit.ingest.sources import READ_ERRORS, Reading, Source, sources
 from forgekit.ingest.specstory import read_specstory
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import Transcript
@@ -140,17 +140,22 @@ def _named(found: Found) -> Found:
             yield told(code, f"{number - NAMED_LINES} more findings of this kind: {code}")
 
 
-def conversations(paths: Iterable[str], form: str = "auto") -> Found:
+def conversations(paths: Iterable[str], form: str = "auto", reading: Reading | None = None) -> Found:
     """Read the conversations of files, folders and packed files, one after the other.
 
     A file that a person named must be readable; one that was found in a folder or in a packed file and is no
     conversation is told as a Problem, and the files that lie beside the conversations of an export are passed
     over.
 
+    Args:
+        paths: as of `sources`.
+        form: one of FORMATS, or `auto`.
+        reading: told how far it is.
+
     Raises FormatError, also where nothing was read at all, and NotFoundError.
     """
     any_yet = False
-    for source in sources(paths):
+    for source in sources(paths, reading):
         if isinstance(source, Problem):
             yield source
             continue

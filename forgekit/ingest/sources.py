@@ -15,7 +15,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -56,20 +56,67 @@ class Source:
         return self.stream.peek(HEAD)[:HEAD]
 
 
-def sources(paths: Iterable[str]) -> Iterator[Source | Problem]:
+class Reading:
+    """How far the reading of files has come, in bytes as they lie on disk.
+
+    Args:
+        paths: as of `sources`; the size of standard input is not known.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        sizes = [_size(path) for path in paths]
+        self._total = None if None in sizes else sum(filter(None, sizes))
+        self._before = 0
+        self._now: BinaryIO | None = None
+
+    @contextmanager
+    def of(self, raw: BinaryIO) -> Iterator[None]:
+        """Count what is read of an open file, and all of it once it is done with."""
+        self._now = raw
+        try:
+            yield
+        finally:
+            self._now = None
+            with suppress(OSError):
+                self._before += os.fstat(raw.fileno()).st_size
+
+    def share(self) -> float | None:
+        """Return what share of all has been read, 0.0 to 1.0; None where their size is not known."""
+        now = 0
+        if self._now is not None:
+            with suppress(OSError, ValueError):
+                now = self._now.tell()
+        return min((self._before + now) / self._total, 1.0) if self._total else None
+
+
+def _size(path: str) -> int | None:
+    """Return the bytes of a file, or of the files that a folder is read for; None where it is no such."""
+    if path == "-":
+        return None
+    if not Path(path).is_dir():
+        status = Path(path).stat() if Path(path).exists() else None
+        return status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
+    return sum(os.lstat(found).st_size for found in _read_in(path, _Left()) if _mode(found))
+
+
+def sources(paths: Iterable[str], reading: Reading | None = None) -> Iterator[Source | Problem]:
     """Open files one after the other; `-` is standard input.
 
     Folders are read with all below them, in the order of names, and only for the kinds of files that exports
     are; a symbolic link in them is not followed. Packed files are told by their first bytes. Of an export's
     `.zip` only `conversations*.json` is read: nothing beside it says what a conversation belongs to.
 
+    Args:
+        paths: of files and folders.
+        reading: told how far it is.
+
     Raises NotFoundError and FormatError for a path that cannot be opened, when its turn comes.
     """
     for path in paths:
         if path != "-" and Path(path).is_dir():
-            yield from _folder(path)
+            yield from _folder(path, reading)
         else:
-            yield from _file(path)
+            yield from _file(path, reading)
 
 
 @contextmanager
@@ -97,24 +144,38 @@ def _open(path: str, *, follow: bool = True) -> BinaryIO:
         raise FormatError(f"cannot be read: {getattr(e, 'strerror', None) or e}", path=path) from e
 
 
-def _folder(top: str) -> Iterator[Source | Problem]:
-    links = others = 0
+@dataclass(slots=True)
+class _Left:
+    """What of a folder is not read: symbolic links, and files of other kinds."""
+
+    links: int = 0
+    others: int = 0
+
+
+def _folder(top: str, reading: Reading | None) -> Iterator[Source | Problem]:
+    left = _Left()
+    for path in _read_in(top, left):
+        yield from _found(path, reading)
+    if left.links:
+        yield _remark("link-not-followed", f"symbolic links were not followed: {left.links}", top)
+    if left.others:
+        yield _remark("file-left-out", f"files of other kinds were left out: {left.others}", top)
+
+
+def _read_in(top: str, left: _Left) -> Iterator[str]:
+    """Yield the files of a folder that are read, in the order of names, and count the others."""
     for folder, below, files in os.walk(top):
         below.sort()
         for name in sorted(files):
             path = os.path.join(folder, name)  # noqa: PTH118 -- it keeps the path as it was given
             mode = _mode(path)
             if stat.S_ISLNK(mode):
-                links += 1
+                left.links += 1
             elif not stat.S_ISREG(mode) or not name.lower().endswith((*_SUFFIXES, *_PACKED)):
-                others += 1
+                left.others += 1
             else:
-                yield from _found(path)
-        links += sum(stat.S_ISLNK(_mode(os.path.join(folder, name))) for name in below)  # noqa: PTH118 -- as above
-    if links:
-        yield _remark("link-not-followed", f"symbolic links were not followed: {links}", top)
-    if others:
-        yield _remark("file-left-out", f"files of other kinds were left out: {others}", top)
+                yield path
+        left.links += sum(stat.S_ISLNK(_mode(os.path.join(folder, name))) for name in below)  # noqa: PTH118 -- as above
 
 
 def _mode(path: str) -> int:
@@ -124,21 +185,21 @@ def _mode(path: str) -> int:
         return 0
 
 
-def _found(path: str) -> Iterator[Source | Problem]:
+def _found(path: str, reading: Reading | None) -> Iterator[Source | Problem]:
     """Open a file of a folder; one that cannot be opened does not end the reading of the others."""
     try:
-        yield from _file(path, given=False)
+        yield from _file(path, reading, given=False)
     except (FormatError, NotFoundError) as e:
         yield told("unreadable-file", str(e), severity=Severity.ERROR)
 
 
-def _file(path: str, *, given: bool = True) -> Iterator[Source | Problem]:
+def _file(path: str, reading: Reading | None, *, given: bool = True) -> Iterator[Source | Problem]:
     name = _shown(path)
     if path == "-":
         stream = _unpacked(sys.stdin.buffer)
         yield from _checked(Source(name="standard input", stream=stream, given=given))
         return
-    with _open(path, follow=given) as raw:
+    with _open(path, follow=given) as raw, nullcontext() if reading is None else reading.of(raw):
         if raw.seekable() and _peek(raw).startswith(ZIP):
             yield from _members(raw, name)
         else:

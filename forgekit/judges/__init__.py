@@ -10,13 +10,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from forgekit.errors import FormatError, UsageError
 from forgekit.model.problem import Problem
 from forgekit.model.settings import SETTINGS_FILE, JudgeKind, Settings
-from forgekit.policy.judge import Judge, Judgement, RuleJudge, Statement
+
+if TYPE_CHECKING:
+    from forgekit.policy.judge import Judge, Judgement, Statement
 
 KEY, HOST = "FORGEKIT_JUDGE_KEY", "FORGEKIT_JUDGE_HOST"
 
@@ -44,17 +49,25 @@ class Remembering:
         return problems_of(self.asked)
 
 
-def judge_of(settings: Settings, env: Mapping[str, str] = os.environ) -> Judge:
+def judge_of(settings: Settings, cache: Path, env: Mapping[str, str] = os.environ) -> Judge:
     """Return the judge that a registry's settings name; it loads and asks nothing before it judges.
 
     Args:
-        settings: `judge` names the kind; the others need a `judge_model`, a language model a `judge_url`.
+        settings: `judge` names the kind; those of other makers need a `judge_model`, a language model a
+            `judge_url`.
+        cache: the folder that remembers which files were hashed.
         env: where the key is, and the host that a person agrees to.
 
     Raises FormatError for settings that name no usable judge, UsageError for a key that is none.
     """
     if settings.judge is JudgeKind.RULES:
+        from forgekit.policy.judge import RuleJudge  # noqa: PLC0415 - its tables take 60 ms
+
         return RuleJudge()
+    if settings.judge is JudgeKind.TRAINED:
+        from forgekit.judges.trained import TrainedJudge  # noqa: PLC0415 - a registry may ask for the rules
+
+        return TrainedJudge(cache)
     if settings.judge_model is None:
         raise _unfit("judge_model", f'is empty, and `judge` is "{settings.judge.value}"; name a model')
     if settings.judge is JudgeKind.NLI:
@@ -71,6 +84,44 @@ def problems_of(judge: Judge) -> tuple[Problem, ...]:
     """Return what went wrong since a judge was made, such as pairs that the rules had to judge instead."""
     problems: tuple[Problem, ...] = getattr(judge, "problems", ())
     return problems
+
+
+def promise_of(judge: Judge) -> tuple[float, float] | None:
+    """Return a judge's threshold and the precision that it expects of it; None where it promises none."""
+    promise: tuple[float, float] | None = getattr(judge, "promise", None)
+    return promise
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InForce:
+    """Which judge judges.
+
+    Attributes:
+        kind: not the one of the settings where that one cannot be had.
+        why: what is wrong with that one, and what to do, each "" where nothing is.
+        damaged: whether files are there that must not be used.
+    """
+
+    kind: JudgeKind
+    why: str = ""
+    advice: str = ""
+    damaged: bool = False
+    promise: tuple[float, float] | None = None
+
+
+def judge_in_force(settings: Settings, cache: Path) -> InForce:
+    """Say which judge judges; arguments as of `judge_of`."""
+    if settings.judge is not JudgeKind.TRAINED:
+        return InForce(kind=settings.judge)
+    from forgekit.judges.files import Found, Refused, find_judge  # noqa: PLC0415 - as above
+
+    found = find_judge(cache)
+    if isinstance(found, Found):
+        card = found.card
+        return InForce(kind=JudgeKind.TRAINED, promise=(card.threshold, card.expected_precision))
+    return InForce(
+        kind=JudgeKind.RULES, why=found.reason, advice=found.hint, damaged=isinstance(found, Refused)
+    )
 
 
 def _allowed(url: str | None, env: Mapping[str, str]) -> tuple[str, str | None]:

@@ -1,14 +1,17 @@
-"""Conversations on their way in: each becomes an entity, and what stands in it is filed, in one commit.
+"""Conversations on their way in: each becomes an entity, and what stands in it is filed.
 
 Ingesting again changes nothing; a conversation that has grown adds its new turns. What is filed follows from
-all conversations and archives together, so their order leaves no trace.
+all conversations and archives together, so their order leaves no trace. That is why many can be filed in
+batches, each one commit and a sound state of its own: an ingest that was ended in the middle is taken up by
+running it again, and it holds no more than one batch in memory.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from forgekit.detecting import Filing, filing
 from forgekit.forge import Forge
@@ -16,7 +19,7 @@ from forgekit.ids import EntityId
 from forgekit.loop.compression import same_archive
 from forgekit.loop.facts import facts
 from forgekit.loop.incoming import Arrival
-from forgekit.loop.unpacking import Placing, Unpacked, unpack
+from forgekit.loop.unpacking import Placed, Placing, Unpacked, unpack
 from forgekit.model.candidate import Candidate, CandidateStatus
 from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
@@ -31,7 +34,13 @@ from forgekit.policy.gathering import Ingested, gather
 from forgekit.policy.merge.tables import longer_text
 from forgekit.policy.settling import Settlement, settle
 from forgekit.store.store import Change, Outcome
+from forgekit.times import UNKNOWN
 from forgekit.writing import COMMITTED, How, superseding
+
+BATCH = 500
+"""Conversations that one commit files."""
+BATCH_SIZE = 8_000_000
+"""Characters to be written from which on one commit files fewer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +64,8 @@ class IngestReport:
     """What one ingest did.
 
     Attributes:
+        outcome: of all batches together; its commit is the last one.
+        commits: one for each batch that brought anything.
         archives: that are new.
         registered: decisions and threads that are new or changed.
         edges: lineage edges that are new.
@@ -65,11 +76,12 @@ class IngestReport:
     """
 
     outcome: Outcome
+    commits: tuple[str, ...]
     filed: tuple[Filed, ...]
     archives: int
     registered: int
     edges: int
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[EntityId, ...]
     redacted: Mapping[str, int]
     problems: tuple[Problem, ...]
     contradictions: tuple[Conflict, ...]
@@ -77,15 +89,62 @@ class IngestReport:
 
 @dataclass(frozen=True, slots=True)
 class _Decided:
-    """What was decided, for the report."""
+    """What was decided of one batch, for the report."""
 
     filed: tuple[Filed, ...]
     archives: int
-    settlement: Settlement
-    ours: Registry
-    candidates: tuple[Candidate, ...]
+    registered: int
+    edges: int
+    candidates: tuple[EntityId, ...]
     problems: tuple[Problem, ...]
     found: tuple[Conflict, ...]
+
+
+@dataclass(slots=True)
+class _Sum:
+    """The report as it grows, batch by batch."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    filed: list[Filed] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    candidates: list[EntityId] = field(default_factory=list)
+    redacted: Counter[str] = field(default_factory=Counter)
+    problems: list[Problem] = field(default_factory=list)
+    found: list[Conflict] = field(default_factory=list)
+
+    def add(self, outcome: Outcome, batch: Iterable[Unpacked]) -> None:
+        decided = outcome.change.result
+        assert isinstance(decided, _Decided)  # noqa: S101 - what _decide put there
+        self.outcomes.append(replace(outcome, change=Change(subject=outcome.change.subject)))
+        self.filed += decided.filed
+        for name in ("archives", "registered", "edges"):
+            self.counts[name] += getattr(decided, name)
+        self.candidates += decided.candidates
+        self.problems += decided.problems
+        self.found += decided.found
+        for unpacked in batch:
+            self.redacted.update(unpacked.redacted)
+
+    def report(self) -> IngestReport:
+        commits = tuple(one.commit for one in self.outcomes if one.commit is not None)
+        return IngestReport(
+            outcome=Outcome(
+                commit=commits[-1] if commits else None,
+                written=tuple(dict.fromkeys(path for one in self.outcomes for path in one.written)),
+                deleted=tuple(dict.fromkeys(path for one in self.outcomes for path in one.deleted)),
+                diff="".join(one.diff for one in self.outcomes),
+                change=Change(subject="ingest"),
+            ),
+            commits=commits,
+            filed=tuple(self.filed),
+            archives=self.counts["archives"],
+            registered=self.counts["registered"],
+            edges=self.counts["edges"],
+            candidates=tuple(self.candidates),
+            redacted=dict(sorted(self.redacted.items())),
+            problems=tuple(self.problems),
+            contradictions=tuple(self.found),
+        )
 
 
 def ingest(
@@ -95,9 +154,10 @@ def ingest(
     project: str = "",
     with_text: bool | None = None,
     how: How = COMMITTED,
+    batch: int = BATCH,
     progress: Callable[[int], None] | None = None,
 ) -> IngestReport:
-    """File conversations and what stands in them, in one commit.
+    """File conversations and what stands in them; each batch is one commit.
 
     Args:
         forge: the registry.
@@ -105,51 +165,58 @@ def ingest(
         project: where a conversation belongs of which nothing else says so.
         with_text: whether the whole text is kept; as the settings say where None. A text that is kept
             already is kept up to date in any case.
-        how: dry run, or without a commit.
+        how: dry run, or without a commit; either is done in one piece, whatever memory it takes.
+        batch: conversations that one commit files at most; the files are the same for any number.
         progress: told how many conversations were read.
     """
-    ours = forge.registry()
-    placing = Placing(known=_known(ours), patterns=forge.settings.projects, default=project)
+    known = _known(forge.registry())
+    placing = Placing(known=known, patterns=forge.settings.projects, default=project)
     wanted = forge.settings.keep_text if with_text is None else with_text
-    keep = None if wanted else {kept.conversation_id for kept in ours.transcripts}
-    read: list[Unpacked] = []
-    problems: list[Problem] = []
-    for one in found:
-        if isinstance(one, Problem):
-            problems.append(one)
-            continue
-        unpacked = unpack(one, placing, keep=keep, allowed=forge.allowed)
-        read.append(unpacked)
-        title = unpacked.conversation.title
-        problems += [replace(p, path=p.path or title) for p in unpacked.problems]
-        if progress is not None:
-            progress(len(read))
-    outcome = forge.commit(lambda: _decide(forge, read), dry_run=how.dry_run, no_commit=how.no_commit)
-    decided = outcome.change.result
-    assert isinstance(decided, _Decided)  # noqa: S101 - what _decide put there
-    redacted: Counter[str] = Counter()
+    keep = None if wanted else forge.catalogue.matching(kinds=(Kind.TRANSCRIPT,))
+    total = _Sum()
+
+    def read() -> Iterator[Unpacked]:
+        number = 0
+        for one in found:
+            if isinstance(one, Problem):
+                total.problems.append(one)
+                continue
+            unpacked = unpack(one, placing, keep=keep, allowed=forge.allowed)
+            talk = unpacked.conversation
+            if talk.external_id:
+                known.setdefault(talk.external_id, Placed.of(talk))
+            total.problems.extend(replace(p, path=p.path or talk.title) for p in unpacked.problems)
+            number += 1
+            if progress is not None:
+                progress(number)
+            yield unpacked
+
+    for some in _batches(read(), None if how.dry_run or how.no_commit else batch):
+        outcome = forge.commit(partial(_decide, forge, some), dry_run=how.dry_run, no_commit=how.no_commit)
+        total.add(outcome, some)
+        forge.catalogue.close()  # it would hold the pages of every batch; opening it takes a millisecond
+    return total.report()
+
+
+def _batches(read: Iterable[Unpacked], most: int | None) -> Iterator[list[Unpacked]]:
+    """Deal what was read out in lists of bounded length and size; one list of all where `most` is None."""
+    some: list[Unpacked] = []
+    size = 0
     for unpacked in read:
-        redacted.update(unpacked.redacted)
-    writes = decided.settlement.writes
-    edges = [e for e in writes if e.kind is Kind.LINEAGE and e.id not in decided.ours.entities]
-    return IngestReport(
-        outcome=outcome,
-        filed=decided.filed,
-        archives=decided.archives,
-        registered=sum(e.kind in {Kind.DECISION, Kind.THREAD} for e in writes),
-        edges=len(edges),
-        candidates=decided.candidates,
-        redacted=dict(sorted(redacted.items())),
-        problems=(*problems, *decided.problems),
-        contradictions=decided.found,
-    )
+        some.append(unpacked)
+        size += unpacked.size
+        if most is not None and (len(some) >= most or size >= BATCH_SIZE):
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
-def _known(registry: Registry) -> dict[str, Conversation]:
-    """Return the conversations by the platform's id; those that stand for an archive are none of them."""
+def _known(registry: Registry) -> dict[str, Placed]:
+    """Return where conversations are by the platform's id, but for those that stand for an archive."""
     stand_ins = {archive.conversation_id for archive in registry.archives}
     return {
-        talk.external_id: talk
+        talk.external_id: Placed.of(talk)
         for talk in reversed(registry.conversations)
         if talk.external_id and (talk.source is not None or talk.id not in stand_ins)
     }
@@ -170,17 +237,7 @@ def _decide(forge: Forge, read: list[Unpacked]) -> Change:
             if candidate.id not in ours.entities:
                 candidates.setdefault(candidate.id, candidate)
     arrived, problems = _arrived(ours, [pair for unpacked in read for pair in unpacked.archives])
-    known = facts(forge.catalogue, ours.archives)
-    standing_talks = ours.conversations
-    others = (talk for talk in standing_talks if talk.id not in talks)
-    before = gather(fold(known), Ingested.of(standing_talks, ours.candidates))
-    after = gather(
-        fold([*known, *arrived]),
-        Ingested.of([*others, *talks.values()], [*ours.candidates, *candidates.values()]),
-    )
-    done = Filing(Settlement((), (), {}, ()), ())
-    if before != after:
-        done = filing(forge, ours, after, settle(before, after, ours))
+    done = _settled(forge, ours, talks, candidates.values(), arrived)
     writes: dict[EntityId, Entity] = {entity.id: entity for entity in done.settlement.writes}
     for talk in talks.values():
         settled = writes.get(talk.id)
@@ -189,9 +246,19 @@ def _decide(forge: Forge, read: list[Unpacked]) -> Change:
             writes.setdefault(project.id, project)
     writes |= {**kept, **candidates}
     changed = tuple(entity for key, entity in sorted(writes.items()) if ours.get(key) != entity)
-    waiting = tuple(c for c in candidates.values() if c.status is CandidateStatus.WAITING)
-    filed = tuple(_filed(ours, unpacked, talks, waiting, first=first) for first, unpacked in _once(read))
-    decided = _Decided(filed, len(arrived), done.settlement, ours, waiting, tuple(problems), done.found)
+    waiting = [c for c in candidates.values() if c.status is CandidateStatus.WAITING]
+    numbers = Counter(c.conversation_id for c in waiting)
+    filed = tuple(_filed(ours, unpacked, talks, numbers, first=first) for first, unpacked in _once(read))
+    settled_ = done.settlement.writes
+    decided = _Decided(
+        filed=filed,
+        archives=len(arrived),
+        registered=sum(e.kind in {Kind.DECISION, Kind.THREAD} for e in settled_),
+        edges=sum(e.kind is Kind.LINEAGE and e.id not in ours.entities for e in settled_),
+        candidates=tuple(c.id for c in waiting),
+        problems=tuple(problems),
+        found=done.found,
+    )
     moved = sorted({f.conversation.id for f in filed if f.state != "unchanged"})
     subject = (
         f"ingest: {short_id(Kind.CONVERSATION, moved[0])}"
@@ -212,6 +279,31 @@ def _decide(forge: Forge, read: list[Unpacked]) -> Change:
     )
 
 
+def _settled(
+    forge: Forge,
+    ours: Registry,
+    talks: Mapping[EntityId, Conversation],
+    candidates: Iterable[Candidate],
+    arrived: list[Arrival],
+) -> Filing:
+    """Return what these conversations and archives come to, together with all that are filed."""
+    known = facts(forge.catalogue, ours.archives)
+    standing = ours.conversations
+    registered = [
+        found
+        for key in forge.catalogue.matching(kinds=(Kind.CANDIDATE,), status=CandidateStatus.REGISTERED.value)
+        if isinstance(found := ours.get(EntityId(key)), Candidate)
+    ]
+    others = (talk for talk in standing if talk.id not in talks)
+    before = gather(fold(known), Ingested.of(standing, registered))
+    after = gather(
+        fold([*known, *arrived]), Ingested.of([*others, *talks.values()], [*registered, *candidates])
+    )
+    if before == after:
+        return Filing(Settlement((), (), {}, ()), ())
+    return filing(forge, ours, after, settle(before, after, ours))
+
+
 def _conversation(ours: Registry, key: EntityId) -> Conversation | None:
     found = ours.get(key)
     return found if isinstance(found, Conversation) else None
@@ -227,6 +319,7 @@ def _grown(standing: Conversation | None, told: Conversation) -> Conversation:
         session_id=standing.session_id or told.session_id,
         source=standing.source or told.source,
         turns=max(standing.turns or 0, told.turns or 0),
+        created_at=told.created_at if standing.created_at == UNKNOWN else standing.created_at,
         continues=_united(standing.continues, told.continues),
         brought=_united(standing.brought, told.brought),
         archived_as=_united(standing.archived_as, told.archived_as),
@@ -279,7 +372,7 @@ def _filed(
     ours: Registry,
     unpacked: Unpacked,
     talks: Mapping[EntityId, Conversation],
-    waiting: Iterable[Candidate],
+    candidates: Mapping[EntityId, int],
     *,
     first: bool,
 ) -> Filed:
@@ -295,11 +388,10 @@ def _filed(
         grew = (talk.turns or 0) > (standing.turns or 0)
         lacks = any(text.id not in ours.entities for text in unpacked.kept)
         state = "grown" if grew or lacks or talk != standing else "unchanged"
-    own = [c for c in waiting if c.conversation_id == talk.id]
     return Filed(
         conversation=talk,
         state=state,
         placed=unpacked.placed,
         turns=max((talk.turns or 0) - ((standing.turns or 0) if standing else 0), 0) if first else 0,
-        candidates=len(own) if first else 0,
+        candidates=candidates.get(talk.id, 0) if first else 0,
     )

@@ -1,14 +1,15 @@
 """A person's answers to candidates: approve, merge, reject, reword.
 
-What is approved becomes a decision or a thread that names its conversation, at the time of the turn; a thread
-that ended is ended where one of that title stands, else registered as it stands. The answer stays with the
-candidate, so that none is offered twice.
+What is approved becomes a decision or a thread that names its conversation, at the time of the turn, or of
+the approval where nobody said when the turn was; a thread that ended is ended where one of that title stands,
+else registered as it stands. The answer stays with the candidate, so that none is offered twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, islice
 
 from forgekit.detecting import against
 from forgekit.errors import NotFoundError, TransitionError, UsageError
@@ -17,15 +18,25 @@ from forgekit.ids import EntityId, match_key
 from forgekit.model.body import with_section
 from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
 from forgekit.model.conflict import Conflict
+from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
+from forgekit.model.kept import KeptText, part_id
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import statement
 from forgekit.model.thread import Thread
 from forgekit.policy.gathering import STATUS, decision_from, thread_from
+from forgekit.policy.relevance import words
 from forgekit.store.store import Change, Outcome
+from forgekit.text.transcript import Message, read_messages
+from forgekit.times import UNKNOWN, Instant
 from forgekit.writing import COMMITTED, How, superseding
+
+AROUND = 200
+"""Characters shown before and after a quote."""
+ALIKE = 3
+_LOOKED_AT = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,6 +77,15 @@ class Answers:
     merge: tuple[tuple[EntityId, EntityId], ...] = ()
     titles: tuple[tuple[EntityId, str], ...] = ()
 
+    def and_(self, more: Answers) -> Answers:
+        """Return these and more."""
+        return Answers(
+            approve=self.approve | more.approve,
+            reject=self.reject | more.reject,
+            merge=(*self.merge, *more.merge),
+            titles=(*self.titles, *more.titles),
+        )
+
 
 def waiting(forge: Forge, project: str | None = None) -> list[Waiting]:
     """Return the candidates that wait, the surest first.
@@ -95,6 +115,76 @@ def _by_text(registry: Registry) -> dict[tuple[Kind, EntityId, str], EntityId]:
     for entity in entities:
         known.setdefault((entity.kind, entity.project_uuid, match_key(entity.title)), entity.id)
     return known
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """What a person looks at beside a candidate.
+
+    Attributes:
+        title: of the conversation, "" if it is not registered.
+        speaker: whose turn it was; "" where the text is not kept, and so are the words around.
+        before, after: the words around the quote.
+        alike: registered decisions or threads that share most of its words, the nearest first.
+    """
+
+    title: str
+    speaker: str
+    before: str
+    after: str
+    alike: tuple[Decision | Thread, ...]
+
+
+def seen(forge: Forge, item: Waiting) -> Seen:
+    """Return what stands around a candidate, and what is registered that is alike."""
+    registry = forge.registry()
+    candidate = item.candidate
+    talk = registry.get(candidate.conversation_id)
+    message = _message(registry, candidate)
+    before, after = "", ""
+    if message is not None and (at := message.text.find(candidate.quote)) >= 0:
+        end = at + len(candidate.quote)
+        before, after = message.text[max(0, at - AROUND) : at], message.text[end : end + AROUND]
+    return Seen(
+        title=talk.title if talk is not None else "",
+        speaker=message.speaker.value if message is not None else "",
+        before=before,
+        after=after,
+        alike=tuple(_alike(forge, registry, item)),
+    )
+
+
+def _message(registry: Registry, candidate: Candidate) -> Message | None:
+    """Return the turn of a candidate, where it is kept."""
+    talk = registry.get(candidate.conversation_id)
+    started = talk.created_at if isinstance(talk, Conversation) else UNKNOWN
+    for number in count(1):
+        part = registry.get(part_id(candidate.conversation_id, number, started))
+        if not isinstance(part, KeptText):
+            return None
+        if part.turn_range[0] <= candidate.turn <= part.turn_range[1]:
+            found = (m for m in read_messages([part.body]) if m.number == candidate.turn)
+            return next(found, None)
+    return None
+
+
+def _alike(forge: Forge, registry: Registry, item: Waiting) -> Iterator[Decision | Thread]:
+    candidate = item.candidate
+    kind = _key(candidate)[0]
+    own = set(words(candidate.candidate))
+    same = registry.get(item.same) if item.same is not None else None
+    if isinstance(same, (Decision, Thread)):
+        yield same
+    hits = forge.catalogue.search(
+        candidate.candidate, kinds=(kind,), project=candidate.project_uuid, limit=_LOOKED_AT
+    )
+    others = (registry.get(hit.id) for hit in hits if hit.id != item.same)
+    near = (
+        found
+        for found in others
+        if isinstance(found, (Decision, Thread)) and 2 * len(own & set(words(found.title))) >= len(own) > 0
+    )
+    yield from islice(near, ALIKE)
 
 
 def above(candidates: Sequence[Waiting], confidence: float) -> frozenset[EntityId]:
@@ -127,6 +217,7 @@ def _decide(forge: Forge, answers: Answers) -> Change:
     registry = forge.registry()
     titles = dict(answers.titles)
     known = _by_text(registry)
+    now = forge.now()
     writes: dict[EntityId, Entity] = {}
     answered: dict[EntityId, Candidate] = {}
     for key in sorted(titles.keys() - answers.approve):
@@ -139,7 +230,7 @@ def _decide(forge: Forge, answers: Answers) -> Change:
         into = writes.get(target) or registry.get(target)
         if not isinstance(into, (Decision, Thread)):
             raise NotFoundError("decision or thread", target)
-        writes[target] = _joined(into, found)
+        writes[target] = _joined(into, _timed(found, now))
         answered[key] = replace(found, status=CandidateStatus.MERGED, became=target)
     for key in sorted(answers.approve, key=lambda key: (_waiting(registry, key).created_at, key)):
         found = _waiting(registry, key)
@@ -148,12 +239,13 @@ def _decide(forge: Forge, answers: Answers) -> Change:
         same = known.get(_key(found))
         standing = writes.get(same) or registry.get(same) if same else None
         made: Decision | Thread
+        timed = _timed(found, now)
         if isinstance(standing, (Decision, Thread)):
-            made = _joined(standing, found)
+            made = _joined(standing, timed)
         elif found.proposes is Proposal.DECISION:
-            made = decision_from(found)
+            made = decision_from(timed)
         else:
-            made = thread_from(found, found)
+            made = thread_from(timed, timed)
         known.setdefault(_key(found), made.id)
         writes[made.id] = made
         answered[key] = replace(found, status=CandidateStatus.APPROVED, became=made.id)
@@ -189,11 +281,20 @@ def _waiting(registry: Registry, key: EntityId) -> Candidate:
     return found
 
 
+def _timed(candidate: Candidate, now: Instant) -> Candidate:
+    return replace(candidate, created_at=now) if candidate.created_at == UNKNOWN else candidate
+
+
+def reworded(title: str) -> str:
+    """Return a person's words as a candidate bears them, "" if none are left."""
+    return statement(title)
+
+
 def _words(title: str) -> str:
-    words = statement(title)
-    if not words:
+    text = reworded(title)
+    if not text:
         raise UsageError("a candidate needs words; say --title TEXT")
-    return words
+    return text
 
 
 def _joined(standing: Decision | Thread, candidate: Candidate) -> Decision | Thread:

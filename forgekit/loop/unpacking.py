@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from sys import intern
+from typing import NamedTuple
 
 from forgekit.errors import ArchiveError, FormatError
 from forgekit.ids import EntityId, conversation_id, normalise, project_id, text_hash, timestamp, v8_named
@@ -27,13 +28,26 @@ from forgekit.policy.filing import Envelope
 from forgekit.policy.recognition import Quoted, recognise
 from forgekit.text.redaction import redact
 from forgekit.text.transcript import write_parts
-from forgekit.times import Instant
+from forgekit.times import UNKNOWN, Instant
 
 UNSORTED = "Unsorted"
 QUOTE_LIMIT = 2_000
 """Characters of a candidate's quote and of its rationale."""
 _TITLE_LIMIT = 120
 _REASON_SHOWN = 200
+
+
+class Placed(NamedTuple):
+    """Where a conversation is that the registry knows."""
+
+    id: EntityId
+    project_name: str
+    project_uuid: EntityId
+
+    @classmethod
+    def of(cls, talk: Conversation) -> Placed:
+        """Say where a conversation is; many are held at once, so a project's name is held once."""
+        return cls(talk.id, intern(talk.project_name), EntityId(intern(talk.project_uuid)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +60,7 @@ class Placing:
         default: what the person said, "" if nothing.
     """
 
-    known: Mapping[str, Conversation]
+    known: Mapping[str, Placed]
     patterns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     default: str = ""
 
@@ -70,23 +84,31 @@ class Unpacked:
     redacted: Mapping[str, int]
     problems: tuple[Problem, ...]
 
+    @property
+    def size(self) -> int:
+        """Characters that are to be written, but for front matter."""
+        texts = [text.body for text in self.kept]
+        texts += [candidate.body for candidate in self.candidates]
+        texts += [archive.body for archive, _ in self.archives]
+        return sum(map(len, texts))
+
 
 def unpack(
-    transcript: Transcript, placing: Placing, *, keep: Collection[EntityId] | None, allowed: Collection[str]
+    transcript: Transcript, placing: Placing, *, keep: Collection[str] | None, allowed: Collection[str]
 ) -> Unpacked:
     """Take a conversation apart.
 
     Args:
         transcript: as a reader gave it.
         placing: what says its project.
-        keep: conversations whose text is kept; None for all.
+        keep: texts that are kept; a conversation of none is filed without. None keeps all.
         allowed: fingerprints of secrets that are kept.
     """
     cleaner = _Cleaner(allowed)
     turns = tuple(cleaner.turn(turn) for turn in transcript.turns)
     title = _title(transcript, turns, cleaner)
     project, placed = _project(transcript, title, placing)
-    started = transcript.started if transcript.started is not None else Instant(0)
+    started = transcript.started if transcript.started is not None else UNKNOWN
     external = one_line(cleaner.text(transcript.external_id)) or None
     known = placing.known.get(external) if external else None
     name = external or (title if transcript.started is not None else f"{title}:{_first_words(turns)}")
@@ -115,7 +137,8 @@ def unpack(
         brought=tuple(dict.fromkeys(map(one_line, found.brought))),
         archived_as=tuple(arrived.written),
     )
-    kept = _kept(conversation, turns, cleaner) if keep is None or conversation.id in keep else ()
+    first = part_id(conversation.id, 1, started)
+    kept = _kept(conversation, turns, cleaner) if keep is None or first in keep else ()
     return Unpacked(
         conversation=conversation,
         placed=placed,
@@ -294,7 +317,9 @@ def _candidate(talk: Conversation, find: Find, at: Instant | None, cleaner: _Cle
         return None
     explicit = one_line(find.explicit_id)
     body = with_section("", "Quote", cleaner.text(find.text[:QUOTE_LIMIT]))
-    values: dict[str, Any] = {"status": CandidateStatus.REGISTERED} if explicit else {}
+    said = at if at is not None else talk.created_at
+    # What is registered without a review needs its place in time; where nobody said it, a person looks first.
+    status = CandidateStatus.REGISTERED if explicit and said != UNKNOWN else CandidateStatus.WAITING
     mark = f"{find.kind.value}:{explicit}:{text_hash(text)}"
     return Candidate(
         candidate_id=v8_named(talk.id, mark, timestamp(talk.id, talk.created_at)),
@@ -310,7 +335,7 @@ def _candidate(talk: Conversation, find: Find, at: Instant | None, cleaner: _Cle
         alternatives_rejected=tuple(
             dict.fromkeys(filter(None, (statement(cleaner.text(item), 300) for item in find.alternatives)))
         ),
-        created_at=at if at is not None else talk.created_at,
+        created_at=said,
         body=with_section(body, "Rationale", cleaner.text(find.rationale[:QUOTE_LIMIT])),
-        **values,
+        status=status,
     )

@@ -11,7 +11,7 @@ from forgekit.ids import EntityId
 from forgekit.model.body import section
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import require_body, require_count, require_line, require_lines, require_share
-from forgekit.times import Instant
+from forgekit.times import UNKNOWN, Instant
 
 
 class CandidateStatus(Enum):
@@ -62,7 +62,7 @@ class Candidate:
     turn: int
     local_id: str | None = None
     alternatives_rejected: tuple[str, ...] = ()
-    created_at: Instant
+    created_at: Instant = UNKNOWN
     became: EntityId | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
     body: str = ""

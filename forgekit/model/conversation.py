@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import require_body, require_count, require_line, require_lines
-from forgekit.times import Instant
+from forgekit.times import UNKNOWN, Instant
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +31,7 @@ class Conversation:
     title: str
     project_name: str
     project_uuid: EntityId
-    created_at: Instant
+    created_at: Instant = UNKNOWN
     external_id: str | None = None
     session_id: str | None = None
     source: str | None = None

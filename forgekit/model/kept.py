@@ -9,7 +9,7 @@ from forgekit.ids import EntityId, timestamp, v8_named
 from forgekit.model.kinds import Kind
 from forgekit.model.lineage import TurnRange
 from forgekit.model.rules import require_body, require_line
-from forgekit.times import Instant
+from forgekit.times import UNKNOWN, Instant
 
 
 def part_id(conversation: EntityId, number: int, started: Instant) -> EntityId:
@@ -47,7 +47,7 @@ class KeptText:
     project_name: str
     project_uuid: EntityId
     turn_range: TurnRange
-    created_at: Instant
+    created_at: Instant = UNKNOWN
     extra: Mapping[str, object] = field(default_factory=dict)
     body: str = ""
 

@@ -32,6 +32,7 @@ class OpenConflicts(Enum):
 class JudgeKind(Enum):
     """Who judges whether two decisions contradict each other."""
 
+    TRAINED = "trained"  # the rules, joined with the small model that comes along
     RULES = "rules"  # rules and features: no model, no network
     NLI = "nli"  # a cross-encoder on this machine
     LLM = "llm"  # a language model behind an address
@@ -49,7 +50,7 @@ class Settings:
     budget: int = 4000
     conflicts: OpenConflicts = OpenConflicts.RECORD
     model: str | None = None
-    judge: JudgeKind = JudgeKind.RULES
+    judge: JudgeKind = JudgeKind.TRAINED
     judge_model: str | None = None
     judge_url: str | None = None
     judge_timeout: int = 60
@@ -69,7 +70,7 @@ stale_max_tier = 1.0    # decisions of a higher tier are never stale; 1.0 = any 
 budget = 4000           # tokens that a block to paste may have
 conflicts = "record"    # open conflicts in a commit: "record" lets them stand, "refuse" refuses the commit
 model = ""              # name or folder of the embedding model; "" = the default one
-judge = "rules"         # judge of conflicts: "rules", "nli" (a cross-encoder) or "llm" (a language model)
+judge = "trained"       # judge of conflicts: "trained", "rules", "nli" (a cross-encoder), "llm" (any model)
 judge_model = ""        # name or folder of the cross-encoder, or the language model's name
 judge_url = ""          # the language model's server: http://127.0.0.1:11434 (Ollama), https://host/v1
 judge_timeout = 60      # seconds that one answer of the language model may take

@@ -39,7 +39,7 @@ from forgekit.text.fields import (
     write_pairs,
 )
 from forgekit.text.scalars import Plain, dump_field
-from forgekit.times import Instant, format_instant
+from forgekit.times import UNKNOWN, Instant, format_instant
 
 Reader = Callable[[Any], Any]
 Writer = Callable[[Any], Any]
@@ -76,10 +76,13 @@ class FieldSpec:
     read: Reader
     write: Writer
     required: bool = False
+    unset: object = None
 
 
-def _f(name: str, read: Reader, write: Writer = str, *, required: bool = False) -> FieldSpec:
-    return FieldSpec(name, read, write, required)
+def _f(
+    name: str, read: Reader, write: Writer = str, *, required: bool = False, unset: object = None
+) -> FieldSpec:
+    return FieldSpec(name, read, write, required, unset)
 
 
 def _value(member: Enum) -> str:
@@ -131,7 +134,7 @@ SCHEMA: dict[Kind, tuple[FieldSpec, ...]] = {
         _f("continues", as_list(as_text), list),
         _f("brought", as_list(as_text), list),
         _f("archived_as", as_list(as_text), list),
-        _f("created_at", as_instant, _plain_instant, required=True),
+        _f("created_at", as_instant, _plain_instant, unset=UNKNOWN),
         _f("tags", as_list(as_text), list),
     ),
     Kind.THREAD: (
@@ -198,7 +201,7 @@ SCHEMA: dict[Kind, tuple[FieldSpec, ...]] = {
         _f("turn", as_count, _plain_count, required=True),
         _f("local_id", as_text),
         _f("alternatives_rejected", as_list(as_text), list),
-        _f("created_at", as_instant, _plain_instant, required=True),
+        _f("created_at", as_instant, _plain_instant, unset=UNKNOWN),
         _f("became", as_id),
     ),
     Kind.TRANSCRIPT: (
@@ -207,7 +210,7 @@ SCHEMA: dict[Kind, tuple[FieldSpec, ...]] = {
         _f("conversation_id", as_id, required=True),
         *_PROJECT,
         _f("turn_range", as_turns, _plain_turns, required=True),
-        _f("created_at", as_instant, _plain_instant, required=True),
+        _f("created_at", as_instant, _plain_instant, unset=UNKNOWN),
     ),
     Kind.ARCHIVE: (
         _f("archive_id", as_id, required=True),
@@ -303,7 +306,7 @@ def _written(specs: tuple[FieldSpec, ...], entity: object) -> list[tuple[str, An
     out = []
     for spec in specs:
         value = getattr(entity, spec.name)
-        if value is not None and value != ():
+        if value is not None and value not in ((), spec.unset):
             out.append((spec.name, spec.write(value)))
     return out
 

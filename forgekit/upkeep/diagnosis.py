@@ -18,6 +18,7 @@ from forgekit.errors import ForgeError, FormatError, NoRegistryError, Repository
 from forgekit.forge import Forge
 from forgekit.git import driver, health
 from forgekit.git.repository import Repository
+from forgekit.judges import judge_in_force
 from forgekit.model.problem import Problem
 from forgekit.store.files import TOPS, read_bytes
 from forgekit.store.roots import SETTINGS_FILE, cache_dir, find_root, work_tree
@@ -71,7 +72,8 @@ def root_for(start: Path, env: dict[str, str]) -> Path:
 
 def diagnose(root: Path) -> list[Finding]:
     """Look at everything in and around the registry at a root."""
-    return [*_git(root), *_settings(root), *_cache(root), _fts5(), *_model(root), *_files(root), _disk(root)]
+    machine = [_fts5(), *_model(root), *_judge(root)]
+    return [*_git(root), *_settings(root), *_cache(root), *machine, *_files(root), _disk(root)]
 
 
 def _bad(problem: Problem) -> Finding:
@@ -256,6 +258,22 @@ def _model(root: Path) -> Iterator[Finding]:
         state = vectors.status()
         size = f"{state.count:,} vectors ({state.kind}), {state.size / 1e6:.1f} MB"
         yield Finding(subject="model", good=True, message=f"{state.model}, {size}")
+
+
+def _judge(root: Path) -> Iterator[Finding]:
+    try:
+        found = judge_in_force(load_settings(root), cache_dir(root))
+    except ForgeError:
+        return  # said of the settings
+    if found.why:
+        message = f"the rules judge in place of the trained judge: {found.why}"
+        yield Finding(subject="judge", good=not found.damaged, message=message, advice=found.advice)
+        return
+    message = found.kind.value
+    if found.promise:
+        threshold, precision = found.promise
+        message += f", from {threshold:.2f} on, with an expected precision of {precision:.2f}"
+    yield Finding(subject="judge", good=True, message=message)
 
 
 def _files(root: Path) -> Iterator[Finding]:

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from forgekit.forge import Forge
 from forgekit.history import uncommitted
+from forgekit.judges import judge_in_force
+from forgekit.model.candidate import CandidateStatus
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.policy.staleness import needs_revalidation, open_conflicts, stale
+from forgekit.store.roots import cache_dir
 from forgekit.threads import active
 
 Counts = tuple[tuple[str, int], ...]
@@ -19,12 +22,13 @@ Counts = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProjectLine:
-    """One project: what is in force and what waits."""
+    """One project: what is in force and what waits; `candidates` are those that wait for a review."""
 
     name: str
     decisions: int
     threads: int
     conversations: int
+    candidates: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,10 +42,13 @@ class Status:
         next_threads: the most important open ones.
         stale, active: active decisions, and the stale ones among them.
         revalidate: active decisions that rest on one out of force.
+        candidates: that wait for a review.
         uncommitted: paths with uncommitted changes.
         unreadable: paths of files that hold no entity.
         model: the embedding model, or "".
         vectors: entities that are indexed by meaning.
+        judge: who judges conflicts.
+        judge_wanted: who shall, by the settings.
     """
 
     root: str
@@ -55,10 +62,13 @@ class Status:
     active: int
     open_conflicts: int
     revalidate: int
+    candidates: int
     uncommitted: tuple[str, ...]
     unreadable: tuple[str, ...]
     model: str
     vectors: int
+    judge: str
+    judge_wanted: str
 
     def as_json(self) -> dict[str, object]:
         """Return it as JSON values."""
@@ -70,6 +80,7 @@ class Status:
                     "active_decisions": line.decisions,
                     "open_threads": line.threads,
                     "conversations": line.conversations,
+                    "waiting_candidates": line.candidates,
                 }
                 for line in self.projects
             ],
@@ -84,10 +95,13 @@ class Status:
             },
             "open_conflicts": self.open_conflicts,
             "needs_revalidation": self.revalidate,
+            "waiting_candidates": self.candidates,
             "uncommitted": list(self.uncommitted),
             "unreadable": list(self.unreadable),
             "model": self.model or None,
             "vectors": self.vectors,
+            "judge": self.judge,
+            "judge_wanted": self.judge_wanted,
         }
 
 
@@ -112,7 +126,7 @@ def status(forge: Forge, most: int = 5) -> Status:
     vectors = forge.vectors.status() if forge.vectors else None
     return Status(
         root=str(forge.root),
-        projects=_projects(registry),
+        projects=_projects(forge, registry),
         kinds=tuple((kind.value, kinds[kind]) for kind in Kind),
         decisions=_counts(Counter(d.status.value for d in registry.decisions)),
         threads=_counts(Counter(t.priority.value for t in opened), ("high", "medium", "low")),
@@ -122,10 +136,13 @@ def status(forge: Forge, most: int = 5) -> Status:
         active=old.active,
         open_conflicts=len(open_conflicts(registry)),
         revalidate=len({item.decision.id for item in needs_revalidation(registry)}),
+        candidates=len(_waiting(forge)),
         uncommitted=tuple(uncommitted(forge)),
         unreadable=tuple(dict.fromkeys(problem.path for problem in registry.problems)),
         model=vectors.model if vectors else "",
         vectors=vectors.count if vectors else 0,
+        judge=judge_in_force(settings, cache_dir(forge.root)).kind.value,
+        judge_wanted=settings.judge.value,
     )
 
 
@@ -133,7 +150,12 @@ def _counts(counter: Counter[str], names: tuple[str, ...] = ()) -> Counts:
     return tuple((name, counter[name]) for name in names or sorted(counter) if counter[name])
 
 
-def _projects(registry: Registry) -> tuple[ProjectLine, ...]:
+def _waiting(forge: Forge, project: str | None = None) -> set[str]:
+    status = CandidateStatus.WAITING.value
+    return forge.catalogue.matching(kinds=(Kind.CANDIDATE,), status=status, project=project)
+
+
+def _projects(forge: Forge, registry: Registry) -> tuple[ProjectLine, ...]:
     decisions = Counter(d.project_uuid for d in registry.decisions if not d.status.ended)
     threads = Counter(t.project_uuid for t in registry.threads if not t.status.ended)
     talks = Counter(c.project_uuid for c in registry.conversations)
@@ -143,6 +165,7 @@ def _projects(registry: Registry) -> tuple[ProjectLine, ...]:
             decisions=decisions[project.id],
             threads=threads[project.id],
             conversations=talks[project.id],
+            candidates=len(_waiting(forge, project.id)),
         )
         for project in sorted(registry.projects, key=lambda p: p.project_name)
     )

@@ -39,7 +39,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -166,12 +166,14 @@ class Index:
         keys: whose vectors they are, in ascending order; a row is a place in this list.
         hashes: of the texts that the vectors stand for.
         kind: `scan`, `flat` or `ivf`.
+        state: of what it was made from, as its maker named it; None where nobody did.
     """
 
     keys: Sequence[str]
     hashes: Sequence[str]
     kind: str
     candidates: Candidates
+    state: str | None = None
 
     def search(self, vector: Floats, count: int, rows: Rows | None) -> list[tuple[str, float]]:
         """Return the nearest keys with their cosines, best first; with `rows`, among those only."""
@@ -250,7 +252,14 @@ class IndexFiles:
             candidates = Scan(matrix) if kind == "scan" else Lists(self._file(said, "faiss"), matrix)
         else:
             raise ValueError("an index of an unknown kind")
-        return Index(keys=keys, hashes=hashes, kind=str(kind), candidates=candidates)
+        state = said.get("state")
+        return Index(
+            keys=keys,
+            hashes=hashes,
+            kind=str(kind),
+            candidates=candidates,
+            state=state if isinstance(state, str) else None,
+        )
 
     def _file(self, said: dict[str, Any], part: str) -> Path:
         """Return a file's path; raise where it is not as it was left."""
@@ -262,28 +271,42 @@ class IndexFiles:
     def _path(self, digest: str, part: str) -> Path:
         return self._folder / f"{self._base}-{digest}.{part}"
 
-    def write(self, keys: Sequence[str], hashes: Sequence[str], matrix: Floats) -> Index:
+    def write(
+        self, keys: Sequence[str], hashes: Sequence[str], matrix: Floats, state: str | None = None
+    ) -> Index:
         """Write an index and return it; where the folder cannot be written to, it lives in memory."""
-        in_memory = Index(keys=keys, hashes=hashes, kind="scan", candidates=Scan(matrix))
+        in_memory = Index(keys=keys, hashes=hashes, kind="scan", candidates=Scan(matrix), state=state)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._locked():
-                self._write(keys, hashes, matrix)
+                self._write(keys, hashes, matrix, state)
         except OSError:
             return in_memory
-        return self.load() or in_memory
+        found = self.load()
+        if found is None or (found.keys, found.hashes) != (keys, hashes):  # another process wrote since
+            return in_memory
+        return found
 
-    def _write(self, keys: Sequence[str], hashes: Sequence[str], matrix: Floats) -> None:
+    def stamp(self, index: Index, state: str) -> Index:
+        """Note what state an index is made of, and return it; what cannot be noted is found out again."""
+        digest = digest_of(self._space, index.keys, index.hashes)
+        with contextlib.suppress(OSError), self._locked():
+            said = self.read_manifest()
+            if said is not None and said["digest"] == digest:
+                self._replace(self.manifest, json.dumps({**said, "state": state}).encode())
+        return replace(index, state=state)
+
+    def _write(self, keys: Sequence[str], hashes: Sequence[str], matrix: Floats, state: str | None) -> None:
         count, dimension = matrix.shape
         kind = "scan" if count <= SCAN_UP_TO else "flat" if count <= IVF_ABOVE else "ivf"
         digest = digest_of(self._space, keys, hashes)
         # mmap(2) refuses an empty file.
         numbers = matrix.astype("<f4", copy=False) if matrix.size else np.zeros(1, "<f4")
-        states = {"ids": self._put(digest, "ids", "\n".join((*keys, *hashes)).encode())}
+        files = {"ids": self._put(digest, "ids", "\n".join((*keys, *hashes)).encode())}
         if kind != "flat":
-            states["matrix"] = self._put(digest, "matrix", numbers.data.cast("B"))
+            files["matrix"] = self._put(digest, "matrix", numbers.data.cast("B"))
         if kind != "scan":
-            states["faiss"] = self._put(digest, "faiss", _faiss_bytes(matrix, kind))
+            files["faiss"] = self._put(digest, "faiss", _faiss_bytes(matrix, kind))
         said = {
             "layout": _LAYOUT,
             "space": self._space,
@@ -291,7 +314,8 @@ class IndexFiles:
             "kind": kind,
             "count": count,
             "dimension": dimension,
-            "files": states,
+            "files": files,
+            "state": state,
         }
         self._replace(self.manifest, json.dumps(said).encode())
         for path in self._folder.glob(f"{self._base}-*"):

@@ -82,8 +82,19 @@ class Vectors:
         self._space = f"{encoder.fingerprint} {CHUNK_RULE}"
         self._index: Index | None = None
 
+    def standing(self, state: str | None) -> Built | None:
+        """Return what an update would say where the index was made from this state; None where it was not."""
+        index = self._current() if state is not None else None
+        if index is None or index.state != state:
+            return None
+        return Built(added=0, reused=len(index.keys), removed=0, missing=0)
+
     def update(
-        self, entries: Iterable[Entry], progress: Progress | None = None, limit: int | None = None
+        self,
+        entries: Iterable[Entry],
+        progress: Progress | None = None,
+        limit: int | None = None,
+        state: str | None = None,
     ) -> Built:
         """Make the index hold exactly these entries; what was encoded is kept even when this is interrupted.
 
@@ -91,12 +102,15 @@ class Vectors:
             entries: all that are to be found; of two with one key the last counts.
             progress: told how far the encoding is.
             limit: texts to encode at most; the others are left for the next update.
+            state: names what all of the entries follow from, for `standing`.
         """
         wanted = {key: (digest, text) for key, digest, text in entries}
         keys = sorted(wanted)
         hashes = [wanted[key][0] for key in keys]
         before = self._current()
         if before is not None and (before.keys, before.hashes) == (keys, hashes):
+            if state is not None and before.state != state:
+                self._index = self._files().stamp(before, state)
             return Built(added=0, reused=len(keys), removed=0, missing=0)
         cache = VectorCache(self._folder / "vectors.sqlite", self._space, self._encoder.dimension)
         with cache:
@@ -111,7 +125,8 @@ class Vectors:
         kept = [(key, digest) for key, digest in zip(keys, hashes, strict=True) if digest in known]
         gone = set(before.keys).difference(keys) if before is not None else ()
         if before is None or list(zip(before.keys, before.hashes, strict=True)) != kept:
-            self._index = self._made([key for key, _ in kept], [digest for _, digest in kept], known)
+            whole = state if len(kept) == len(keys) else None
+            self._index = self._made([key for key, _ in kept], [digest for _, digest in kept], known, whole)
         return Built(
             added=len(kept) - reused, reused=reused, removed=len(gone), missing=len(keys) - len(kept)
         )
@@ -237,12 +252,12 @@ class Vectors:
         starts = np.cumsum([0, *map(len, entries[:-1])])
         return _unit(np.add.reduceat(found, starts))
 
-    def _made(self, keys: list[str], hashes: list[str], known: dict[str, bytes]) -> Index:
+    def _made(self, keys: list[str], hashes: list[str], known: dict[str, bytes], state: str | None) -> Index:
         import numpy as np  # noqa: PLC0415 - importing NumPy takes 50 ms
 
         halves = np.frombuffer(b"".join(map(known.__getitem__, hashes)), "<f2")
         matrix = halves.reshape(len(keys), self._encoder.dimension).astype(np.float32)
-        return self._files().write(keys, hashes, _unit(matrix))
+        return self._files().write(keys, hashes, _unit(matrix), state)
 
 
 def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:

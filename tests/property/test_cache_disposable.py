@@ -8,6 +8,7 @@ import random
 import resource
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from fakeencoder import FakeEncoder
 from guarantees import Level, Report
 from support import git
 
+from forgekit.catalogue import update as catalogue_update
+from forgekit.catalogue.scan import RACY_NS
 from forgekit.forge import Forge
 from forgekit.model.entity import entity_path
 from forgekit.search import INLINE_TEXTS, Mode, search
@@ -172,14 +175,18 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_answers_are_those_of_a_fresh_cache(
-    base: Path, tmp_path: Path, level: Level, guarantee: Report
+    base: Path, tmp_path: Path, level: Level, guarantee: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number = level.pick(30, 300)
     for case in range(number):
         rng = level.random(f"disposable {case}")
         root = Path(shutil.copytree(base, tmp_path / str(case)))
         way = list(WAYS)[case % len(WAYS)]
+        monkeypatch.setattr(catalogue_update, "RACY_NS", RACY_NS)
         live(root, rng)
+        if case // len(WAYS) % 2:  # as if nothing had been written for long: little is looked at again
+            monkeypatch.setattr(catalogue_update, "RACY_NS", 0)
+            time.sleep(0.02)  # two ticks of the file system's clock
         answers(root)
         before = work_tree(root)
         cache = root / ".git" / "forgekit"

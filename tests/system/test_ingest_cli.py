@@ -5,23 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from clirun import Cli
+from exported import message
 from support import git
-
-
-def message(sender: str, text: str, minute: int) -> dict[str, Any]:
-    return {
-        "uuid": f"m{minute}",
-        "sender": sender,
-        "text": text,
-        "content": [{"type": "text", "text": text}],
-        "created_at": f"2026-02-01T10:{minute:02}:00Z",
-        "attachments": [],
-        "files": [],
-    }
 
 
 def export(*texts: str) -> str:
@@ -148,3 +136,46 @@ def test_a_setting_keeps_the_text(registry: Path, cli: Cli, exported: Path) -> N
     assert len(list((registry / "archives" / "transcripts").rglob("*.md"))) == 1
     shutil.rmtree(registry / ".git" / "forgekit")
     assert cli("search", "Postgres", "--scope", "messages", "--json").json["hits"]
+
+
+def test_a_cron_line_files_what_is_new_from_any_folder(
+    registry: Path, cli: Cli, exported: Path, tmp_path: Path
+) -> None:
+    line = ("-C", str(registry), "ingest", "auto", str(exported.parent), "--with-text")
+    first = cli(*line, root=tmp_path)
+    assert (first.code, first.out.count("new  con_")) == (0, 1)
+    assert cli(*line).err.endswith("0 doubtful: nothing to do, it says so already\n")
+    exported.write_text(export(*TEXTS, "One more thing."), encoding="utf-8")
+    assert cli(*line).out.endswith("1 new turn\n")
+    assert git(registry, "rev-list", "--count", "HEAD").strip() == "3"
+
+
+def test_a_watch_files_what_grows_while_it_looks(
+    registry: Path, cli: Cli, exported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def grown(_: float) -> None:
+        exported.write_text(export(*TEXTS, "One more thing."), encoding="utf-8")
+
+    monkeypatch.setattr("time.sleep", grown)
+    told = cli("watch", str(exported), "--every", "300", "--times", "3")
+    assert [line.split("  ")[0] for line in told.out.splitlines()] == ["new", "grown"]
+    assert git(registry, "rev-list", "--count", "HEAD").strip() == "3"
+
+
+@pytest.mark.usefixtures("registry")
+def test_batches_are_told(cli: Cli, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    talks = json.loads(export(*TEXTS)) + json.loads(export(*TEXTS).replace("5b6f1c2e", "5b6f1c2f"))
+    exported.write_text(json.dumps(talks), encoding="utf-8")
+    monkeypatch.setattr("forgekit.loop.ingesting.BATCH_SIZE", 1)
+    told = cli("ingest", "claude", str(exported), "--with-text")
+    assert told.err.splitlines()[0].endswith("0 doubtful: committed as <commit>, the last of 2 commits")
+
+
+@pytest.mark.usefixtures("registry")
+def test_no_date_is_said_where_there_is_none(cli: Cli, tmp_path: Path) -> None:
+    pasted = tmp_path / "chat.md"
+    pasted.write_text("**User:** Where to?\n\n**Assistant:** We decided to use Postgres.\n", encoding="utf-8")
+    cli("ingest", "markdown", str(pasted))
+    assert "\tno date\t" in cli("conversation", "list").out
+    assert ", no date)" in cli("review", "--list").out
+    assert "1970-01-01" not in cli("conversation", "show", "chat", "--json").out

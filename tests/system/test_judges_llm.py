@@ -7,13 +7,14 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import planted
 import pytest
 
 from forgekit.errors import FormatError, UsageError
-from forgekit.judges import Remembering, judge_of, problems_of
+from forgekit.judges import Remembering, judge_of, problems_of, trained
 from forgekit.judges.llm import SCHEMA, LlmJudge, question, read_answer
 from forgekit.judges.nli import NliJudge
 from forgekit.judges.server import REPLY_LIMIT
@@ -31,6 +32,7 @@ BELIEVED = Judgement(
     reasons=("the language model says: Two protocols for one API",),
 )
 KEY = "sk-very-secret"
+TRAINED = trained.TrainedJudge
 Reply = Callable[["Handler"], None]
 
 
@@ -360,15 +362,17 @@ def test_a_question_is_bounded() -> None:
 
 
 def chosen(env: Mapping[str, str] | None = None, **values: Any) -> object:
-    judge = judge_of(Settings(**values), env or {})
+    judge = judge_of(Settings(**values), Path("cache"), env or {})
     return judge.asked if isinstance(judge, Remembering) else judge
 
 
-def test_the_rules_judge_unless_the_settings_say_otherwise() -> None:
-    assert isinstance(chosen(), RuleJudge)
-    assert isinstance(chosen(judge_url="https://host/v1", judge_model="m"), RuleJudge)
+def test_the_settings_choose_the_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trained, "TrainedJudge", TRAINED)
+    assert isinstance(chosen(), TRAINED)
+    assert isinstance(chosen(judge_url="https://host/v1", judge_model="m"), TRAINED)
+    assert isinstance(chosen(judge=JudgeKind.RULES), RuleJudge)
     assert isinstance(chosen(judge=JudgeKind.NLI, judge_model="m"), NliJudge)
-    assert problems_of(judge_of(Settings(), {})) == ()
+    assert problems_of(judge_of(Settings(), Path("cache"), {})) == ()
 
 
 @pytest.mark.parametrize("url", ["http://localhost:11434", "http://127.0.0.1:1", "http://[::1]:1/v1"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,10 +14,13 @@ from fakeencoder import FakeEncoder
 from numpy.typing import NDArray
 
 from forgekit import decisions, threads
+from forgekit.catalogue import update as catalogue_update
+from forgekit.catalogue.catalogue import Catalogue
 from forgekit.context import context_load
 from forgekit.embedding.encoder import INSTALL, Encoder, Missing
 from forgekit.errors import ForgeError, FormatError, UsageError
 from forgekit.forge import Forge
+from forgekit.ids import EntityId
 from forgekit.loop.asking import ask
 from forgekit.loop.continuation import prepare_compression
 from forgekit.model.kinds import Kind
@@ -131,6 +135,28 @@ def test_an_edit_is_found_at_once_and_costs_one_text(root: Path, encoder: Synony
     assert encoder.encoded[before:] == ["Traverse lists slowly"]
     path.unlink()
     assert "Traverse lists slowly" not in titles(found(root, "page", Mode.SEMANTIC))
+
+
+@pytest.mark.usefixtures("encoder")
+def test_what_did_not_change_is_not_compared_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue_update, "RACY_NS", 0)
+    compared: list[int] = []
+    contents = Catalogue.contents
+
+    def counted(catalogue: Catalogue) -> list[tuple[EntityId, str]]:
+        compared.append(1)
+        return contents(catalogue)
+
+    monkeypatch.setattr(Catalogue, "contents", counted)
+    time.sleep(0.02)  # two ticks of the file system's clock
+    first = found(root, "ids")
+    assert (found(root, "ids"), len(compared)) == (first, 1)
+    decisions.create(Forge.open(root), "Never page through ids", project="Nexus")
+    assert "Never page through ids" in titles(found(root, "page", Mode.SEMANTIC))
+    assert len(compared) == 2
+    Forge.open(root).catalogue.path.unlink()  # whoever made it anew may have had a reason
+    found(root, "ids")
+    assert len(compared) == 3
 
 
 def test_without_a_model_the_words_answer(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,6 +132,44 @@ def test_a_limit_leaves_the_rest_for_later(tmp_path: Path) -> None:
     assert len(vectors.search("red", 80)) == 80
 
 
+def test_an_index_tells_of_what_state_it_was_made(tmp_path: Path) -> None:
+    vectors, all_known = Vectors(tmp_path, FakeEncoder()), Built(added=0, reused=80, removed=0, missing=0)
+    assert vectors.standing("monday") is None
+    assert vectors.update(entries(), limit=30, state="monday").missing == 50
+    assert vectors.standing("monday") is None, "not all of it"
+    vectors.update(entries(), state="monday")
+    later = Vectors(tmp_path, FakeEncoder())
+    assert vectors.standing("monday") == later.standing("monday") == all_known
+    assert vectors.standing("tuesday") is later.standing(None) is None
+    assert later.update(entries(), state="tuesday") == all_known
+    again = Vectors(tmp_path, FakeEncoder())
+    assert later.standing("tuesday") == again.standing("tuesday") == all_known
+    assert again.standing("monday") is None
+    again.update(entries()[:79])
+    assert Vectors(tmp_path, FakeEncoder()).standing("tuesday") is None
+    assert Vectors(tmp_path, FakeEncoder("fake-2")).standing("tuesday") is None
+
+
+@pytest.mark.parametrize("part", ["ids", "matrix", "json"])
+def test_an_index_that_was_changed_tells_of_no_state(tmp_path: Path, part: str) -> None:
+    Vectors(tmp_path, FakeEncoder()).update(entries(), state="monday")
+    (path,) = tmp_path.glob(f"vectors-main*.{part}")
+    path.write_bytes(b"7" * path.stat().st_size)
+    vectors = Vectors(tmp_path, FakeEncoder())
+    assert vectors.standing("monday") is None
+    assert vectors.update(entries(), state="monday").reused == 80
+    assert Vectors(tmp_path, FakeEncoder()).standing("monday") is not None
+
+
+def test_a_state_that_cannot_be_noted_is_found_out_again(tmp_path: Path) -> None:
+    Vectors(tmp_path, FakeEncoder()).update(entries())
+    replace_by_folder(tmp_path / "vectors-main.lock")
+    vectors = Vectors(tmp_path, FakeEncoder())
+    assert vectors.update(entries(), state="monday").reused == 80
+    assert vectors.standing("monday") is not None
+    assert Vectors(tmp_path, FakeEncoder()).standing("monday") is None
+
+
 def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
     said: list[tuple[int, int]] = []
     vectors = Vectors(tmp_path, FakeEncoder())

@@ -18,9 +18,10 @@ from tinymodel import tensors, write_json, write_model, write_tensors
 
 from forgekit.embedding import encoder as embedding
 from forgekit.embedding import files as embedding_files
-from forgekit.embedding.bert import NumpyEncoder, _gelu
+from forgekit.embedding.bert import NumpyEncoder
 from forgekit.embedding.encoder import DEFAULT_SHA256, Encoder, Missing, find_encoder
 from forgekit.embedding.files import BertModel, file_sha256, read_header, read_model
+from forgekit.embedding.layers import gelu
 from forgekit.errors import FormatError
 from forgekit.model.settings import Settings
 
@@ -148,7 +149,7 @@ def test_a_long_text_is_cut_before_it_is_split(tiny: Path, tmp_path: Path) -> No
 def test_gelu_is_x_phi_of_x() -> None:
     x = np.linspace(-8, 8, 4001, dtype=np.float32)
     exact = np.array([v * 0.5 * (1 + math.erf(v / math.sqrt(2))) for v in x.tolist()])
-    assert np.abs(_gelu(x.copy()) - exact).max() < 1e-6
+    assert np.abs(gelu(x.copy()) - exact).max() < 1e-6
 
 
 def test_weights_that_are_no_numbers_never_become_vectors(tiny: Path, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ TOP = {
     "pyproject.toml",
     "registry",
     "tests",
+    "training",
 }
 # Paths of one machine, where packages come from, and words that mean nothing to a reader of this repository.
 FOREIGN = re.compile(

@@ -12,7 +12,7 @@ import pytest
 
 from forgekit.errors import FormatError, NotFoundError
 from forgekit.ingest.formats import conversations, detect, read
-from forgekit.ingest.sources import Source, _unpacked, sources
+from forgekit.ingest.sources import Reading, Source, _unpacked, sources
 from forgekit.model.problem import Problem
 from forgekit.model.transcript import Speaker, ToolCall, Transcript
 from forgekit.times import parse_instant
@@ -298,3 +298,24 @@ def test_a_packed_file_that_is_cut_off_gives_what_can_be_read(tmp_path: Path) ->
     talk, told = sorted(conversations([str(path)]), key=lambda found: isinstance(found, Problem))
     assert isinstance(talk, Transcript)
     assert str(told).startswith(f"{path}:3: the file cannot be read past this line: ")
+
+
+def test_how_far_the_reading_is(tmp_path: Path) -> None:
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "a.zip", "w") as packed:
+        packed.writestr("conversations.json", "[" + " " * 3_000_000 + "]")
+    (folder / "b.json").write_bytes(b"[" + b" " * 2_999_998 + b"]")
+    (folder / "notes.bin").write_bytes(b" " * 1_000_000)
+    reading = Reading([str(folder)])
+    shares = [reading.share()]
+    for source in sources([str(folder)], reading):
+        if isinstance(source, Source):
+            while source.stream.read(1_000_000):
+                shares.append(reading.share())
+    told = [share for share in shares if share is not None]
+    assert told[0] == 0.0
+    assert told == sorted(told)
+    assert any(0.5 < share < 0.9 for share in told)
+    assert reading.share() == 1.0
+    assert Reading([str(folder), "-"]).share() is None

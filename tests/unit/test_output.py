@@ -117,6 +117,23 @@ def test_progress_on_a_terminal_takes_its_line_back(
 
 
 @pytest.mark.parametrize(("terminal", "ci"), [(True, ""), (True, "1"), (False, "")])
+def test_a_counter_shows_pace_and_the_time_left_where_the_share_is_known(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool, ci: str
+) -> None:
+    moments = iter([100.0, 100.0, 110.0, 130.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(moments))
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    with output.counter("conversations") as show:
+        show(1, 0.0)
+        show(1000, None)
+        show(3000, 0.25)
+    lines = ("1", "1,000, 100/s", "3,000, 100/s, 25%, 1:30 left")
+    told = "".join(f"\r\x1b[Kconversations: {line}" for line in lines) + "\r\x1b[K"
+    assert capsys.readouterr().err == (told if terminal and not ci else "")
+
+
+@pytest.mark.parametrize(("terminal", "ci"), [(True, ""), (True, "1"), (False, "")])
 def test_a_meter_shows_pace_and_time_left_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool, ci: str
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.times import LAST, Instant, format_date, format_instant, month, parse_instant
+from forgekit.times import LAST, UNKNOWN, Instant, format_date, format_instant, month, parse_instant
 
 MS = 1_700_000_000_000
 
@@ -75,6 +75,7 @@ def test_the_one_form() -> None:
     assert format_instant(Instant(0)) == "1970-01-01T00:00:00Z"
     assert format_instant(Instant(LAST)) == "9999-12-31T23:59:59.999Z"
     assert format_date(Instant(MS)) == "2023-11-14"
+    assert format_date(UNKNOWN) == "no date"
 
 
 def test_months_name_folders_for_any_48_bits() -> None:

@@ -242,8 +242,12 @@ def _unit(raw: str, run: _Run, start: int, *, first: bool, asks: bool) -> Unit |
     )
 
 
-def offsets(unit: Unit) -> tuple[int, ...]:
+def offsets(unit: Unit) -> Sequence[int]:
     """Return for each character of a unit's text its index in the message."""
+    plain = unit.raw.strip()
+    if plain == unit.text:  # as most are: nothing between the characters was left out
+        first = unit.start + len(unit.raw) - len(unit.raw.lstrip())
+        return range(first, first + len(plain))
     at: list[int] = []
     space = True
     for token in _TOKEN.finditer(unit.raw):

@@ -7,7 +7,7 @@ plan that was dropped and irony are no decisions, however they are worded.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from forgekit.model.transcript import Speaker
@@ -118,17 +118,22 @@ _PLANNED = re.compile(
 SHORTEST_TITLE = 2
 
 
-def _by_trigger(cues: Iterable[Cue]) -> dict[str, list[Cue]]:
-    index: dict[str, list[Cue]] = {}
-    for one in cues:
-        for word in one.triggers:
-            index.setdefault(word, []).append(one)
+_Triggers = dict[str, list[tuple[int, Cue]]]
+
+
+def _by_trigger(cues: Iterable[Cue]) -> dict[Speaker, _Triggers]:
+    """Return the cues of each speaker by the words that call for them, numbered: the surest come first."""
+    index: dict[Speaker, _Triggers] = {speaker: {} for speaker in Speaker}
+    for number, one in enumerate(sorted(cues, key=lambda one: -one.confidence)):
+        for speaker in one.said_by:
+            for word in one.triggers:
+                index[speaker].setdefault(word, []).append((number, one))
     return index
 
 
 _DECISIONS = _by_trigger(DECISION_CUES)
 _THREADS = _by_trigger(THREAD_CUES)
-_TRIGGERS = frozenset(_DECISIONS) | frozenset(_THREADS)
+_TRIGGERS = {speaker: frozenset(_DECISIONS[speaker]) | frozenset(_THREADS[speaker]) for speaker in Speaker}
 
 
 def stated(unit: Unit, speaker: Speaker, following: str) -> list[Stated]:
@@ -138,21 +143,21 @@ def stated(unit: Unit, speaker: Speaker, following: str) -> list[Stated]:
         return [by_label]
     text = unit.text
     words = _words(text)
-    if words.isdisjoint(_TRIGGERS):
+    if words.isdisjoint(_TRIGGERS[speaker]):
         return []
     shift = opening(text)
     labelled = lead(text)
     if not words.isdisjoint(_ASIDE_WORDS) and _ASIDE.search(text):
         return []
     body = text[shift:]
-    decision = _first(_DECISIONS, body, speaker, words)
+    decision = _first(_DECISIONS[speaker], body, words)
     if decision is None and labelled > shift:
         shift, body = labelled, text[labelled:]
-        decision = _first(_DECISIONS, body, speaker, words)
+        decision = _first(_DECISIONS[speaker], body, words)
         if decision is None:
             shift = opening(text)
             body = text[shift:]
-    thread = _first(_THREADS, body, speaker, words)
+    thread = _first(_THREADS[speaker], body, words)
     if decision is not None and (unit.asks or _UNDONE.match(following) or not _is_made(*decision, body)):
         decision = None
     if thread is not None and (
@@ -190,14 +195,14 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(words)
 
 
-def _first(
-    cues: Mapping[str, Sequence[Cue]], body: str, speaker: Speaker, words: frozenset[str]
-) -> tuple[Cue, re.Match[str]] | None:
+def _first(cues: _Triggers, body: str, words: frozenset[str]) -> tuple[Cue, re.Match[str]] | None:
     """Return the surest cue of a statement, the earliest of equals."""
     best: tuple[Cue, re.Match[str]] | None = None
-    for one in {id(one): one for word in words if word in cues for one in cues[word]}.values():
-        if speaker not in one.said_by or (best is not None and one.confidence < best[0].confidence):
-            continue
+    called = dict(pair for word in words if word in cues for pair in cues[word])
+    for number in sorted(called):
+        one = called[number]
+        if best is not None and one.confidence < best[0].confidence:
+            break
         match = one.pattern.search(body)
         if match is not None and (best is None or _rank(one, match) > _rank(*best)):
             best = (one, match)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forgekit.policy.judge.port import Judge, Judgement, Statement, Verdict
+from forgekit.policy.judge.port import Judge, Judgement, Parts, Statement, Verdict
 from forgekit.policy.judge.rules import RuleJudge
 
-__all__ = ["Judge", "Judgement", "RuleJudge", "Statement", "Verdict"]
+__all__ = ["Judge", "Judgement", "Parts", "RuleJudge", "Statement", "Verdict"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import product
 
 from forgekit.policy.judge.port import Judgement, Verdict
@@ -15,16 +16,48 @@ _APART = ("but hold in", "but speak of")  # an opposition that other places or o
 _ROUGH = frozenset(("time", "every", "size"))  # 30 days are a month
 
 
-def agreement(
-    a: Reading, b: Reading, similarity: float | None, score: float, reasons: tuple[str, ...]
-) -> Judgement:
-    """Return the verdict on a pair that does not contradict."""
-    left, right = _mass(a), _mass(b)
-    common = {c: min(left[c], right[c]) for c in left.keys() & right.keys()}
-    words = sum(sorted(weight for c, weight in common.items() if not c.startswith("=")))
-    shared = sum(sorted(common.values()))
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What two statements speak of, in weights of words and numbers.
+
+    Attributes:
+        words: of what both speak of, the words alone.
+        shared: of what both speak of.
+        smaller, larger: of all that the one speaks of that says less, and the other.
+    """
+
+    words: float
+    shared: float
+    smaller: float
+    larger: float
+
+    @property
+    def likeness(self) -> float:
+        """The share of everything that both speak of, 0 to 1."""
+        union = self.smaller + self.larger - self.shared
+        return self.shared / union if union else 0.0
+
+
+def common(left: Mapping[str, float], right: Mapping[str, float]) -> Common:
+    """Compare what two statements speak of, each as `mass` gives it."""
+    met = {c: min(left[c], right[c]) for c in left.keys() & right.keys()}
     smaller, larger = sorted((sum(sorted(left.values())), sum(sorted(right.values()))))
-    union = shared / (smaller + larger - shared) if smaller + larger - shared else 0.0
+    words = sum(sorted(weight for c, weight in met.items() if not c.startswith("=")))
+    return Common(words=words, shared=sum(sorted(met.values())), smaller=smaller, larger=larger)
+
+
+def agreement(
+    a: Reading,
+    b: Reading,
+    similarity: float | None,
+    score: float,
+    reasons: tuple[str, ...],
+    met: Common | None = None,
+) -> Judgement:
+    """Return the verdict on a pair that does not contradict; `met` where it is known already."""
+    met = met or common(mass(a), mass(b))
+    words, shared, smaller, larger = met.words, met.shared, met.smaller, met.larger
+    union = met.likeness
     cosine = 0.0 if similarity is None else similarity
     raws = ({c: raw for x in r.segments for c, raw in x.raws.items()} for r in (a, b))
     both = told(a.concepts & b.concepts, *raws)
@@ -61,17 +94,17 @@ def apart(
     return False
 
 
-def _mass(reading: Reading) -> dict[str, float]:
+def mass(reading: Reading) -> dict[str, float]:
     """Return what a statement speaks of, words and numbers; words of one pole are one word."""
-    mass: dict[str, float] = {}
+    found: dict[str, float] = {}
     for segment in reading.segments:
         for term in segment.terms:
             if not rejects(term):  # its sign stands at what it rejects
-                mass[_key(term)] = term.weight
+                found[_key(term)] = term.weight
         for q in segment.quantities:
             digits = ".2g" if q.dimension in _ROUGH else "g"
-            mass[f"={q.value:{digits}} {q.dimension}"] = 1.0
-    return mass
+            found[f"={q.value:{digits}} {q.dimension}"] = 1.0
+    return found
 
 
 def _key(term: Term) -> str:

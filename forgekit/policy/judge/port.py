@@ -47,11 +47,30 @@ class Judgement:
     Attributes:
         score: probability that the two contradict each other, 0 to 1.
         reasons: the strongest first, in words.
+        parts: what they are made of, where the judge can tell.
     """
 
     verdict: Verdict
     score: float
     reasons: tuple[str, ...] = ()
+    parts: Parts | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parts:
+    """What a verdict of contradiction is made of.
+
+    Attributes:
+        rules: what the rules say for and against it.
+        words: the words of either text that weighed most, the heaviest first.
+        next: the verdict that came next.
+        next_score: its probability, 0 to 1.
+    """
+
+    rules: tuple[str, ...]
+    words: tuple[tuple[str, ...], tuple[str, ...]]
+    next: Verdict
+    next_score: float
 
 
 class Judge(Protocol):

@@ -9,7 +9,7 @@ nothing. Tier, project and time are left alone: they say who is right, not wheth
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import product
 
@@ -69,21 +69,30 @@ class RuleJudge:
         self, pairs: Sequence[tuple[Statement, Statement]], similarity: Sequence[float | None]
     ) -> list[Judgement]:
         """Return one judgement a pair; the same for (a, b) and (b, a)."""
-        readings: dict[int, Reading] = {}
+        return [compare(a, b, cosine) for (a, b), cosine in zip(read_pairs(pairs), similarity, strict=True)]
 
-        def reading(statement: Statement) -> Reading:
-            found = readings.get(id(statement))
-            if found is None:
-                found = readings[id(statement)] = read(statement)
-            return found
 
-        return [
-            compare(reading(a), reading(b), cosine) for (a, b), cosine in zip(pairs, similarity, strict=True)
-        ]
+def read_pairs(pairs: Sequence[tuple[Statement, Statement]]) -> Iterator[tuple[Reading, Reading]]:
+    """Yield the readings of each pair; a statement that stands in many pairs is read once."""
+    readings: dict[int, Reading] = {}
+    for sides in pairs:
+        for side in sides:
+            if id(side) not in readings:
+                readings[id(side)] = read(side)
+        yield readings[id(sides[0])], readings[id(sides[1])]
 
 
 def compare(a: Reading, b: Reading, similarity: float | None) -> Judgement:
     """Return the judgement on two readings."""
+    odds, reasons = weigh(a, b, similarity)
+    score = 1 / (1 + math.exp(-odds))
+    if score >= THRESHOLD:
+        return Judgement(verdict=Verdict.CONTRADICTION, score=score, reasons=reasons)
+    return agreement(a, b, similarity, score, reasons)
+
+
+def weigh(a: Reading, b: Reading, similarity: float | None) -> tuple[float, tuple[str, ...]]:
+    """Return the log-odds of a contradiction, `NOTHING` where there is no opposition, and the reasons."""
     best: float = NOTHING
     reasons: tuple[str, ...] = ()
     near = 0.0 if similarity is None else max(0.0, min(0.8, 2 * (similarity - 0.35)))
@@ -93,10 +102,12 @@ def compare(a: Reading, b: Reading, similarity: float | None) -> Judgement:
             continue
         odds, why = _odds(a, s, b, t, found, near)
         best, reasons = max((best, reasons), (odds, why))
-    score = 1 / (1 + math.exp(-best))
-    if score >= THRESHOLD:
-        return Judgement(verdict=Verdict.CONTRADICTION, score=score, reasons=reasons)
-    return agreement(a, b, similarity, score, reasons)
+    return best, reasons
+
+
+def is_heading(reading: Reading) -> bool:
+    """Whether a whole text is a heading, which names a thing and decides nothing."""
+    return all(_heading(reading, segment) for segment in reading.segments)
 
 
 def _odds(

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from forgekit.model.entity import Entity
+from forgekit.times import UNKNOWN
 
 E = TypeVar("E", bound=Entity)
 
@@ -122,8 +123,8 @@ def later(name: str, sides: Sides, ledger: Ledger) -> Any:
 
 
 def earlier(name: str, sides: Sides, ledger: Ledger) -> Any:
-    """Let the earlier time stand."""
-    stands = min(sides.ours, sides.theirs)
+    """Let the earlier time stand; any stands over one that nobody said."""
+    stands = min(sides.ours, sides.theirs, key=lambda moment: (moment == UNKNOWN, moment))
     ledger.note(ledger.outlived, name, sides, stands)
     return stands
 

@@ -1,0 +1,274 @@
+"""What conversations seem to have decided, answered by a person: `review`."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from forgekit.cli import output
+from forgekit.cli.base import example, how, open_forge, project_option, wants_json, writing
+from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge
+from forgekit.errors import AmbiguousError, NotFoundError
+from forgekit.model.kinds import Kind, short_id
+from forgekit.times import format_date
+
+if TYPE_CHECKING:
+    from forgekit.forge import Forge
+    from forgekit.ids import EntityId
+    from forgekit.loop.reviewing import Answers, Reviewed, Seen, Waiting
+    from forgekit.model.candidate import Candidate
+
+_SHARE = click.FloatRange(0.0, 1.0)
+_ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
+
+
+@click.command(
+    help="List the candidates that wait for a person, and answer them.\n\n"
+    "On a terminal, and with no answer given, each is asked about: q or Ctrl-D ends and writes what was "
+    "answered. ID is any name of a candidate; `forgekit candidate show ID` shows one.\n\n"
+    + example(
+        "forgekit review --list",
+        "forgekit review --approve can_3f9a1c2b7d10 --reject can_9d0e4f5a6b7c",
+        "forgekit review --merge can_3f9a1c2b7d10 dec_b34bfcd74276",
+        'forgekit review --approve can_3f9a1c2b7d10 --title can_3f9a1c2b7d10 "Use Postgres for the queue"',
+        "forgekit review --all-above 0.9",
+    )
+)
+@click.option("--approve", multiple=True, metavar="ID", help="Register it; repeatable.")
+@click.option("--reject", multiple=True, metavar="ID", help="It is none, never offer it again; repeatable.")
+@click.option(
+    "--merge", multiple=True, nargs=2, metavar="ID INTO", help="A registered one says it; repeatable."
+)
+@click.option("--title", "titles", multiple=True, nargs=2, metavar="ID TEXT", help="Reword it; repeatable.")
+@click.option("--all-above", type=_SHARE, metavar="0..1", help="Approve all of at least this confidence.")
+@click.option("--list", "only_list", is_flag=True, help="List, and ask nothing.")
+@project_option
+@writing
+def review(
+    approve: tuple[str, ...],
+    reject: tuple[str, ...],
+    merge: tuple[tuple[str, str], ...],
+    titles: tuple[tuple[str, str], ...],
+    all_above: float | None,
+    project: str | None,
+    *,
+    only_list: bool,
+    dry_run: bool,
+    no_commit: bool,
+) -> None:
+    """Review candidates."""
+    from forgekit.loop import reviewing  # noqa: PLC0415 - help loads no store
+
+    way = how(dry_run=dry_run, no_commit=no_commit)
+    forge = open_forge()
+    if not (approve or reject or merge or titles or all_above is not None):
+        found = reviewing.waiting(forge, project)
+        if only_list or wants_json() or not output.is_terminal():
+            _list(found)
+            return
+        if not found:
+            output.talk("nothing waits")
+            return
+        answers = _asked(forge, found)
+    else:
+        rejected = reviewing.named(forge, reject)
+        merged = tuple(
+            (forge.resolve(name, Kind.CANDIDATE), forge.resolve(into, Kind.DECISION, Kind.THREAD))
+            for name, into in merge
+        )
+        others = rejected | {candidate for candidate, _ in merged}
+        chosen = reviewing.named(forge, approve)
+        if all_above is not None:
+            chosen |= reviewing.above(reviewing.waiting(forge, project), all_above) - others
+        answers = reviewing.Answers(
+            approve=chosen,
+            reject=rejected,
+            merge=merged,
+            titles=tuple((forge.resolve(name, Kind.CANDIDATE), text) for name, text in titles),
+        )
+    if answers == reviewing.Answers():
+        output.talk("nothing to do")
+        return
+    _answered(reviewing.answer(forge, answers, way))
+    talk_of_judge(forge)
+
+
+def _asked(forge: Forge, found: list[Waiting]) -> Answers:
+    """Ask about each candidate, until the last one, `q` or the end of the input."""
+    from forgekit.loop.reviewing import Answers, seen  # noqa: PLC0415 - help loads no store
+
+    output.talk(f"{output.count(len(found), 'candidate')} waiting: {_ANSWERS}; Ctrl-C writes nothing")
+    answers = Answers()
+    for number, item in enumerate(found, 1):
+        around = seen(forge, item)
+        _show(f"{number}/{len(found)}", item, around)
+        said = _said_of(forge, item, around)
+        if said is None:
+            break
+        answers = answers.and_(said)
+    return answers
+
+
+def _said_of(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
+    """Ask about one candidate until there is an answer; None at the end."""
+    from forgekit.loop.reviewing import Answers, reworded  # noqa: PLC0415 - help loads no store
+
+    key = item.candidate.id
+    while (said := _answer("y/e/m/n/s/q [s]: ")) not in {None, "q"}:
+        if said in {"", "s"}:
+            return Answers()
+        if said == "y":
+            return Answers(approve=frozenset({key}))
+        if said == "n":
+            return Answers(reject=frozenset({key}))
+        if said == "e":
+            text = _answer(f"text [{output.one_line(item.candidate.candidate)}]: ")
+            if text == "":
+                return Answers(approve=frozenset({key}))
+            if text and reworded(text):
+                return Answers(approve=frozenset({key}), titles=((key, text),))
+            output.talk("nothing is left of that as a text")
+        elif said == "m":
+            into = _target(forge, around)
+            if into is not None:
+                return Answers(merge=((key, into),))
+        else:
+            output.talk(f"{str(said)[:40]!r} is no answer: {_ANSWERS}")
+    return None
+
+
+def _answer(question: str) -> str | None:
+    """Ask on stderr and return the line that a person types; None at the end of the input."""
+    sys.stdout.flush()
+    sys.stderr.write(output.visible(question))
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    if not line:
+        output.talk("")
+        return None
+    return line.strip()
+
+
+def _target(forge: Forge, around: Seen) -> EntityId | None:
+    """Ask what a candidate is merged into; None where nothing of that name is registered."""
+    first = " [1]" if around.alike else ""
+    into = _answer(f"into, a number above or any name{first}: ")
+    if into == "" and around.alike:
+        into = "1"
+    if not into:
+        output.talk("merged into nothing")
+        return None
+    if into.isdecimal() and 0 < int(into) <= len(around.alike):
+        return around.alike[int(into) - 1].id
+    try:
+        return forge.resolve(into, Kind.DECISION, Kind.THREAD)
+    except (NotFoundError, AmbiguousError) as e:
+        output.talk(str(e))
+        return None
+
+
+def _show(place: str, item: Waiting, around: Seen) -> None:
+    """Print all that a person needs to answer."""
+    candidate = item.candidate
+    name = short_id(Kind.CANDIDATE, candidate.id)
+    output.data(
+        f"\n{place}  {name}  {candidate.confidence:.2f}  {candidate.proposes.value}\n"
+        f"  {output.one_line(candidate.candidate)}"
+    )
+    words = f"{around.before}>>>{candidate.quote}<<<{around.after}"
+    lines = {
+        "from": f"{_source(candidate)}{f', {around.speaker}' if around.speaker else ''}",
+        "talk": around.title,
+        "words": words,
+        "because": candidate.rationale,
+        "rejected": "; ".join(candidate.alternatives_rejected),
+        "found by": candidate.why,
+    }
+    alike = [
+        f"{number}. {short_id(found.kind, found.id)}  {found.status.value}  {output.one_line(found.title)}"
+        f"{'  (the same words)' if found.id == item.same else ''}"
+        for number, found in enumerate(around.alike, 1)
+    ]
+    shown = {f"  {key}": " ".join(text.split()) for key, text in lines.items() if text}
+    output.fields({**shown, "  alike": "\n".join(alike) or "nothing that is registered"})
+
+
+def _source(candidate: Candidate) -> str:
+    talk = short_id(Kind.CONVERSATION, candidate.conversation_id)
+    return (
+        f"{output.one_line(candidate.project_name)}, {talk} turn {candidate.turn}, "
+        f"{format_date(candidate.created_at)}"
+    )
+
+
+def _line(item: Waiting) -> str:
+    candidate = item.candidate
+    name = short_id(Kind.CANDIDATE, candidate.id)
+    same = ""
+    if item.same is not None:
+        kind = Kind.DECISION if candidate.proposes.value == "decision" else Kind.THREAD
+        same = f"  [registered as {short_id(kind, item.same)}]"
+    return (
+        f"{name}  {candidate.confidence:.2f}  {candidate.proposes.value}  "
+        f"{output.one_line(candidate.candidate)}  ({_source(candidate)}){same}"
+    )
+
+
+def _list(found: list[Waiting]) -> None:
+    if wants_json():
+        output.as_json([_view(item) for item in found])
+        return
+    for item in found:
+        output.data(_line(item))
+    output.talk(f"{output.count(len(found), 'candidate')} waiting")
+
+
+def _view(item: Waiting) -> dict[str, object]:
+    candidate = item.candidate
+    return {
+        "candidate_id": candidate.id,
+        "short_id": short_id(Kind.CANDIDATE, candidate.id),
+        "proposes": candidate.proposes.value,
+        "candidate": candidate.candidate,
+        "confidence": candidate.confidence,
+        "why": candidate.why,
+        "project_name": candidate.project_name,
+        "conversation_id": candidate.conversation_id,
+        "turn": candidate.turn,
+        "quote": candidate.quote,
+        "rationale": candidate.rationale,
+        "alternatives_rejected": list(candidate.alternatives_rejected),
+        "same_as": item.same,
+    }
+
+
+def _answered(found: Reviewed) -> None:
+    if wants_json():
+        output.as_json(
+            {
+                "commit": found.outcome.commit,
+                "dry_run": bool(found.outcome.diff),
+                "written": sorted(found.outcome.written),
+                "answered": [
+                    {"candidate_id": c.id, "status": c.status.value, "became": c.became}
+                    for c in found.answered
+                ],
+                "conflicts": [conflict_view(conflict) for conflict in found.conflicts],
+            }
+        )
+        return
+    if found.outcome.diff:
+        output.diff(found.outcome.diff)
+    else:
+        for entity in found.entities:
+            output.data(f"{short_id(entity.kind, entity.id)}  {output.one_line(entity.title)}")
+    for conflict in found.conflicts:
+        for line in conflict_lines(conflict):
+            output.talk(line)
+    states = Counter(candidate.status.value for candidate in found.answered)
+    output.talk(
+        f"review: {', '.join(f'{n} {state}' for state, n in sorted(states.items()))}: {done(found.outcome)}"
+    )

@@ -1,0 +1,120 @@
+"""What the judge is trained on: a bank without slips, pairs that follow from a seed, slots kept apart."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from forgekit.policy.judge import Verdict
+
+sys.path.append(str(Path(__file__).parents[2] / "training"))
+
+import pairs
+import phrasing
+from bank import Slot, read_attributes, read_bank
+from split import Split, own_texts
+
+SLOTS, ATTRIBUTES = read_bank(), read_attributes()
+SPLIT = Split(SLOTS, ATTRIBUTES, {})
+SLOT = """\
+- slot: {name}
+  about: ids
+  choices:
+    hashes: [Ids are hashes, Hash the text for its id, Same text and same id]
+    counters: [Ids are counted, The server hands out the next number, Number them]
+  against: {{hashes: [No hashes]}}
+  refines: {{counters: [Start at one]}}
+  beside: [Ids are short, Ids are shown]
+  near: [Files are hashed]
+  scopes: [drafts, tests]
+"""
+
+
+def test_a_slot_of_another_shape_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "ops_1.yaml").write_text("- slot: ids\n  about: ids\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"^ops_1\.yaml: the slot 'ids' has the keys \['about', 'slot'\]$"):
+        read_bank(tmp_path)
+
+
+def test_a_slot_stands_once(tmp_path: Path) -> None:
+    for name in ("ops_1", "people_1"):
+        (tmp_path / f"{name}.yaml").write_text(SLOT.format(name="ids"), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"^people: the slot 'ids' stands in ops already$"):
+        read_bank(tmp_path)
+
+
+def test_the_bank_has_hundreds_of_slots_of_many_topics() -> None:
+    assert len(SLOTS) >= 400
+    assert {slot.topic for slot in SLOTS} == {"operations", "people", "research", "software", "teams"}
+
+
+def test_every_slot_can_be_told_in_every_way() -> None:
+    assert [slot.name for slot in SLOTS if _fault(slot)] == []
+
+
+def _fault(slot: Slot) -> bool:
+    texts = own_texts(slot)
+    return (
+        (len(slot.choices) >= 2) is (len(slot.values) >= 2)
+        or any(len(choice.wordings) < 3 for choice in slot.choices)
+        or any(text.count("{}") != 1 for text in slot.amounts)
+        or min(len(slot.beside), len(slot.near), len(slot.scopes)) < 2
+        or any(text != text.strip() or "{" in text for text in texts)
+    )
+
+
+def test_no_decision_stands_in_two_slots() -> None:
+    said = Counter(
+        text.casefold()
+        for slot in SLOTS
+        for text in (*slot.amounts, *(t for choice in slot.choices for t in choice.wordings))
+    )
+    assert [text for text, times in said.items() if times > 1] == []
+
+
+def test_the_same_seed_makes_the_same_pairs() -> None:
+    first = pairs.generate(SPLIT, 7, 300)
+    assert pairs.generate(SPLIT, 7, 300) == first
+    assert pairs.generate(SPLIT, 8, 300) != first
+
+
+def test_every_recipe_makes_pairs_of_its_label() -> None:
+    text = SLOTS[0].beside[0]
+    made = pairs.generate(Split(SLOTS, ATTRIBUTES, dict.fromkeys([text], ("Tea at four",))), 3, 6_000)
+    kinds = {pair.kind: pair.label for pair in made}
+    wanted = {recipe.__name__: label for label, recipe, _ in pairs.RECIPES}
+    assert kinds.items() <= wanted.items()
+    assert wanted.keys() - kinds.keys() <= {"neighbours"}
+    shares = Counter(pair.label for pair in made)
+    assert 0.2 <= shares[Verdict.CONTRADICTION] / len(made) <= 0.4
+
+
+def test_both_sides_differ_and_say_something() -> None:
+    for pair in pairs.generate(SPLIT, 5, 2_000):
+        assert pair.a != pair.b
+        assert pair.a.strip()
+        assert pair.b.strip()
+        assert "{" not in pair.a + pair.b
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Store sessions in Redis", "Do not store sessions in Redis"),
+        ("Redis holds the sessions", None),
+        ("Store", None),
+    ],
+)
+def test_an_order_is_denied(text: str, wanted: str | None) -> None:
+    assert phrasing.negated(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [("Keep it", "keep it"), ("REST only", "REST only"), ("A test", "A test"), ("GraphQL", "GraphQL")],
+)
+def test_names_keep_their_case_inside_a_sentence(text: str, wanted: str) -> None:
+    assert phrasing.lowered(text) == wanted

@@ -1,0 +1,73 @@
+"""The join of model and rules, and the threshold: set on slots that were not trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pairs import Pair
+from sklearn.linear_model import LogisticRegression
+
+from forgekit.policy.judge import Statement, Verdict
+from forgekit.policy.judge.joined import MOST_ODDS, Join, joined_score, rule_features
+
+SHARE = 0.1
+"""Contradictions among the pairs that a judge meets: far fewer than among those that were made."""
+PRECISION = 0.9
+"""Asked of the threshold at that share."""
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calibration:
+    """What was set.
+
+    Attributes:
+        precision: of what lies above the threshold, at the share of `SHARE`.
+        recall: of the contradictions among the pairs that were made.
+    """
+
+    join: Join
+    threshold: float
+    precision: float
+    recall: float
+
+
+def calibrate(pairs: Sequence[Pair], log_odds: Sequence[float]) -> Calibration:
+    """Fit the join, then find the lowest threshold that keeps the asked precision.
+
+    Args:
+        pairs: of slots that were not trained on.
+        log_odds: of a contradiction, by the model, for each pair.
+    """
+    rules = rule_features([(Statement(text=pair.a), Statement(text=pair.b)) for pair in pairs])
+    clipped = np.clip(log_odds, -MOST_ODDS, MOST_ODDS)
+    rows = [[m, r.log_odds, r.headings, r.found] for m, r in zip(clipped, rules, strict=True)]
+    truth = np.array([pair.label is Verdict.CONTRADICTION for pair in pairs])
+    weights = np.where(truth, SHARE / truth.mean(), (1 - SHARE) / (1 - truth.mean()))
+    fitted = LogisticRegression(C=1.0).fit(np.array(rows, float), truth, sample_weight=weights)
+    model, rule, heading, found = (round(float(x), 4) for x in fitted.coef_[0])
+    join = Join(
+        bias=round(float(fitted.intercept_[0]), 4), model=model, rules=rule, heading=heading, found=found
+    )
+    scores = np.array([joined_score(join, m, r) for m, r in zip(log_odds, rules, strict=True)])
+    threshold, precision = _threshold(scores, truth, weights)
+    return Calibration(
+        join=join,
+        threshold=threshold,
+        precision=precision,
+        recall=round(float((scores[truth] >= threshold).mean()), 3),
+    )
+
+
+def _threshold(scores: Numbers, truth: NDArray[np.bool_], weights: Numbers) -> tuple[float, float]:
+    """Return the lowest threshold from which on every higher one keeps the precision too, and its own."""
+    order = np.argsort(-scores, kind="stable")
+    right = np.cumsum(np.where(truth, weights, 0)[order])
+    precision = right / np.cumsum(weights[order])
+    kept = np.flatnonzero(precision >= PRECISION)
+    last = int(kept[-1]) if len(kept) else 0
+    return float(np.floor(scores[order[last]] * 1000) / 1000), round(float(precision[last]), 3)

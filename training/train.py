@@ -1,0 +1,223 @@
+"""Train the conflict judge from a seed and write what forgekit ships.
+
+    python training/train.py                      # trains, prints the figures, writes forgekit/judges/model
+    python training/train.py --seed 2 --out /tmp/judge-2
+
+Slots are split by the hash of their name: one in seven is kept for validation, and no text of it is trained
+on. The same seed gives the same pairs; the same weights only on the same processor and libraries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import torch
+from bank import Attribute, Slot, read_attributes, read_bank
+from calibrate import Calibration, calibrate
+from delta import apply_delta, delta_of, write_delta
+from network import SIDE, Network, Tokens, tokens_of
+from pairs import Pair, generate
+from split import Split, own_texts
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
+
+from forgekit.embedding.encoder import Missing, find_default, find_encoder
+from forgekit.embedding.files import TOKENIZER, WEIGHTS, BertModel
+from forgekit.model.settings import Settings
+from forgekit.policy.judge import Verdict
+
+OUT = Path(__file__).parent.parent / "forgekit" / "judges" / "model"
+LABELS = list(Verdict)
+VALIDATION_SEED = 1_000_003
+_NEIGHBOURS = 6
+_SAME, _NEAR = 0.8, 0.3  # cosines: above, two slots may ask one question; below, nobody would compare them
+
+
+def main() -> int:
+    """Train, calibrate and write; exit 1 where the encoder is not installed."""
+    given = _arguments()
+    torch.manual_seed(given.seed)
+    torch.set_flush_denormal(True)
+    torch.set_num_threads(given.threads)
+    cache = Path(tempfile.gettempdir()) / "forgekit-training"
+    cache.mkdir(exist_ok=True)
+    model = find_default(cache)
+    if isinstance(model, Missing):
+        print(model, file=sys.stderr)
+        return 1
+    trained, held = (split(held=held, cache=cache) for held in (False, True))
+    pairs = generate(trained, given.seed, given.pairs)
+    checks = generate(held, VALIDATION_SEED, given.validation)
+    print(
+        f"{len(trained.slots)} slots and {len(trained.attributes)} attributes to train on,"
+        f" {len(held.slots)} and {len(held.attributes)} held back; {len(pairs):,} pairs",
+        flush=True,
+    )
+    network = Network(model.folder, len(LABELS), given.layers)
+    before = {name: tensor.clone() for name, tensor in network.bert.state_dict().items()}
+    tokenizer = Tokenizer.from_file(str(model.folder / TOKENIZER))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    train(network, tokenizer, pairs, given)
+    delta = delta_of(network, before, given.rank)
+    apply_delta(network, delta, before)
+    logits = both_ways(network, tokenizer, checks)
+    found = calibrate(checks, log_odds(logits))
+    figures = validation(checks, logits)
+    print(json.dumps(figures | {"precision": found.precision, "recall": found.recall}), flush=True)
+    write(given, model, delta, found, figures)
+    return 0
+
+
+def held_back(entry: Slot | Attribute) -> bool:
+    """Whether an entry of the bank is for validation alone."""
+    return int(hashlib.sha256(entry.name.encode()).hexdigest(), 16) % 7 == 0
+
+
+def split(*, held: bool, cache: Path) -> Split:
+    """Return one split of the bank, with the nearest texts of other slots for each text of a slot."""
+    slots = [slot for slot in read_bank() if held_back(slot) is held]
+    attributes = [attribute for attribute in read_attributes() if held_back(attribute) is held]
+    encoder = find_encoder(Settings(), cache)
+    assert not isinstance(encoder, Missing)  # noqa: S101 - it was found before
+    owners = {text: number for number, slot in enumerate(slots) for text in own_texts(slot)}
+    texts = [*owners]
+    vectors = encoder.encode_documents(texts)
+    numbers = np.array([*owners.values()])
+    neighbours = {}
+    for start in range(0, len(texts), 512):
+        some = vectors[start : start + 512] @ vectors.T
+        some[numbers[start : start + 512, None] == numbers[None]] = -1
+        some[some > _SAME] = -1
+        best = np.argsort(-some, 1, kind="stable")[:, :_NEIGHBOURS]
+        for row, columns in enumerate(best):
+            near = tuple(texts[column] for column in columns if some[row, column] > _NEAR)
+            neighbours[texts[start + row]] = near
+    return Split(slots, attributes, neighbours)
+
+
+def train(network: Network, tokenizer: Tokenizer, pairs: Sequence[Pair], given: argparse.Namespace) -> None:
+    """Train the upper layers and the head; what the lower ones make of the pairs is computed once."""
+    tokens = tokens_of(tokenizer, [(pair.a, pair.b) for pair in pairs])
+    labels = torch.tensor([LABELS.index(pair.label) for pair in pairs])
+    order = sorted(range(len(tokens)), key=lambda i: len(tokens[i].ids))
+    batches = [order[start : start + given.batch] for start in range(0, len(order), given.batch)]
+    start = time.perf_counter()
+    network.eval()
+    with torch.no_grad():
+        below = [network.below(_of(tokens, rows)).to(torch.bfloat16) for rows in batches]
+    print(f"lower layers: {time.perf_counter() - start:.0f} s", flush=True)
+    layers = [weight for weight in network.bert.parameters() if weight.requires_grad]
+    head = list(network.head.parameters())
+    optimizer = torch.optim.AdamW(
+        [{"params": layers, "lr": given.rate}, {"params": head, "lr": given.head_rate}], weight_decay=0.01
+    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, [given.rate, given.head_rate], total_steps=given.epochs * len(batches), pct_start=0.1
+    )
+    random = Random(given.seed)
+    for epoch in range(given.epochs):
+        start, total = time.perf_counter(), 0.0
+        network.train()
+        for number in random.sample(range(len(batches)), len(batches)):
+            rows = batches[number]
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                logits = network.above(below[number].float(), _of(tokens, rows))
+            loss = functional.cross_entropy(logits.float(), labels[rows], label_smoothing=given.smoothing)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_([*layers, *head], 1.0)
+            optimizer.step()
+            schedule.step()
+            total += loss.item()
+        print(
+            f"epoch {epoch + 1}: loss {total / len(batches):.4f}, {time.perf_counter() - start:.0f} s",
+            flush=True,
+        )
+
+
+def _of(tokens: Sequence[Tokens], rows: Sequence[int]) -> list[Tokens]:
+    return [tokens[row] for row in rows]
+
+
+def both_ways(network: Network, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Tensor:
+    """Return the logits of pairs, the mean of both orders [pairs, labels]."""
+    forth = network.logits(tokens_of(tokenizer, [(pair.a, pair.b) for pair in pairs]))
+    back = network.logits(tokens_of(tokenizer, [(pair.b, pair.a) for pair in pairs]))
+    return (forth + back) / 2
+
+
+def log_odds(logits: Tensor) -> list[float]:
+    """Return the log-odds of a contradiction from the logits of all verdicts."""
+    return [float(x) for x in logits[:, 0] - torch.logsumexp(logits[:, 1:], 1)]
+
+
+def validation(pairs: Sequence[Pair], logits: Tensor) -> dict[str, float]:
+    """Return what the model alone reaches on pairs that it was not trained on."""
+    truth = np.array([LABELS.index(pair.label) for pair in pairs])
+    odds = np.array(log_odds(logits))
+    ranks = np.argsort(np.argsort(odds)) + 1
+    yes = truth == 0
+    area = (ranks[yes].sum() - yes.sum() * (yes.sum() + 1) / 2) / (yes.sum() * (~yes).sum())
+    return {
+        "auroc": round(float(area), 3),
+        "accuracy_of_five": round(float((logits.argmax(1).numpy() == truth).mean()), 3),
+    }
+
+
+def write(
+    given: argparse.Namespace,
+    model: BertModel,
+    delta: dict[str, Tensor],
+    found: Calibration,
+    figures: dict[str, float],
+) -> None:
+    """Write the delta and what it belongs to."""
+    given.out.mkdir(parents=True, exist_ok=True)
+    file = given.out / "judge.safetensors"
+    write_delta(delta, file)
+    card = {
+        "format": 1,
+        "base": model.sha256[WEIGHTS],
+        "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+        "labels": [label.value for label in LABELS],
+        "tokens_a_side": SIDE,
+        "join": {name: getattr(found.join, name) for name in ("bias", "model", "rules", "heading", "found")},
+        "threshold": found.threshold,
+        "expected_precision": found.precision,
+        "seed": given.seed,
+        "validation": figures | {"recall": found.recall},
+    }
+    (given.out / "judge.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    print(f"{given.out}: {file.stat().st_size / 1e6:.1f} MB", flush=True)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="train the conflict judge")
+    parser.add_argument("--seed", type=int, default=1, help="of the pairs, the head and the order")
+    parser.add_argument("--out", type=Path, default=OUT, help="folder that is written")
+    parser.add_argument("--pairs", type=int, default=60_000)
+    parser.add_argument("--validation", type=int, default=4_000, help="pairs of slots held back")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--layers", type=int, default=6, help="upper layers that are trained")
+    parser.add_argument("--rank", type=int, default=64, help="of the differences shipped; 0 = whole")
+    parser.add_argument("--rate", type=float, default=1.5e-4)
+    parser.add_argument("--head-rate", type=float, default=1e-3)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--smoothing", type=float, default=0.1)
+    parser.add_argument("--threads", type=int, default=2)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
