@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SILENT:
-.PHONY: demo test soak bench check clean help
+.PHONY: demo test soak bench judge check clean help
 
 demo: $(VENV)/base ## run the loop on the sample archives, in a throw-away registry
 	FORGEKIT="$$PWD/$(BIN)/forgekit" bash examples/demo.sh
@@ -32,9 +32,13 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 	$(BIN)/python benchmarks/vectors.py
 	$(BIN)/python benchmarks/retrieval.py --data $(DATA)
 	$(BIN)/python benchmarks/conflicts.py $(DATA)
+	$(BIN)/python benchmarks/judge.py $(DATA)
 	$(BIN)/python benchmarks/ingest.py $(DATA)
 	$(BIN)/python benchmarks/messages.py $(DATA)
 	$(BIN)/python benchmarks/extraction.py $(DATA)
+
+judge: $(VENV)/dev ## train the conflict judge again, from its seed; half an hour
+	$(BIN)/python training/train.py
 
 check: $(VENV)/dev ## check this repository's own registry, and lint
 	if test -e forgekit.toml; then $(BIN)/forgekit check; else echo "no registry here yet: forgekit init"; fi

@@ -131,8 +131,12 @@ class World:
 
     def delete(self, clone: Clone) -> None:
         path = entity_path(self.chance.choice(SEEDS[2:]))
-        if self.text(clone, path) is not None:
+        text = self.text(clone, path)
+        if text is not None:
             self.write(clone, {path: None})
+            seen = getattr(files.parse(path, text.encode())[0], "last_validated", 0)
+            if seen >= self.validated.get(path, 0):
+                self.validated.pop(path, None)
             for edit in clone.known:
                 edit.covered = edit.covered or edit.path == path
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from forgekit.errors import DirtyFileError, FormatError, RemoteError, RepositoryError
 from forgekit.forge import Forge
@@ -24,7 +25,7 @@ from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind, path_of
 from forgekit.policy.merge import FieldConflict
-from forgekit.policy.merge.revisions import HEIRS, recorded
+from forgekit.policy.merge.revisions import HEIRS, completed, recorded
 from forgekit.store import files
 from forgekit.store.store import Change, Outcome
 from forgekit.text import codec
@@ -206,10 +207,16 @@ def _refuse_dirty(repository: Repository, joined: Joined) -> None:
         raise DirtyFileError(dirty)
 
 
-def _record_rivals(repository: Repository, ours: str, plan: Plan) -> None:
-    """Turn heirs that two clones gave to one decision into conflicts between the two."""
+class _Get(Protocol):
+    """Returns an entity of the merged registry, or None."""
 
-    def get(owner: EntityId, kind: Kind = Kind.DECISION) -> Entity | None:
+    def __call__(self, owner: EntityId, kind: Kind = Kind.DECISION, /) -> Entity | None: ...
+
+
+def _record_rivals(repository: Repository, ours: str, plan: Plan) -> None:
+    """Turn heirs that clones gave to one decision into conflicts between any two of them."""
+
+    def get(owner: EntityId, kind: Kind = Kind.DECISION, /) -> Entity | None:
         path = path_of(kind, owner)
         try:
             if path not in plan.joined.files:
@@ -239,6 +246,25 @@ def _record_rivals(repository: Repository, ours: str, plan: Plan) -> None:
             plan.rivals[conflict.id] = conflict
             if get(conflict.id, Kind.CONFLICT) is None:
                 plan.joined.files[entity_path(conflict)] = codec.dumps(conflict).encode()
+    _complete_rivals(repository, ours, plan, get)
+
+
+def _complete_rivals(repository: Repository, ours: str, plan: Plan, get: _Get) -> None:
+    """Add the conflicts between revisions of which each side knew another one."""
+    coming = {owner[1] for path in plan.joined.files if (owner := _conflict_of(path)) is not None}
+    if not coming:
+        return
+    standing = {owner[1] for path in repository.blobs(ours) if (owner := _conflict_of(path)) is not None}
+    known = (get(key, Kind.CONFLICT) for key in coming | standing)
+    for conflict in completed((one for one in known if isinstance(one, Conflict)), get):
+        if get(conflict.id, Kind.CONFLICT) is None:
+            plan.rivals[conflict.id] = conflict
+            plan.joined.files[entity_path(conflict)] = codec.dumps(conflict).encode()
+
+
+def _conflict_of(path: str) -> tuple[Kind, EntityId] | None:
+    owner = files.entity_of_path(path)
+    return owner if owner is not None and owner[0] is Kind.CONFLICT else None
 
 
 def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: bool) -> Synced:

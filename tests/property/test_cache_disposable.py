@@ -136,10 +136,10 @@ def live(root: Path, rng: random.Random) -> None:
         files = sorted((root / "registry" / "decisions").rglob("*.md"))
         act = rng.choice(("write", "write", "edit", "spoil", "delete", "commit", "back", "ask"))
         if act == "write" or not files:
+            git(root, "reset", "--quiet", "--hard")  # a write refuses what is not committed
             texts = {f"{rng.choice(CHOICES)} {rng.choice(SUBJECTS)}" for _ in range(3)}
             made = [world.decision(text, TALK) for text in sorted(texts)]
             fresh = tuple(d for d in made if not (root / entity_path(d)).exists())
-            git(root, "reset", "--quiet", "--hard")  # a write refuses what is not committed
             store.commit(lambda fresh=fresh: Change(writes=(world.PROJECT, TALK, *fresh), subject="new"))  # type: ignore[misc] # bound here
         elif act == "edit":
             path = rng.choice(files)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from forgekit.errors import FormatError
-from forgekit.ids import EntityId
+from forgekit.ids import EntityId, pair_id
 from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
@@ -17,7 +17,7 @@ from forgekit.model.lineage import Compression, CompressionMode, Lineage
 from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.policy.merge import FieldConflict, Merged, merge, reconcile, record
 from forgekit.policy.merge.files import merge_file
-from forgekit.policy.merge.revisions import recorded
+from forgekit.policy.merge.revisions import completed, recorded
 from forgekit.policy.merge.tables import COMPRESSION_RULES, GROUPS, RULES
 from forgekit.policy.merge.wording import sentence
 from forgekit.text import codec
@@ -401,6 +401,27 @@ def test_two_revisions_become_a_conflict_of_the_revisions() -> None:
     assert recorded(merged.entity, {I2: heirs[I2]}.get) == (merged.entity, [])
     ended = {**heirs, I3: put(heirs[I3], status=DecisionStatus.INVALIDATED)}
     assert recorded(merged.entity, ended.get) == (merged.entity, [])
+
+
+def test_every_revision_stands_against_every_other() -> None:
+    heirs = {key: put(D, decision_id=key, decision=str(key)) for key in (I2, I3, I4)}
+    known = [
+        put(
+            X,
+            conflict_id=pair_id(a, b),
+            decision_a=a,
+            decision_b=b,
+            nature="two revisions of dec_1",
+            evidence=("e",),
+        )
+        for a, b in ((I2, I3), (I2, I4))
+    ]
+    assert completed([*known, put(X, decision_a=I1, decision_b=I4)], heirs.get) == [
+        put(known[0], conflict_id=pair_id(I3, I4), decision_a=I3, decision_b=I4, detected_at=at(0))
+    ]
+    ended = {**heirs, I4: put(heirs[I4], status=DecisionStatus.INVALIDATED)}
+    assert completed(known, ended.get) == []
+    assert completed(known[:1], heirs.get) == []
 
 
 def test_comments_of_both_sides_are_kept() -> None:

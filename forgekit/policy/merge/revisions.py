@@ -7,8 +7,10 @@ are shown, and neither is carried on until a person has chosen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import combinations
 from typing import cast
 
 from forgekit.ids import EntityId, is_id, pair_id
@@ -21,6 +23,7 @@ from forgekit.policy.merge import record
 HEIRS = frozenset({"superseded_by", "revised_in"})
 """The fields that name an heir."""
 
+_NATURE = "two revisions of "
 _HEIR, _WHERE = "### superseded_by\n", "### revised_in\n"
 
 
@@ -47,6 +50,31 @@ def recorded(old: Decision, get: Callable[[EntityId], Entity | None]) -> tuple[D
     ]
 
 
+def completed(conflicts: Iterable[Conflict], get: Callable[[EntityId], Entity | None]) -> list[Conflict]:
+    """Return the conflicts that are missing between the active revisions of one decision.
+
+    Where more than two clones revise one decision, two by two they meet in some order; whichever it was, each
+    revision stands against each other one in the end.
+
+    Args:
+        conflicts: of the merged registry; those of other decisions and of other kinds say nothing.
+        get: returns an entity of the merged registry, or None.
+    """
+    known: dict[str, list[Conflict]] = defaultdict(list)
+    for conflict in conflicts:
+        if conflict.nature.startswith(_NATURE):
+            known[conflict.nature].append(conflict)
+    out = []
+    for nature, some in sorted(known.items()):
+        ids = sorted({side for conflict in some for side in (conflict.decision_a, conflict.decision_b)})
+        sides = [cast(Decision, side) for side in map(get, ids) if _active(side)]
+        there = {conflict.id for conflict in some}
+        evidence = min(conflict.evidence for conflict in some)
+        pairs = [pair for pair in combinations(sides, 2) if pair_id(pair[0].id, pair[1].id) not in there]
+        out += [_between(low, high, nature, evidence) for low, high in pairs]
+    return out
+
+
 def _heir(entry: str) -> EntityId | None:
     last = entry.rpartition(" ")[2]
     return EntityId(last) if entry.startswith(_HEIR) and is_id(last) else None
@@ -59,11 +87,15 @@ def _active(entity: Entity | None) -> bool:
 def _conflict(old: Decision, one: Decision, other: Decision) -> Conflict:
     low, high = sorted((one, other), key=lambda side: side.id)
     name = short_id(Kind.DECISION, old.id)
+    return _between(low, high, _NATURE + name, (f"{name} was revised in two clones: {old.decision}",))
+
+
+def _between(low: Decision, high: Decision, nature: str, evidence: tuple[str, ...]) -> Conflict:
     return Conflict(
         conflict_id=pair_id(low.id, high.id),
         decision_a=low.id,
         decision_b=high.id,
-        nature=f"two revisions of {name}",
-        evidence=(f"{name} was revised in two clones: {old.decision}",),
+        nature=nature,
+        evidence=evidence,
         detected_at=max(low.created_at, high.created_at),
     )
