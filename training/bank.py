@@ -8,6 +8,7 @@ this purpose.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,6 +98,25 @@ def read_attributes(folder: Path = BANK / "attributes") -> list[Attribute]:
             values = tuple(_texts(row) for row in entry["values"])
             out.append(Attribute(name=entry["attribute"], values=values, **texts))
     return out
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """A pair written as it stands; `label` names a verdict."""
+
+    label: str
+    a: str
+    b: str
+
+
+def read_pairs(folder: Path = BANK / "pairs", *, held: bool = False) -> list[Written]:
+    """Read the pairs that were written one by one; the files `validation*` are held back."""
+    return [
+        Written(**json.loads(line))
+        for path in sorted(folder.glob("*.jsonl"))
+        if path.stem.startswith("validation") is held
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def read_bank(folder: Path = BANK) -> list[Slot]:

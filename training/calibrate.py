@@ -1,4 +1,4 @@
-"""The join of model and rules, and the threshold: set on slots that were not trained on."""
+"""The join of model and rules, and the threshold: set on pairs that were not trained on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pairs import Pair
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from forgekit.policy.judge import Statement, Verdict
 from forgekit.policy.judge.joined import MOST_ODDS, Join, joined_score, rule_features
 
 SHARE = 0.1
-"""Contradictions among the pairs that a judge meets: far fewer than among those that were made."""
+"""Contradictions among the pairs that a judge meets: far fewer than among those that were written."""
 PRECISION = 0.9
 """Asked of the threshold at that share."""
 
@@ -27,20 +28,22 @@ class Calibration:
 
     Attributes:
         precision: of what lies above the threshold, at the share of `SHARE`.
-        recall: of the contradictions among the pairs that were made.
+        recall: of the contradictions among the pairs.
+        area: under the curve of the joined scores.
     """
 
     join: Join
     threshold: float
     precision: float
     recall: float
+    area: float
 
 
 def calibrate(pairs: Sequence[Pair], log_odds: Sequence[float]) -> Calibration:
     """Fit the join, then find the lowest threshold that keeps the asked precision.
 
     Args:
-        pairs: of slots that were not trained on.
+        pairs: that were not trained on.
         log_odds: of a contradiction, by the model, for each pair.
     """
     rules = rule_features([(Statement(text=pair.a), Statement(text=pair.b)) for pair in pairs])
@@ -60,6 +63,7 @@ def calibrate(pairs: Sequence[Pair], log_odds: Sequence[float]) -> Calibration:
         threshold=threshold,
         precision=precision,
         recall=round(float((scores[truth] >= threshold).mean()), 3),
+        area=round(float(roc_auc_score(truth, scores)), 3),
     )
 
 

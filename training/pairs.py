@@ -7,11 +7,13 @@ what holds in another scope, and each text's nearest neighbours in other slots.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
 import of_plain as plain
 import of_slots as slots
+from bank import Written
 from phrasing import dressed
 from split import Recipe, Split
 
@@ -52,6 +54,22 @@ def generate(split: Split, seed: int, number: int) -> list[Pair]:
         if a != b:
             pairs.append(Pair(a, b, label, recipe.__name__, slot.topic))
     return pairs
+
+
+def written(pairs: Sequence[Written], seed: int, times: int) -> list[Pair]:
+    """Return pairs that were written one by one, each so many times, every time put otherwise.
+
+    Args:
+        pairs: as they stand.
+        seed: of every choice that is made.
+        times: 0 returns each once as it stands.
+    """
+    random = Random(seed)
+    out = [Pair(pair.a, pair.b, Verdict(pair.label), "written", "") for pair in pairs]
+    for pair in list(out) * times:
+        a, b = dressed(random, pair.a), dressed(random, pair.b)
+        out.append(replace(pair, a=b, b=a) if random.random() < 0.5 else replace(pair, a=a, b=b))
+    return out
 
 
 RECIPES: tuple[tuple[Verdict, Recipe, float], ...] = (

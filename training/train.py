@@ -21,11 +21,12 @@ from random import Random
 
 import numpy as np
 import torch
-from bank import Attribute, Slot, read_attributes, read_bank
+from bank import Attribute, Slot, read_attributes, read_bank, read_pairs
 from calibrate import Calibration, calibrate
 from delta import apply_delta, delta_of, write_delta
 from network import SIDE, Network, Tokens, tokens_of
-from pairs import Pair, generate
+from pairs import Pair, generate, written
+from sklearn.metrics import roc_auc_score
 from split import Split, own_texts
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -56,8 +57,11 @@ def main() -> int:
         print(model, file=sys.stderr)
         return 1
     trained, held = (split(held=held, cache=cache) for held in (False, True))
-    pairs = generate(trained, given.seed, given.pairs)
-    checks = generate(held, VALIDATION_SEED, given.validation)
+    pairs = generate(trained, given.seed, given.pairs) + written(read_pairs(), given.seed, given.written)
+    checks = {
+        "generated": generate(held, VALIDATION_SEED, given.validation),
+        "written": written(read_pairs(held=True), VALIDATION_SEED, 0),
+    }
     print(
         f"{len(trained.slots)} slots and {len(trained.attributes)} attributes to train on,"
         f" {len(held.slots)} and {len(held.attributes)} held back; {len(pairs):,} pairs",
@@ -71,10 +75,11 @@ def main() -> int:
     train(network, tokenizer, pairs, given)
     delta = delta_of(network, before, given.rank)
     apply_delta(network, delta, before)
-    logits = both_ways(network, tokenizer, checks)
-    found = calibrate(checks, log_odds(logits))
-    figures = validation(checks, logits)
-    print(json.dumps(figures | {"precision": found.precision, "recall": found.recall}), flush=True)
+    logits = {name: both_ways(network, tokenizer, some) for name, some in checks.items()}
+    figures = {name: validation(some, logits[name]) for name, some in checks.items()}
+    found = calibrate(checks["written"], log_odds(logits["written"]))
+    figures["joined"] = {"auroc": found.area, "precision": found.precision, "recall": found.recall}
+    print(json.dumps(figures), flush=True)
     write(given, model, delta, found, figures)
     return 0
 
@@ -92,7 +97,10 @@ def split(*, held: bool, cache: Path) -> Split:
     assert not isinstance(encoder, Missing)  # noqa: S101 - it was found before
     owners = {text: number for number, slot in enumerate(slots) for text in own_texts(slot)}
     texts = [*owners]
-    vectors = encoder.encode_documents(texts)
+    kept = cache / f"{hashlib.sha256(repr(texts).encode()).hexdigest()[:16]}.npy"
+    if not kept.exists():
+        np.save(kept, encoder.encode_documents(texts))
+    vectors = np.load(kept)
     numbers = np.array([*owners.values()])
     neighbours = {}
     for start in range(0, len(texts), 512):
@@ -165,12 +173,8 @@ def log_odds(logits: Tensor) -> list[float]:
 def validation(pairs: Sequence[Pair], logits: Tensor) -> dict[str, float]:
     """Return what the model alone reaches on pairs that it was not trained on."""
     truth = np.array([LABELS.index(pair.label) for pair in pairs])
-    odds = np.array(log_odds(logits))
-    ranks = np.argsort(np.argsort(odds)) + 1
-    yes = truth == 0
-    area = (ranks[yes].sum() - yes.sum() * (yes.sum() + 1) / 2) / (yes.sum() * (~yes).sum())
     return {
-        "auroc": round(float(area), 3),
+        "auroc": round(float(roc_auc_score(truth == 0, log_odds(logits))), 3),
         "accuracy_of_five": round(float((logits.argmax(1).numpy() == truth).mean()), 3),
     }
 
@@ -180,7 +184,7 @@ def write(
     model: BertModel,
     delta: dict[str, Tensor],
     found: Calibration,
-    figures: dict[str, float],
+    figures: dict[str, dict[str, float]],
 ) -> None:
     """Write the delta and what it belongs to."""
     given.out.mkdir(parents=True, exist_ok=True)
@@ -196,7 +200,7 @@ def write(
         "threshold": found.threshold,
         "expected_precision": found.precision,
         "seed": given.seed,
-        "validation": figures | {"recall": found.recall},
+        "validation": figures,
     }
     (given.out / "judge.json").write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     print(f"{given.out}: {file.stat().st_size / 1e6:.1f} MB", flush=True)
@@ -206,15 +210,16 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="train the conflict judge")
     parser.add_argument("--seed", type=int, default=1, help="of the pairs, the head and the order")
     parser.add_argument("--out", type=Path, default=OUT, help="folder that is written")
-    parser.add_argument("--pairs", type=int, default=60_000)
-    parser.add_argument("--validation", type=int, default=4_000, help="pairs of slots held back")
+    parser.add_argument("--pairs", type=int, default=16_000)
+    parser.add_argument("--written", type=int, default=8, help="times that a written pair is met")
+    parser.add_argument("--validation", type=int, default=3_000, help="pairs of slots held back")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--layers", type=int, default=6, help="upper layers that are trained")
     parser.add_argument("--rank", type=int, default=64, help="of the differences shipped; 0 = whole")
-    parser.add_argument("--rate", type=float, default=1.5e-4)
+    parser.add_argument("--rate", type=float, default=2e-4)
     parser.add_argument("--head-rate", type=float, default=1e-3)
     parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--smoothing", type=float, default=0.1)
+    parser.add_argument("--smoothing", type=float, default=0.05)
     parser.add_argument("--threads", type=int, default=2)
     return parser.parse_args()
 

@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).parents[2] / "training"))
 
 import pairs
 import phrasing
-from bank import Slot, read_attributes, read_bank
+from bank import Slot, read_attributes, read_bank, read_pairs
 from split import Split, own_texts
 
 SLOTS, ATTRIBUTES = read_bank(), read_attributes()
@@ -73,6 +73,25 @@ def test_no_decision_stands_in_two_slots() -> None:
         for text in (*slot.amounts, *(t for choice in slot.choices for t in choice.wordings))
     )
     assert [text for text, times in said.items() if times > 1] == []
+
+
+def test_written_pairs_are_labelled_once_and_held_back_apart() -> None:
+    trained, held = read_pairs(), read_pairs(held=True)
+    assert len(trained) >= 2_000
+    assert len(held) >= 200
+    seen = Counter(frozenset((pair.a.casefold(), pair.b.casefold())) for pair in (*trained, *held))
+    assert [sides for sides, times in seen.items() if times > 1 or len(sides) < 2] == []
+    assert {pair.label for pair in trained} == {verdict.value for verdict in Verdict}
+
+
+def test_a_written_pair_is_met_as_it_stands_and_put_otherwise() -> None:
+    pair = read_pairs(held=True)[0]
+    first, *others = pairs.written([pair], 1, 40)
+    assert (first.a, first.b, first.label.value) == (pair.a, pair.b, pair.label)
+    assert len(others) == 40
+    assert {other.label for other in others} == {first.label}
+    assert len({(other.a, other.b) for other in others}) > 10
+    assert pairs.written([pair], 1, 40) == [first, *others]
 
 
 def test_the_same_seed_makes_the_same_pairs() -> None:
