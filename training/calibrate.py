@@ -14,9 +14,9 @@ from sklearn.metrics import roc_auc_score
 from forgekit.policy.judge import Statement, Verdict
 from forgekit.policy.judge.joined import MOST_ODDS, Join, joined_score, rule_features
 
-SHARE = 0.1
+SHARE = 0.2
 """Contradictions among the pairs that a judge meets: far fewer than among those that were written."""
-PRECISION = 0.9
+PRECISION = 0.85
 """Asked of the threshold at that share."""
 
 Numbers = NDArray[np.float64]
@@ -48,13 +48,20 @@ def calibrate(pairs: Sequence[Pair], log_odds: Sequence[float]) -> Calibration:
     """
     rules = rule_features([(Statement(text=pair.a), Statement(text=pair.b)) for pair in pairs])
     clipped = np.clip(log_odds, -MOST_ODDS, MOST_ODDS)
-    rows = [[m, r.log_odds, r.headings, r.found] for m, r in zip(clipped, rules, strict=True)]
+    rows = [
+        [m, max(0.0, r.log_odds) * r.excluded, max(0.0, r.log_odds) * (not r.excluded), r.headings]
+        for m, r in zip(clipped, rules, strict=True)
+    ]
     truth = np.array([pair.label is Verdict.CONTRADICTION for pair in pairs])
     weights = np.where(truth, SHARE / truth.mean(), (1 - SHARE) / (1 - truth.mean()))
     fitted = LogisticRegression(C=1.0).fit(np.array(rows, float), truth, sample_weight=weights)
-    model, rule, heading, found = (round(float(x), 4) for x in fitted.coef_[0])
+    model, excluded, differing, heading = (round(float(x), 4) for x in fitted.coef_[0])
     join = Join(
-        bias=round(float(fitted.intercept_[0]), 4), model=model, rules=rule, heading=heading, found=found
+        bias=round(float(fitted.intercept_[0]), 4),
+        model=model,
+        excluded=excluded,
+        differing=differing,
+        heading=heading,
     )
     scores = np.array([joined_score(join, m, r) for m, r in zip(log_odds, rules, strict=True)])
     threshold, precision = _threshold(scores, truth, weights)

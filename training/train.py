@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from random import Random
 
@@ -196,7 +197,7 @@ def write(
         "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
         "labels": [label.value for label in LABELS],
         "tokens_a_side": SIDE,
-        "join": {name: getattr(found.join, name) for name in ("bias", "model", "rules", "heading", "found")},
+        "join": asdict(found.join),
         "threshold": found.threshold,
         "expected_precision": found.precision,
         "seed": given.seed,

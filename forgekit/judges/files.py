@@ -26,7 +26,7 @@ REINSTALL = "install forgekit again"
 
 _CARD_LIMIT = 100_000
 _LABELS = ("contradiction", "duplicate", "refinement", "related", "unrelated")
-_JOIN = ("bias", "model", "rules", "heading", "found")
+_JOIN = ("bias", "model", "excluded", "differing", "heading")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

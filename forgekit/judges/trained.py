@@ -106,7 +106,7 @@ class _Joined:
         worth = worth_reading(rows)
         self._read([row for row, chosen in zip(rows, worth, strict=True) if chosen])
         return [
-            self._said(row) if chosen else unread(row, self._join)
+            self._said(row) if chosen else unread(row, self._join, self._found.card.threshold)
             for row, chosen in zip(rows, worth, strict=True)
         ]
 

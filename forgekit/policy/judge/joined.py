@@ -23,7 +23,7 @@ from forgekit.policy.judge.agreement import agreement, common, mass
 from forgekit.policy.judge.grammar import NEGATORS
 from forgekit.policy.judge.port import Judgement, Parts, Statement, Verdict
 from forgekit.policy.judge.reading import Reading
-from forgekit.policy.judge.rules import NOTHING, is_heading, read_pairs, weigh
+from forgekit.policy.judge.rules import is_heading, read_pairs, weigh
 from forgekit.text.stopwords import STOP_WORDS
 
 MOST_ODDS = 6.0
@@ -47,23 +47,30 @@ class RuleFeatures:
     Attributes:
         log_odds: of a contradiction, at most `MOST_ODDS` either way.
         headings: sides that are headings without a verb: 0, 1 or 2.
-        found: whether any opposition was found.
+        excluded: whether they know that the two exclude each other, and do not only see that they differ.
     """
 
     log_odds: float
     headings: int
-    found: bool
+    excluded: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Join:
-    """The weights of a logistic sum over what the model and the rules say."""
+    """The weights of a logistic sum over what the model and the rules say.
+
+    Attributes:
+        model: of its log-odds.
+        excluded: of the rules' log-odds for a contradiction, where words exclude each other.
+        differing: of the rules' log-odds for a contradiction, where they only differ.
+        heading: of each side that is one.
+    """
 
     bias: float
     model: float
-    rules: float
+    excluded: float
+    differing: float
     heading: float
-    found: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,7 +95,11 @@ class Weighed:
 
 def rule_features(pairs: Sequence[tuple[Statement, Statement]]) -> list[RuleFeatures]:
     """Return what the rules say of each pair; the same for (a, b) and (b, a)."""
-    return [_features(a, b, weigh(a, b, None)[0]) for a, b in read_pairs(pairs)]
+    return [
+        _features(a, b, odds, excluded)
+        for a, b in read_pairs(pairs)
+        for odds, _, excluded in [weigh(a, b, None)]
+    ]
 
 
 def weighed(
@@ -98,8 +109,8 @@ def weighed(
     out = []
     masses: dict[int, dict[str, float]] = {}
     for (a, b), (left, right), cosine in zip(pairs, read_pairs(pairs), similarity, strict=True):
-        odds, reasons = weigh(left, right, None)
-        features = _features(left, right, odds)
+        odds, reasons, excluded = weigh(left, right, None)
+        features = _features(left, right, odds, excluded)
         for side in (left, right):
             if id(side) not in masses:
                 masses[id(side)] = mass(side)
@@ -119,11 +130,11 @@ def weighed(
     return out
 
 
-def _features(a: Reading, b: Reading, log_odds: float) -> RuleFeatures:
+def _features(a: Reading, b: Reading, log_odds: float, excluded: bool) -> RuleFeatures:
     return RuleFeatures(
         log_odds=_clipped(log_odds),
         headings=is_heading(a) + is_heading(b),
-        found=log_odds > NOTHING,
+        excluded=excluded,
     )
 
 
@@ -152,6 +163,9 @@ def worth_reading(pairs: Sequence[Weighed]) -> list[bool]:
 def joined_score(join: Join, model_log_odds: float, features: RuleFeatures) -> float:
     """Return the probability of a contradiction.
 
+    Where the rules know that the two exclude each other, their own probability stands if it is the higher
+    one: REST or GraphQL, JWT or session cookies are knowledge that a small model does not have.
+
     Args:
         join: the weights.
         model_log_odds: of a contradiction, as the model alone sees it.
@@ -160,11 +174,17 @@ def joined_score(join: Join, model_log_odds: float, features: RuleFeatures) -> f
     odds = (
         join.bias
         + join.model * _clipped(model_log_odds)
-        + join.rules * features.log_odds
+        + (join.excluded if features.excluded else join.differing) * max(0.0, features.log_odds)
         + join.heading * features.headings
-        + join.found * features.found
     )
+    if features.excluded:
+        odds = max(odds, features.log_odds)
     return 1 / (1 + math.exp(-odds)) if odds >= 0 else 1 - 1 / (1 + math.exp(odds))
+
+
+def contradicts(score: float, threshold: float, features: RuleFeatures) -> bool:
+    """Whether a pair is called a contradiction: by its score, or because the rules know it."""
+    return score >= threshold or (features.excluded and features.log_odds >= 0)
 
 
 def _clipped(log_odds: float) -> float:
@@ -201,7 +221,7 @@ def joined(
     score = round(score, 3)
     others = {verdict: logit for verdict, logit in logits.items() if verdict is not Verdict.CONTRADICTION}
     following = max(others, key=lambda verdict: (others[verdict], verdict.value))
-    if score < threshold:
+    if not contradicts(score, threshold, pair.features):
         verdict = pair.otherwise.verdict
         verdict = verdict if verdict is Verdict.DUPLICATE else following
         return Judgement(verdict=verdict, score=score, reasons=pair.otherwise.reasons)
@@ -215,18 +235,22 @@ def joined(
         next_score=round((1 - score) * share, 2),
     )
     named = " against ".join(sorted(", ".join(side) for side in sides if side))
-    read = "read as excluding each other" + (f": {named}" if named else "")
+    read: tuple[str, ...] = ("read as excluding each other" + (f": {named}" if named else ""),)
+    if pair.features.excluded and log_odds_of(logits) < 0:
+        read = ()  # the rules stand alone
     rules = pair.reasons if pair.features.log_odds >= 0 else ()
     weaker = () if rules else pair.reasons or pair.otherwise.reasons
     chance = f"a contradiction with probability {score:.2f}, else {following.value} ({parts.next_score:.2f})"
     return Judgement(
-        verdict=Verdict.CONTRADICTION, score=score, reasons=(*rules, read, *weaker, chance), parts=parts
+        verdict=Verdict.CONTRADICTION, score=score, reasons=(*rules, *read, *weaker, chance), parts=parts
     )
 
 
-def unread(pair: Weighed, join: Join) -> Judgement:
-    """Return the judgement on a pair that is not worth the model: no contradiction."""
+def unread(pair: Weighed, join: Join, threshold: float) -> Judgement:
+    """Return the judgement on a pair that the model does not read: what the rules know of it."""
     score = round(joined_score(join, -MOST_ODDS, pair.features), 3)
+    if contradicts(score, threshold, pair.features):
+        return Judgement(verdict=Verdict.CONTRADICTION, score=score, reasons=pair.reasons)
     return Judgement(verdict=pair.otherwise.verdict, score=score, reasons=pair.otherwise.reasons)
 
 

@@ -46,6 +46,8 @@ WEIGHTS = {
 }
 """Log-odds of a contradiction, set by hand."""
 THRESHOLD = 0.5
+EXCLUDING = frozenset({"rejected", "opposite", "choice", "agent", "moment"})
+"""Kinds of opposition that know that the two exclude each other; the others see that something differs."""
 AGAINST = {
     "scope": "hold in scopes that exclude each other",
     "adjuncts": "hold in different places, times or purposes",
@@ -84,25 +86,26 @@ def read_pairs(pairs: Sequence[tuple[Statement, Statement]]) -> Iterator[tuple[R
 
 def compare(a: Reading, b: Reading, similarity: float | None) -> Judgement:
     """Return the judgement on two readings."""
-    odds, reasons = weigh(a, b, similarity)
+    odds, reasons, _ = weigh(a, b, similarity)
     score = 1 / (1 + math.exp(-odds))
     if score >= THRESHOLD:
         return Judgement(verdict=Verdict.CONTRADICTION, score=score, reasons=reasons)
     return agreement(a, b, similarity, score, reasons)
 
 
-def weigh(a: Reading, b: Reading, similarity: float | None) -> tuple[float, tuple[str, ...]]:
-    """Return the log-odds of a contradiction, `NOTHING` where there is no opposition, and the reasons."""
-    best: float = NOTHING
-    reasons: tuple[str, ...] = ()
+def weigh(a: Reading, b: Reading, similarity: float | None) -> tuple[float, tuple[str, ...], bool]:
+    """Return the log-odds of a contradiction, the reasons, and whether an opposition of `EXCLUDING` leads.
+
+    The log-odds are `NOTHING` where there is no opposition.
+    """
+    best: tuple[float, tuple[str, ...], bool] = (NOTHING, (), False)
     near = 0.0 if similarity is None else max(0.0, min(0.8, 2 * (similarity - 0.35)))
     for s, t in product(a.segments, b.segments):
         found = oppositions(a, s, b, t)
         if not found:
             continue
-        odds, why = _odds(a, s, b, t, found, near)
-        best, reasons = max((best, reasons), (odds, why))
-    return best, reasons
+        best = max(best, _odds(a, s, b, t, found, near))
+    return best
 
 
 def is_heading(reading: Reading) -> bool:
@@ -112,7 +115,7 @@ def is_heading(reading: Reading) -> bool:
 
 def _odds(
     a: Reading, s: Segment, b: Reading, t: Segment, found: list[Opposition], near: float
-) -> tuple[float, tuple[str, ...]]:
+) -> tuple[float, tuple[str, ...], bool]:
     strongest = max(found, key=lambda o: (WEIGHTS[o.kind], o.reason))
     odds = WEIGHTS["bias"] + WEIGHTS[strongest.kind] + WEIGHTS["extra"] * (len({o.kind for o in found}) - 1)
     without = frozenset(word for o in found for word in o.words)
@@ -137,7 +140,7 @@ def _odds(
     for name in against(a, s, b, t, without, found):
         odds += WEIGHTS[name]
         reasons.append(f"but {AGAINST[name]}")
-    return odds, tuple(dict.fromkeys(reasons))
+    return odds, tuple(dict.fromkeys(reasons)), strongest.kind in EXCLUDING
 
 
 def _one_thing(s: Segment, t: Segment, shared: AbstractSet[str]) -> bool:
