@@ -39,7 +39,6 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.settings import JudgeKind, Settings
 from forgekit.policy.judge import Judgement, Parts, RuleJudge, Statement, Verdict
 from forgekit.policy.judge.joined import (
-    ENOUGH,
     MOST,
     Join,
     RuleFeatures,
@@ -327,16 +326,16 @@ def test_of_one_decision_the_pairs_with_most_evidence_are_read() -> None:
     read = [row for row, chosen in zip(some, worth_reading(some), strict=True) if chosen]
     assert len(read) == MOST
     assert sorted(row.evidence for row in read) == sorted(row.evidence for row in some)[-MOST:]
-    assert worth_reading([pair("a", "b", ENOUGH - 0.01), pair("a", "c", ENOUGH)]) == [False, True]
 
 
 def test_what_the_rules_call_a_contradiction_is_worth_reading() -> None:
     [row] = weighed([PAIR], [None])
     assert RuleJudge().judge([PAIR], [None])[0].verdict is Verdict.CONTRADICTION
-    assert worth_reading([row]) == [True]
+    rivals = [pair(row.texts[0], f"old {n}", row.evidence - 1) for n in range(MOST)]
+    assert worth_reading([*rivals, row])[-1] is True
     apart = (Statement(text="Use tabs for indentation"), Statement(text="Lunch is at noon"))
-    assert worth_reading(weighed([apart], [None])) == [False]
-    assert worth_reading(weighed([apart], [0.6])) == [True], "vectors may know better"
+    [near], [far] = (weighed([apart], [cosine]) for cosine in (0.6, None))
+    assert near.evidence > far.evidence, "vectors may know better"
 
 
 def judged(
@@ -501,7 +500,7 @@ here = Path({str(tmp_path)!r})
 files.find_default = lambda cache: read_model(here / "tiny", "tiny", cache)
 judge = trained.TrainedJudge(here / "cache", here / "judge")
 heavy = {{"numpy", "tokenizers", "torch", "transformers", "faiss", "pygit2"}}
-judge.judge([(Statement(text="Use tabs"), Statement(text="Lunch is at noon"))], [None])
+judge.judge([], [])
 print(sorted(heavy & set(sys.modules)), judge.promise, judge.problems)
 judge.judge([(Statement(text="Use REST"), Statement(text="Use gRPC"))], [None])
 print(sorted(heavy & set(sys.modules)), judge.problems)

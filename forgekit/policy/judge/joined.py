@@ -6,9 +6,8 @@ hang on the two texts alone: a cosine is known in a scan and not in a filing, an
 Reading a pair with the model costs milliseconds, so only those are read that may contradict each other. Their
 *evidence* is the rules' log-odds and eight times the likeness of the texts. Each side of 153 contradictions
 was looked for with the other among 3,066 texts: in 287 of 306 cases it was one of the 50 with most words in
-common, in 285 of these it was among the `MOST` with most evidence, and beyond `ENOUGH`, as were 12 of the 50.
-A pair is read if it is beyond `ENOUGH` and among the `MOST` of both its sides. Both hang on the pair and on
-stronger pairs alone: a pair that is read among many is read among few.
+common, in 285 of these it was among the `MOST` with most evidence. A pair is read if it is among the `MOST`
+of both its sides. That hangs on stronger pairs alone: a pair that is read among many is read among few.
 """
 
 from __future__ import annotations
@@ -28,8 +27,6 @@ from forgekit.text.stopwords import STOP_WORDS
 
 MOST_ODDS = 6.0
 """Log-odds that either side of the join is believed, at most."""
-ENOUGH = -5.0
-"""Evidence from which a pair is worth the model."""
 MOST = 6
 """Pairs of one text that are read."""
 SECOND = 1.5
@@ -142,17 +139,15 @@ def worth_reading(pairs: Sequence[Weighed]) -> list[bool]:
     """Say of each pair whether the model shall read it; their order says nothing."""
     best: dict[str, dict[str, float]] = defaultdict(dict)
     for pair in pairs:
-        if pair.evidence >= ENOUGH:
-            for text, other in (pair.texts, pair.texts[::-1]):
-                best[text][other] = max(pair.evidence, best[text].get(other, ENOUGH))
+        for text, other in (pair.texts, pair.texts[::-1]):
+            best[text][other] = max(pair.evidence, best[text].get(other, pair.evidence))
     ranked = {
         text: sorted((-evidence, other) for other, evidence in others.items())
         for text, others in best.items()
         if len(others) > MOST
     }
     return [
-        pair.evidence >= ENOUGH
-        and all(
+        all(
             bisect_left(ranked.get(text, []), (-pair.evidence, other)) < MOST
             for text, other in (pair.texts, pair.texts[::-1])
         )
