@@ -33,7 +33,7 @@ from forgekit.catalogue.naming import Candidate
 from forgekit.catalogue.query import MARK, NAMED_SCORE, SCOPES, UNMARK, Hit, Said, search_registry
 from forgekit.catalogue.schema import MADE_BY, DamageError, create, drop_all, entity_of, made_by
 from forgekit.catalogue.update import Progress, Refresh, problems, update
-from forgekit.ids import EntityId
+from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ class Catalogue:
 
     def entity(self, entity: EntityId) -> Entity | None:
         """Return one entity, or None."""
+        if not is_id(entity):  # a file's name may hold what SQLite does not take for text
+            return None
         query = "SELECT kind, fields, body FROM entity WHERE id = ?"
         found = self._answer(lambda db: [entity_of(*row) for row in db.execute(query, (entity,))])
         return found[0] if found else None

@@ -8,6 +8,7 @@ questions of size are asked of 100 kB inputs made in the same way.
 from __future__ import annotations
 
 import io
+import os
 import random
 import resource
 import sys
@@ -282,6 +283,11 @@ def _hooked(hook: Callable[[list[str], Path], int], folder: Path, given: str) ->
     hook(given.split("\0"), folder)
 
 
+def _as_argument(text: str) -> str:
+    """Return a text as the operating system would hand over its bytes."""
+    return os.fsdecode(text.replace("\0", "").encode("utf-8", "surrogatepass"))
+
+
 def test_hooks(copied: Path, level: Level, guarantee: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names of files, as pre-commit hands them over."""
     monkeypatch.chdir(copied)
@@ -289,7 +295,7 @@ def test_hooks(copied: Path, level: Level, guarantee: Report, monkeypatch: pytes
     count = level.pick(10, 100)
     names = [sound.ENTITIES[30].id, f"registry/decisions/2023-11/{sound.DECISIONS[3].id}.md", "forgekit.toml"]
     for number in range(count):
-        given = [mutated(rng, names).replace("\0", "")[:200] for _ in range(2)]
+        given = [_as_argument(mutated(rng, names)[:200]) for _ in range(2)]
         hook = HOOKS[sorted(HOOKS)[number % len(HOOKS)]]
         fault = _outcome(partial(_hooked, hook, copied), "\0".join(given))
         assert fault is None, (given, fault)
