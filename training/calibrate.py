@@ -54,10 +54,9 @@ def calibrate(pairs: Sequence[Pair], log_odds: Sequence[float]) -> Calibration:
     ]
     truth = np.array([pair.label is Verdict.CONTRADICTION for pair in pairs])
     weights = np.where(truth, SHARE / truth.mean(), (1 - SHARE) / (1 - truth.mean()))
-    fitted = LogisticRegression(C=1.0).fit(np.array(rows, float), truth, sample_weight=weights)
-    model, excluded, differing, heading = (round(float(x), 4) for x in fitted.coef_[0])
+    model, excluded, differing, heading, bias = _fitted(np.array(rows, float), truth, weights)
     join = Join(
-        bias=round(float(fitted.intercept_[0]), 4),
+        bias=bias,
         model=model,
         excluded=excluded,
         differing=differing,
@@ -72,6 +71,21 @@ def calibrate(pairs: Sequence[Pair], log_odds: Sequence[float]) -> Calibration:
         recall=round(float((scores[truth] >= threshold).mean()), 3),
         area=round(float(roc_auc_score(truth, scores)), 3),
     )
+
+
+SIGNS = np.array([1, 1, 1, -1])
+"""What speaks for a contradiction, and what against: a heading decides nothing."""
+
+
+def _fitted(rows: Numbers, truth: NDArray[np.bool_], weights: Numbers) -> list[float]:
+    """Return a weight for each column and the bias; a column that comes out against its sign is left out."""
+    used = np.ones(len(SIGNS), bool)
+    while True:
+        fitted = LogisticRegression(C=1.0).fit(rows * used, truth, sample_weight=weights)
+        wrong = used & (fitted.coef_[0] * SIGNS < 0)
+        if not wrong.any():
+            return [round(float(x), 4) for x in (*fitted.coef_[0] * used, fitted.intercept_[0])]
+        used &= ~wrong
 
 
 def _threshold(scores: Numbers, truth: NDArray[np.bool_], weights: Numbers) -> tuple[float, float]:

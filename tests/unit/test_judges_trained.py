@@ -417,6 +417,12 @@ def test_a_rule_that_is_sure_comes_first() -> None:
     assert joined(same, 0.95, 0.9, SURE, ((), ())).reasons[1] == "read as excluding each other"
 
 
+def test_a_text_does_not_contradict_itself() -> None:
+    row = pair("Keep  the logs", "keep the logs", 1.0)
+    wanted = Judgement(verdict=Verdict.DUPLICATE, score=0.0, reasons=("both speak of: api",))
+    assert joined(row, 0.95, 0.9, SURE, WORDS) == wanted
+
+
 def test_below_the_threshold_the_model_says_what_it_is_but_duplicates_stay() -> None:
     row = pair("a", "b", 1.0)
     other = joined(row, 0.8994, 0.9, SURE, WORDS)

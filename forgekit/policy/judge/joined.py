@@ -214,6 +214,8 @@ def joined(
         words: of either text, in the order of `pair.texts`, that weighed most.
     """
     score = round(score, 3)
+    if _same(pair.texts):
+        return Judgement(verdict=Verdict.DUPLICATE, score=0.0, reasons=pair.otherwise.reasons)
     others = {verdict: logit for verdict, logit in logits.items() if verdict is not Verdict.CONTRADICTION}
     following = max(others, key=lambda verdict: (others[verdict], verdict.value))
     if not contradicts(score, threshold, pair.features):
@@ -239,6 +241,12 @@ def joined(
     return Judgement(
         verdict=Verdict.CONTRADICTION, score=score, reasons=(*rules, *read, *weaker, chance), parts=parts
     )
+
+
+def _same(texts: tuple[str, str]) -> bool:
+    """Whether two texts are one but for case and blanks: a text does not contradict itself."""
+    low, high = (" ".join(text.casefold().split()) for text in texts)
+    return low == high
 
 
 def unread(pair: Weighed, join: Join, threshold: float) -> Judgement:
