@@ -249,12 +249,12 @@ def _decide(forge: Forge, read: list[Unpacked]) -> Change:
     waiting = [c for c in candidates.values() if c.status is CandidateStatus.WAITING]
     numbers = Counter(c.conversation_id for c in waiting)
     filed = tuple(_filed(ours, unpacked, talks, numbers, first=first) for first, unpacked in _once(read))
-    settled_ = done.settlement.writes
+    new = done.settlement.writes
     decided = _Decided(
         filed=filed,
         archives=len(arrived),
-        registered=sum(e.kind in {Kind.DECISION, Kind.THREAD} for e in settled_),
-        edges=sum(e.kind is Kind.LINEAGE and e.id not in ours.entities for e in settled_),
+        registered=sum(e.kind in {Kind.DECISION, Kind.THREAD} for e in new),
+        edges=sum(e.kind is Kind.LINEAGE and e.id not in ours.entities for e in new),
         candidates=tuple(c.id for c in waiting),
         problems=tuple(problems),
         found=done.found,
