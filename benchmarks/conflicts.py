@@ -33,7 +33,7 @@ from typing import Any
 from forgekit.embedding.encoder import Encoder, Missing, find_encoder
 from forgekit.ingest.claude_code import CompactSummary, compactions
 from forgekit.model.settings import Settings
-from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
+from forgekit.policy.judge import Judge, Judgement, RuleJudge, Statement, Verdict
 from forgekit.policy.relevance import words
 from forgekit.text.archive.summary import is_summary, read_summary
 
@@ -81,8 +81,8 @@ def main() -> int:
     inference(given.folder / "nli_pairs.jsonl.gz")
     with gzip.open(records_file, "rt", encoding="utf-8") as lines:
         records = [row for row in map(json.loads, lines) if digit(row["id"]) >= 8]
-    flags(records[:RECORDS], first_sentences=False)
-    flags(records[:RECORDS], first_sentences=True)
+    flags(records[:RECORDS], RuleJudge(), first_sentences=False)
+    flags(records[:RECORDS], RuleJudge(), first_sentences=True)
     summaries(given.folder / "claude_code")
     return 0
 
@@ -136,8 +136,13 @@ def quality(name: str, pairs: list[Pair], encoder: Encoder | None, *, texts: boo
     if encoder is not None:
         print(row_of("cosine > 0.85", truth, [(value or 0.0) > 0.85 for value in near]))
     confusion(pairs, judged)
-    for pair, judgement, true in zip(pairs, judged, truth, strict=True):
-        if true is not (judgement.verdict is Verdict.CONTRADICTION):
+    wrong(pairs, judged, texts=texts)
+
+
+def wrong(pairs: Sequence[Pair], judged: Sequence[Judgement], *, texts: bool) -> None:
+    """Print the pairs that a judge gets wrong, with its reasons."""
+    for pair, judgement in zip(pairs, judged, strict=True):
+        if (pair.label == "contradiction") is not (judgement.verdict is Verdict.CONTRADICTION):
             why = "; ".join(judgement.reasons) or "nothing that excludes anything was found"
             told = f"\n    {pair.a.text!r}\n    {pair.b.text!r}" if texts else ""
             said = f"{judgement.verdict.value} ({judgement.score:.2f})"
@@ -232,12 +237,12 @@ def confusion(pairs: Sequence[Pair], judged: Sequence[Judgement]) -> None:
         print(f"  {label:14}" + "".join(f"{counts[label, name]:>14}" for name in names))
 
 
-def flags(rows: list[dict[str, Any]], *, first_sentences: bool) -> None:
+def flags(rows: list[dict[str, Any]], judge: Judge, *, first_sentences: bool, shown: int = SHOWN) -> None:
     """Print how many of the records are flagged against their nearest neighbours, and some of the flags."""
     texts = [statement(row, first_sentences=first_sentences) for row in rows]
     pairs = neighbours(rows, texts)
     start = time.perf_counter()
-    judged = RuleJudge().judge([(texts[i], texts[j]) for i, j in pairs], [None] * len(pairs))
+    judged = judge.judge([(texts[i], texts[j]) for i, j in pairs], [None] * len(pairs))
     each = (time.perf_counter() - start) / len(pairs) * 1e6
     found = [
         (j.score, pair, j)
@@ -247,10 +252,11 @@ def flags(rows: list[dict[str, Any]], *, first_sentences: bool) -> None:
     touched = {i for _, pair, _ in found for i in pair}
     what = "title and first sentences" if first_sentences else "title alone"
     print(
-        f"\n{len(rows)} real records, {what}: {len(found)} of {len(pairs)} neighbour pairs flagged,"
+        f"\n{len(rows)} real records of {len({row['corpus'] for row in rows})} sources, {what}:"
+        f" {len(found)} of {len(pairs)} neighbour pairs flagged,"
         f" {len(touched)} records in a flag ({len(touched) / len(rows):.1%}); {each:.0f} us a pair"
     )
-    for score, (i, j), judgement in sorted(found, key=lambda f: (-f[0], f[1]))[:SHOWN]:
+    for score, (i, j), judgement in sorted(found, key=lambda f: (-f[0], f[1]))[:shown]:
         print(
             f"  {score:.2f} {texts[i].text[:150]!r} against {texts[j].text[:150]!r}: {judgement.reasons[0]}"
         )

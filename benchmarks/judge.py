@@ -21,7 +21,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,12 +32,12 @@ from conflicts import (
     confusion,
     cosines,
     digit,
+    flags,
     fresh_pair,
-    neighbours,
     read_pair,
     row_of,
     show,
-    statement,
+    wrong,
 )
 
 from forgekit.embedding.encoder import Encoder, Missing, find_encoder
@@ -85,7 +84,8 @@ def main() -> int:
         judged = TrainedJudge(CACHE, folders[0]).judge([(p.a, p.b) for p in some], cosines(encoder, some))
         show("as forgekit asks it", some, judged)
         confusion(some, judged)
-    errors(pairs, TrainedJudge(CACHE, folders[0]), encoder, texts=given.texts)
+        if some is pairs:
+            wrong(some, judged, texts=given.texts)
     outside(given.folder / "nli_pairs.jsonl.gz", TrainedJudge(CACHE, folders[0]))
     flagged(given.folder / "decisions.jsonl.gz", TrainedJudge(CACHE, folders[0]))
     costs(folders[0])
@@ -102,8 +102,7 @@ def parts(folder: Path, pairs: Sequence[Pair]) -> None:
     sides = [(pair.a, pair.b) for pair in pairs]
     truth = [pair.label == "contradiction" for pair in pairs]
     rules = rule_features(sides)
-    texts = [(pair.a.text, pair.b.text) for pair in pairs]
-    forth, back = model_odds(found, texts), model_odds(found, [(b, a) for a, b in texts])
+    forth, back = model_odds(found, pairs)
     mean = [(a + b) / 2 for a, b in zip(forth, back, strict=True)]
     threshold = found.card.threshold
     print(f"  {folder.name}: threshold {threshold}, expected precision {found.card.expected_precision}")
@@ -120,20 +119,16 @@ def parts(folder: Path, pairs: Sequence[Pair]) -> None:
         print(f"  {row_of(name, truth, [s >= least for s in scores])}  AUROC {auroc(truth, scores):.3f}")
 
 
-def model_odds(found: Found, texts: Sequence[tuple[str, str]]) -> list[float]:
-    """Return the log-odds of a contradiction by the model alone, pairs read in the order given."""
+def model_odds(found: Found, pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
+    """Return the log-odds of a contradiction by the model alone, read as given and the other way round."""
     labels = [Verdict(label) for label in found.card.labels]
     encoder = CrossEncoder(found.model, found.delta, len(labels), found.card.tokens_a_side)
-    return [log_odds_of(dict(zip(labels, read.logits, strict=True))) for read in encoder.read(texts)]
-
-
-def errors(pairs: Sequence[Pair], judge: TrainedJudge, encoder: Encoder, *, texts: bool) -> None:
-    """Print which labelled pairs it gets wrong."""
-    judged = judge.judge([(pair.a, pair.b) for pair in pairs], cosines(encoder, pairs))
-    for pair, said in zip(pairs, judged, strict=True):
-        if (pair.label == "contradiction") is not (said.verdict is Verdict.CONTRADICTION):
-            told = f"\n    {pair.a.text!r}\n    {pair.b.text!r}" if texts else ""
-            print(f"  {pair.name} {pair.label}, said {said.verdict.value} ({said.score:.2f}){told}")
+    texts = [(pair.a.text, pair.b.text) for pair in pairs]
+    forth, back = (
+        [log_odds_of(dict(zip(labels, read.logits, strict=True))) for read in encoder.read(some)]
+        for some in (texts, [(b, a) for a, b in texts])
+    )
+    return forth, back
 
 
 def outside(file: Path, judge: TrainedJudge) -> None:
@@ -164,26 +159,7 @@ def flagged(file: Path, judge: TrainedJudge) -> None:
         rows = [json.loads(line) for line in lines]
     rows = sorted(rows, key=lambda row: hashlib.sha256(row["id"].encode()).hexdigest())[:RECORDS]
     for first_sentences in (False, True):
-        texts = [statement(row, first_sentences=first_sentences) for row in rows]
-        pairs = neighbours(rows, texts)
-        start = time.perf_counter()
-        judged = judge.judge([(texts[i], texts[j]) for i, j in pairs], [None] * len(pairs))
-        seconds = time.perf_counter() - start
-        found = [
-            (j.score, pair, j)
-            for pair, j in zip(pairs, judged, strict=True)
-            if j.verdict is Verdict.CONTRADICTION
-        ]
-        touched = {i for _, pair, _ in found for i in pair}
-        what = "titles and first sentences" if first_sentences else "titles"
-        print(
-            f"\n{len(rows)} real records of {len({row['corpus'] for row in rows})} sources, {what}:"
-            f" {len(found)} of {len(pairs)} neighbour pairs flagged, {len(touched)} records in a flag"
-            f" ({len(touched) / len(rows):.2%}); {len(pairs) / seconds:,.0f} pairs a second"
-        )
-        for score, (i, j), said in sorted(found, key=lambda f: (-f[0], f[1]))[:SHOWN]:
-            a, b = texts[i].text[:110], texts[j].text[:110]
-            print(f"  {score:.2f} {a!r} against {b!r}: {said.reasons[0][:70]}")
+        flags(rows, judge, first_sentences=first_sentences, shown=SHOWN)
 
 
 SYNONYMS = {

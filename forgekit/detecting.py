@@ -267,9 +267,12 @@ def _untouched(forge: Forge, registry: Registry, sides: Collection[EntityId]) ->
     from forgekit.policy.judge import RuleJudge  # noqa: PLC0415 - a judge's tables take 60 ms
 
     pairs = {(c.decision_a, c.decision_b): c.similarity for c in opened.values()}
+    judges: list[Judge | None] = [None]
+    if forge.settings.judge is not JudgeKind.RULES:
+        judges.append(RuleJudge())  # which may have judged where another one could not
     made = [
         conflict
-        for judge in (None, RuleJudge())  # which may have judged where the trained judge could not
+        for judge in judges
         for conflict, _, _ in contradictions(forge, State(registry, {}), pairs, judge)
         if read_bytes(forge.root, entity_path(conflict)) == codec.dumps(conflict).encode()
     ]
