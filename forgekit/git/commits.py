@@ -1,15 +1,12 @@
-"""git, written: commits built from the tip's own tree, and copies of the index.
+"""git, written: commits built from the tip's own tree.
 
-Nothing here moves a branch or touches the index in use; `forgekit.git.publish` does, under both locks.
+Nothing here moves a branch by itself; `forgekit.git.publish` does, under its locks.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import shutil
-import struct
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,9 +21,6 @@ from forgekit.model.rules import require_line
 
 LOCK_SECONDS = 10.0
 _NEW_LOCK_TRIES = 20
-_ENTRY = struct.Struct(">10I")  # what stat(2) says, at the head of an index entry (gitformat-index(5))
-_NAME_LENGTH_MAX = 0xFFF
-_CHECKSUM = 20
 
 
 def message_of(subject: str, trailers: Sequence[tuple[str, str]]) -> str:
@@ -113,141 +107,6 @@ def _tree(
         elif entry is not None:
             builder.remove(name)
     return builder.write() if len(builder) else None
-
-
-class _LibgitIndex(pygit2.Index):
-    """An index whose end is quiet when it could not be opened; pygit2 1.21 complains of the missing field."""
-
-    _index = pygit2.ffi.NULL
-
-
-class Index:
-    """The index in use, to be read only; or a copy of it, to be edited and then moved over it.
-
-    The git program serves where libgit2 cannot read an index (split, sparse).
-
-    Args:
-        repository: whose index.
-        path: where it lies; a copy lies on the file system of the git folder.
-    """
-
-    def __init__(self, repository: Repository, path: Path) -> None:
-        self._repository = repository
-        self.path = path
-        self._index: pygit2.Index | None = None
-        with contextlib.suppress(pygit2.GitError):
-            self._index = _LibgitIndex(str(path))
-
-    @classmethod
-    def in_use(cls, repository: Repository) -> Index:
-        """Open the index that git uses, to be read."""
-        return cls(repository, repository.git_dir / "index")
-
-    @classmethod
-    def copied(cls, repository: Repository, path: Path) -> Index:
-        """Copy the index that git uses."""
-        discard_index(path)
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copyfile(repository.git_dir / "index", path)
-        return cls(repository, path)
-
-    def ids(self, paths: Sequence[str]) -> dict[str, str | None]:
-        """Return the blob id that the index holds for each path; None where it holds none."""
-        prefix = self._repository.prefix
-        return {path: entry[1] if (entry := self._entry(prefix + path)) else None for path in paths}
-
-    def _entry(self, full: str) -> tuple[int, str] | None:
-        if self._index is None:
-            return self._listed().get(full)
-        try:
-            entry = self._index[full]
-        except KeyError:
-            return None
-        return entry.mode, str(entry.id)
-
-    def _listed(self) -> dict[str, tuple[int, str]]:
-        rows = (
-            self._git("ls-files", "--full-name", "--stage", "-z")
-            .decode("utf-8", "surrogateescape")
-            .split("\0")
-        )
-        fields = (row.partition("\t") for row in rows if row)
-        split = ((head.split(" "), path) for head, _, path in fields)
-        return {path: (int(mode, 8), blob) for (mode, blob, stage), path in split if stage == "0"}
-
-    def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        env = {"GIT_INDEX_FILE": str(self.path)}
-        return self._repository.run("-C", str(self._repository.top), *arguments, stdin=stdin, env=env)
-
-    def change(self, blobs: Mapping[str, str | None]) -> None:
-        """Set the blob id of each path, or take the path out, and write the copy.
-
-        Raises WriteError.
-        """
-        full = {self._repository.prefix + path: blob for path, blob in blobs.items()}
-        modes = {path: entry[0] if (entry := self._entry(path)) else FileMode.BLOB for path in full}
-        if self._index is None:
-            rows = (f"{modes[p] if b else 0:06o} {b or '0' * 40}\t{p}\0" for p, b in full.items())
-            self._git("update-index", "-z", "--index-info", stdin="".join(rows).encode())
-            return
-        try:
-            for path, blob in full.items():
-                if blob is not None:
-                    self._index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=blob), FileMode(modes[path])))
-                else:
-                    self._index.remove(path)
-            self._index.write()
-        except (OSError, pygit2.GitError) as e:
-            raise WriteError(str(self.path), str(e)) from e
-
-    def stamp(self, placed: Mapping[str, tuple[str, os.stat_result]]) -> None:
-        """Note what stat(2) says of the placed files, so that git need not read them to know them clean.
-
-        Only an optimisation of what git would find by itself; an entry that is not found stays as it is.
-
-        Args:
-            placed: path -> blob id and status.
-        """
-        with self.path.open("r+b") as file:
-            data = bytearray(file.read())
-            for path, (blob, status) in placed.items():
-                name = (self._repository.prefix + path).encode()
-                flags = min(len(name), _NAME_LENGTH_MAX)
-                at = data.find(bytes.fromhex(blob) + flags.to_bytes(2, "big") + name + b"\0") - _ENTRY.size
-                if at > 0:
-                    mode = _ENTRY.unpack_from(data, at)[6]
-                    _ENTRY.pack_into(data, at, *_stat_fields(status, mode))
-            data[-_CHECKSUM:] = hashlib.sha1(data[:-_CHECKSUM], usedforsecurity=False).digest()
-            file.seek(0)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-
-    def use(self) -> None:
-        """Move the copy over the index in use; the caller holds its lock."""
-        self.path.replace(self._repository.git_dir / "index")
-        sync_folder(self._repository.git_dir)
-
-
-def _stat_fields(status: os.stat_result, mode: int) -> tuple[int, ...]:
-    seconds = 1_000_000_000
-    values = (
-        *divmod(status.st_ctime_ns, seconds),
-        *divmod(status.st_mtime_ns, seconds),
-        status.st_dev,
-        status.st_ino,
-        mode,
-        status.st_uid,
-        status.st_gid,
-        status.st_size,
-    )
-    return tuple(value & 0xFFFFFFFF for value in values)
-
-
-def discard_index(path: Path) -> None:
-    """Delete a copy of the index, whole or half written."""
-    path.unlink(missing_ok=True)
-    path.with_name(path.name + ".lock").unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

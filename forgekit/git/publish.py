@@ -36,15 +36,8 @@ from forgekit.errors import (
     UnsureError,
     WriteError,
 )
-from forgekit.git.commits import (
-    LOCK_SECONDS,
-    Index,
-    discard_index,
-    failures,
-    locked_ref,
-    move,
-    ref_lock,
-)
+from forgekit.git.commits import LOCK_SECONDS, failures, locked_ref, move, ref_lock
+from forgekit.git.index import Index, discard_index
 from forgekit.git.journal import Places, Publication, read_journal, write_journal
 from forgekit.git.repository import Head, Repository, blob_of
 from forgekit.store import files

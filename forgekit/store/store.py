@@ -224,7 +224,7 @@ class Store:
 
     def _unstaged_edits(self, change: Change) -> list[_Edit]:
         """Return the edits; raise DirtyFileError for what is staged as well."""
-        from forgekit.git.commits import Index  # noqa: PLC0415 - pygit2 stays off the paths that only read
+        from forgekit.git.index import Index  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
         edits = self._edits(change, self.repository.head())
         staged = Index.in_use(self.repository).ids([edit.path for edit in edits])

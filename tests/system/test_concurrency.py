@@ -24,7 +24,7 @@ from forgekit.decisions import create, edit
 from forgekit.errors import ChangedError, LockedError, UnsureError
 from forgekit.forge import Forge
 from forgekit.git import publish
-from forgekit.git.commits import Index
+from forgekit.git.index import Index
 from forgekit.git.repository import Repository
 from forgekit.store import files
 from forgekit.store.store import Change, Store

@@ -136,6 +136,33 @@ def test_what_is_staged_or_edited_stays_as_it_was(repository: Path, setting: tup
     assert (repository / "b.py").read_text(encoding="utf-8") == "new b.py"
 
 
+@pytest.mark.parametrize("setting", [(), ("--split-index",), ("--index-version", "4")])
+def test_an_edit_in_the_second_of_a_git_write_is_still_seen(
+    repository: Path, setting: tuple[str, ...]
+) -> None:
+    """Git compares whole seconds, and a change time, which a test cannot set, is left out of it here."""
+    git(repository, "config", "core.trustctime", "false")
+    names = ("src/a.py", "src/b.py", "src/unchanged.py")
+    long_ago = (1_700_000_000, 1_700_000_000)
+    (repository / "src").mkdir()
+    for name in names:
+        (repository / name).write_text("old", encoding="utf-8")
+        os.utime(repository / name, long_ago)
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "--message", "work")
+    if setting:
+        git(repository, "update-index", *setting)
+    for name in names[:2]:
+        (repository / name).write_text("new", encoding="utf-8")
+        os.utime(repository / name, long_ago)
+    for index in (repository / ".git").glob("*index*"):
+        os.utime(index, long_ago)
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    store.commit(lambda: recording("Use B"))
+    assert git(repository, "status", "--porcelain") == " M src/a.py\n M src/b.py\n"
+
+
 def _edit(root: Path) -> None:
     (root / PATH).write_text(codec.dumps(decision("Use A", "By hand.")), encoding="utf-8")
 

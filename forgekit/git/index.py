@@ -1,0 +1,230 @@
+"""The index: read, or copied and edited beside the one in use.
+
+Nothing here touches the index in use before `Index.use`; `forgekit.git.publish` calls that under both locks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import FileMode
+
+from forgekit.errors import FormatError, WriteError
+from forgekit.git.commits import sync_folder
+from forgekit.git.repository import Repository, blob_of
+from forgekit.store import files
+
+# gitformat-index(5); offsets in bytes from where an entry begins.
+_COUNT = struct.Struct(">8xI")
+_STAT = struct.Struct(">10I")
+_WORD = struct.Struct(">I")
+_MTIME, _MODE, _SIZE, _BLOB, _FLAGS, _NAME = 8, 24, 36, 40, 60, 62
+_EXTENDED = 0x40  # in the first byte of the flags: two more bytes of them
+_CUT_NAMES = 4  # the version that leaves out how a name begins where the one before begins so
+_CHECKSUM = 20
+
+
+class _LibgitIndex(pygit2.Index):
+    """An index whose end is quiet when it could not be opened; pygit2 1.21 complains of the missing field."""
+
+    _index = pygit2.ffi.NULL
+
+
+class Index:
+    """The index in use, to be read only; or a copy of it, to be edited and then moved over it.
+
+    The git program serves where libgit2 cannot read an index (split, sparse).
+
+    Args:
+        repository: whose index.
+        path: where it lies; a copy lies on the file system of the git folder.
+    """
+
+    def __init__(self, repository: Repository, path: Path) -> None:
+        self._repository = repository
+        self.path = path
+        self._index: pygit2.Index | None = None
+        with contextlib.suppress(pygit2.GitError):
+            self._index = _LibgitIndex(str(path))
+
+    @classmethod
+    def in_use(cls, repository: Repository) -> Index:
+        """Open the index that git uses, to be read."""
+        return cls(repository, repository.git_dir / "index")
+
+    @classmethod
+    def copied(cls, repository: Repository, path: Path) -> Index:
+        """Copy the index that git uses."""
+        discard_index(path)
+        with contextlib.suppress(FileNotFoundError):
+            data, seconds = _read_to_copy(repository)
+            path.write_bytes(data)
+            os.utime(path, (seconds, seconds))  # the git program sees to the entries of a shared index
+        return cls(repository, path)
+
+    def ids(self, paths: Sequence[str]) -> dict[str, str | None]:
+        """Return the blob id that the index holds for each path; None where it holds none."""
+        prefix = self._repository.prefix
+        return {path: entry[1] if (entry := self._entry(prefix + path)) else None for path in paths}
+
+    def _entry(self, full: str) -> tuple[int, str] | None:
+        if self._index is None:
+            return self._listed().get(full)
+        try:
+            entry = self._index[full]
+        except KeyError:
+            return None
+        return entry.mode, str(entry.id)
+
+    def _listed(self) -> dict[str, tuple[int, str]]:
+        rows = (
+            self._git("ls-files", "--full-name", "--stage", "-z")
+            .decode("utf-8", "surrogateescape")
+            .split("\0")
+        )
+        fields = (row.partition("\t") for row in rows if row)
+        split = ((head.split(" "), path) for head, _, path in fields)
+        return {path: (int(mode, 8), blob) for (mode, blob, stage), path in split if stage == "0"}
+
+    def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        env = {"GIT_INDEX_FILE": str(self.path)}
+        return self._repository.run("-C", str(self._repository.top), *arguments, stdin=stdin, env=env)
+
+    def change(self, blobs: Mapping[str, str | None]) -> None:
+        """Set the blob id of each path, or take the path out, and write the copy.
+
+        Raises WriteError.
+        """
+        full = {self._repository.prefix + path: blob for path, blob in blobs.items()}
+        modes = {path: entry[0] if (entry := self._entry(path)) else FileMode.BLOB for path in full}
+        if self._index is None:
+            rows = (f"{modes[p] if b else 0:06o} {b or '0' * 40}\t{p}\0" for p, b in full.items())
+            self._git("update-index", "-z", "--index-info", stdin="".join(rows).encode())
+            return
+        try:
+            for path, blob in full.items():
+                if blob is not None:
+                    self._index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=blob), FileMode(modes[path])))
+                else:
+                    self._index.remove(path)
+            self._index.write()
+        except (OSError, pygit2.GitError) as e:
+            raise WriteError(str(self.path), str(e)) from e
+
+    def stamp(self, placed: Mapping[str, tuple[str, os.stat_result]]) -> None:
+        """Note what stat(2) says of the placed files, so that git need not read them to know them clean.
+
+        Only an optimisation of what git would find by itself; an entry that is not found stays as it is.
+
+        Args:
+            placed: path -> blob id and status.
+        """
+        prefix = self._repository.prefix.encode()
+        left = {prefix + path.encode(): value for path, value in placed.items()}
+        with self.path.open("r+b") as file:
+            data = bytearray(file.read())
+            for at, name in _entries(data):
+                blob, status = left.get(name, ("", None))
+                if status is not None and data[at + _BLOB : at + _FLAGS].hex() == blob:
+                    mode = _WORD.unpack_from(data, at + _MODE)[0]
+                    _STAT.pack_into(data, at, *_stat_fields(status, mode))
+            _sign(data)
+            file.seek(0)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def use(self) -> None:
+        """Move the copy over the index in use; the caller holds its lock."""
+        self.path.replace(self._repository.git_dir / "index")
+        sync_folder(self._repository.git_dir)
+
+
+def _stat_fields(status: os.stat_result, mode: int) -> tuple[int, ...]:
+    seconds = 1_000_000_000
+    values = (
+        *divmod(status.st_ctime_ns, seconds),
+        *divmod(status.st_mtime_ns, seconds),
+        status.st_dev,
+        status.st_ino,
+        mode,
+        status.st_uid,
+        status.st_gid,
+        status.st_size,
+    )
+    return tuple(value & 0xFFFFFFFF for value in values)
+
+
+def discard_index(path: Path) -> None:
+    """Delete a copy of the index, whole or half written."""
+    path.unlink(missing_ok=True)
+    path.with_name(path.name + ".lock").unlink(missing_ok=True)
+
+
+def _entries(data: bytearray) -> Iterator[tuple[int, bytes]]:
+    """Yield where each entry of an index begins, and its path."""
+    at, name = _COUNT.size, b""
+    cut = data[7] == _CUT_NAMES
+    for _ in range(_COUNT.unpack_from(data)[0]):
+        begin = at + _NAME + (2 if data[at + _FLAGS] & _EXTENDED else 0)
+        kept = b""
+        if cut:
+            less, begin = _number(data, begin)
+            kept = name[: len(name) - less]
+        end = data.index(0, begin)
+        name = kept + data[begin:end]
+        yield at, name
+        at = end + 1 if cut else at + (end - at + 8) // 8 * 8
+
+
+def _number(data: bytearray, at: int) -> tuple[int, int]:
+    """Read a number of variable length, and say where it ends (gitformat-pack(5), OFS_DELTA)."""
+    value = data[at] & 0x7F
+    while data[at] & 0x80:
+        at += 1
+        value = ((value + 1) << 7) | (data[at] & 0x7F)
+    return value, at + 1
+
+
+def _sign(data: bytearray) -> None:
+    """Make the checksum at the end that of what stands before it."""
+    data[-_CHECKSUM:] = hashlib.sha1(data[:-_CHECKSUM], usedforsecurity=False).digest()
+
+
+def _read_to_copy(repository: Repository) -> tuple[bytes, int]:
+    """Read the index in use so that a copy, which is younger, hides no edit; and when it was written, in s.
+
+    Git compares whole seconds: to an entry no older than its index it looks at the file itself, for an edit
+    of the same second (racy-git, "Racy Git"). A younger copy would end that. So such an entry loses its size
+    unless the file is what it names, as git has it when it writes an index; then git looks at any time.
+    """
+    with (repository.git_dir / "index").open("rb") as file:
+        data = bytearray(file.read())
+        seconds = int(os.fstat(file.fileno()).st_mtime)
+    born = _WORD.pack(seconds & 0xFFFFFFFF)
+    hiding = []
+    with contextlib.suppress(IndexError, ValueError, struct.error):  # damaged: git will say so
+        for at, name in _entries(data):
+            if data[at + _MTIME : at + _MTIME + _WORD.size] >= born:
+                blob = data[at + _BLOB : at + _FLAGS].hex()
+                hiding += [] if _holds(repository.top, os.fsdecode(name), blob) else [at]
+    for at in hiding:
+        _WORD.pack_into(data, at + _SIZE, 0)
+    if hiding:
+        _sign(data)
+    return bytes(data), seconds
+
+
+def _holds(top: Path, path: str, blob: str) -> bool:
+    """Say whether a file of the work tree is small and holds exactly a blob."""
+    try:
+        data = files.read_bytes(top, path)
+    except FormatError:
+        return False
+    return data is not None and blob_of(data) == blob
