@@ -24,8 +24,10 @@ from forgekit.store import files
 _COUNT = struct.Struct(">8xI")
 _STAT = struct.Struct(">10I")
 _WORD = struct.Struct(">I")
+_HALF = struct.Struct(">H")
 _MTIME, _MODE, _SIZE, _BLOB, _FLAGS, _NAME = 8, 24, 36, 40, 60, 62
-_EXTENDED = 0x40  # in the first byte of the flags: two more bytes of them
+_EXTENDED = 0x4000  # two more bytes of flags
+_LENGTH = 0x0FFF  # of the name, or of all longer ones
 _CUT_NAMES = 4  # the version that leaves out how a name begins where the one before begins so
 _CHECKSUM = 20
 
@@ -125,13 +127,13 @@ class Index:
         Args:
             placed: path -> blob id and status.
         """
-        prefix = self._repository.prefix.encode()
-        left = {prefix + path.encode(): value for path, value in placed.items()}
         with self.path.open("r+b") as file:
             data = bytearray(file.read())
-            for at, name in _entries(data):
-                blob, status = left.get(name, ("", None))
-                if status is not None and data[at + _BLOB : at + _FLAGS].hex() == blob:
+            for path, (blob, status) in placed.items():
+                name = (self._repository.prefix + path).encode()
+                length = _HALF.pack(min(len(name), _LENGTH))
+                at = data.find(bytes.fromhex(blob) + length + name + b"\0") - _BLOB
+                if at > 0:
                     mode = _WORD.unpack_from(data, at + _MODE)[0]
                     _STAT.pack_into(data, at, *_stat_fields(status, mode))
             _sign(data)
@@ -167,20 +169,25 @@ def discard_index(path: Path) -> None:
     path.with_name(path.name + ".lock").unlink(missing_ok=True)
 
 
-def _entries(data: bytearray) -> Iterator[tuple[int, bytes]]:
-    """Yield where each entry of an index begins, and its path."""
-    at, name = _COUNT.size, b""
-    cut = data[7] == _CUT_NAMES
+def _entered_since(data: bytearray, seconds: int) -> Iterator[tuple[int, bytes]]:
+    """Yield where each entry begins whose file was not edited before a second, and its path."""
+    since = _WORD.pack(seconds & 0xFFFFFFFF)
+    at, name, cut = _COUNT.size, b"", data[7] == _CUT_NAMES
     for _ in range(_COUNT.unpack_from(data)[0]):
-        begin = at + _NAME + (2 if data[at + _FLAGS] & _EXTENDED else 0)
-        kept = b""
+        flags = _HALF.unpack_from(data, at + _FLAGS)[0]
+        begin = at + (_NAME + 2 if flags & _EXTENDED else _NAME)
         if cut:
-            less, begin = _number(data, begin)
-            kept = name[: len(name) - less]
-        end = data.index(0, begin)
-        name = kept + data[begin:end]
-        yield at, name
-        at = end + 1 if cut else at + (end - at + 8) // 8 * 8
+            left_out, begin = _number(data, begin)
+            end = data.index(0, begin)
+            name = name[: len(name) - left_out] + data[begin:end]
+            after = end + 1
+        else:
+            length = flags & _LENGTH
+            end = begin + length if length < _LENGTH else data.index(0, begin + length)
+            after = at + (end - at + 8) // 8 * 8
+        if data[at + _MTIME : at + _MTIME + 4] >= since:
+            yield at, name if cut else bytes(data[begin:end])
+        at = after
 
 
 def _number(data: bytearray, at: int) -> tuple[int, int]:
@@ -207,13 +214,11 @@ def _read_to_copy(repository: Repository) -> tuple[bytes, int]:
     with (repository.git_dir / "index").open("rb") as file:
         data = bytearray(file.read())
         seconds = int(os.fstat(file.fileno()).st_mtime)
-    born = _WORD.pack(seconds & 0xFFFFFFFF)
     hiding = []
     with contextlib.suppress(IndexError, ValueError, struct.error):  # damaged: git will say so
-        for at, name in _entries(data):
-            if data[at + _MTIME : at + _MTIME + _WORD.size] >= born:
-                blob = data[at + _BLOB : at + _FLAGS].hex()
-                hiding += [] if _holds(repository.top, os.fsdecode(name), blob) else [at]
+        for at, name in _entered_since(data, seconds):
+            blob = data[at + _BLOB : at + _FLAGS].hex()
+            hiding += [] if _holds(repository.top, os.fsdecode(name), blob) else [at]
     for at in hiding:
         _WORD.pack_into(data, at + _SIZE, 0)
     if hiding:
