@@ -178,6 +178,10 @@ class Catalogue:
         """Return the ids that a search with these filters chooses from."""
         return self._answer(lambda db: query_.matching(db, kinds=kinds, status=status, project=project))
 
+    def tied(self, names: Collection[str]) -> list[EntityId]:
+        """Return the conversations that continue something, are continued, or have one of the names."""
+        return self._answer(lambda db: query_.tied(db, names))
+
     def hits(self, entities: Collection[str]) -> dict[EntityId, Hit]:
         """Return hits for entities that no word of a query found."""
         return self._answer(lambda db: query_.hits(db, entities))

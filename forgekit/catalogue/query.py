@@ -55,6 +55,16 @@ _BY_WORDS = f"""
 _BY_ROW = f"SELECT {_HIT}, substr(e.body, 1, 400) FROM entity e WHERE e.row = :row AND {_FILTER}"  # noqa: S608 - constants only
 _MATCHING = f"SELECT e.id FROM entity e WHERE {_FILTER}"  # noqa: S608 - constants only
 _BY_ID = f"SELECT {_HIT}, substr(e.body, 1, 400) FROM entity e WHERE e.id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants only
+_TIED = """
+    WITH wanted (name) AS (
+        SELECT value FROM json_each(:names)
+        UNION SELECT c.value FROM entity e, json_each(e.fields, '$.continues') c
+        WHERE e.kind = 'conversation')
+    SELECT id FROM entity WHERE kind = 'conversation' AND (
+        json_extract(fields, '$.continues') IS NOT NULL OR id IN wanted OR external_id IN wanted
+        OR json_extract(fields, '$.session_id') IN wanted
+        OR EXISTS (SELECT 1 FROM json_each(fields, '$.archived_as') a WHERE a.value IN wanted))
+"""
 _SNIPPET = f"""
     SELECT rowid, snippet(words, 1, '{MARK}', '{UNMARK}', '…', 24) FROM words
     WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))
@@ -233,6 +243,12 @@ def matching(
     """Return the ids that a search with these filters chooses from."""
     given = {**_given(kinds, status, project), "since": None, "until": None}
     return {entity for (entity,) in db.execute(_MATCHING, given)}
+
+
+def tied(db: sqlite3.Connection, names: Collection[str]) -> list[EntityId]:
+    """Return the conversations that continue something, are continued, or have one of the names."""
+    rows = db.execute(_TIED, {"names": json.dumps(list(names))}).fetchall()
+    return [EntityId(checked_id(Kind.CONVERSATION.value, entity)[1]) for (entity,) in rows]
 
 
 def hits(db: sqlite3.Connection, entities: Collection[str]) -> dict[EntityId, Hit]:

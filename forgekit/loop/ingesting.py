@@ -30,7 +30,7 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.transcript import Transcript
 from forgekit.policy.fold import fold
-from forgekit.policy.gathering import Ingested, gather
+from forgekit.policy.gathering import Ingested, gather, names_of
 from forgekit.policy.merge.tables import longer_text
 from forgekit.policy.settling import Settlement, settle
 from forgekit.store.store import Change, Outcome
@@ -286,18 +286,24 @@ def _settled(
     candidates: Iterable[Candidate],
     arrived: list[Arrival],
 ) -> Filing:
-    """Return what these conversations and archives come to, together with all that are filed."""
+    """Return what these conversations and archives come to, together with all that are filed.
+
+    Of the conversations that are filed only those are read that others are tied to: of years of them, a few.
+    """
     known = facts(forge.catalogue, ours.archives)
-    standing = ours.conversations
+    names = {name for talk in talks.values() for name in talk.continues}
+    names.update(name for archive, _ in (*known, *arrived) for name in names_of(archive))
+    tied = (_conversation(ours, key) for key in {*forge.catalogue.tied(names), *talks})
+    standing = {talk.id: talk for talk in tied if talk is not None}
     registered = [
         found
         for key in forge.catalogue.matching(kinds=(Kind.CANDIDATE,), status=CandidateStatus.REGISTERED.value)
         if isinstance(found := ours.get(EntityId(key)), Candidate)
     ]
-    others = (talk for talk in standing if talk.id not in talks)
-    before = gather(fold(known), Ingested.of(standing, registered))
+    before = gather(fold(known), Ingested.of(standing.values(), registered))
     after = gather(
-        fold([*known, *arrived]), Ingested.of([*others, *talks.values()], [*registered, *candidates])
+        fold([*known, *arrived]),
+        Ingested.of({**standing, **talks}.values(), [*registered, *candidates]),
     )
     if before == after:
         return Filing(Settlement((), (), {}, ()), ())

@@ -38,7 +38,10 @@ STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What the files remember of ingested conversations; the conversations are those with a source."""
+    """What the files remember of ingested conversations; the conversations are those with a source.
+
+    One that continues nothing, and that nothing names, adds nothing: it may be left out.
+    """
 
     conversations: Sequence[Conversation]
     registered: Sequence[Candidate]
@@ -53,7 +56,7 @@ class Ingested:
 
 def gather(said: Said, ingested: Ingested) -> Said:
     """Add what ingested conversations remember to what archives say."""
-    if not ingested.conversations:
+    if not ingested.conversations and not ingested.registered:
         return said
     entities = dict(said.entities)
     archives = [e for e in said.entities.values() if isinstance(e, Archive)]
@@ -78,6 +81,12 @@ def key_of(talk: Conversation) -> str:
     return talk.external_id or talk.id
 
 
+def names_of(archive: Archive) -> list[str]:
+    """Return what a conversation may call an archive by, or the archive its conversation."""
+    names = archive.external_id, archive.session_id, archive.conversation_id, archive.compression_tag
+    return [name for name in dict.fromkeys(names) if name]
+
+
 def _names(talk: Conversation) -> set[str]:
     return {name for name in (talk.external_id, talk.session_id, talk.id, *talk.archived_as) if name}
 
@@ -90,8 +99,7 @@ def _twins(talks: Sequence[Conversation], archives: Iterable[Archive]) -> dict[E
             by_name[name].append(talk)
     twins: dict[EntityId, Conversation] = {}
     for archive in archives:
-        own = [archive.external_id, archive.session_id, archive.conversation_id, archive.compression_tag]
-        found = next((by_name[name] for name in own if name and name in by_name), [])
+        found = next((by_name[name] for name in names_of(archive) if name in by_name), [])
         near = [talk for talk in found if talk.project_uuid == archive.project_uuid] or found
         if near:
             twins.setdefault(archive.conversation_id, near[0])
@@ -136,8 +144,7 @@ def _sources(
     """Yield what the names stand for that conversations continue: an archive's conversation, or another."""
     archived: dict[str, list[Archive]] = defaultdict(list)
     for archive in sorted(archives, key=lambda a: (a.compressed_at, a.id)):
-        names = archive.compression_tag, archive.conversation_id, archive.external_id, archive.session_id
-        for name in filter(None, dict.fromkeys(names)):
+        for name in names_of(archive):
             archived[name].append(archive)
     ingested: dict[str, list[Conversation]] = defaultdict(list)
     for talk in talks:

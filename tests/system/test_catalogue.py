@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import BORN, PROJECT, TALK, decision, git
@@ -21,7 +22,7 @@ from forgekit.catalogue import schema as catalogue_schema
 from forgekit.catalogue import update as catalogue_update
 from forgekit.catalogue.catalogue import SCOPES, Catalogue, Hit, Refresh, engine, search_registry
 from forgekit.errors import AmbiguousError, NotFoundError, StoreError
-from forgekit.ids import EntityId, archive_id, thread_id
+from forgekit.ids import EntityId, archive_id, conversation_id, thread_id
 from forgekit.model.archive import Archive
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
@@ -135,6 +136,24 @@ def test_the_registry_is_what_the_files_hold(catalogue: Catalogue) -> None:
     assert catalogue.entities(Kind.THREAD) == [THREAD]
     assert catalogue.entity(EntityId("018bcfe5-6800-8f8f-b518-000000000000")) is None
     assert catalogue.refresh() == Refresh(0, 0, 0, 0)
+
+
+def test_conversations_that_others_are_tied_to(root: Path, catalogue: Catalogue) -> None:
+    def talk(title: str, **more: Any) -> Conversation:
+        key = conversation_id(PROJECT, title, BORN)
+        return dataclasses.replace(
+            CONVERSATION, conversation_id=key, title=title, **{"external_id": None} | more
+        )
+
+    later = talk("Later", continues=("IDS_UUID_DONE", "first-session"))
+    first = talk("First", session_id="first-session")
+    archived = talk("Archived", archived_as=("A_TAG", "B_TAG"))
+    write(root, later, first, archived, talk("Alone", external_id="alone", session_id="s"))
+    catalogue.refresh()
+    assert set(catalogue.tied([])) == {later.id, first.id}
+    assert set(catalogue.tied(["B_TAG"])) == {later.id, first.id, archived.id}
+    assert set(catalogue.tied([EXTERNAL, "'"])) == {later.id, first.id, CONVERSATION.id}
+    assert set(catalogue.tied([CONVERSATION.id])) == {later.id, first.id, CONVERSATION.id}
 
 
 def test_an_edit_an_addition_and_a_deletion_are_seen(root: Path, catalogue: Catalogue) -> None:
