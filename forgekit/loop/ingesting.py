@@ -8,6 +8,8 @@ running it again, and it holds no more than one batch in memory.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -195,7 +197,14 @@ def ingest(
         outcome = forge.commit(partial(_decide, forge, some), dry_run=how.dry_run, no_commit=how.no_commit)
         total.add(outcome, some)
         forge.catalogue.close()  # it would hold the pages of every batch; opening it takes a millisecond
+        _give_back()
     return total.report()
+
+
+def _give_back() -> None:
+    """Return what a batch has freed to the system; glibc kept 8 MB more of each thousand conversations."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _batches(read: Iterable[Unpacked], most: int | None) -> Iterator[list[Unpacked]]:
