@@ -43,6 +43,7 @@ from forgekit.policy.judge.joined import (
     Join,
     RuleFeatures,
     Weighed,
+    first_sentence,
     heaviest,
     joined,
     joined_score,
@@ -447,6 +448,21 @@ def test_what_the_rules_know_is_a_contradiction_read_or_not() -> None:
     assert joined(row, 0.622, 0.7, SURE, ((), ())).verdict is Verdict.CONTRADICTION
     unsure = replace(row, features=replace(known, log_odds=-0.5))
     assert unread(unsure, Join(**JOIN), 0.7).verdict is Verdict.RELATED
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Use Postgres. Redis lost writes twice.", "Use Postgres."),
+        ("Use Redis? No, Postgres.", "Use Redis?"),
+        ("8. Use Postgres. It is boring.", "8. Use Postgres."),
+        ("Ids follow v1.2 of the draft, e.g. its example", "Ids follow v1.2 of the draft, e.g. its example"),
+        ("Keep ids short; they are read aloud", "Keep ids short; they are read aloud"),
+        ("", ""),
+    ],
+)
+def test_the_model_reads_the_sentence_that_decides(text: str, read: str) -> None:
+    assert first_sentence(text) == read
 
 
 def test_the_heaviest_words_are_no_filling_words() -> None:
