@@ -6,6 +6,7 @@ to the registry's root and `/`-separated.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ pygit2.settings.enable_fsync_gitdir(True)
 
 # Names of commits, and neither options nor paths nor searches: no leading dash, no colon, no blank.
 _REVISION = re.compile(r"(?!-|.*\{/)[\w./@{}~^+-]{1,200}")
+_FOLDERS = 64  # read folders of commits that are kept
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -53,6 +55,7 @@ class Repository(Program):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self.raw = _opened(self.top)
+        self._folders: dict[tuple[str | None, str], pygit2.Tree | None] = {}
 
     def head(self) -> Head:
         """Return the branch and its tip, as they are on disk now.
@@ -117,6 +120,18 @@ class Repository(Program):
         found = self._commit(commit)
         return None if found is None else found.tree
 
+    def _folder(self, commit: str | None, path: str) -> pygit2.Tree | None:
+        """Return a folder of a commit; it is read once for all its files, of which there may be thousands."""
+        if (commit, path) not in self._folders:
+            if len(self._folders) >= _FOLDERS:
+                self._folders.clear()
+            tree = self.tree(commit)
+            with contextlib.suppress(KeyError):
+                found = tree[path] if path and tree is not None else tree
+                self._folders[commit, path] = found if isinstance(found, pygit2.Tree) else None
+            self._folders.setdefault((commit, path), None)
+        return self._folders[commit, path]
+
     def blobs(self, commit: str | None) -> dict[str, str]:
         """Return path -> blob id of every regular file below `registry/` and `archives/`."""
         tree = self.tree(commit)
@@ -137,13 +152,11 @@ class Repository(Program):
 
         Raises StoreError where something else than a regular file is.
         """
-        tree = self.tree(commit)
-        try:
-            entry = tree[self.prefix + path] if tree is not None else None
-        except KeyError:
+        folder, _, name = f"{self.prefix}{path}".rpartition("/")
+        tree = self._folder(commit, folder)
+        if tree is None or name not in tree:
             return None
-        if entry is None:
-            return None
+        entry = tree[name]
         if entry.filemode not in {FileMode.BLOB, FileMode.BLOB_EXECUTABLE}:
             raise StoreError(f"{path} is no regular file in git; delete it and commit that")
         return str(entry.id)
