@@ -26,7 +26,6 @@ pygit2.settings.enable_fsync_gitdir(True)
 
 # Names of commits, and neither options nor paths nor searches: no leading dash, no colon, no blank.
 _REVISION = re.compile(r"(?!-|.*\{/)[\w./@{}~^+-]{1,200}")
-_FOLDERS = 64  # read folders of commits that are kept
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -55,7 +54,7 @@ class Repository(Program):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self.raw = _opened(self.top)
-        self._folders: dict[tuple[str | None, str], pygit2.Tree | None] = {}
+        self._folders: tuple[str | None, dict[str, pygit2.Tree | None]] = None, {}
 
     def head(self) -> Head:
         """Return the branch and its tip, as they are on disk now.
@@ -122,15 +121,17 @@ class Repository(Program):
 
     def _folder(self, commit: str | None, path: str) -> pygit2.Tree | None:
         """Return a folder of a commit; it is read once for all its files, of which there may be thousands."""
-        if (commit, path) not in self._folders:
-            if len(self._folders) >= _FOLDERS:
-                self._folders.clear()
-            tree = self.tree(commit)
+        of, folders = self._folders
+        if of != commit:
+            folders = {}
+            self._folders = commit, folders
+        if path not in folders:
+            found: pygit2.Object | None = self.tree(commit)
             with contextlib.suppress(KeyError):
-                found = tree[path] if path and tree is not None else tree
-                self._folders[commit, path] = found if isinstance(found, pygit2.Tree) else None
-            self._folders.setdefault((commit, path), None)
-        return self._folders[commit, path]
+                found = found[path] if path and isinstance(found, pygit2.Tree) else found
+                folders[path] = found if isinstance(found, pygit2.Tree) else None
+            folders.setdefault(path, None)
+        return folders[path]
 
     def blobs(self, commit: str | None) -> dict[str, str]:
         """Return path -> blob id of every regular file below `registry/` and `archives/`."""
