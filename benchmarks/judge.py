@@ -46,7 +46,13 @@ from forgekit.judges.files import FOLDER, Found, find_judge
 from forgekit.judges.trained import TrainedJudge
 from forgekit.model.settings import Settings
 from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
-from forgekit.policy.judge.joined import Join, joined_score, log_odds_of, rule_features
+from forgekit.policy.judge.joined import (
+    Join,
+    first_sentence,
+    joined_score,
+    log_odds_of,
+    rule_features,
+)
 
 RECORDS = 2_000
 SHOWN = 40
@@ -123,7 +129,7 @@ def model_odds(found: Found, pairs: Sequence[Pair]) -> tuple[list[float], list[f
     """Return the log-odds of a contradiction by the model alone, read as given and the other way round."""
     labels = [Verdict(label) for label in found.card.labels]
     encoder = CrossEncoder(found.model, found.delta, len(labels), found.card.tokens_a_side)
-    texts = [(pair.a.text, pair.b.text) for pair in pairs]
+    texts = [(first_sentence(pair.a.text), first_sentence(pair.b.text)) for pair in pairs]
     forth, back = (
         [log_odds_of(dict(zip(labels, read.logits, strict=True))) for read in encoder.read(some)]
         for some in (texts, [(b, a) for a, b in texts])

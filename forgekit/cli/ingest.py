@@ -20,7 +20,7 @@ from forgekit.model.kinds import Kind, short_id
 
 if TYPE_CHECKING:
     from forgekit.ingest.sources import Reading
-    from forgekit.loop.ingesting import IngestReport
+    from forgekit.loop.ingest_report import IngestReport
     from forgekit.model.problem import Problem
     from forgekit.model.transcript import Transcript
     from forgekit.writing import How

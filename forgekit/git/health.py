@@ -13,10 +13,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from forgekit.errors import FormatError, RepositoryError
+from forgekit.errors import RepositoryError
 from forgekit.git.journal import read_journal
 from forgekit.git.publish import running_git
-from forgekit.git.repository import Repository, blob_of
+from forgekit.git.repository import Repository, present
 from forgekit.model.problem import Problem
 from forgekit.store import files
 from forgekit.store.roots import git_dirs, work_tree, worktree_key
@@ -259,21 +259,13 @@ def entries(repository: Repository) -> Iterator[Problem]:
         "diff-index", "--cached", "--name-only", "--no-renames", "--relative", "-z", tip, "--", *files.TOPS
     )
     for name in listed.stdout.decode("utf-8", "surrogateescape").split("\0"):
-        if name and _present(repository.root, name) == committed.get(name):
+        if name and present(repository.root, name) == committed.get(name):
             yield Problem(
                 code="index-differs",
                 path=name,
                 message="is as committed, but the index holds something else: the next commit would undo it",
                 fix="`git reset -- PATH` sets the index right",
             )
-
-
-def _present(root: Path, path: str) -> str | None:
-    try:
-        data = files.read_bytes(root, path)
-    except FormatError:
-        return ""
-    return None if data is None else blob_of(data)
 
 
 def objects(repository: Repository) -> Iterator[Problem]:

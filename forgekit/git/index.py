@@ -15,10 +15,9 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import FileMode
 
-from forgekit.errors import FormatError, WriteError
+from forgekit.errors import WriteError
 from forgekit.git.commits import sync_folder
-from forgekit.git.repository import Repository, blob_of
-from forgekit.store import files
+from forgekit.git.repository import Repository, present
 
 # gitformat-index(5); offsets in bytes from where an entry begins.
 _COUNT = struct.Struct(">8xI")
@@ -218,18 +217,10 @@ def _read_to_copy(repository: Repository) -> tuple[bytes, int]:
     with contextlib.suppress(IndexError, ValueError, struct.error):  # damaged: git will say so
         for at, name in _entered_since(data, seconds):
             blob = data[at + _BLOB : at + _FLAGS].hex()
-            hiding += [] if _holds(repository.top, os.fsdecode(name), blob) else [at]
+            if present(repository.top, os.fsdecode(name)) != blob:
+                hiding.append(at)
     for at in hiding:
         _WORD.pack_into(data, at + _SIZE, 0)
     if hiding:
         _sign(data)
     return bytes(data), seconds
-
-
-def _holds(top: Path, path: str, blob: str) -> bool:
-    """Say whether a file of the work tree is small and holds exactly a blob."""
-    try:
-        data = files.read_bytes(top, path)
-    except FormatError:
-        return False
-    return data is not None and blob_of(data) == blob

@@ -29,7 +29,6 @@ import pygit2
 
 from forgekit.errors import (
     DirtyFileError,
-    FormatError,
     LockedError,
     RepositoryError,
     StoreError,
@@ -39,7 +38,7 @@ from forgekit.errors import (
 from forgekit.git.commits import LOCK_SECONDS, failures, locked_ref, move, ref_lock
 from forgekit.git.index import Index, discard_index
 from forgekit.git.journal import Places, Publication, read_journal, write_journal
-from forgekit.git.repository import Head, Repository, blob_of
+from forgekit.git.repository import Head, Repository, present
 from forgekit.store import files
 
 _STALE_SECONDS = 1.0
@@ -131,7 +130,7 @@ def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], Proposal | No
         head, proposal = repository.head(), write.proposal
         if head.ref != ref:
             return False
-        seen = {path: _present(repository.root, path) for path in proposal.seen}
+        seen = {path: present(repository.root, path) for path in proposal.seen}
         if head.commit == proposal.publication.parent and seen == proposal.seen:
             return True
         again = propose(head)
@@ -281,7 +280,7 @@ def _undo(repository: Repository, publication: Publication, places: Places) -> N
     for step in steps:
         with contextlib.suppress(WriteError):  # a link in place of its folder: nothing was staged there
             files.discard(repository.root, step.path, publication.commit)
-        if _present(repository.root, step.path) != step.new:
+        if present(repository.root, step.path) != step.new:
             continue
         if step.old is None:
             files.remove(repository.root, step.path)
@@ -289,15 +288,6 @@ def _undo(repository: Repository, publication: Publication, places: Places) -> N
             files.stage(repository.root, step.path, repository.read_blob(step.old), publication.commit)
             files.place(repository.root, step.path, publication.commit)
     files.settle(repository.root, [step.path for step in steps])
-
-
-def _present(root: Path, path: str) -> str | None:
-    """Return the blob id of the bytes in the work tree; "" for what is no regular file."""
-    try:
-        data = files.read_bytes(root, path)
-    except FormatError:
-        return ""
-    return None if data is None else blob_of(data)
 
 
 def _lock_index(places: Places) -> None:

@@ -6,7 +6,6 @@ to the registry's root and `/`-separated.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +15,9 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import FileMode, FileStatus, RepositoryOpenFlag
 
-from forgekit.errors import NotFoundError, RepositoryError, StoreError, WriteError
+from forgekit.errors import FormatError, NotFoundError, RepositoryError, StoreError, WriteError
 from forgekit.git.program import Program
+from forgekit.store import files
 from forgekit.store.files import TOPS
 from forgekit.store.roots import require_no_pipes
 from forgekit.times import DAY_MS, parse_instant
@@ -126,26 +126,19 @@ class Repository(Program):
             folders = {}
             self._folders = commit, folders
         if path not in folders:
-            found: pygit2.Object | None = self.tree(commit)
-            with contextlib.suppress(KeyError):
-                found = found[path] if path and isinstance(found, pygit2.Tree) else found
-                folders[path] = found if isinstance(found, pygit2.Tree) else None
-            folders.setdefault(path, None)
+            tree = self.tree(commit)
+            if path and tree is not None:
+                found = tree[path] if path in tree else None  # noqa: SIM401 - a pygit2.Tree has no get
+                tree = found if isinstance(found, pygit2.Tree) else None
+            folders[path] = tree
         return folders[path]
 
     def blobs(self, commit: str | None) -> dict[str, str]:
         """Return path -> blob id of every regular file below `registry/` and `archives/`."""
-        tree = self.tree(commit)
         found: dict[str, str] = {}
-        if tree is None:
-            return found
         for top in TOPS:
-            try:
-                entry = tree[self.prefix + top]
-            except KeyError:
-                continue
-            if isinstance(entry, pygit2.Tree):
-                found.update(_walk(entry, top))
+            if (tree := self._folder(commit, self.prefix + top)) is not None:
+                found.update(_walk(tree, top))
         return found
 
     def blob_id(self, commit: str | None, path: str) -> str | None:
@@ -299,6 +292,15 @@ def _below(path: str, under: Sequence[str]) -> bool:
 def blob_of(data: bytes) -> str:
     """Return the id that git gives to these bytes."""
     return str(pygit2.hash(data))
+
+
+def present(root: Path, path: str) -> str | None:
+    """Return the blob id of a file in the work tree; None where there is none, "" for no regular one."""
+    try:
+        data = files.read_bytes(root, path)
+    except FormatError:
+        return ""
+    return None if data is None else blob_of(data)
 
 
 def diff(old: bytes | None, new: bytes | None, path: str) -> str:

@@ -12,7 +12,7 @@ import contextlib
 import ctypes
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from forgekit.detecting import Filing, filing
@@ -21,9 +21,9 @@ from forgekit.ids import EntityId
 from forgekit.loop.compression import same_archive
 from forgekit.loop.facts import facts
 from forgekit.loop.incoming import Arrival
+from forgekit.loop.ingest_report import Decided, Filed, IngestReport, Sum
 from forgekit.loop.unpacking import Placed, Placing, Unpacked, unpack
 from forgekit.model.candidate import Candidate, CandidateStatus
-from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kept import KeptText
@@ -35,7 +35,7 @@ from forgekit.policy.fold import fold
 from forgekit.policy.gathering import Ingested, gather, names_of
 from forgekit.policy.merge.tables import longer_text
 from forgekit.policy.settling import Settlement, settle
-from forgekit.store.store import Change, Outcome
+from forgekit.store.store import Change
 from forgekit.times import UNKNOWN
 from forgekit.writing import COMMITTED, How, superseding
 
@@ -43,110 +43,6 @@ BATCH = 500
 """Conversations that one commit files."""
 BATCH_SIZE = 8_000_000
 """Characters to be written from which on one commit files fewer."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Filed:
-    """What became of one conversation.
-
-    Attributes:
-        state: `new`, `joined` to one that was known by name, `grown` or `unchanged`.
-        candidates: that are new and wait for review.
-    """
-
-    conversation: Conversation
-    state: str
-    placed: str
-    turns: int
-    candidates: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class IngestReport:
-    """What one ingest did.
-
-    Attributes:
-        outcome: of all batches together; its commit is the last one.
-        commits: one for each batch that brought anything.
-        archives: that are new.
-        registered: decisions and threads that are new or changed.
-        edges: lineage edges that are new.
-        candidates: that are new and wait for review.
-        redacted: number of secrets by rule.
-        problems: what could not be read, and what is doubtful.
-        contradictions: new conflicts of decisions.
-    """
-
-    outcome: Outcome
-    commits: tuple[str, ...]
-    filed: tuple[Filed, ...]
-    archives: int
-    registered: int
-    edges: int
-    candidates: tuple[EntityId, ...]
-    redacted: Mapping[str, int]
-    problems: tuple[Problem, ...]
-    contradictions: tuple[Conflict, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Decided:
-    """What was decided of one batch, for the report."""
-
-    filed: tuple[Filed, ...]
-    archives: int
-    registered: int
-    edges: int
-    candidates: tuple[EntityId, ...]
-    problems: tuple[Problem, ...]
-    found: tuple[Conflict, ...]
-
-
-@dataclass(slots=True)
-class _Sum:
-    """The report as it grows, batch by batch."""
-
-    outcomes: list[Outcome] = field(default_factory=list)
-    filed: list[Filed] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-    candidates: list[EntityId] = field(default_factory=list)
-    redacted: Counter[str] = field(default_factory=Counter)
-    problems: list[Problem] = field(default_factory=list)
-    found: list[Conflict] = field(default_factory=list)
-
-    def add(self, outcome: Outcome, batch: Iterable[Unpacked]) -> None:
-        decided = outcome.change.result
-        assert isinstance(decided, _Decided)  # noqa: S101 - what _decide put there
-        self.outcomes.append(replace(outcome, change=Change(subject=outcome.change.subject)))
-        self.filed += decided.filed
-        for name in ("archives", "registered", "edges"):
-            self.counts[name] += getattr(decided, name)
-        self.candidates += decided.candidates
-        self.problems += decided.problems
-        self.found += decided.found
-        for unpacked in batch:
-            self.redacted.update(unpacked.redacted)
-
-    def report(self) -> IngestReport:
-        commits = tuple(one.commit for one in self.outcomes if one.commit is not None)
-        return IngestReport(
-            outcome=Outcome(
-                commit=commits[-1] if commits else None,
-                written=tuple(dict.fromkeys(path for one in self.outcomes for path in one.written)),
-                deleted=tuple(dict.fromkeys(path for one in self.outcomes for path in one.deleted)),
-                diff="".join(one.diff for one in self.outcomes),
-                change=Change(subject="ingest"),
-            ),
-            commits=commits,
-            filed=tuple(self.filed),
-            archives=self.counts["archives"],
-            registered=self.counts["registered"],
-            edges=self.counts["edges"],
-            candidates=tuple(self.candidates),
-            redacted=dict(sorted(self.redacted.items())),
-            problems=tuple(self.problems),
-            contradictions=tuple(self.found),
-        )
 
 
 def ingest(
@@ -175,7 +71,7 @@ def ingest(
     placing = Placing(known=known, patterns=forge.settings.projects, default=project)
     wanted = forge.settings.keep_text if with_text is None else with_text
     keep = None if wanted else forge.catalogue.matching(kinds=(Kind.TRANSCRIPT,))
-    total = _Sum()
+    total = Sum()
 
     def read() -> Iterator[Unpacked]:
         number = 0
@@ -259,7 +155,7 @@ def _decide(forge: Forge, read: list[Unpacked]) -> Change:
     numbers = Counter(c.conversation_id for c in waiting)
     filed = tuple(_filed(ours, unpacked, talks, numbers, first=first) for first, unpacked in _once(read))
     new = done.settlement.writes
-    decided = _Decided(
+    decided = Decided(
         filed=filed,
         archives=len(arrived),
         registered=sum(e.kind in {Kind.DECISION, Kind.THREAD} for e in new),

@@ -15,7 +15,8 @@ from forgekit.forge import Forge
 from forgekit.loop import reviewing
 from forgekit.loop.compression import sync_compression
 from forgekit.loop.incoming import Incoming
-from forgekit.loop.ingesting import IngestReport, ingest
+from forgekit.loop.ingest_report import IngestReport
+from forgekit.loop.ingesting import ingest
 from forgekit.model.candidate import CandidateStatus
 from forgekit.model.conversation import Conversation
 from forgekit.model.kept import in_order

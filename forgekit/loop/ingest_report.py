@@ -1,0 +1,120 @@
+"""What one ingest did: of each conversation, of each batch, and of all batches together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from forgekit.ids import EntityId
+from forgekit.loop.unpacking import Unpacked
+from forgekit.model.conflict import Conflict
+from forgekit.model.conversation import Conversation
+from forgekit.model.problem import Problem
+from forgekit.store.store import Change, Outcome
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filed:
+    """What became of one conversation.
+
+    Attributes:
+        state: `new`, `joined` to one that was known by name, `grown` or `unchanged`.
+        candidates: that are new and wait for review.
+    """
+
+    conversation: Conversation
+    state: str
+    placed: str
+    turns: int
+    candidates: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IngestReport:
+    """What one ingest did.
+
+    Attributes:
+        outcome: of all batches together; its commit is the last one.
+        commits: one for each batch that brought anything.
+        archives: that are new.
+        registered: decisions and threads that are new or changed.
+        edges: lineage edges that are new.
+        candidates: that are new and wait for review.
+        redacted: number of secrets by rule.
+        problems: what could not be read, and what is doubtful.
+        contradictions: new conflicts of decisions.
+    """
+
+    outcome: Outcome
+    commits: tuple[str, ...]
+    filed: tuple[Filed, ...]
+    archives: int
+    registered: int
+    edges: int
+    candidates: tuple[EntityId, ...]
+    redacted: Mapping[str, int]
+    problems: tuple[Problem, ...]
+    contradictions: tuple[Conflict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What was decided of one batch, for the report."""
+
+    filed: tuple[Filed, ...]
+    archives: int
+    registered: int
+    edges: int
+    candidates: tuple[EntityId, ...]
+    problems: tuple[Problem, ...]
+    found: tuple[Conflict, ...]
+
+
+@dataclass(slots=True)
+class Sum:
+    """The report as it grows, batch by batch."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    filed: list[Filed] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    candidates: list[EntityId] = field(default_factory=list)
+    redacted: Counter[str] = field(default_factory=Counter)
+    problems: list[Problem] = field(default_factory=list)
+    found: list[Conflict] = field(default_factory=list)
+
+    def add(self, outcome: Outcome, batch: Iterable[Unpacked]) -> None:
+        """Add what one batch did."""
+        decided = outcome.change.result
+        assert isinstance(decided, Decided)  # noqa: S101 - what the decision of a batch put there
+        self.outcomes.append(replace(outcome, change=Change(subject=outcome.change.subject)))
+        self.filed += decided.filed
+        for name in ("archives", "registered", "edges"):
+            self.counts[name] += getattr(decided, name)
+        self.candidates += decided.candidates
+        self.problems += decided.problems
+        self.found += decided.found
+        for unpacked in batch:
+            self.redacted.update(unpacked.redacted)
+
+    def report(self) -> IngestReport:
+        """Return the report of all batches so far."""
+        commits = tuple(one.commit for one in self.outcomes if one.commit is not None)
+        return IngestReport(
+            outcome=Outcome(
+                commit=commits[-1] if commits else None,
+                written=tuple(dict.fromkeys(path for one in self.outcomes for path in one.written)),
+                deleted=tuple(dict.fromkeys(path for one in self.outcomes for path in one.deleted)),
+                diff="".join(one.diff for one in self.outcomes),
+                change=Change(subject="ingest"),
+            ),
+            commits=commits,
+            filed=tuple(self.filed),
+            archives=self.counts["archives"],
+            registered=self.counts["registered"],
+            edges=self.counts["edges"],
+            candidates=tuple(self.candidates),
+            redacted=dict(sorted(self.redacted.items())),
+            problems=tuple(self.problems),
+            contradictions=tuple(self.found),
+        )
