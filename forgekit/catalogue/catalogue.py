@@ -57,6 +57,7 @@ __all__ = [
 
 T = TypeVar("T")
 
+_CACHE_KB = 4_096  # of the database, in memory
 _WAIT_S = 15.0  # for another process that rebuilds
 _FACTS_KEPT = 20_000
 # The database is sound, but not for us: nothing to throw away.
@@ -247,7 +248,7 @@ class Catalogue:
             self._finalizer = weakref.finalize(self, db.close)
             db.execute("PRAGMA trusted_schema = OFF")
             db.execute("PRAGMA synchronous = NORMAL")
-            db.execute("PRAGMA cache_size = -65536")  # kB: a rebuild that fits in memory is written once
+            db.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
             if db.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
                 # WAL: a writer never blocks readers, a kill leaves the last commit, no commit waits for the
                 # disk. SQLite does not wait for its turn to switch, so this lock does.

@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,25 +49,26 @@ class Entry(NamedTuple):
     ctime: int
 
 
-def scan(root: Path, within: Collection[str] | None = None) -> dict[str, Listing]:
-    """Return the listing of every folder that may hold entities, by its path relative to the root.
+def scan(root: Path, within: Collection[str] | None = None) -> Iterator[tuple[str, Listing]]:
+    """Yield every folder that may hold entities, by its path relative to the root, and its listing.
 
     Args:
         root: the registry's root.
         within: as of `is_within`; all folders where None.
     """
-    found = {"": [row for name in _TOPS if (row := _top(root / name)) is not None] + _twins(root)}
-    waiting = [name for name, mode, *_ in found[""] if mode == stat.S_IFDIR]
+    tops = [row for name in _TOPS if (row := _top(root / name)) is not None] + _twins(root)
+    yield "", tops
+    waiting = [name for name, mode, *_ in tops if mode == stat.S_IFDIR]
     base = os.fspath(root)
     while waiting:
         folder = waiting.pop()
         if within is not None and not is_within(folder, within):
             continue
-        found[folder] = listing = _listing(f"{base}/{folder}")
+        listing = _listing(f"{base}/{folder}")
+        yield folder, listing
         waiting += [
             f"{folder}/{row[0]}" for row in listing if row[1] == stat.S_IFDIR and is_place(folder, row[0])
         ]
-    return found
 
 
 def is_within(folder: str, within: Collection[str]) -> bool:

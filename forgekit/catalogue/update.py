@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Called with the number of files looked at and of files to look at."""
 
+_REBUILD_CACHE_KB = 65_536  # a rebuild that fits in memory is written once
 _NO_BLOB = ""  # of a file that could not be read: every look reads it again
 
 
@@ -58,9 +59,12 @@ class _File(NamedTuple):
     """A row of the table `file`, as far as a look needs it."""
 
     row: int
-    seen: Entry
     checked: int
     blob: str
+    size: int
+    mtime: int
+    inode: int
+    ctime: int
 
 
 def update(
@@ -129,11 +133,13 @@ def _unreadable(db: sqlite3.Connection) -> int:
 
 def _stale(root: Path, db: sqlite3.Connection, within: Collection[str] | None) -> dict[str, Listing | None]:
     """Return the folders to look into; those that are gone have no listing."""
-    found = scan(root, within)
     known = dict(db.execute("SELECT path, fingerprint FROM folder").fetchall())
-    lost = [path for path in known if path not in found and (within is None or is_within(path, within))]
-    gone: dict[str, Listing | None] = dict.fromkeys(lost)
-    return gone | {path: rows for path, rows in found.items() if known.get(path) != fingerprint(rows)}
+    found = scan(root, within)
+    stale = {path: rows for path, rows in found if known.pop(path, None) != fingerprint(rows)}
+    gone: dict[str, Listing | None] = {
+        path: None for path in known if within is None or is_within(path, within)
+    }
+    return gone | stale
 
 
 _TWICE = "duplicate-id"
@@ -148,6 +154,8 @@ class _Pass:
         self._progress = progress
         self._now = time.time_ns()
         self._whole = db.execute("SELECT 1 FROM file LIMIT 1").fetchone() is None
+        if self._whole:
+            db.execute(f"PRAGMA cache_size = -{_REBUILD_CACHE_KB}")
         self._counts = {"added": 0, "updated": 0, "removed": 0}
 
     def over(self, stale: dict[str, Listing | None]) -> Refresh:
@@ -187,15 +195,12 @@ class _Pass:
         return Refresh(**self._counts, unreadable=_unreadable(self._db))
 
     def _known(self, folder: str) -> dict[str, _File]:
-        rows = self._db.execute(
-            "SELECT row, checked, blob, name, ?, size, mtime, inode, ctime FROM file WHERE folder = ?",
-            (stat.S_IFREG, folder),
-        )
-        return {seen[0]: _File(row, Entry(*seen), checked, blob) for row, checked, blob, *seen in rows}
+        query = "SELECT name, row, checked, blob, size, mtime, inode, ctime FROM file WHERE folder = ?"
+        return {name: _File._make(seen) for name, *seen in self._db.execute(query, (folder,))}
 
     def _file(self, kind: Kind, folder: str, entry: Entry, known: _File | None) -> bool:
         """Look at one file; say whether the next look must read it again."""
-        if known and known.blob and _settled(entry, known.checked) and entry[2:] == known.seen[2:]:
+        if known and known.blob and _settled(entry, known.checked) and entry[2:] == known[3:]:
             return False
         problem: dict[str, Any] | None = None
         data = b""

@@ -97,12 +97,11 @@ def _say(report: IngestReport, to: Any) -> None:
     states = Counter(filed.state for filed in report.filed)
     changed = [filed for filed in report.filed if filed.state != "unchanged"]
     for filed in changed[:_SHOWN]:
-        talk = filed.conversation
         more = f", {output.count(filed.candidates, 'candidate')}" if filed.candidates else ""
         to(
-            f"{filed.state}  {short_id(Kind.CONVERSATION, talk.id)}  {output.one_line(talk.title)}  "
-            f"({output.one_line(talk.project_name)}, said by {_BY[filed.placed]}): "
-            f"{output.count(filed.turns, 'new turn')}{more}"
+            f"{filed.state}  {short_id(Kind.CONVERSATION, filed.id)}  {output.one_line(filed.title)}  "
+            f"({output.one_line(filed.project_name)}, said by {_BY[filed.placed]}): "
+            f"{output.count(filed.new_turns, 'new turn')}{more}"
         )
     if len(changed) > _SHOWN:
         to(f"and {len(changed) - _SHOWN:,} more")
@@ -149,14 +148,14 @@ def _as_json(report: IngestReport) -> dict[str, object]:
         "written": sorted(report.outcome.written),
         "conversations": [
             {
-                "conversation_id": filed.conversation.id,
-                "external_id": filed.conversation.external_id,
-                "title": filed.conversation.title,
-                "project_name": filed.conversation.project_name,
+                "conversation_id": filed.id,
+                "external_id": filed.external_id,
+                "title": filed.title,
+                "project_name": filed.project_name,
                 "project_from": filed.placed,
                 "state": filed.state,
-                "turns": filed.conversation.turns,
-                "new_turns": filed.turns,
+                "turns": filed.turns,
+                "new_turns": filed.new_turns,
                 "candidates": filed.candidates,
             }
             for filed in report.filed

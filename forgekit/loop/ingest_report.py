@@ -9,24 +9,30 @@ from dataclasses import dataclass, field, replace
 from forgekit.ids import EntityId
 from forgekit.loop.unpacking import Unpacked
 from forgekit.model.conflict import Conflict
-from forgekit.model.conversation import Conversation
 from forgekit.model.problem import Problem
 from forgekit.store.store import Change, Outcome
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Filed:
-    """What became of one conversation.
+    """What became of one conversation; a year of them is held until the end, so no more than is shown.
 
     Attributes:
+        turns: of the conversation; None where nobody knows.
         state: `new`, `joined` to one that was known by name, `grown` or `unchanged`.
+        placed: what said its project, as of `Unpacked`.
+        new_turns: of them those that this ingest brought.
         candidates: that are new and wait for review.
     """
 
-    conversation: Conversation
+    id: EntityId
+    external_id: str | None
+    title: str
+    project_name: str
+    turns: int | None
     state: str
     placed: str
-    turns: int
+    new_turns: int
     candidates: int
 
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from sys import intern
 
 from forgekit.detecting import Filing, filing
 from forgekit.forge import Forge
@@ -164,7 +165,7 @@ def _decide(forge: Forge, read: list[Unpacked]) -> Change:
         problems=tuple(problems),
         found=done.found,
     )
-    moved = sorted({f.conversation.id for f in filed if f.state != "unchanged"})
+    moved = sorted({f.id for f in filed if f.state != "unchanged"})
     subject = (
         f"ingest: {short_id(Kind.CONVERSATION, moved[0])}"
         if len(moved) == 1
@@ -300,9 +301,13 @@ def _filed(
         lacks = any(text.id not in ours.entities for text in unpacked.kept)
         state = "grown" if grew or lacks or talk != standing else "unchanged"
     return Filed(
-        conversation=talk,
+        id=talk.id,
+        external_id=talk.external_id,
+        title=talk.title,
+        project_name=intern(talk.project_name),
+        turns=talk.turns,
         state=state,
         placed=unpacked.placed,
-        turns=max((talk.turns or 0) - ((standing.turns or 0) if standing else 0), 0) if first else 0,
+        new_turns=max((talk.turns or 0) - ((standing.turns or 0) if standing else 0), 0) if first else 0,
         candidates=candidates.get(talk.id, 0) if first else 0,
     )

@@ -188,8 +188,8 @@ def test_a_conversation_that_grew_adds_its_turns_and_keeps_its_id(repository: Pa
     short = replace(long, turns=long.turns[:2])
     first = file(repository, short, with_text=True)
     grown = file(repository, long)
-    assert (states(grown), grown.filed[0].turns) == (["grown"], 2)
-    assert grown.filed[0].conversation.id == first.filed[0].conversation.id
+    assert (states(grown), grown.filed[0].new_turns) == (["grown"], 2)
+    assert grown.filed[0].id == first.filed[0].id
     assert states(file(repository, short)) == ["unchanged"]
     kept = opened(repository).registry().transcripts
     assert [(text.turn_range, text.body.count("### ")) for text in kept] == [((1, 4), 4)]
@@ -202,11 +202,11 @@ def test_an_archive_filed_after_its_conversation_joins_it(repository: Path) -> N
     sync_compression(opened(repository), [Incoming(envelope=Envelope(), data=A_ARCHIVE.encode())])
     registry = opened(repository).registry()
     stand_in = registry.archives[0].conversation_id
-    assert one_talk(registry) == {stand_in: report.filed[0].conversation.id}
+    assert one_talk(registry) == {stand_in: report.filed[0].id}
     found = registry.get(stand_in)
     assert isinstance(found, Conversation)
     assert found.external_id == "alpha-session"
-    assert opened(repository).resolve("alpha-session", Kind.CONVERSATION) == report.filed[0].conversation.id
+    assert opened(repository).resolve("alpha-session", Kind.CONVERSATION) == report.filed[0].id
 
 
 def test_resumed_sessions_and_compactions_are_edges(repository: Path) -> None:
@@ -260,13 +260,13 @@ def test_the_project_is_the_exports_else_the_settings_else_the_persons(repositor
         transcript("Three", "Hi", "Ho", day=2),
     )
     report = file(repository, *given, project="Mine")
-    assert [(f.conversation.project_name, f.placed) for f in report.filed] == [
+    assert [(f.project_name, f.placed) for f in report.filed] == [
         ("Nexus", "export"),
         ("Harbor", "settings"),
         ("Mine", "option"),
     ]
     unsorted = file(repository, transcript("Four", "Hi", "Ho", day=3))
-    assert (unsorted.filed[0].conversation.project_name, unsorted.filed[0].placed) == ("Unsorted", "nothing")
+    assert (unsorted.filed[0].project_name, unsorted.filed[0].placed) == ("Unsorted", "nothing")
 
 
 def test_secrets_reach_no_object_of_git(repository: Path) -> None:
@@ -301,7 +301,7 @@ def test_candidates_wait_and_are_seen_by_nothing_else(repository: Path) -> None:
     assert not {hit.kind for hit in forge.catalogue.search("Postgres queue")} - {Kind.CONVERSATION}
     waiting = reviewing.waiting(forge, "Nexus")
     best = waiting[0].candidate
-    assert (best.turn, best.conversation_id) == (2, report.filed[0].conversation.id)
+    assert (best.turn, best.conversation_id) == (2, report.filed[0].id)
     assert "Postgres" in best.quote
     assert best.why
 
