@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -26,9 +27,11 @@ from bank import Attribute, Slot, read_attributes, read_bank, read_pairs
 from calibrate import Calibration, calibrate
 from delta import apply_delta, delta_of, write_delta
 from network import SIDE, Network, Tokens, tokens_of
+from numpy.typing import NDArray
 from pairs import Pair, generate, written
 from sklearn.metrics import roc_auc_score
 from split import Split, own_texts
+from strangers import strangers
 from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
@@ -57,7 +60,11 @@ def main() -> int:
         print(model, file=sys.stderr)
         return 1
     trained, held = (split(held=held, cache=cache) for held in (False, True))
-    pairs = generate(trained, given.seed, given.pairs) + written(read_pairs(), given.seed, given.written)
+    pairs = [
+        *generate(trained, given.seed, given.pairs),
+        *written(read_pairs(), given.seed, given.written),
+        *strangers(read_pairs(), partial(vectors_of, cache), given.seed, given.strangers),
+    ]
     checks = {
         "generated": generate(held, VALIDATION_SEED, given.validation),
         "written": written(read_pairs(held=True), VALIDATION_SEED, 0),
@@ -95,14 +102,9 @@ def split(*, held: bool, cache: Path) -> Split:
     """Return one split of the bank, with the nearest texts of other slots for each text of a slot."""
     slots = [slot for slot in read_bank() if held_back(slot) is held]
     attributes = [attribute for attribute in read_attributes() if held_back(attribute) is held]
-    encoder = find_encoder(Settings(), cache)
-    assert not isinstance(encoder, Missing)  # noqa: S101 - it was found before
     owners = {text: number for number, slot in enumerate(slots) for text in own_texts(slot)}
     texts = [*owners]
-    kept = cache / f"{hashlib.sha256(repr(texts).encode()).hexdigest()[:16]}.npy"
-    if not kept.exists():
-        np.save(kept, encoder.encode_documents(texts))
-    vectors = np.load(kept)
+    vectors = vectors_of(cache, texts)
     numbers = np.array([*owners.values()])
     neighbours = {}
     for start in range(0, len(texts), 512):
@@ -114,6 +116,17 @@ def split(*, held: bool, cache: Path) -> Split:
             near = tuple(texts[column] for column in columns if some[row, column] > _NEAR)
             neighbours[texts[start + row]] = near
     return Split(slots, attributes, neighbours)
+
+
+def vectors_of(cache: Path, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return the bundled encoder's vectors of texts [texts, hidden]; they are made once."""
+    kept = cache / f"{hashlib.sha256(repr(texts).encode()).hexdigest()[:16]}.npy"
+    if not kept.exists():
+        encoder = find_encoder(Settings(), cache)
+        assert not isinstance(encoder, Missing)  # noqa: S101 - it was found before
+        np.save(kept, encoder.encode_documents(texts))
+    vectors: NDArray[np.float32] = np.load(kept)
+    return vectors
 
 
 def train(network: Network, tokenizer: Tokenizer, pairs: Sequence[Pair], given: argparse.Namespace) -> None:
@@ -211,7 +224,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="of the pairs and their order")
     parser.add_argument("--out", type=Path, default=OUT, help="folder that is written")
     parser.add_argument("--pairs", type=int, default=14_000)
-    parser.add_argument("--written", type=int, default=4, help="times that a written pair is met")
+    parser.add_argument("--written", type=int, default=3, help="times that a written pair is met")
+    parser.add_argument("--strangers", type=int, default=16_000, help="pairs of texts of different pairs")
     parser.add_argument("--validation", type=int, default=3_000, help="pairs of slots held back")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--layers", type=int, default=6, help="upper layers that are trained")

@@ -6,16 +6,19 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from forgekit.policy.judge import Verdict
+from forgekit.policy.relevance import shared
 
 sys.path.append(str(Path(__file__).parents[2] / "training"))
 
 import pairs
 import phrasing
-from bank import Slot, read_attributes, read_bank, read_pairs
+from bank import Slot, Written, read_attributes, read_bank, read_pairs
 from split import Split, own_texts
+from strangers import strangers
 
 SLOTS, ATTRIBUTES = read_bank(), read_attributes()
 SPLIT = Split(SLOTS, ATTRIBUTES, {})
@@ -92,6 +95,30 @@ def test_a_written_pair_is_met_as_it_stands_and_put_otherwise() -> None:
     assert {other.label for other in others} == {first.label}
     assert len({(other.a, other.b) for other in others}) > 10
     assert pairs.written([pair], 1, 40) == [first, *others]
+
+
+def test_strangers_share_a_word_and_no_subject() -> None:
+    told = [
+        Written(label="contradiction", a="Keys rotate weekly", b="Keys never rotate"),
+        Written(label="duplicate", a="Keys rotate weekly", b="New keys each week"),
+        Written(
+            label="related", a="The keys of the boat house hang in the hall", b="Boats are washed in May"
+        ),
+        Written(label="related", a="Piano keys are cleaned by the tuner", b="The tuner comes in spring"),
+    ]
+    tied = {
+        text: number for number, pair in zip((0, 0, 1, 2), told, strict=True) for text in (pair.a, pair.b)
+    }
+    made = strangers(told, lambda texts: np.eye(len(texts), 99, dtype=np.float32), 1, 40)
+    assert made
+    for one in made:
+        assert one.label is Verdict.UNRELATED
+        a, b = ({text for text in tied if side.startswith(text)} for side in (one.a, one.b))
+        assert {tied[text] for text in a}.isdisjoint(tied[text] for text in b)
+        assert shared(one.a, one.b)
+    alike = strangers(told, lambda texts: np.ones((len(texts), 1), dtype=np.float32), 1, 40)
+    assert alike == []
+    assert strangers(told, lambda texts: np.eye(len(texts), 99, dtype=np.float32), 1, 40) == made
 
 
 def test_the_same_seed_makes_the_same_pairs() -> None:
