@@ -48,7 +48,6 @@ from forgekit.model.settings import Settings
 from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
 from forgekit.policy.judge.joined import (
     Join,
-    first_sentence,
     joined_score,
     log_odds_of,
     rule_features,
@@ -129,7 +128,7 @@ def model_odds(found: Found, pairs: Sequence[Pair]) -> tuple[list[float], list[f
     """Return the log-odds of a contradiction by the model alone, read as given and the other way round."""
     labels = [Verdict(label) for label in found.card.labels]
     encoder = CrossEncoder(found.model, found.delta, len(labels), found.card.tokens_a_side)
-    texts = [(first_sentence(pair.a.text), first_sentence(pair.b.text)) for pair in pairs]
+    texts = [(pair.a.text, pair.b.text) for pair in pairs]
     forth, back = (
         [log_odds_of(dict(zip(labels, read.logits, strict=True))) for read in encoder.read(some)]
         for some in (texts, [(b, a) for a, b in texts])

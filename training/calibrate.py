@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from forgekit.policy.judge import Statement, Verdict
 from forgekit.policy.judge.joined import MOST_ODDS, Join, joined_score, rule_features
 
-SHARE = 0.2
+SHARE = 0.25
 """Contradictions among the pairs that a judge meets: far fewer than among those that were written."""
 PRECISION = 0.85
 """Asked of the threshold at that share."""

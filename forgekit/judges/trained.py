@@ -26,7 +26,6 @@ from forgekit.policy.judge.joined import (
     SECOND,
     Join,
     Weighed,
-    first_sentence,
     heaviest,
     joined,
     joined_score,
@@ -37,7 +36,7 @@ from forgekit.policy.judge.joined import (
 )
 
 if TYPE_CHECKING:
-    from forgekit.judges.crossing import CrossEncoder, Read
+    from forgekit.judges.crossing import CrossEncoder
 
 
 class TrainedJudge:
@@ -121,24 +120,21 @@ class _Joined:
     def _read(self, rows: Sequence[Weighed]) -> None:
         """Read what was not read yet: each pair once, and the other way round where that may matter."""
         new = sorted({row.texts for row in rows} - self._seen.keys())
-        forth = dict(zip(new, self._readings(new), strict=True)) if new else {}
+        forth = dict(zip(new, self._encoder.read(new), strict=True)) if new else {}
         for texts, read in forth.items():
             self._seen[texts] = _Seen(dict(zip(self._labels, read.logits, strict=True)))
         both = sorted({row.texts for row in rows if self._open(row)})
         if not both:
             return
         if late := [texts for texts in both if texts not in forth]:  # read before, for a weaker pair
-            forth.update(zip(late, self._readings(late), strict=True))
-        for texts, back in zip(both, self._readings([(b, a) for a, b in both]), strict=True):
+            forth.update(zip(late, self._encoder.read(late), strict=True))
+        for texts, back in zip(both, self._encoder.read([(b, a) for a, b in both]), strict=True):
             first = forth[texts]
             logits = zip(self._labels, first.logits, back.logits, strict=True)
             self._seen[texts] = _Seen(
                 {label: (one + two) / 2 for label, one, two in logits},
                 (heaviest(first.words[0], back.words[1]), heaviest(first.words[1], back.words[0])),
             )
-
-    def _readings(self, pairs: Sequence[tuple[str, str]]) -> list[Read]:
-        return self._encoder.read([(first_sentence(a), first_sentence(b)) for a, b in pairs])
 
     def _open(self, row: Weighed) -> bool:
         """Whether a pair that was read one way alone may turn out a contradiction."""

@@ -43,7 +43,6 @@ from forgekit.policy.judge.joined import (
     Join,
     RuleFeatures,
     Weighed,
-    first_sentence,
     heaviest,
     joined,
     joined_score,
@@ -450,19 +449,14 @@ def test_what_the_rules_know_is_a_contradiction_read_or_not() -> None:
     assert unread(unsure, Join(**JOIN), 0.7).verdict is Verdict.RELATED
 
 
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("Use Postgres. Redis lost writes twice.", "Use Postgres."),
-        ("Use Redis? No, Postgres.", "Use Redis?"),
-        ("8. Use Postgres. It is boring.", "8. Use Postgres."),
-        ("Ids follow v1.2 of the draft, e.g. its example", "Ids follow v1.2 of the draft, e.g. its example"),
-        ("Keep ids short; they are read aloud", "Keep ids short; they are read aloud"),
-        ("", ""),
-    ],
-)
-def test_the_model_reads_the_sentence_that_decides(text: str, read: str) -> None:
-    assert first_sentence(text) == read
+def test_what_the_rules_know_gives_way_to_a_model_that_is_sure() -> None:
+    known = RuleFeatures(log_odds=0.5, headings=0, excluded=True)
+    row = pair("a", "b", 1.0, reasons=("exclude each other (store): x against y",), features=known)
+    for odds, verdict, score in ((-2.9, Verdict.CONTRADICTION, 0.622), (-3.1, Verdict.RELATED, 0.001)):
+        found = joined_score(Join(**JOIN), odds, known)
+        assert round(found, 3) == score
+        logits = {**dict.fromkeys(Verdict, -99.0), Verdict.CONTRADICTION: odds, Verdict.RELATED: 0.0}
+        assert joined(row, found, 0.7, logits, ((), ())).verdict is verdict
 
 
 def test_the_heaviest_words_are_no_filling_words() -> None:
