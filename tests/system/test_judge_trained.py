@@ -20,9 +20,9 @@ HANDED = "The central allocator hands out ids"
 SQL, MONGO = "Use PostgreSQL as the primary database", "Use MongoDB as the primary database"
 
 
-def contradicting(*words: str) -> Reader:
+def contradicting(*words: str, otherwise: float = -7.0) -> Reader:
     """Return a reader that finds a contradiction in pairs with one of these words."""
-    return Reader(lambda a, b: 7.0 if any(word in a + b for word in words) else -7.0)
+    return Reader(lambda a, b: 7.0 if any(word in a + b for word in words) else otherwise)
 
 
 @pytest.fixture
@@ -105,7 +105,9 @@ def test_scan_explains_what_a_verdict_is_made_of(
     assert "threshold" not in cli("conflict", "scan", "--json").json
 
 
-def test_a_judge_may_be_named_for_one_scan(trained: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_may_be_named_for_one_scan(
+    trained: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     forge = unchecked(trained, monkeypatch, DERIVED, HANDED, SQL, MONGO)
     by_rules = cli("conflict", "scan", "--judge", "rules", "--explain", "--dry-run", root=trained)
     lines = by_rules.err.splitlines()
@@ -121,6 +123,10 @@ def test_a_judge_may_be_named_for_one_scan(trained: Path, cli: Cli, monkeypatch:
         "this judge states no expected precision",
         "2 pairs compared, 1 new conflict: nothing written (dry run)",
     ]
+    by_model = cli("conflict", "scan", "--judge", "trained", "--dry-run")
+    assert short(forge, DERIVED) in by_model.err
+    assert short(forge, SQL) not in by_model.err  # the model is sure of the contrary
+    install(monkeypatch, tmp_path, contradicting("derived", otherwise=-1.0))
     by_model = cli("conflict", "scan", "--judge", "trained", "--dry-run")
     assert short(forge, DERIVED) in by_model.err
     assert short(forge, SQL) in by_model.err  # what the rules know stays known
