@@ -46,12 +46,7 @@ from forgekit.judges.files import FOLDER, Found, find_judge
 from forgekit.judges.trained import TrainedJudge
 from forgekit.model.settings import Settings
 from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
-from forgekit.policy.judge.joined import (
-    Join,
-    joined_score,
-    log_odds_of,
-    rule_features,
-)
+from forgekit.policy.judge.joined import Join, joined_score, log_odds_of, rule_features
 
 RECORDS = 2_000
 SHOWN = 40

@@ -60,10 +60,11 @@ def main() -> int:
         print(model, file=sys.stderr)
         return 1
     trained, held = (split(held=held, cache=cache) for held in (False, True))
+    by_hand = read_pairs()
     pairs = [
         *generate(trained, given.seed, given.pairs),
-        *written(read_pairs(), given.seed, given.written),
-        *strangers(read_pairs(), partial(vectors_of, cache), given.seed, given.strangers),
+        *written(by_hand, given.seed, given.written),
+        *strangers(by_hand, partial(vectors_of, cache), given.seed, given.strangers),
     ]
     checks = {
         "generated": generate(held, VALIDATION_SEED, given.validation),

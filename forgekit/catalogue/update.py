@@ -56,7 +56,7 @@ class Refresh(NamedTuple):
 
 
 class _File(NamedTuple):
-    """A row of the table `file`, as far as a look needs it."""
+    """A row of the table `file`, as far as a look needs it; from `size` on as in `Entry`."""
 
     row: int
     checked: int
@@ -136,10 +136,8 @@ def _stale(root: Path, db: sqlite3.Connection, within: Collection[str] | None) -
     known = dict(db.execute("SELECT path, fingerprint FROM folder").fetchall())
     found = scan(root, within)
     stale = {path: rows for path, rows in found if known.pop(path, None) != fingerprint(rows)}
-    gone: dict[str, Listing | None] = {
-        path: None for path in known if within is None or is_within(path, within)
-    }
-    return gone | stale
+    gone = [path for path in known if within is None or is_within(path, within)]  # what is left of them
+    return {**stale, **dict.fromkeys(gone)}
 
 
 _TWICE = "duplicate-id"

@@ -1,6 +1,6 @@
 """The judge that comes trained: the rules, joined with a small model that reads both texts together.
 
-The model is the bundled encoder with a delta on its upper layers, kept in `model/` beside this module:
+The model is the bundled encoder with a delta on its weights, kept in `model/` beside this module:
 `judge.safetensors`, `judge.json` (what it belongs to, the join and the threshold) and its card. Files that
 are not the ones that were published together are refused, and the rules judge in their place.
 
