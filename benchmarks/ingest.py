@@ -3,9 +3,10 @@
 Run from the repository: `python benchmarks/ingest.py [FOLDER]`. FOLDER (default `../shared/data`) holds
 `claude_code/` with its notes, `specstory/`, `chatgpt/` and `exports_synthetic/`. A process of its own reads
 each row: `peak` is the most memory that it held at once, in brackets before it read anything (Linux only).
-Against the notes stand prompts by line, and compactions by line, kind and size. Generated exports are written
-to a temporary folder, 1,000 and 10,000 conversations each. Last, some go through `forgekit ingest` into a
-registry that is thrown away, with their text and without: seconds, those on the processor, and peak memory.
+Against the notes stand prompts by line, and compactions by line, kind and size. Generated exports,
+written to a temporary folder, hold 1,000 and 10,000 conversations, eight a day. Last, some go through
+`forgekit ingest` into a registry that is thrown away, with their text and without: seconds, those on the
+processor, and peak memory.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -185,13 +187,14 @@ def messages(numbers: random.Random) -> Iterator[str]:
 
 def claude(number: int, texts: list[str]) -> dict[str, Any]:
     """Return one conversation as claude.ai exports it."""
+    begun = begins(number).isoformat(timespec="minutes")
     said = [
         {
             "uuid": f"m{number}-{place}",
             "text": text,
             "content": [{"type": "text", "text": text}],
             "sender": "assistant" if place % 2 else "human",
-            "created_at": f"2026-01-05T09:{place:02d}:00.000000Z",
+            "created_at": f"{begun}:{place:02d}.000000Z",
             "attachments": [],
             "files": [],
             "parent_message_uuid": f"m{number}-{place - 1}"
@@ -203,8 +206,14 @@ def claude(number: int, texts: list[str]) -> dict[str, Any]:
     return {"uuid": f"c{number}", "name": f"Chat {number}", "summary": "", "chat_messages": said}
 
 
+def begins(number: int) -> datetime:
+    """Return when a conversation begins: one every three hours."""
+    return datetime(2022, 1, 1) + timedelta(hours=3 * number)  # noqa: DTZ001 - the form says the zone
+
+
 def chatgpt(number: int, texts: list[str]) -> dict[str, Any]:
     """Return one conversation as ChatGPT exports it."""
+    begun = (begins(number) - datetime(1970, 1, 1)).total_seconds()  # noqa: DTZ001 - as above
     mapping = {
         f"n{place}": {
             "id": f"n{place}",
@@ -213,7 +222,7 @@ def chatgpt(number: int, texts: list[str]) -> dict[str, Any]:
             "message": {
                 "id": f"m{number}-{place}",
                 "author": {"role": "assistant" if place % 2 else "user"},
-                "create_time": 1_767_600_000.25 + place,
+                "create_time": begun + 0.25 + place,
                 "content": {"content_type": "text", "parts": [text]},
                 "recipient": "all",
             },
@@ -222,7 +231,7 @@ def chatgpt(number: int, texts: list[str]) -> dict[str, Any]:
     }
     return {
         "title": f"Chat {number}",
-        "create_time": 1_767_600_000.0,
+        "create_time": begun,
         "mapping": mapping,
         "current_node": f"n{len(texts) - 1}",
         "conversation_id": f"g{number}",

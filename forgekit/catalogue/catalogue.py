@@ -183,6 +183,10 @@ class Catalogue:
         """Return the conversations that continue something, are continued, or have one of the names."""
         return self._answer(lambda db: query_.tied(db, names))
 
+    def of_platform(self, external: str) -> list[EntityId]:
+        """Return the conversations that a platform knows by this id, in the order of ids."""
+        return self._answer(lambda db: query_.of_platform(db, external))
+
     def hits(self, entities: Collection[str]) -> dict[EntityId, Hit]:
         """Return hits for entities that no word of a query found."""
         return self._answer(lambda db: query_.hits(db, entities))

@@ -65,6 +65,10 @@ _TIED = """
         OR json_extract(fields, '$.session_id') IN wanted
         OR EXISTS (SELECT 1 FROM json_each(fields, '$.archived_as') a WHERE a.value IN wanted))
 """
+_OF_PLATFORM = """
+    SELECT e.id FROM name n JOIN entity e ON e.row = n.row
+    WHERE n.key = ? AND e.kind = 'conversation' AND e.external_id = ? ORDER BY e.id
+"""
 _SNIPPET = f"""
     SELECT rowid, snippet(words, 1, '{MARK}', '{UNMARK}', '…', 24) FROM words
     WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))
@@ -248,6 +252,13 @@ def matching(
 def tied(db: sqlite3.Connection, names: Collection[str]) -> list[EntityId]:
     """Return the conversations that continue something, are continued, or have one of the names."""
     rows = db.execute(_TIED, {"names": json.dumps(list(names))}).fetchall()
+    return [EntityId(checked_id(Kind.CONVERSATION.value, entity)[1]) for (entity,) in rows]
+
+
+def of_platform(db: sqlite3.Connection, external: str) -> list[EntityId]:
+    """Return the conversations that a platform knows by this id, in the order of ids."""
+    text = storable(external)
+    rows = db.execute(_OF_PLATFORM, (match_key(text), text)).fetchall()
     return [EntityId(checked_id(Kind.CONVERSATION.value, entity)[1]) for (entity,) in rows]
 
 

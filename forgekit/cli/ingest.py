@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,6 +86,7 @@ def _filed(
             project=project,
             with_text=with_text,
             how=way,
+            shown=None if wants_json() else _SHOWN,
             progress=lambda number: show(number, reading.share()),
         )
     talk_of_judge(forge)
@@ -94,17 +94,16 @@ def _filed(
 
 
 def _say(report: IngestReport, to: Any) -> None:
-    states = Counter(filed.state for filed in report.filed)
-    changed = [filed for filed in report.filed if filed.state != "unchanged"]
-    for filed in changed[:_SHOWN]:
+    changed = sum(report.states.values()) - report.states.get("unchanged", 0)
+    for filed in report.filed:
         more = f", {output.count(filed.candidates, 'candidate')}" if filed.candidates else ""
         to(
             f"{filed.state}  {short_id(Kind.CONVERSATION, filed.id)}  {output.one_line(filed.title)}  "
             f"({output.one_line(filed.project_name)}, said by {_BY[filed.placed]}): "
             f"{output.count(filed.new_turns, 'new turn')}{more}"
         )
-    if len(changed) > _SHOWN:
-        to(f"and {len(changed) - _SHOWN:,} more")
+    if changed > len(report.filed):
+        to(f"and {changed - len(report.filed):,} more")
     for problem in report.problems[:_SHOWN]:
         output.talk(f"{problem.severity.value}: {problem}")
     if len(report.problems) > _SHOWN:
@@ -112,17 +111,17 @@ def _say(report: IngestReport, to: Any) -> None:
     for conflict in report.contradictions:
         for line in conflict_lines(conflict):
             output.talk(line)
-    parts = [f"{states[state]:,} {state}" for state in ("new", "joined", "grown", "unchanged")]
+    parts = [f"{report.states.get(state, 0):,} {state}" for state in ("new", "joined", "grown", "unchanged")]
     filed_ = [
         output.count(report.archives, "archive"),
         f"{output.count(report.registered, 'decision or thread', 'decisions and threads')} registered",
         output.count(report.edges, "new lineage edge"),
-        output.count(len(report.candidates), "candidate"),
+        output.count(report.waiting, "candidate"),
         output.count(sum(report.redacted.values()), "secret") + " redacted",
         f"{len(report.problems):,} doubtful",
     ]
     output.talk(f"ingest: {', '.join(parts)}; {', '.join(filed_)}: {_done(report)}")
-    if report.candidates:
+    if report.waiting:
         output.talk("next: `forgekit review`")
 
 

@@ -10,6 +10,7 @@ import hashlib
 import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from io import BufferedIOBase
 from pathlib import Path
 
 import pygit2
@@ -64,9 +65,7 @@ class Index:
         """Copy the index that git uses."""
         discard_index(path)
         with contextlib.suppress(FileNotFoundError):
-            data, seconds = _read_to_copy(repository)
-            path.write_bytes(data)
-            os.utime(path, (seconds, seconds))  # the git program sees to the entries of a shared index
+            _copy(repository, path)  # the git program sees to the entries of a shared index
         return cls(repository, path)
 
     def ids(self, paths: Sequence[str]) -> dict[str, str | None]:
@@ -126,8 +125,9 @@ class Index:
         Args:
             placed: path -> blob id and status.
         """
+        self._index = None  # it is written, and need not be in memory twice
         with self.path.open("r+b") as file:
-            data = bytearray(file.read())
+            data = _content(file)
             for path, (blob, status) in placed.items():
                 name = (self._repository.prefix + path).encode()
                 length = _HALF.pack(min(len(name), _LENGTH))
@@ -198,20 +198,27 @@ def _number(data: bytearray, at: int) -> tuple[int, int]:
     return value, at + 1
 
 
+def _content(file: BufferedIOBase) -> bytearray:
+    """Read an open file to its end; held once, an index may be large."""
+    data = bytearray(os.fstat(file.fileno()).st_size)
+    del data[file.readinto(data) :]
+    return data
+
+
 def _sign(data: bytearray) -> None:
     """Make the checksum at the end that of what stands before it."""
-    data[-_CHECKSUM:] = hashlib.sha1(data[:-_CHECKSUM], usedforsecurity=False).digest()
+    data[-_CHECKSUM:] = hashlib.sha1(memoryview(data)[:-_CHECKSUM], usedforsecurity=False).digest()
 
 
-def _read_to_copy(repository: Repository) -> tuple[bytes, int]:
-    """Read the index in use so that a copy, which is younger, hides no edit; and when it was written, in s.
+def _copy(repository: Repository, path: Path) -> None:
+    """Copy the index in use so that the copy, which is younger, hides no edit.
 
     Git compares whole seconds: to an entry no older than its index it looks at the file itself, for an edit
     of the same second (racy-git, "Racy Git"). A younger copy would end that. So such an entry loses its size
     unless the file is what it names, as git has it when it writes an index; then git looks at any time.
     """
     with (repository.git_dir / "index").open("rb") as file:
-        data = bytearray(file.read())
+        data = _content(file)
         seconds = int(os.fstat(file.fileno()).st_mtime)
     hiding = []
     with contextlib.suppress(IndexError, ValueError, struct.error):  # damaged: git will say so
@@ -223,4 +230,5 @@ def _read_to_copy(repository: Repository) -> tuple[bytes, int]:
         _WORD.pack_into(data, at + _SIZE, 0)
     if hiding:
         _sign(data)
-    return bytes(data), seconds
+    path.write_bytes(data)
+    os.utime(path, (seconds, seconds))

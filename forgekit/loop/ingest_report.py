@@ -15,7 +15,7 @@ from forgekit.store.store import Change, Outcome
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Filed:
-    """What became of one conversation; a year of them is held until the end, so no more than is shown.
+    """What became of one conversation.
 
     Attributes:
         turns: of the conversation; None where nobody knows.
@@ -43,10 +43,13 @@ class IngestReport:
     Attributes:
         outcome: of all batches together; its commit is the last one.
         commits: one for each batch that brought anything.
+        states: number of conversations by state.
+        filed: of each conversation; of the first that changed where the report was to be short.
         archives: that are new.
         registered: decisions and threads that are new or changed.
         edges: lineage edges that are new.
-        candidates: that are new and wait for review.
+        waiting: number of candidates that are new and wait for review.
+        candidates: their ids; none where the report was to be short.
         redacted: number of secrets by rule.
         problems: what could not be read, and what is doubtful.
         contradictions: new conflicts of decisions.
@@ -54,10 +57,12 @@ class IngestReport:
 
     outcome: Outcome
     commits: tuple[str, ...]
+    states: Mapping[str, int]
     filed: tuple[Filed, ...]
     archives: int
     registered: int
     edges: int
+    waiting: int
     candidates: tuple[EntityId, ...]
     redacted: Mapping[str, int]
     problems: tuple[Problem, ...]
@@ -79,10 +84,17 @@ class Decided:
 
 @dataclass(slots=True)
 class Sum:
-    """The report as it grows, batch by batch."""
+    """The report as it grows, batch by batch.
 
+    Args:
+        shown: changed conversations to be named, beside counts of all; None names all of them, each file
+            that was written and each candidate, which years of conversations make long.
+    """
+
+    shown: int | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     filed: list[Filed] = field(default_factory=list)
+    states: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
     candidates: list[EntityId] = field(default_factory=list)
     redacted: Counter[str] = field(default_factory=Counter)
@@ -93,11 +105,20 @@ class Sum:
         """Add what one batch did."""
         decided = outcome.change.result
         assert isinstance(decided, Decided)  # noqa: S101 - what the decision of a batch put there
-        self.outcomes.append(replace(outcome, change=Change(subject=outcome.change.subject)))
-        self.filed += decided.filed
+        self.states.update(filed.state for filed in decided.filed)
+        self.counts["waiting"] += len(decided.candidates)
+        outcome = replace(outcome, change=Change(subject=outcome.change.subject))
+        if self.shown is None:
+            self.filed += decided.filed
+            self.candidates += decided.candidates
+        else:
+            changed = [filed for filed in decided.filed if filed.state != "unchanged"]
+            self.filed += changed[: self.shown - len(self.filed)]
+            if outcome.commit is not None:
+                outcome = replace(outcome, written=(), deleted=())
+        self.outcomes.append(outcome)
         for name in ("archives", "registered", "edges"):
             self.counts[name] += getattr(decided, name)
-        self.candidates += decided.candidates
         self.problems += decided.problems
         self.found += decided.found
         for unpacked in batch:
@@ -115,10 +136,12 @@ class Sum:
                 change=Change(subject="ingest"),
             ),
             commits=commits,
+            states=dict(self.states),
             filed=tuple(self.filed),
             archives=self.counts["archives"],
             registered=self.counts["registered"],
             edges=self.counts["edges"],
+            waiting=self.counts["waiting"],
             candidates=tuple(self.candidates),
             redacted=dict(sorted(self.redacted.items())),
             problems=tuple(self.problems),

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from sys import intern
 
 from forgekit.detecting import Filing, filing
 from forgekit.forge import Forge
@@ -54,6 +53,7 @@ def ingest(
     with_text: bool | None = None,
     how: How = COMMITTED,
     batch: int = BATCH,
+    shown: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> IngestReport:
     """File conversations and what stands in them; each batch is one commit.
@@ -66,13 +66,14 @@ def ingest(
             already is kept up to date in any case.
         how: dry run, or without a commit; either is done in one piece, whatever memory it takes.
         batch: conversations that one commit files at most; the files are the same for any number.
+        shown: changed conversations that the report names; None names all of them, and all files.
         progress: told how many conversations were read.
     """
-    known = _known(forge.registry())
+    known = _Known(forge)
     placing = Placing(known=known, patterns=forge.settings.projects, default=project)
     wanted = forge.settings.keep_text if with_text is None else with_text
     keep = None if wanted else forge.catalogue.matching(kinds=(Kind.TRANSCRIPT,))
-    total = Sum()
+    total = Sum(shown)
 
     def read() -> Iterator[Unpacked]:
         number = 0
@@ -82,8 +83,7 @@ def ingest(
                 continue
             unpacked = unpack(one, placing, keep=keep, allowed=forge.allowed)
             talk = unpacked.conversation
-            if talk.external_id:
-                known.setdefault(talk.external_id, Placed.of(talk))
+            known.add(talk)
             total.problems.extend(replace(p, path=p.path or talk.title) for p in unpacked.problems)
             number += 1
             if progress is not None:
@@ -93,7 +93,7 @@ def ingest(
     for some in _batches(read(), None if how.dry_run or how.no_commit else batch):
         outcome = forge.commit(partial(_decide, forge, some), dry_run=how.dry_run, no_commit=how.no_commit)
         total.add(outcome, some)
-        forge.catalogue.close()  # it would hold the pages of every batch; opening it takes a millisecond
+        known.turn_over()
         _give_back()
     return total.report()
 
@@ -118,14 +118,35 @@ def _batches(read: Iterable[Unpacked], most: int | None) -> Iterator[list[Unpack
         yield some
 
 
-def _known(registry: Registry) -> dict[str, Placed]:
-    """Return where conversations are by the platform's id, but for those that stand for an archive."""
-    stand_ins = {archive.conversation_id for archive in registry.archives}
-    return {
-        talk.external_id: Placed.of(talk)
-        for talk in reversed(registry.conversations)
-        if talk.external_id and (talk.source is not None or talk.id not in stand_ins)
-    }
+class _Known:
+    """Where conversations are by the platform's id: those of the registry, and those on their way into it.
+
+    The catalogue learns of a batch when the next one is decided; until then it is held here.
+    """
+
+    def __init__(self, forge: Forge) -> None:
+        self._catalogue = forge.catalogue
+        self._stand_ins = {archive.conversation_id for archive in forge.registry().archives}
+        self._before: dict[str, Placed] = {}
+        self._now: dict[str, Placed] = {}
+
+    def __call__(self, external: str) -> Placed | None:
+        coming = self._now.get(external) or self._before.get(external)
+        if coming is not None:
+            return coming
+        for talk in map(self._catalogue.entity, self._catalogue.of_platform(external)):
+            if isinstance(talk, Conversation) and (talk.source or talk.id not in self._stand_ins):
+                return Placed.of(talk)
+        return None
+
+    def add(self, talk: Conversation) -> None:
+        """Remember one that is on its way."""
+        if talk.external_id:
+            self._now.setdefault(talk.external_id, Placed.of(talk))
+
+    def turn_over(self) -> None:
+        """Let go of the batch before the one that was filed."""
+        self._before, self._now = self._now, {}
 
 
 def _decide(forge: Forge, read: list[Unpacked]) -> Change:
@@ -171,6 +192,7 @@ def _decide(forge: Forge, read: list[Unpacked]) -> Change:
         if len(moved) == 1
         else f"ingest: {len(moved)} conversations"
     )
+    forge.catalogue.close()  # it holds what it read while git's index is; opening it takes a millisecond
     return Change(
         writes=changed,
         deletes=tuple(entity_path(entity) for entity in done.settlement.deletes),
@@ -304,7 +326,7 @@ def _filed(
         id=talk.id,
         external_id=talk.external_id,
         title=talk.title,
-        project_name=intern(talk.project_name),
+        project_name=talk.project_name,
         turns=talk.turns,
         state=state,
         placed=unpacked.placed,

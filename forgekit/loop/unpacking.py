@@ -6,10 +6,9 @@ Secrets are taken out before anything else is made of a text. Nothing is written
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from sys import intern
 from typing import NamedTuple
 
 from forgekit.errors import ArchiveError, FormatError
@@ -46,8 +45,8 @@ class Placed(NamedTuple):
 
     @classmethod
     def of(cls, talk: Conversation) -> Placed:
-        """Say where a conversation is; many are held at once, so a project's name is held once."""
-        return cls(talk.id, intern(talk.project_name), EntityId(intern(talk.project_uuid)))
+        """Say where a conversation is."""
+        return cls(talk.id, talk.project_name, talk.project_uuid)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,12 +54,12 @@ class Placing:
     """What says which project a conversation belongs to.
 
     Attributes:
-        known: the conversations of the registry by the platform's id.
+        known: says where the conversation of a platform's id is, if the registry knows it.
         patterns: project -> patterns of titles and working folders, as the settings say.
         default: what the person said, "" if nothing.
     """
 
-    known: Mapping[str, Placed]
+    known: Callable[[str], Placed | None]
     patterns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     default: str = ""
 
@@ -110,7 +109,7 @@ def unpack(
     project, placed = _project(transcript, title, placing)
     started = transcript.started if transcript.started is not None else UNKNOWN
     external = one_line(cleaner.text(transcript.external_id)) or None
-    known = placing.known.get(external) if external else None
+    known = placing.known(external) if external else None
     name = external or (title if transcript.started is not None else f"{title}:{_first_words(turns)}")
     conversation = Conversation(
         conversation_id=known.id if known else conversation_id(project_id(project), name, started),
@@ -193,7 +192,7 @@ def _first_words(turns: tuple[Turn, ...]) -> str:
 
 
 def _project(transcript: Transcript, title: str, placing: Placing) -> tuple[str, str]:
-    known = placing.known.get(transcript.external_id) if transcript.external_id else None
+    known = placing.known(transcript.external_id) if transcript.external_id else None
     if known is not None:
         return known.project_name, "registry"
     said = normalise(one_line(transcript.project))[:_TITLE_LIMIT]

@@ -416,6 +416,28 @@ def test_an_ingest_that_was_ended_goes_on_where_it_was(tmp_path: Path) -> None:
     assert files(ended) == files(whole)
 
 
+@pytest.mark.parametrize("batch", [1, 2, 50])
+def test_a_conversation_is_known_by_its_platforms_id_however_long_ago_it_was_met(
+    repository: Path, batch: int
+) -> None:
+    others = [transcript(name, "Hello.") for name in ("Beta", "Gamma", "Delta")]
+    first = replace(transcript("Alpha", "Hello."), project="Nexus")
+    again = replace(transcript("Alpha", "Hello.", "And more."), project="Elsewhere", title="Alpha, renamed")
+    file(repository, first, *others, again, batch=batch)
+    talks = [t for t in opened(repository).registry().conversations if t.external_id == first.external_id]
+    assert [(talk.title, talk.project_name, talk.turns) for talk in talks] == [("Alpha", "Nexus", 2)]
+
+
+def test_a_short_report_counts_all_and_names_the_first_that_changed(repository: Path) -> None:
+    file(repository, CHAIN[1], project="Nexus")
+    whole = file(new_repository(repository.parent / "twin"), *CHAIN, project="Nexus")
+    short = file(repository, *CHAIN, project="Nexus", batch=1, shown=1)
+    assert dict(short.states) == {"new": 2, "unchanged": 1}
+    assert [filed.title for filed in short.filed] == ["Alpha"]
+    assert (short.outcome.written, short.candidates) == ((), ())
+    assert (len(whole.filed), short.edges, short.waiting) == (3, 1, whole.waiting)
+
+
 def test_a_dry_run_is_one_piece(repository: Path) -> None:
     report = file(repository, *CHAIN, project="Nexus", batch=1, how=How(dry_run=True))
     assert (report.commits, report.edges) == ((), 2)
