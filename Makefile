@@ -37,7 +37,7 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 	$(BIN)/python benchmarks/messages.py $(DATA)
 	$(BIN)/python benchmarks/extraction.py $(DATA)
 
-judge: $(VENV)/dev ## train the conflict judge again, from a seed; half an hour
+judge: $(VENV)/dev ## train the conflict judge again, from a seed; under an hour
 	$(BIN)/python training/train.py
 
 check: $(VENV)/dev ## check this repository's own registry, and lint

@@ -90,6 +90,42 @@ IRRELEVANT = (
     "this was discussed twice",
     "starting next month",
     "see the minutes",
+    "six people were there",
+    "Priya was on holiday",
+    "the slides are on the wiki",
+    "nobody objected",
+    "question came from Oskar",
+    "raised again by the new colleague",
+    "we spent half an hour on this",
+    "the ticket is closed",
+    "thanks to everyone who commented",
+    "asked by the board",
+    "a summary goes out by mail",
+    "background is in the long thread",
+    "the whiteboard was photographed",
+    "Lena will draw the diagram",
+    "this was the third item",
+    "recorded by the secretary",
+    "filed under general matters",
+    "some of us joined by phone",
+)
+OPENERS = (
+    "Second item: {text}",
+    "After some discussion: {text}",
+    "Following Thursday's call, {text}",
+    "Noted by Petra: {text}",
+    "From the workshop: {text}",
+    "As written in the mail last week: {text}",
+    "To answer Jonas's question: {text}",
+    "For the record: {text}",
+    "With all seven present: {text}",
+    "Summing up the thread: {text}",
+    "As we said before the break, {text}",
+    "Copied from the old page: {text}",
+    "Short version: {text}",
+    "Back to the first point: {text}",
+    "Nothing new here: {text}",
+    "Reminder: {text}",
 )
 _ORDERS = frozenset(  # a word list reads best as one text
     """allow ask build buy cache delete deploy encrypt generate give hold keep let make offer pay publish put
@@ -123,9 +159,11 @@ def dressed(random: Random, text: str) -> str:
     """Return a text as somebody else would have put it into a log; it says the same."""
     if random.random() < 0.08:
         text = f"{text} {random.choice(REASONS)}"
-    elif random.random() < 0.05:
-        text = f"{text}; {random.choice(IRRELEVANT)}"
-    if random.random() < 0.12:
+    elif random.random() < 0.10:
+        text = f"{text}{random.choice('.;,')} {random.choice(IRRELEVANT)}"
+    if random.random() < 0.06:
+        text = random.choice(OPENERS).format(text=text)
+    elif random.random() < 0.12:
         text = random.choice(PREFIXES).format(text=text, number=random.randint(1, 60))
     shape = random.random()
     if shape < 0.10:
