@@ -38,7 +38,7 @@ _default_project = click.option(
     help="File conversations from exports and transcripts; a second time changes nothing.\n\n"
     f"FORMAT is one of {', '.join(FORMATS)}. PATH may be a folder, a .zip or .gz file, or `-`. Each commit "
     "files up to 500 conversations; after an end in the middle, run it again. A dry run and --no-commit hold "
-    "all of it in memory.\n\n"
+    "all of it in memory, --json the names of all that it filed.\n\n"
     + example(
         "forgekit ingest auto ~/.claude/projects --with-text",
         'forgekit ingest claude conversations.json --project "The Nexus" --dry-run',
