@@ -487,6 +487,26 @@ def test_features_are_what_the_rules_see() -> None:
     ]
 
 
+BARE = (
+    ("Use tabs", "Do not use tabs"),
+    ("Deploy on Fridays", "No deployments on Fridays"),
+    ("Support Windows", "Windows is not supported"),
+    ("Every pull request needs a review", "Pull requests need no review"),
+)
+MORE = (
+    ("Use tabs", "Do not use tabs in YAML"),
+    ("Drivers are tracked", "Cyclists are not tracked"),
+    ("Publish the minutes", "Do not publish the minutes; they hold names"),
+    ("Meetings are recorded", "Meetings are recorded"),
+)
+
+
+@pytest.mark.parametrize(("pairs", "excluded"), [(BARE, True), (MORE, False)])
+def test_a_bare_denial_is_known_to_exclude(pairs: tuple[tuple[str, str], ...], *, excluded: bool) -> None:
+    found = rule_features([(Statement(text=a), Statement(text=b)) for a, b in pairs])
+    assert [features.excluded for features in found] == [excluded] * len(pairs)
+
+
 def test_the_join_believes_neither_side_without_end() -> None:
     join = Join(bias=0.0, model=1.0, excluded=1.0, differing=0.5, heading=-1.0)
     features = RuleFeatures(log_odds=2.0, headings=1, excluded=True)
