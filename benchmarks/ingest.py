@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +187,7 @@ def messages(numbers: random.Random) -> Iterator[str]:
 
 def claude(number: int, texts: list[str]) -> dict[str, Any]:
     """Return one conversation as claude.ai exports it."""
-    begun = begins(number).isoformat(timespec="minutes")
+    begun = f"{begins(number):%Y-%m-%dT%H:%M}"
     said = [
         {
             "uuid": f"m{number}-{place}",
@@ -208,12 +208,12 @@ def claude(number: int, texts: list[str]) -> dict[str, Any]:
 
 def begins(number: int) -> datetime:
     """Return when a conversation begins: one every three hours."""
-    return datetime(2022, 1, 1) + timedelta(hours=3 * number)  # noqa: DTZ001 - the form says the zone
+    return datetime(2022, 1, 1, tzinfo=UTC) + timedelta(hours=3 * number)
 
 
 def chatgpt(number: int, texts: list[str]) -> dict[str, Any]:
     """Return one conversation as ChatGPT exports it."""
-    begun = (begins(number) - datetime(1970, 1, 1)).total_seconds()  # noqa: DTZ001 - as above
+    begun = begins(number).timestamp()
     mapping = {
         f"n{place}": {
             "id": f"n{place}",

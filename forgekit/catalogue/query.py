@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.catalogue.naming import named_rows, storable
@@ -251,14 +251,16 @@ def matching(
 
 def tied(db: sqlite3.Connection, names: Collection[str]) -> list[EntityId]:
     """Return the conversations that continue something, are continued, or have one of the names."""
-    rows = db.execute(_TIED, {"names": json.dumps(list(names))}).fetchall()
-    return [EntityId(checked_id(Kind.CONVERSATION.value, entity)[1]) for (entity,) in rows]
+    return _conversations(db.execute(_TIED, {"names": json.dumps(list(names))}))
 
 
 def of_platform(db: sqlite3.Connection, external: str) -> list[EntityId]:
     """Return the conversations that a platform knows by this id, in the order of ids."""
     text = storable(external)
-    rows = db.execute(_OF_PLATFORM, (match_key(text), text)).fetchall()
+    return _conversations(db.execute(_OF_PLATFORM, (match_key(text), text)))
+
+
+def _conversations(rows: Iterable[tuple[Any, ...]]) -> list[EntityId]:
     return [EntityId(checked_id(Kind.CONVERSATION.value, entity)[1]) for (entity,) in rows]
 
 

@@ -26,6 +26,7 @@ from forgekit.policy.judge.joined import (
     SECOND,
     Join,
     Weighed,
+    contradicts,
     heaviest,
     joined,
     joined_score,
@@ -139,8 +140,9 @@ class _Joined:
     def _open(self, row: Weighed) -> bool:
         """Whether a pair that was read one way alone may turn out a contradiction."""
         seen = self._seen[row.texts]
-        best = joined_score(self._join, log_odds_of(seen.logits) + SECOND, row.features)
-        return seen.words is None and best >= self._found.card.threshold
+        odds = log_odds_of(seen.logits) + SECOND
+        best = joined_score(self._join, odds, row.features)
+        return seen.words is None and contradicts(best, self._found.card.threshold, odds, row.features)
 
     def _said(self, row: Weighed) -> Judgement:
         seen = self._seen[row.texts]

@@ -106,10 +106,10 @@ def unpack(
     cleaner = _Cleaner(allowed)
     turns = tuple(cleaner.turn(turn) for turn in transcript.turns)
     title = _title(transcript, turns, cleaner)
-    project, placed = _project(transcript, title, placing)
-    started = transcript.started if transcript.started is not None else UNKNOWN
     external = one_line(cleaner.text(transcript.external_id)) or None
     known = placing.known(external) if external else None
+    project, placed = (known.project_name, "registry") if known else _project(transcript, title, placing)
+    started = transcript.started if transcript.started is not None else UNKNOWN
     name = external or (title if transcript.started is not None else f"{title}:{_first_words(turns)}")
     conversation = Conversation(
         conversation_id=known.id if known else conversation_id(project_id(project), name, started),
@@ -192,9 +192,7 @@ def _first_words(turns: tuple[Turn, ...]) -> str:
 
 
 def _project(transcript: Transcript, title: str, placing: Placing) -> tuple[str, str]:
-    known = placing.known(transcript.external_id) if transcript.external_id else None
-    if known is not None:
-        return known.project_name, "registry"
+    """Return the project of a conversation that the registry does not know, and what says so."""
     said = normalise(one_line(transcript.project))[:_TITLE_LIMIT]
     if said:
         return said, "export"

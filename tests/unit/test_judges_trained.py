@@ -359,6 +359,17 @@ def test_a_pair_is_read_the_other_way_only_where_that_may_matter(
     ]
 
 
+def test_what_the_rules_know_is_read_both_ways_below_the_threshold_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = Reader(lambda a, _: -2.0 if a == GRPC.text else -6.0)
+    install(monkeypatch, tmp_path, reader)
+    write_judge(tmp_path / "judge", tiny(tmp_path), threshold=0.99)
+    [found] = TRAINED(tmp_path / "cache").judge([PAIR], [None])
+    assert reader.read_pairs == [(GRPC.text, REST.text), (REST.text, GRPC.text)]
+    assert found.verdict is not Verdict.CONTRADICTION, "the model is sure once it has read them both ways"
+
+
 def test_both_orders_count_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader = Reader(lambda a, _: 3.0 if a == GRPC.text else 1.0)
     [found] = judged(tmp_path, monkeypatch, reader, PAIR)

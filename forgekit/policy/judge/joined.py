@@ -174,7 +174,7 @@ def joined_score(join: Join, model_log_odds: float | None, features: RuleFeature
         + (join.excluded if features.excluded else join.differing) * max(0.0, features.log_odds)
         + join.heading * features.headings
     )
-    if features.excluded and not _denied(model_log_odds):
+    if _stands(features, model_log_odds):
         odds = max(odds, features.log_odds)
     return 1 / (1 + math.exp(-odds)) if odds >= 0 else 1 - 1 / (1 + math.exp(odds))
 
@@ -184,13 +184,12 @@ def contradicts(score: float, threshold: float, model_log_odds: float | None, fe
 
     Arguments as of `joined_score`, and what that returned.
     """
-    known = features.excluded and features.log_odds >= 0 and not _denied(model_log_odds)
-    return known or score >= threshold
+    return score >= threshold or (features.log_odds >= 0 and _stands(features, model_log_odds))
 
 
-def _denied(model_log_odds: float | None) -> bool:
-    """Whether the model is sure that a pair is no contradiction."""
-    return model_log_odds is not None and model_log_odds < _DENIED
+def _stands(features: RuleFeatures, model_log_odds: float | None) -> bool:
+    """Whether the rules know that the two exclude each other, and the model is not sure of the contrary."""
+    return features.excluded and (model_log_odds is None or model_log_odds >= _DENIED)
 
 
 def _clipped(log_odds: float) -> float:

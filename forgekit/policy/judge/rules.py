@@ -154,8 +154,8 @@ def _bare(a: Reading, b: Reading, found: list[Opposition]) -> bool:
     if any(o.kind != "denied" for o in found) or len(a.segments) != 1 or len(b.segments) != 1:
         return False
     left, right = a.segments[0].weights(), b.segments[0].weights()
-    own = left.keys() ^ right.keys()
-    return not any((left | right)[concept] for concept in own)
+    weights = left | right
+    return not any(weights[concept] for concept in left.keys() ^ right.keys())
 
 
 def _one_thing(s: Segment, t: Segment, shared: AbstractSet[str]) -> bool:
