@@ -1,8 +1,8 @@
 """Conversations of a claude.ai export.
 
 `chat_messages` is a tree by `parent_message_uuid`, with every edited and repeated message in it. The **live
-branch** ends in the newest message that nobody answered. A message that does not say its parent follows the
-one before it in the file.
+branch** ends in the newest message that nobody answered. A message that does not say its parent, or one that
+is neither in the file nor where its tree begins, follows the one before it in the file.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from forgekit.model.transcript import Speaker, Transcript
 from forgekit.times import Instant
 
 _SPEAKERS = {"human": Speaker.USER, "assistant": Speaker.ASSISTANT}
+_NIL = "00000000-0000-0000-0000-000000000000"
 _PASSED = frozenset({"thinking", "redacted_thinking", "token_budget", "flag"})
 
 
@@ -25,10 +26,11 @@ def claude_conversation(record: dict[str, Any]) -> Transcript | None:
         return None
     messages = mappings(record["chat_messages"])
     keys = [name(message.get("uuid")) or f"#{place}" for place, message in enumerate(messages)]
-    parents = []
-    for place, message in enumerate(messages):
-        said = message.get("parent_message_uuid")
-        parents.append(name(said) if isinstance(said, str) else keys[place - 1] if place else "")
+    said = [name(message.get("parent_message_uuid")) for message in messages]
+    known = {*keys, *said[:1], _NIL} - {""}
+    parents = [
+        parent if parent in known else keys[place - 1] if place else "" for place, parent in enumerate(said)
+    ]
     times = [moment(message.get("created_at")) for message in messages]
     branch = live_branch(keys, parents, times)
     talk = Talk()

@@ -136,7 +136,7 @@ def _advance(session: _Session, record: dict[str, Any]) -> _Session:
     if session.started is None and record.get("isCompactSummary") is not True:
         session = replace(session, started=moment(record.get("timestamp")))
     if not session.project_hint and isinstance(record.get("cwd"), str):
-        session = replace(session, project_hint=_project(record["cwd"]))
+        session = replace(session, project_hint=project_of(record["cwd"]))
     if record.get("type") == "system" and record.get("subtype") == "compact_boundary":
         said = mapping(record.get("compactMetadata"))
         trigger, tokens = words(said.get("trigger")), said.get("preTokens")
@@ -184,11 +184,11 @@ def _text(record: dict[str, Any]) -> str:
         blocks = [
             block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"
         ]
-        content = "\n".join(block for block in blocks if isinstance(block, str))
+        content = "\n".join(block for block in blocks if block and isinstance(block, str))
     return words(content)
 
 
-def _project(folder: str) -> str:
+def project_of(folder: str) -> str:
     """Return the name of a working folder; a work tree counts as the repository it belongs to."""
     path = folder.replace("\\", "/")
     if worktree := _WORKTREE.search(path):

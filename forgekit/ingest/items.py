@@ -1,4 +1,4 @@
-"""Exports that are one JSON list of conversations, read one conversation at a time.
+"""Exports that are one JSON list of conversations, or one JSON object after the other, read one at a time.
 
 A list is never held whole: what is held is the conversation being read, and up to a few MB of those after it.
 """
@@ -26,10 +26,10 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def objects(stream: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
-    """Yield the objects of a JSON list with their 1-based number; one object alone counts as a list of one.
+    """Yield the objects of a JSON list with their 1-based number; objects without a list count as one.
 
     What is no object is told as a Problem. A list that cannot be read to its end is told by one, too: where,
-    and why.
+    and why; so is what stands behind its end.
     """
     text = _Text(stream)
     number = 0
@@ -37,15 +37,15 @@ def objects(stream: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | P
         lone = text.skip() != "["
         if not lone:
             text.at += 1
-        while (sign := text.skip()) and sign != "]":
+        while (sign := text.skip()) and (lone or sign != "]"):
             number += 1
             value = text.value()
             if isinstance(value, dict):
                 yield number, value
             else:
                 yield number, told("broken-item", f"conversation {number} is no JSON object")
-            if lone:
-                break
+        text.at += len(sign)
+        behind = text.skip()
     except READ_ERRORS as e:
         yield number, _stopped(number, f"cannot be read: {e}")
         return
@@ -54,6 +54,9 @@ def objects(stream: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | P
         return
     if not lone and not sign:
         yield number, _stopped(number + 1, "is cut off")
+    elif behind:
+        message = "what stands behind the end of the list was not read; give it as a file of its own"
+        yield number, told("broken-export", message, severity=Severity.ERROR)
 
 
 def _stopped(number: int, why: str) -> Problem:

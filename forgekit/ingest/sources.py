@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import os
 import re
 import stat
@@ -27,7 +28,7 @@ from forgekit.model.problem import Problem, Severity
 GZIP = b"\x1f\x8b"
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 HEAD = 256 * 1024
-READ_ERRORS = (EOFError, OSError, zlib.error, zipfile.BadZipFile)
+READ_ERRORS = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
 
 MOST_TIMES = 200
 MOST_MEMBERS = 100_000

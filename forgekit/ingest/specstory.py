@@ -109,7 +109,9 @@ def _without_tools(lines: list[str]) -> tuple[str, list[ToolCall]]:
             tools.append(_tool(tool[1], lines[place + 1 : end]))
             place = end
         elif tool := _OLD_TOOL.fullmatch(line.strip()):
-            end = _after(lines, place, "</details>")
+            below = next((lines[at] for at in range(place + 1, len(lines)) if lines[at].strip()), "")
+            output = below.lstrip().startswith("<details")
+            end = _after(lines, place, "</details>") if output else place + 1
             tools.append(_tool(tool[1], lines[place + 1 : end]))
             place = end
         else:

@@ -21,6 +21,7 @@ from forgekit.policy.relevance import relevant, shared
 from forgekit.policy.state import last_heir
 from forgekit.search import Found as Ranked
 from forgekit.search import search
+from forgekit.text.archive.lines import split_lines
 from forgekit.text.blocks import quote
 from forgekit.times import format_date
 
@@ -246,7 +247,7 @@ def _expand(store: Store, subject: str) -> Found:
     for archive, text in store.archives:
         for section in text.sections:
             if relevant(subject, section.title) or subject.casefold() == section.title.casefold():
-                lines = archive.body.splitlines()[section.first_line - 1 : section.last_line]
+                lines = split_lines(archive.body)[section.first_line - 1 : section.last_line]
                 found.lines.append(f"{quote(section.title)} ({quote(archive.compression_tag)}):")
                 found.lines.extend(f"    {quote(line)}" for line in lines[:40] if line.strip())
                 found.sources.append(

@@ -11,6 +11,7 @@ from pathlib import Path
 from forgekit.errors import ArchiveError, FormatError, NothingCompactedError, UsageError
 from forgekit.ingest.claude_code import CompactSummary, compactions, looks_like_transcript, read_compactions
 from forgekit.model.archive import Archive
+from forgekit.model.body import clean
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.records import ArchiveText
 from forgekit.policy.filing import Envelope, identify
@@ -19,6 +20,7 @@ from forgekit.text.frontmatter import ARCHIVE_LIMIT, decode
 from forgekit.text.redaction import Finding, redact
 
 Arrival = tuple[Archive, ArchiveText]
+_HEAD = 65_536
 _SHOWN = 20
 
 
@@ -75,10 +77,10 @@ def arrivals(
 
 def _head(item: Incoming) -> bytes:
     if item.path is None:
-        return item.data[:4096]
+        return item.data[:_HEAD]
     try:
         with item.path.open("rb") as file:
-            return file.read(4096)
+            return file.read(_HEAD)
     except OSError as e:
         raise UsageError(f"cannot read {item.name}: {e.strerror}") from None
 
@@ -94,15 +96,16 @@ def _of_transcript(
     item: Incoming, summary: CompactSummary, default_project: Callable[[], str], allowed: Collection[str]
 ) -> Arrival:
     short = summary.session_id[:8]
+    place = redact(summary.project_hint, allowed).text or "Claude Code"
     envelope = replace(
         item.envelope,
         at=summary.compacted_at,
         tag=f"CLAUDE_CODE_{short}_{summary.ordinal}",
         session_id=summary.session_id,
-        title=item.envelope.title or f"{summary.project_hint or 'Claude Code'} {short}",
+        title=item.envelope.title or f"{place} {short}",
     )
     name = f"{item.name}:{summary.line}"
-    one = replace(item, envelope=envelope, name=name, path=None, data=summary.text.encode())
+    one = replace(item, envelope=envelope, name=name, path=None, data=clean(summary.text).encode())
     return arrival(one, default_project, allowed)
 
 

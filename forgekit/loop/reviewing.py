@@ -195,8 +195,8 @@ def above(candidates: Sequence[Waiting], confidence: float) -> frozenset[EntityI
 def answer(forge: Forge, answers: Answers, how: How = COMMITTED) -> Reviewed:
     """Do what a person says, in one commit.
 
-    Raises NotFoundError, TransitionError for a candidate that was answered before, UsageError for two answers
-    to one.
+    Raises NotFoundError, TransitionError for a candidate that was answered before and for an end of a thread
+    that was opened again after it, UsageError for two answers to one.
     """
     given = [*answers.approve, *answers.reject, *(candidate for candidate, _ in answers.merge)]
     if len(given) != len(set(given)):
@@ -298,20 +298,30 @@ def _words(title: str) -> str:
 
 
 def _joined(standing: Decision | Thread, candidate: Candidate) -> Decision | Thread:
-    """Return what is registered, said once more by a candidate's conversation."""
+    """Return what is registered, said once more by a candidate's conversation.
+
+    Raises TransitionError for an end of a thread that was opened again after it.
+    """
     talks = tuple(sorted({*standing.conversation_ids, candidate.conversation_id}))
     at = candidate.created_at
     if isinstance(standing, Decision):
         return replace(standing, conversation_ids=talks, last_validated=max(standing.last_validated, at))
     status = STATUS.get(candidate.proposes)
-    if status is None or not status.ended or standing.status.ended or at < standing.updated_at:
+    if status is None or not status.ended or standing.status.ended:
         return replace(standing, conversation_ids=talks)
+    # A thread begins open, so that a later change of state of an open one is its reopening.
+    if standing.created_at < standing.updated_at > at:
+        thread, found = short_id(Kind.THREAD, standing.id), short_id(Kind.CANDIDATE, candidate.id)
+        raise TransitionError(
+            f"{thread} was opened again after the end that {found} tells of; reject {found}, "
+            f"or end it now: `forgekit thread resolve {thread}`"
+        )
     return replace(
         standing,
         conversation_ids=talks,
         status=status,
         resolved_in=candidate.conversation_id,
-        updated_at=at,
+        updated_at=max(at, standing.updated_at),
         body=with_section(standing.body, "Resolution", candidate.quote),
     )
 

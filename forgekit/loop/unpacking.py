@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from forgekit.errors import ArchiveError, FormatError
 from forgekit.ids import EntityId, conversation_id, normalise, project_id, text_hash, timestamp, v8_named
+from forgekit.ingest.claude_code import project_of
 from forgekit.loop.incoming import Arrival, Incoming, arrival
 from forgekit.model.body import clean, with_section
 from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
@@ -104,9 +105,16 @@ def unpack(
         allowed: fingerprints of secrets that are kept.
     """
     cleaner = _Cleaner(allowed)
+    transcript = replace(
+        transcript,
+        external_id=one_line(cleaner.text(transcript.external_id)),
+        title=cleaner.text(transcript.title),
+        project=cleaner.text(transcript.project),
+        folder=cleaner.text(transcript.folder),
+    )
     turns = tuple(cleaner.turn(turn) for turn in transcript.turns)
-    title = _title(transcript, turns, cleaner)
-    external = one_line(cleaner.text(transcript.external_id)) or None
+    title = _title(transcript, turns)
+    external = transcript.external_id or None
     known = placing.known(external) if external else None
     project, placed = (known.project_name, "registry") if known else _project(transcript, title, placing)
     started = transcript.started if transcript.started is not None else UNKNOWN
@@ -128,7 +136,7 @@ def unpack(
         arrived.compaction(turn, at, number, transcript.folder)
     for quoted in found.archives:
         arrived.quoted(quoted)
-    resumed = (one_line(item) for item in transcript.resumes if item != transcript.external_id)
+    resumed = (one_line(cleaner.text(item)) for item in transcript.resumes if item != transcript.external_id)
     continues = dict.fromkeys(filter(None, (*arrived.continues, *found.tags, *resumed)))
     conversation = replace(
         conversation,
@@ -176,19 +184,18 @@ class _Cleaner:
         return replace(turn, text=self.text(clean(turn.text)), attachments=attachments, tools=tools)
 
 
-def _title(transcript: Transcript, turns: Iterable[Turn], cleaner: _Cleaner) -> str:
-    title = statement(cleaner.text(transcript.title), _TITLE_LIMIT)
+def _title(transcript: Transcript, turns: Iterable[Turn]) -> str:
+    title = statement(transcript.title, _TITLE_LIMIT)
     if title:
         return title
     if transcript.folder and transcript.external_id:
-        folder = transcript.folder.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
-        return statement(cleaner.text(f"{folder} {transcript.external_id[:8]}"), _TITLE_LIMIT)
+        return statement(f"{project_of(transcript.folder)} {transcript.external_id[:8]}", _TITLE_LIMIT)
     said = (statement(t.text, 80) for t in turns if t.speaker is Speaker.USER and not t.compaction)
     return next(filter(None, said), "") or transcript.external_id[:40] or "Untitled"
 
 
 def _first_words(turns: tuple[Turn, ...]) -> str:
-    return text_hash(turns[0].text) if turns else ""
+    return text_hash("\n\n".join(turn.text for turn in turns[:3])) if turns else ""
 
 
 def _project(transcript: Transcript, title: str, placing: Placing) -> tuple[str, str]:
@@ -254,7 +261,7 @@ class _Arrivals:
                 "compaction-unplaced", f"turn {turn.number}: a compaction without session or time", turn
             )
             return
-        place = folder.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or "Claude Code"
+        place = project_of(folder) or "Claude Code"
         envelope = Envelope(
             project=self._talk.project_name,
             at=at,

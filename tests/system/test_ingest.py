@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,10 @@ import pytest
 from planted import planted, seeded
 from support import git, new_repository
 
+from forgekit import threads
+from forgekit.errors import TransitionError
 from forgekit.forge import Forge
+from forgekit.ingest.formats import conversations
 from forgekit.loop import reviewing
 from forgekit.loop.compression import sync_compression
 from forgekit.loop.incoming import Incoming
@@ -21,6 +25,7 @@ from forgekit.model.candidate import CandidateStatus
 from forgekit.model.conversation import Conversation
 from forgekit.model.kept import in_order
 from forgekit.model.kinds import Kind
+from forgekit.model.thread import ThreadStatus
 from forgekit.model.transcript import Attachment, Compaction, Speaker, ToolCall, Transcript, Turn
 from forgekit.policy.filing import Envelope
 from forgekit.policy.graph import one_talk, trace
@@ -478,3 +483,78 @@ def test_a_better_export_brings_the_time(repository: Path) -> None:
     file(repository, replace(UNDATED, started=START), project="Nexus")
     (talk,) = opened(repository).registry().conversations
     assert talk.created_at == START
+
+
+def test_pasted_chats_that_begin_alike_are_two(repository: Path) -> None:
+    texts = ("Please review this.", "Gladly: what is it?")
+    talks = [transcript("Pasted", *texts, last, external_id="", title="") for last in ("The API.", "The UI.")]
+    talks = [
+        replace(talk, started=None, turns=tuple(replace(turn, time=None) for turn in talk.turns))
+        for talk in talks
+    ]
+    assert states(file(repository, *talks)) == ["new", "new"]
+    assert states(file(repository, *talks)) == ["unchanged", "unchanged"]
+
+
+def test_a_secret_in_the_name_of_a_project_or_a_folder_is_taken_out(repository: Path) -> None:
+    secret = planted(seeded("names"), 1)[0].secret
+    summed = transcript("S1", "Go", "Summed up:\n\n### D001: Use rows", source="claude-code", title="")
+    turns = (summed.turns[0], replace(summed.turns[1], compaction=True))
+    folders = replace(summed, turns=turns, folder=f"/home/ada/{secret}")
+    report = file(repository, replace(CHAIN[0], project=f"Nexus {secret}"), folders, with_text=True)
+    assert report.archives == 2
+    assert sum(report.redacted.values()) == 2
+    assert secret.encode() not in b"".join(files(repository).values())
+    assert secret not in git(repository, "log", "--format=%B")
+
+
+@pytest.mark.parametrize("reopened", [None, 1, 9])
+def test_an_end_that_is_older_than_its_thread_ends_it_unless_it_was_opened_again(
+    repository: Path, reopened: int | None
+) -> None:
+    forge = opened(repository)
+    day = [Instant(START + n * DAY) for n in range(10)]
+    title = "The question of the parking space is finally settled"
+    made = threads.create(forge, title, project="Nexus", at=day[5 if reopened is None else 0])
+    if reopened is not None:
+        threads.end(forge, made.entity.id, ThreadStatus.RESOLVED, at=Instant(day[0] + 1))
+        threads.reopen(forge, made.entity.id, at=day[reopened])
+    file(repository, transcript("Later", f"{title}.", "Good.", day=2), project="Nexus")
+    (found,) = (waiting.candidate for waiting in reviewing.waiting(forge))
+    answers = reviewing.Answers(approve=frozenset({found.id}))
+    if reopened == 9:
+        with pytest.raises(TransitionError) as raised:
+            reviewing.answer(forge, answers)
+        thread, candidate = f"thr_{made.entity.id[-12:]}", f"can_{found.id[-12:]}"
+        assert str(raised.value) == (
+            f"{thread} was opened again after the end that {candidate} tells of; reject {candidate}, "
+            f"or end it now: `forgekit thread resolve {thread}`"
+        )
+        assert threads.in_registry(forge.registry(), made.entity.id).status is ThreadStatus.OPEN
+        return
+    reviewing.answer(forge, answers)
+    ended = threads.in_registry(forge.registry(), made.entity.id)
+    assert (ended.status, ended.resolved_in) == (ThreadStatus.RESOLVED, found.conversation_id)
+    assert ended.updated_at == max(found.created_at, day[5 if reopened is None else reopened])
+
+
+def test_a_compaction_is_filed_alike_by_ingest_and_by_sync(tmp_path: Path) -> None:
+    common = {"sessionId": "5b0c8a52-0001", "cwd": "/home/ada/nexus/.worktrees/fix", "isSidechain": False}
+    content = [
+        {"type": "text", "text": "Summary:\r\n1. Primary Request and Intent:\r\n   Build the ledger."},
+        {"type": "text", "text": ""},
+        {"type": "text", "text": "\n7. Pending Tasks:\n   - Write the export of refunds\n\n"},
+    ]
+    rows: list[dict[str, object]] = [
+        {"type": "user", "uuid": "u1", "message": {"content": "Go."}},
+        {"type": "user", "uuid": "u2", "message": {"content": content}, "isCompactSummary": True},
+    ]
+    path = tmp_path / "session.jsonl"
+    at = {"timestamp": "2026-03-01T10:00:00Z"}
+    path.write_text("".join(json.dumps({**common, **at, **row}) + "\n" for row in rows), encoding="utf-8")
+    roots = [new_repository(tmp_path / name) for name in ("ingested", "synced")]
+    ingest(opened(roots[0]), conversations([str(path)]), project="Nexus")
+    sync_compression(opened(roots[1]), [Incoming(path=path, envelope=Envelope(project="Nexus"))])
+    (first,), (second,) = (opened(root).registry().archives for root in roots)
+    assert first == second
+    assert first.conversation_title == "nexus 5b0c8a52"

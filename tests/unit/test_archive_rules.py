@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.model.decision import DecisionStatus
 from forgekit.model.lineage import CompressionMode
 from forgekit.model.problem import Severity
 from forgekit.model.records import ArchiveText, Family, Scope
@@ -15,7 +16,8 @@ from forgekit.text.archive.machine import (
     parse_machine_block,
     write_machine_block,
 )
-from forgekit.text.archive.values import parse_thread_status, parse_tier
+from forgekit.text.archive.turns import parse_range
+from forgekit.text.archive.values import parse_integer, parse_thread_status, parse_tier
 
 BLOCK_IN_TRANSCRIPT = """## Full Transcript
 <!-- FORGE_OS_MACHINE_BLOCK_START
@@ -327,3 +329,123 @@ def test_a_continuation_prompt_does_not_double_the_threads() -> None:
         ("T001", "Column order for refunds"),
         ("OT002", "Who signs off"),
     ]
+
+
+EXAMPLES = """# Conversation Archive: settings
+
+### D001: Settings are YAML
+
+```yaml
+project: Example
+date: 1999-01-01
+open_threads: 4
+```
+
+```json
+{"compressed_at": "1999-01-01", "project": "Example"}
+```
+
+### T001: Who may change them
+
+```yml
+- who: everybody
+```
+"""
+
+
+def test_an_example_in_a_record_is_no_log_of_the_archive() -> None:
+    read = read_archive(EXAMPLES)
+    assert (read.created, read.project, read.problems) == (None, None, ())
+    assert [d.local_id for d in read.decisions] == ["D001"]
+    assert [t.local_id for t in read.threads] == ["T001"]
+
+
+@pytest.mark.parametrize(
+    "fence",
+    [
+        "## Log\n\n```yaml\nproject: Nexus\n```\n",
+        "```yaml\nproject: Nexus\ncompression_tag: TAG_A\n```\n",
+        "```yaml\nproject: Nexus\ndecisions:\n  - id: D002\n    decision: b\n```\n",
+        '```json\n{"project": "Nexus", "decisions": {"D002": {"decision": "b"}}}\n```\n',
+    ],
+)
+def test_what_speaks_for_the_archive_counts_behind_a_record(fence: str) -> None:
+    read = read_archive(f"### D001: a\n\n{fence}")
+    assert read.project == "Nexus"
+    assert ("D002" in fence) == (len(read.decisions) == 2)
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "status", "tier"),
+    [
+        ("Use REST (rejected)", "Use REST", DecisionStatus.INVALIDATED, None),
+        ("[deprecated] Use REST", "Use REST", DecisionStatus.INVALIDATED, None),
+        ("Use REST [accepted] (0.8)", "Use REST", DecisionStatus.ACTIVE, 0.8),
+        ("Use REST (.8)", "Use REST", None, 0.8),
+        ("Use REST (1.0)", "Use REST", None, 1.0),
+        ("Use REST (tier 1)", "Use REST", None, 0.9),
+        ("Use the model of data (done)", "Use the model of data (done)", None, None),
+        ("Keep the port (open)", "Keep the port (open)", None, None),
+        ("Begin with level (1)", "Begin with level (1)", None, None),
+        ("Count from (0)", "Count from (0)", None, None),
+        ("Require Python (3.12)", "Require Python (3.12)", None, None),
+    ],
+)
+def test_brackets_behind_a_decision_are_read_in_its_own_words(
+    title: str, text: str, status: DecisionStatus | None, tier: float | None
+) -> None:
+    read = read_archive(f"### D001: {title}\n")
+    assert [(d.text, d.status, d.tier) for d in read.decisions] == [(text, status, tier)]
+    assert read.problems == ()
+
+
+@pytest.mark.parametrize("heading", ["Resolved", "Active", "Closed", "Unresolved"])
+def test_threads_behind_a_transcript_are_read(heading: str) -> None:
+    read = read_archive(f"## Full Transcript\n\n### T009: quoted\n\n## {heading} Threads\n\n### T001: a\n")
+    assert [t.local_id for t in read.threads] == ["T001"]
+
+
+@pytest.mark.parametrize("heading", ["Decisions Made", "Key Decisions", "Artifacts Produced"])
+def test_records_behind_a_transcript_are_read(heading: str) -> None:
+    read = read_archive(f"## Full Transcript\n\nD009: quoted\n\n## {heading}\n\n### D001: a\n")
+    assert [d.local_id for d in read.decisions] == ["D001"]
+
+
+def test_a_number_that_is_none_counts_as_not_said() -> None:
+    rows = "".join(
+        f"  - {{title: {title}, number: {n}}}\n" for title, n in zip("abcd", ("two", 0, 1000, 7), strict=True)
+    )
+    read = read_archive(f"```yaml\nopen_threads:\n{rows}```\n")
+    assert [(t.local_id, t.title) for t in read.threads] == [
+        ("OT001", "a"),
+        ("OT002", "b"),
+        ("OT003", "c"),
+        ("OT007", "d"),
+    ]
+
+
+def test_every_list_of_a_log_is_read() -> None:
+    read = read_archive("```yaml\n- id: D001\n  decision: a\n---\n- id: D002\n  decision: b\n```\n")
+    assert ([d.local_id for d in read.decisions], read.problems) == (["D001", "D002"], ())
+
+
+def test_a_full_stop_may_stand_behind_an_id() -> None:
+    read = read_archive("### D002. Use REST\n\n- T001. Retry window\n\nIt follows from\nD003. And so on.\n")
+    assert [(d.local_id, d.text) for d in read.decisions] == [("D002", "Use REST")]
+    assert [(t.local_id, t.title) for t in read.threads] == [("T001", "Retry window")]
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "number"),
+    [
+        ("1,250", None, 1250),
+        ("1,250-1,300", (1250, 1300), 1250),
+        ("[1,250]", (1, 250), None),
+        ("1, 250", (1, 250), 1),
+        ("1,25", (1, 25), 1),
+    ],
+)
+def test_a_comma_before_three_digits_groups_them(
+    text: str, found: tuple[int, int] | None, number: int | None
+) -> None:
+    assert (parse_range(text), parse_integer(text)) == (found, number)

@@ -154,6 +154,14 @@ def test_without_parents_the_order_of_the_file_counts() -> None:
     assert (texts(talk), talk.branches_left) == (["one", "two", "three"], 0)
 
 
+def test_a_parent_that_is_nowhere_counts_as_not_said() -> None:
+    nil = "00000000-0000-0000-0000-000000000000"
+    lost = (said("h1", "one", 1, "gone"), said("a1", "two", 2, "h1"), said("h2", "three", 3, "lost"))
+    assert texts(claude(*lost)) == ["one", "two", "three"]
+    assert texts(claude(*lost, said("h3", "one again", 4, "gone"))) == ["one again"]
+    assert texts(claude(*lost, said("h3", "one again", 4, nil))) == ["one again"]
+
+
 def test_what_is_no_conversation_is_told_apart() -> None:
     assert claude_conversation({"uuid": "x", "name": "a project", "docs": []}) is None
     assert chatgpt_conversation({"title": "x", "mapping": []}) is None

@@ -14,6 +14,8 @@ from forgekit.text.redaction import Finding, Redacted, find, redact
 TOKEN = "ghp_" + planted.drawn(planted.seeded("a token"), planted.ALNUM, 36)
 NAME = find(TOKEN)[0].fingerprint
 MARK = f"[redacted: github-token {NAME}]"
+LONG = planted.drawn(planted.seeded("a long token"), planted.ALNUM, 1_400)
+GLUED = f"ghp_{LONG[:255]}"
 PEM = planted.planted(planted.seeded("a key"), 20)[10].secret
 
 
@@ -73,6 +75,13 @@ def test_a_token_inside_a_longer_word_is_none() -> None:
     assert find(f"x{TOKEN} prefix-{TOKEN}") == ()
 
 
+def test_what_is_glued_to_a_secret_is_found_however_long_the_chain() -> None:
+    name = find(GLUED)[0].fingerprint
+    found = redact(GLUED * 50)
+    assert found.text == f"[redacted: github-token {name}]" * 50
+    assert find(GLUED * 50) == found.findings
+
+
 def test_half_a_surrogate_pair_is_kept() -> None:
     assert redact(f"\ud800 {TOKEN}").text == f"\ud800 {MARK}"
 
@@ -99,6 +108,9 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "colons": lambda n: "12345678:AA" * (n // 11),
     "line ends": lambda n: "password:" + "\n" * n,
     "marks": lambda n: MARK * (n // len(MARK)),
+    "glued": lambda n: GLUED * (n // len(GLUED)),
+    "glued by a dot": lambda n: ("ya29." + LONG[:400]) * (n // 405),
+    "glued in three parts": lambda n: f"eyJ{LONG[:30]}.eyJ{LONG[:30]}.{LONG}" * (n // 1_468),
 }
 
 

@@ -12,7 +12,7 @@ from forgekit.model.rules import one_line
 from forgekit.text.archive.claims import Claim, Found, make_claim
 from forgekit.text.archive.lines import LINE_LIMIT, Document, fold
 from forgekit.text.archive.records import annotated
-from forgekit.text.archive.values import IDS, kind_of
+from forgekit.text.archive.values import IDS, kind_of, parse_integer
 
 _LEAD_IN = re.compile(
     r"\b(?P<what>open|active|unresolved|outstanding|remaining|resolved|closed|key|main|final)?\s{0,3}"
@@ -75,8 +75,8 @@ def _clauses(found: Found, text: str, start: int, first: int, status: str, kind:
     while match:
         end = _SENTENCE_END.search(text, match.end())
         stop = end.start() if end else len(text)
-        title, raw = annotated(text[match.end() : stop].strip().rstrip(".;"))
         local_id = match.group(1)
+        title, raw = annotated(text[match.end() : stop].strip().rstrip(".;"), kind_of(local_id))
         if kind_of(local_id) == kind and _JOINING.sub("", title):
             key = "decision" if kind == "D" else "title"
             fields = {**({"status": status} if status and kind == "T" else {}), **raw, key: title}
@@ -101,7 +101,7 @@ def read_numbered(found: Found, document: Document, own: Sequence[bool], taken: 
         elif _FENCE_RULE.match(line):
             inside = False
         elif inside and number not in taken and (item := _NUMBERED.match(line)):
-            title, raw = annotated(item.group(2))
+            title, raw = annotated(item.group(2), "T")
             if not IDS.match(title.lstrip("*` ")):
                 found.unnumbered.append((number, title, {**raw, "number": item.group(1)}))
 
@@ -115,7 +115,9 @@ def number_threads(found: Found) -> None:
         words = _words(title)
         if not title.strip() or any(_restates(words, other) for other in known[:1000]):
             continue
-        wanted = int(str(raw.get("number", count + 1)))
+        wanted = parse_integer(raw.get("number")) or 0
+        if not 1 <= wanted <= 999:
+            wanted = count + 1
         while f"OT{wanted:03d}" in used:
             wanted += 1
         count = max(count, wanted)

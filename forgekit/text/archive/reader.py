@@ -13,21 +13,16 @@ from typing import Any
 
 from forgekit.ids import match_key
 from forgekit.model.records import ArchiveText, Chunk, DecisionRecord, Family, Scope, Section
-from forgekit.model.thread import ThreadStatus
 from forgekit.text.archive import join, metadata, prose, zones
 from forgekit.text.archive.claims import Claim, Found
 from forgekit.text.archive.lines import Document, fold, read_document
 from forgekit.text.archive.machine import MachineBlock, read_blocks
-from forgekit.text.archive.records import read_records, read_tables
+from forgekit.text.archive.records import read_records, read_tables, record_start
 from forgekit.text.archive.summary import is_summary, read_summary
 from forgekit.text.archive.values import is_none
 from forgekit.text.archive.values import prose as text_of
 from forgekit.text.archive.yaml_log import is_log, read_log
 
-_HEADING_STATUS = {
-    **dict.fromkeys(("open threads", "active threads", "unresolved threads"), ThreadStatus.OPEN),
-    **dict.fromkeys(("resolved threads", "closed threads"), ThreadStatus.RESOLVED),
-}
 _SAID_LIMIT = 100
 
 
@@ -87,9 +82,14 @@ def _usable(found: Found, document: Document, blocks: Iterable[MachineBlock]) ->
 def _read_fences(found: Found, document: Document, spans: Sequence[tuple[int, int]]) -> None:
     around = zones.own_lines(document, spans, code=True)
     inherited = zones.inherited_lines(document)
+    headings = [section.heading_line for section in document.sections]
     for fence in document.fences:
         carried = any(first <= fence.first_line <= last for first, last in inherited)
-        if (around[fence.first_line - 1] or carried) and is_log(fence.info, fence.content):
+        above = bisect_left(headings, fence.first_line)
+        in_record = above > 0 and record_start(document.lines[headings[above - 1] - 1]) is not None
+        if (around[fence.first_line - 1] or carried) and is_log(
+            fence.info, fence.content, in_record=in_record
+        ):
             found.documents += read_log(found, fence.content, fence.first_line + 1, carried_only=carried)
 
 
@@ -98,7 +98,7 @@ def _say_status(found: Found, sections: Sequence[Section]) -> None:
     said = [
         (section.first_line, section.last_line, status)
         for section in sections
-        if (status := _HEADING_STATUS.get(fold(section.title)))
+        if (status := zones.HEADING_STATUS.get(fold(section.title)))
     ]
     for claim in found.claims:
         if claim.kind == "T" and "status" not in claim.values and claim.family is not Family.MACHINE:

@@ -15,6 +15,7 @@ from forgekit.text.archive.claims import Found, make_claim
 from forgekit.text.archive.lines import LINE_LIMIT, Document, Table, fold
 from forgekit.text.archive.turns import parse_range
 from forgekit.text.archive.values import (
+    DECISION_STATUS,
     IDS,
     LOCAL_ID,
     bare,
@@ -22,6 +23,7 @@ from forgekit.text.archive.values import (
     parse_priority,
     parse_thread_status,
     references,
+    word_in,
 )
 
 _ID = r"(?:OT\d{3}|[DTA]\d{3,4})"
@@ -29,7 +31,7 @@ _START = re.compile(
     r"(?P<indent>\s*)(?P<mark>#{2,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+)?(?:\[[ xX]\]\s+)?"
     r"(?P<open>[*_`\[]{0,3})(?:(?:Artifact|Decision|Thread|Open Thread)\s+)?[*`\[]{0,3}"
     rf"(?P<id>{_ID})[`\]]{{0,2}}(?P<notes>\s*[(\[][^()\[\]]{{0,80}}[)\]])?"
-    r"(?P<colon>:\*\*|\*\*\s*:|:__|__\s*:|\s*:|\*\*|\s+[\u2014\u2013-]+(?=\s))?(?P<title>.*)$",
+    r"(?P<colon>:\*\*|\*\*\s*:|:__|__\s*:|\s*:|\*\*|\.(?=\s)|\s+[\u2014\u2013-]+(?=\s))?(?P<title>.*)$",
 )
 _FIELD = re.compile(
     r"\s*(?:[-*+]\s+)?(?:\*\*|__)?(?P<key>[A-Za-z][A-Za-z _/-]{0,40}?)(?:\s*\([^()]{0,60}\))?"
@@ -60,23 +62,28 @@ def field_of(line: str) -> tuple[str, str] | None:
     return match["key"], match["value"].strip()
 
 
-def annotated(text: str) -> tuple[str, dict[str, Any]]:
-    """Split `title [OPEN] (high, blocked by T001)` into the title and the fields that the brackets hold."""
+def annotated(text: str, kind: str) -> tuple[str, dict[str, Any]]:
+    """Split `title [OPEN] (high, blocked by T001)` into the title and the fields that the brackets hold.
+
+    Args:
+        text: what stands behind the id.
+        kind: D, T or A; a decision's statuses are others than a thread's.
+    """
     fields: dict[str, Any] = {}
     leading = _LEADING.match(text)
-    if leading and (told := _annotation(leading.group(1))):
+    if leading and (told := _annotation(leading.group(1), kind)):
         fields.update(told)
         text = text[leading.end() :]
     for _ in range(_BRACKETS_LIMIT):
         match = _TRAILING.search(text[-200:])
-        if match is None or not (told := _annotation(match.group(1))):
+        if match is None or not (told := _annotation(match.group(1), kind)):
             break
         fields = {**told, **fields}
         text = text[: len(text) - len(match.group())]
     return text.strip(), fields
 
 
-def _annotation(inner: str) -> dict[str, Any]:
+def _annotation(inner: str, kind: str) -> dict[str, Any]:
     """Return the fields of a bracket, or {} when any part of it is something else."""
     fields: dict[str, Any] = {}
     blockers = re.match(r"(.*?)\bblocked (?:by|on):?\s*(.+)$", inner.strip(), re.IGNORECASE)
@@ -86,20 +93,17 @@ def _annotation(inner: str) -> dict[str, Any]:
         fields["blocked by"] = re.sub(r"#(\d{1,3})", lambda m: f"OT{int(m[1]):03d}", blockers.group(2))
         inner = blockers.group(1)
     for part in filter(None, (bare(part) for part in _SPLIT.split(inner))):
-        tier = re.fullmatch(
-            r"(?:tier:?\s*)?(\d?\.\d{1,6}|[01])|tier:?\s*([0-3](?:\.\d{1,6})?)", part, re.IGNORECASE
-        )
+        tier = re.fullmatch(r"(0?\.\d{1,6}|1\.0{1,6})|tier:?\s*(\d?\.\d{1,6}|[0-3])", part, re.IGNORECASE)
         turn = re.fullmatch(r"turn:?\s*(\d{1,6})", part, re.IGNORECASE)
         words = part.casefold().split()
+        status = word_in(part, DECISION_STATUS) if kind == "D" else parse_thread_status(part)[0]
         if tier:
             fields["tier"] = tier.group(1) or tier.group(2)
         elif turn:
             fields["turn"] = turn.group(1)
         elif len(words) <= 2 and words[-1] in ("priority", words[0]) and parse_priority(words[0]):
             fields["priority"] = words[0]
-        elif (len(words) <= 2 and parse_thread_status(part)[0]) or (
-            words[:2] == ["superseded", "by"] and references(part)
-        ):
+        elif (len(words) <= 2 and status) or (words[:2] == ["superseded", "by"] and references(part)):
             fields["status"] = part
         elif words[0] in ("supersedes", "revises", "replaces") and references(part):
             fields["revises"] = part
@@ -121,7 +125,7 @@ def read_records(found: Found, document: Document, own: Sequence[bool]) -> set[i
     headings = {section.heading_line for section in document.sections}
     number = 0
     while number < len(lines):
-        match = _record_start(lines[number]) if own[number] else None
+        match = record_start(lines[number]) if own[number] else None
         if match is None or _in_table(lines[number]):
             number += 1
             continue
@@ -136,14 +140,15 @@ def _in_table(line: str) -> bool:
     return line.lstrip().startswith("|")
 
 
-def _record_start(line: str) -> re.Match[str] | None:
+def record_start(line: str) -> re.Match[str] | None:
+    """Return how a line begins a record, None if it begins none."""
     if len(line) > LINE_LIMIT or IDS.search(line, 0, 60) is None:
         return None
     match = _START.match(line)
     if match is None:
         return None
     is_heading = (match["mark"] or "").startswith("#")
-    if not match["mark"] and not match["colon"]:
+    if not match["mark"] and match["colon"] in (None, "."):  # a sentence may end with an id
         return None
     if not is_heading and not (match["colon"] and match["title"].strip(" *:\u2014\u2013-")):
         return None
@@ -162,7 +167,7 @@ def _end_of_record(
             return number
         if not is_heading and (not line.strip() or len(line) - len(line.lstrip()) <= indent):
             return number
-        if _record_start(line):
+        if record_start(line):
             return number
     return len(lines)
 
@@ -172,11 +177,11 @@ def _take_record(found: Found, lines: Sequence[str], line: int, match: re.Match[
     title = match["title"].strip()
     if match["open"].startswith("**") and not (match["colon"] or "").replace(" ", "").count("**"):
         title = title.replace("**", "", 1)
-    title, raw = annotated(
-        title.lstrip(":\u2014\u2013 ").strip() if title.startswith(("\u2014", "\u2013", ":")) else title
-    )
+    if title.startswith(("\u2014", "\u2013", ":")):
+        title = title.lstrip(":\u2014\u2013 ").strip()
+    title, raw = annotated(title, kind_of(local_id))
     if match["notes"]:
-        raw = {**_annotation(match["notes"].strip(" ()[]")), **raw}
+        raw = {**_annotation(match["notes"].strip(" ()[]"), kind_of(local_id)), **raw}
     fields, rest = _fields(lines[1:])
     raw = {**raw, **fields}
     text_key = {"D": "decision", "T": "title", "A": "name"}[kind_of(local_id)]
@@ -260,7 +265,7 @@ def _take_row(found: Found, columns: Sequence[str], row: Sequence[str], line: in
         raw.pop("title")
     for key in ("title", "thread", "description", "text"):
         if kind == "T" and key in raw:
-            raw[key], told = annotated(raw[key])
+            raw[key], told = annotated(raw[key], kind)
             raw = {**told, **raw}
             break
     make_claim(found, local_id, {k: v for k, v in raw.items() if v}, line, family)

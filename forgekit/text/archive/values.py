@@ -10,6 +10,7 @@ from forgekit.ids import is_id
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.rules import one_line
 from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.text.archive.turns import ungrouped
 from forgekit.times import Instant, parse_instant
 
 T = TypeVar("T")
@@ -166,7 +167,7 @@ def parse_thread_status(text: str) -> tuple[ThreadStatus | None, bool]:
 
 def parse_integer(value: Any) -> int | None:
     """Return the number that a value begins with, or None."""
-    match = _INTEGER.match(bare(flat(value))[:60])
+    match = _INTEGER.match(ungrouped(bare(flat(value))[:60]))
     return int(match.group(1)) if match else None
 
 

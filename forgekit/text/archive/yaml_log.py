@@ -38,12 +38,20 @@ _LEADING_TABS = re.compile(r"^[ ]*\t[ \t]*", re.MULTILINE)
 _ITEM = re.compile(r"( *)- +id *: *(\S.*)?$")
 _KEY = re.compile(r"( *)(?:- +)?([A-Za-z_][\w -]{0,60}?) *:(?: |$)")
 _VALUE = re.compile(r"( *(?:- +)?[A-Za-z_][\w-]{0,60}): +(\S.*)$")
+_OF_ARCHIVE = re.compile(
+    r"id[\"']?\s*:\s*[\"'`]?(?:OT|[DTA])\d{1,4}\b|\b(?:OT\d{3}|[DTA]\d{3,4})[\"']?\s*:"
+    r"|compress(?:ed|ion)[_ ]tag",
+    re.IGNORECASE,
+)
 
 
-def is_log(info: str, content: str) -> bool:
-    """Say whether a fence holds YAML of an archive: by its info string, or by a known first key."""
+def is_log(info: str, content: str, *, in_record: bool) -> bool:
+    """Say whether a fence holds YAML of an archive: by its info string, or by a known first key.
+
+    Under a record's own heading one with an info string is an example, unless it names local ids or a tag.
+    """
     if info in ("yaml", "yml", "json"):
-        return True
+        return not in_record or _OF_ARCHIVE.search(content) is not None
     first = next((line for line in content.splitlines() if line.strip() not in ("", "---")), "")
     return info == "" and first.rstrip().split(":")[0].replace("_", " ") in _ROOTS
 
@@ -74,8 +82,8 @@ def read_log(
     maps: list[Mapping[str, Any]] = [document for document in documents if isinstance(document, Located)]
     if error is not None:
         maps = _salvage(found, text, first_line, error, family, carried_only=carried_only)
-    elif not maps and documents and isinstance(documents[0], list):
-        maps = [Located(first_line, {"decisions": documents[0]})]
+    elif not maps and (listed := [item for one in documents if isinstance(one, list) for item in one]):
+        maps = [Located(first_line, {"decisions": listed})]
     for document in maps:
         _walk(found, document, family, carried=carried_only)
     return maps

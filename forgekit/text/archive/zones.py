@@ -11,8 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from forgekit.model.records import Section
+from forgekit.model.thread import ThreadStatus
 from forgekit.text.archive.lines import Document, fold
 
+HEADING_STATUS = {
+    **dict.fromkeys(("open threads", "active threads", "unresolved threads"), ThreadStatus.OPEN),
+    **dict.fromkeys(("resolved threads", "closed threads"), ThreadStatus.RESOLVED),
+}
 _QUOTED = {
     "inherited context snapshot",
     "inherited context",
@@ -32,14 +37,17 @@ _AFTER_TRANSCRIPT = {
     "decision log",
     "decision index",
     "decisions",
+    "decisions made",
+    "key decisions",
     "threads",
-    "open threads",
     "artifacts",
+    "artifacts produced",
     "artifact history",
     "chunk index",
     "extracted entities",
     "insights",
     "compression lineage",
+    *HEADING_STATUS,
     *_QUOTED,
     *_REGISTRY,
 }

@@ -18,13 +18,13 @@ from functools import cache
 
 from forgekit.text.redaction.rules import RULES, Where
 
-_ROUNDS = 8
 _SHORTEST = 16
 """Bytes of a token."""
 # Every byte of a token becomes one letter, so that a run of them is found by a search for fixed bytes.
 _BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 _SHADOW = bytes(ord("x") if byte in _BYTES else ord(" ") for byte in range(256))
 _RUN = b"x" * _SHORTEST
+_NO_DASH = re.compile(rb"[^-_]|\Z")
 
 
 def _by_anchor(where: Where) -> Mapping[bytes, Sequence[int]]:
@@ -99,11 +99,9 @@ def redact(text: str, allowed: Collection[str] = NOTHING) -> Redacted:
     """
     data = text.encode("utf-8", "surrogatepass")
     found: list[Finding] = []
-    # What a secret was glued to may be one by itself once the secret is gone.
-    for _ in range(_ROUNDS):
-        spans = _spans(data, allowed)
-        if not spans:
-            break
+    # What a secret was glued to may be one by itself once the secret is gone. No rule sees a secret in marks
+    # alone, so each round takes away bytes of the text itself, and there is a last one.
+    while spans := _spans(data, allowed):
         found.extend(_findings(data, spans))
         data = _marked(data, spans)
     if not found:
@@ -163,26 +161,30 @@ def _hits(data: bytes) -> Iterator[_Span]:
 def _tokens(data: bytes) -> Iterator[_Span]:
     """Try the rules for tokens; dashes before one, and the end of an escaped line end, are none of it."""
     shadow = data.translate(_SHADOW)
+    spent = end = 0  # what is glued to a secret begins where that ends
     at = shadow.find(_RUN)
     while at >= 0:
-        end = shadow.find(b" ", at + _SHORTEST)
-        end = len(data) if end < 0 else end
+        if at >= end:
+            end = shadow.find(b" ", at + _SHORTEST)
+            end = len(data) if end < 0 else end
         before = data[max(at - 1, 0) : at]
-        if before == b".":
-            yield from _dotted(data, at)
+        spans = list(_dotted(data, at, spent)) if before == b"." else []
         escape = 1 if before == b"\\" and data[at] in b"nrt" else 2 if before == b"%" else 0
-        token = data[at + escape : end].lstrip(b"-_")
-        for anchor, ranks in _BEGINNINGS.get(token[:1], ()):
-            if token.startswith(anchor):
-                yield from _matches(ranks, data, end - len(token))
-        at = shadow.find(_RUN, end)
+        token = next(_NO_DASH.finditer(data, at + escape)).start()
+        for anchor, ranks in _BEGINNINGS.get(data[token : token + 1], ()):
+            if data.startswith(anchor, token):
+                spans += _matches(ranks, data, token)
+        yield from spans
+        spent = max((span.end for span in spans), default=end)
+        at = shadow.find(_RUN, spent)
 
 
-def _dotted(data: bytes, dot: int) -> Iterator[_Span]:
+def _dotted(data: bytes, dot: int, spent: int) -> Iterator[_Span]:
     """Try the rules whose prefix ends with the dot before a token."""
     for anchor, ranks in _DOTTED.items():
         start = dot - len(anchor)
-        if start >= 0 and data.startswith(anchor, start) and not data[max(start - 1, 0) : start].isalnum():
+        apart = start == spent or not data[max(start - 1, 0) : start].isalnum()
+        if start >= 0 and apart and data.startswith(anchor, start):
             yield from _matches(ranks, data, start)
 
 
