@@ -284,7 +284,7 @@ HOSTILE: dict[str, Hostile] = {
     "changed words": Hostile(
         threat="other words under a known id, with a command in them",
         plant=_file(TEXT.replace(GUEST.decision, f"'$(touch {CANARY}) `touch {CANARY}`'")),
-        says="decision: the text was changed under the same id; a new text is a new decision",
+        says="decision: the text, originated_in or project_uuid was changed, and the id is made from them",
         line=3,
     ),
     "link out": Hostile(

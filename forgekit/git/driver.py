@@ -13,6 +13,7 @@ import sys
 
 from forgekit.errors import WriteError
 from forgekit.git.program import Program
+from forgekit.model.kinds import Kind
 
 NAME = "forgekit"
 RULES = ("archives/** -text", f"registry/**/*.md merge={NAME}", f"archives/**/*.md merge={NAME}")
@@ -77,7 +78,23 @@ def _registered(program: Program) -> str:
 
 
 def _missing(program: Program, standing: str) -> list[str]:
-    """Return the rules that are not the last word of a file of attributes."""
+    """Return the rules that do not stand in a file of attributes, or not as the last word on their files.
+
+    Those of another registry of the repository may follow. The rules at the end always are the last word.
+    """
     wanted = [program.prefix + rule for rule in RULES]
     lines = standing.splitlines()
-    return [] if lines[-len(wanted) :] == wanted else wanted
+    if lines[-len(wanted) :] == wanted:
+        return []
+    return [] if set(lines).issuperset(wanted) and _in_force(program) else wanted
+
+
+def _in_force(program: Program) -> bool:
+    """Say whether git takes from the rules how each kind of file is treated."""
+    samples = [f"{kind.folder}/2023-11/sample.md" for kind in Kind]
+    wanted = {(sample, "merge", NAME) for sample in samples}
+    wanted |= {(sample, "text", "unset") for sample in samples if sample.startswith("archives/")}
+    # From the index: what lies in the folders may be a pipe.
+    said = program.attempt("check-attr", "--cached", "-z", "merge", "text", "--", *samples).stdout
+    words = iter(said.decode("utf-8", "replace").split("\0"))
+    return wanted.issubset(zip(words, words, words, strict=False))

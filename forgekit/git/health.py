@@ -122,9 +122,21 @@ def _loose_branches(root: Path) -> Iterator[Problem]:
     except RepositoryError:
         return
     for path in sorted((common / "refs" / "heads").rglob("*")):
-        if path.is_file() and path.suffix != ".lock" and not _HEX.fullmatch(_text(path) or ""):
+        if path.is_file() and path.suffix != ".lock" and not _names_commit(common, _text(path) or ""):
             name = path.relative_to(common).as_posix()
             yield _branch(root, name, "holds no commit's name")
+
+
+def _names_commit(common: Path, text: str, depth: int = 5) -> bool:
+    """Say whether a branch's text is a commit's name, or leads to one; git follows five symbolic refs."""
+    link = _BRANCH.fullmatch(text) if depth else None
+    if not link:
+        return bool(_HEX.fullmatch(text))
+    target = common / link[1]
+    if target.is_file():
+        return _names_commit(common, _text(target) or "", depth - 1)
+    packed = (_text(common / "packed-refs") or "").splitlines()
+    return any(line.endswith(f" {link[1]}") for line in packed)
 
 
 def _branch(root: Path, ref: str, what: str) -> Problem:

@@ -117,14 +117,15 @@ def _leftover(repository: Repository, _: Path, path: str) -> Mending:
 def _index(repository: Repository, place: Path, _: str) -> Mending:
     def act() -> None:
         place.unlink(missing_ok=True)
-        repository.run("read-tree", "HEAD")
-        repository.attempt("update-index", "-q", "--refresh")
+        repository.run("read-tree", "HEAD")  # a refresh would run the clone's filters
 
     return "the index is made anew from the last commit; what was staged is no longer", act
 
 
 def _entry(repository: Repository, _: Path, path: str) -> Mending:
-    return "the index holds what was committed", lambda: _ran(repository.run("reset", "-q", "--", path))
+    # `git reset` would refresh the whole index, and so run the clone's filters.
+    options = ("--quiet", "--staged", "--", path)
+    return "the index holds what was committed", lambda: _ran(repository.run("restore", *options))
 
 
 def _object(repository: Repository, place: Path, _: str) -> Mending | None:

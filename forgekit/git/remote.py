@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pygit2
-from pygit2.enums import ConfigLevel
 
-from forgekit.errors import RemoteError, RepositoryError
+from forgekit.errors import RemoteError
 from forgekit.git.repository import Repository
 
 _NAME = re.compile(r"[A-Za-z0-9_][\w./-]{0,200}")
@@ -23,10 +22,11 @@ _BRANCH = re.compile(
     r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[^\x00-\x20~^:?*\[\\\x7f/.-][^\x00-\x20~^:?*\[\\\x7f]{0,200}"
 )
 _HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
-# Settings that name a program. In a person's own settings they are meant; in those of a folder that came
-# from somewhere they may be a trap.
+# Settings that name a program which a fetch or a push runs. In a person's own settings they are meant; in
+# those of a folder that came from somewhere they may be a trap.
 _PROGRAMS = re.compile(
-    r"core\.(?:sshcommand|gitproxy|askpass)|credential\.(?:.*\.)?helper|remote\..*\.(?:vcs|uploadpack|receivepack)"
+    r"core\.(?:sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(?:.*\.)?helper"
+    r"|remote\..*\.(?:vcs|uploadpack|receivepack)|gpg\.(?:.*\.)?program|gpg\.ssh\.defaultkeycommand"
 )
 # By itself git leaves objects that come singly unsynced; a merge of ours is to outlive a power failure.
 _SHARED = (
@@ -141,10 +141,12 @@ def _setting(repository: Repository, key: str) -> str:
 
 
 def _programs(repository: Repository) -> Iterator[str]:
-    """Yield the settings of this clone alone that name a program."""
-    try:
-        for entry in repository.raw.config:
-            if entry.level in {ConfigLevel.LOCAL, ConfigLevel.WORKTREE} and _PROGRAMS.fullmatch(entry.name):
-                yield entry.name
-    except pygit2.GitError as e:
-        raise RepositoryError(f"the settings of this clone cannot be read: {e}") from None
+    """Yield the settings of this clone alone that name a program.
+
+    git lists them itself: it includes files (`includeIf "hasconfig:..."`) that libgit2 does not know of.
+    """
+    listed = repository.run("config", "--list", "--show-scope", "--name-only", "-z")
+    fields = listed.decode("utf-8", "surrogateescape").split("\0")
+    for scope, name in zip(fields[::2], fields[1::2], strict=False):
+        if scope in {"local", "worktree"} and _PROGRAMS.fullmatch(name):
+            yield name

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forgekit.cli import output
-from forgekit.errors import FormatError
+from forgekit.errors import FormatError, NoRegistryError
 from forgekit.forge import Forge
+from forgekit.ids import EntityId, is_id
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import entity_path
@@ -26,12 +27,13 @@ from forgekit.policy import staleness
 from forgekit.policy.checks import check
 from forgekit.policy.checks.base import CheckInput, locate
 from forgekit.policy.checks.disclosure import secrets_in
-from forgekit.store.files import TOPS, read_bytes
+from forgekit.policy.checks.references import references, references_exist
+from forgekit.store.files import TOPS, entity_of_path, read_bytes
 from forgekit.store.roots import SETTINGS_FILE, find_root
 from forgekit.store.settings import load_settings
 from forgekit.text import codec, frontmatter
 from forgekit.text.redaction import redact
-from forgekit.upkeep.checking import around
+from forgekit.upkeep.checking import around, committed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,20 +51,42 @@ class _Staged:
     paths: frozenset[str]
 
 
-def checks(files: Sequence[str], folder: Path) -> int:
+def checks(files: Sequence[str], folder: Path, *, removed: Sequence[str]) -> int:
     """Say every error and warning about the named files; errors give exit status 1.
 
-    Raises FormatError for settings among them that cannot be read.
+    Args:
+        files: to look at.
+        folder: where git works.
+        removed: files that the commit removes; who names them still is an error.
+
+    Raises FormatError for settings among the files that cannot be read.
     """
     status = 0
+    said: set[tuple[Path, Problem]] = set()
     for staged in _registries(files, folder, around):
         if SETTINGS_FILE in staged.paths:
             load_settings(staged.forge.root)
-        found = [p for p in check(staged.registry, only=staged.paths) if p.severity is not Severity.INFO]
+        before = committed(staged.forge, CheckInput(only=staged.paths).subjects(staged.registry))
+        problems = check(staged.registry, CheckInput(only=staged.paths, committed=before))
+        found = [p for p in problems if p.severity is not Severity.INFO]
         found.extend(_secrets(staged))
+        said.update((staged.forge.root, p) for p in found)
         _say_problems(staged, found)
         status |= any(p.severity is Severity.ERROR for p in found)
+    for staged in _registries([path for path in removed if _owner(path, folder)], folder):
+        found = [p for p in _left_behind(staged) if (staged.forge.root, p) not in said]
+        _say_problems(staged, found)
+        status |= bool(found)
     return status
+
+
+def _left_behind(staged: _Staged) -> list[Problem]:
+    """Return the broken references of entities that name one of the removed files."""
+    gone = {owner[1] for path in staged.paths if (owner := entity_of_path(path)) is not None}
+    # A file that is only taken out of the index lies there still.
+    left = Registry.of((e for e in staged.registry if e.id not in gone), staged.registry.problems)
+    naming = {entity_path(e) for e in left if any(target in gone for _, target, _ in references(e))}
+    return sorted(references_exist(left, CheckInput(only=frozenset(naming))), key=lambda p: p.path)
 
 
 def _secrets(staged: _Staged) -> Iterator[Problem]:
@@ -173,16 +197,21 @@ def archives(
 ) -> int:
     """Refuse archives whose text is not the one that was filed, and commits that remove one.
 
+    What lies in a folder of that name and is no archive of a registry is not looked at.
+
     Args:
         files: archives to look at.
         folder: where git works.
         removed: archives that the commit removes.
         changed: the committed bytes of the archives that it changes.
     """
-    for path in removed:
+    lost, named = (
+        [path for path in paths if _is_archive(path, folder)] for paths in (removed, [*files, *changed])
+    )
+    for path in lost:
         _say(f"{path}: archives are write-once, and this commit removes one (git restore --staged {path})")
-    status = int(bool(removed))
-    for staged in _registries([*files, *changed], folder, around):
+    status = int(bool(lost))
+    for staged in _registries(named, folder, around):
         found = [
             p
             for p in check(staged.registry, only=staged.paths)
@@ -210,6 +239,11 @@ def _text_of(data: bytes) -> str | None:
     return archive.body
 
 
+def _is_archive(name: str, folder: Path) -> bool:
+    owner = _owner(name, folder)
+    return owner is not None and owner[0] is Kind.ARCHIVE
+
+
 def _whole(forge: Forge, _: Collection[str]) -> Registry:
     return forge.registry()
 
@@ -217,12 +251,15 @@ def _whole(forge: Forge, _: Collection[str]) -> Registry:
 def _registries(
     files: Iterable[str], folder: Path, load: Callable[[Forge, Collection[str]], Registry] = _whole
 ) -> Iterator[_Staged]:
-    """Group the named files by registry and load each."""
+    """Group the named files by registry and load each; a file in no registry is left out."""
     by_root: dict[Path, set[str]] = defaultdict(set)
     for name in files:
-        path = folder.resolve() / name
-        root = find_root(path.parent, {})
-        inside = path.relative_to(root).as_posix()
+        try:
+            root, inside = _place(name, folder)
+        except NoRegistryError:
+            if is_id(Path(name).stem):
+                raise  # an entity whose registry has lost its settings
+            continue
         if inside == SETTINGS_FILE or inside.startswith(tuple(f"{top}/" for top in TOPS)):
             by_root[root].add(inside)
     for root, paths in sorted(by_root.items()):
@@ -230,6 +267,24 @@ def _registries(
         place = root.relative_to(folder.resolve()).as_posix()
         prefix = "" if place == "." else f"{place}/"
         yield _Staged(forge=forge, registry=load(forge, paths), prefix=prefix, paths=frozenset(paths))
+
+
+def _place(name: str, folder: Path) -> tuple[Path, str]:
+    """Return the registry that a file lies in, and its path there.
+
+    Raises NoRegistryError.
+    """
+    path = folder.resolve() / name
+    root = find_root(path.parent, {})
+    return root, path.relative_to(root).as_posix()
+
+
+def _owner(name: str, folder: Path) -> tuple[Kind, EntityId] | None:
+    """Return whose file a path is, or None for no entity's of a registry."""
+    try:
+        return entity_of_path(_place(name, folder)[1])
+    except NoRegistryError:
+        return None
 
 
 def _say_problems(staged: _Staged, problems: Sequence[Problem]) -> None:

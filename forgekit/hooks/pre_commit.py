@@ -16,11 +16,12 @@ from forgekit.errors import RepositoryError
 from forgekit.store.roots import git_program
 
 _KEPT = frozenset({"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"})
+_TOPS = ("registry", "archives")
 _OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
 def pre_commit_check(files: Sequence[str], folder: Path) -> int:
-    """Run every check on the named files; errors stop the commit, warnings are said.
+    """Run every check on the named files, and find who names a removed one; errors stop the commit.
 
     Args:
         files: relative to the folder, as pre-commit names them.
@@ -28,12 +29,13 @@ def pre_commit_check(files: Sequence[str], folder: Path) -> int:
 
     Returns the exit status. Raises ForgeError where a registry cannot be read.
     """
-    clean_environment()
-    if not files:
+    index = clean_environment()
+    removed = [path for state, path in _staged_changes(_git(folder, index)) if state == "D"]
+    if not files and not removed:
         return 0
     from forgekit.hooks import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
 
-    return commit_checks.checks(files, folder)
+    return commit_checks.checks(files, folder, removed=removed)
 
 
 def conflicts(files: Sequence[str], folder: Path) -> int:
@@ -61,9 +63,11 @@ def stale(files: Sequence[str], folder: Path) -> int:
 
 def archives(files: Sequence[str], folder: Path) -> int:
     """Refuse archives whose text was changed or taken away; pre-commit does not name deleted files."""
-    index = clean_environment()
-    removed, changed = _staged_archives(folder, index)
-    if not files and not removed and not changed:
+    git = _git(folder, clean_environment())
+    rows = [(state, path) for state, path in _staged_changes(git) if _has_folder(path, "archives")]
+    removed = [path for state, path in rows if state == "D"]
+    changed = {path: _said(git("cat-file", "blob", f"HEAD:{path}")) for state, path in rows if state != "D"}
+    if not files and not rows:
         return 0
     from forgekit.hooks import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
 
@@ -121,23 +125,19 @@ def _staged(folder: Path, index: str | None, paths: Sequence[str]) -> set[str]:
     return set(os.fsdecode(listed).split("\0")) & set(paths)
 
 
-def _staged_archives(folder: Path, index: str | None) -> tuple[list[str], dict[str, bytes]]:
-    """Return the archives that the commit removes, and the committed bytes of those that it changes.
+def _staged_changes(git: Callable[..., subprocess.CompletedProcess[bytes]]) -> list[tuple[str, str]]:
+    """Return state and path of the registry's files that the commit removes (`D`) or changes, and others.
 
     Raises RepositoryError when git cannot say.
     """
-    git = _git(folder, index)
     options = ("--cached", "--name-status", "--no-renames", "--no-ext-diff", "--diff-filter=DMT", "-z")
     listed = git("diff-index", *options, "HEAD", "--")
     if listed.returncode and git("rev-parse", "--verify", "--quiet", "HEAD").returncode:
-        return [], {}  # before the first commit there is nothing to change
+        return []  # before the first commit there is nothing to change
     parts = os.fsdecode(_said(listed)).split("\0")
-    rows = [(state, path) for state, path in zip(parts[::2], parts[1::2], strict=False) if _is_archive(path)]
-    removed = [path for state, path in rows if state == "D"]
-    changed = {path: _said(git("cat-file", "blob", f"HEAD:{path}")) for state, path in rows if state != "D"}
-    return removed, changed
+    rows = zip(parts[::2], parts[1::2], strict=False)
+    return [(state, path) for state, path in rows if path.endswith(".md") and _has_folder(path, *_TOPS)]
 
 
-def _is_archive(path: str) -> bool:
-    _, folder, inside = f"/{path}".rpartition("/archives/")
-    return path.endswith(".md") and bool(folder) and not inside.startswith("transcripts/")
+def _has_folder(path: str, *names: str) -> bool:
+    return any(f"/{name}/" in f"/{path}" for name in names)

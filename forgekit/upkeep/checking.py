@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgekit.catalogue.partial import PartialRegistry
-from forgekit.errors import ChangedError, FormatError, NotFoundError, UsageError
+from forgekit.errors import ChangedError, FormatError, NotFoundError, RepositoryError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.model.decision import Decision
@@ -65,11 +65,10 @@ def check(forge: Forge, paths: Sequence[str] | None = None) -> Findings:
     """
     only = None if paths is None else frozenset(paths)
     registry = _registry(forge, only)
-    texts = _texts(forge, registry, only)
-    given = CheckInput(texts=texts, only=only, allowed=forge.allowed)
+    given = _given(forge, registry, only)
     problems = run_checks(registry, given)
     looked_at = sum(1 for _ in given.subjects(registry))
-    found = locate(problems, {**texts, **_more_texts(forge, problems, texts)})
+    found = locate(problems, {**given.texts, **_more_texts(forge, problems, given.texts)})
     return Findings(problems=tuple(found), looked_at=looked_at)
 
 
@@ -88,8 +87,7 @@ def fix(
 
     def decide() -> Change:
         registry = forge.registry()
-        given = CheckInput(texts=_texts(forge, registry, only), only=only)
-        plan = fixes(registry, given, _committed(forge, given.subjects(registry)), forge.now())
+        plan = fixes(registry, _given(forge, registry, only), forge.now())
         dirty = set(forge.store.repository.changed_paths()) if plan else set()
         edits = [item for item in plan if item.code == "edited-in-place" or item.path not in dirty]
         form = [item for item in edits if item.code == "not-canonical"]
@@ -138,10 +136,10 @@ def accept(forge: Forge, old: Entity, text: str, how: How) -> Written:
         if registry.get(old.id) != old:
             raise ChangedError(path)
         then = Registry.of([*(e for e in registry if e.id != old.id), new], registry.problems)
-        given = CheckInput(only=frozenset({path}))
-        if isinstance(new, Decision) and not text_gives_id(new):
-            for item in fixes(then, given, {old.id: old}, forge.now()):
-                return tuple(reversed(item.writes))
+        known = {old.id: old} if isinstance(old, Decision) and text_gives_id(old) else {}
+        given = CheckInput(only=frozenset({path}), committed=known)
+        for item in fixes(then, given, forge.now()):
+            return tuple(reversed(item.writes))
         for problem in locate(run_checks(then, given), {path: text}):
             if problem.severity is Severity.ERROR:
                 raise FormatError(
@@ -204,6 +202,15 @@ def around(forge: Forge, paths: Collection[str]) -> Registry:
     return part.with_problems()
 
 
+def _given(forge: Forge, registry: Registry, only: frozenset[str] | None) -> CheckInput:
+    return CheckInput(
+        texts=_texts(forge, registry, only),
+        only=only,
+        allowed=forge.allowed,
+        committed=committed(forge, CheckInput(only=only).subjects(registry)),
+    )
+
+
 def _texts(forge: Forge, registry: Registry, only: frozenset[str] | None) -> dict[str, str]:
     """Return the texts whose wording is checked: those asked for."""
     paths = (entity_path(e) for e in registry) if only is None else only
@@ -225,15 +232,15 @@ def _text(forge: Forge, path: str) -> str | None:
         return None  # the catalogue has said so
 
 
-def _committed(forge: Forge, subjects: Iterable[Entity]) -> dict[EntityId, Entity]:
+def committed(forge: Forge, subjects: Iterable[Entity]) -> dict[EntityId, Decision]:
     """Return, for each decision edited in place, its last committed version whose text gives its id."""
-    edited = [e for e in subjects if isinstance(e, Decision) and not text_gives_id(e)]
-    if not edited:
-        return {}
-    repository = forge.store.repository
-    found = {entity_path(e): last_good(repository, entity_path(e), _gives_id) for e in edited}
+    paths = [entity_path(e) for e in subjects if isinstance(e, Decision) and not text_gives_id(e)]
+    try:
+        found = {path: last_good(forge.store.repository, path, _gives_id) for path in paths}
+    except RepositoryError:
+        return {}  # what is wrong with git is said elsewhere, and the edit is a finding all the same
     entities = (files.parse(path, good[1])[0] for path, good in found.items() if good)
-    return {entity.id: entity for entity in entities}
+    return {entity.id: entity for entity in entities if isinstance(entity, Decision)}
 
 
 def _gives_id(path: str, data: bytes) -> bool:

@@ -143,7 +143,10 @@ def _merging(repository: Repository) -> Iterator[Finding]:
 
 def _hooks(repository: Repository) -> Iterator[Finding]:
     """Find a clone in which the checks that its people agreed on do not run."""
-    config = read_bytes(repository.top, ".pre-commit-config.yaml") or b""
+    try:
+        config = read_bytes(repository.top, ".pre-commit-config.yaml") or b""
+    except FormatError:
+        return  # a link, say: nobody can tell what was agreed on
     if b"forgekit" not in config:
         return
     hook = repository.common_dir / "hooks" / "pre-commit"

@@ -160,6 +160,26 @@ def test_several_damages_are_mended_in_one_commit(root: Path, base: Path) -> Non
     assert git(root, "diff", "--stat", tip, "HEAD") == ""
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_symbolic_branch_is_no_damage(root: Path, packed: bool) -> None:
+    git(root, "symbolic-ref", "refs/heads/trunk", "refs/heads/main")
+    git(root, "symbolic-ref", "refs/heads/master", "refs/heads/trunk")
+    if packed:
+        git(root, "pack-refs", "--all")
+    assert bad(diagnose(root)) == []
+    git(root, "symbolic-ref", "refs/heads/trunk", "refs/heads/gone")
+    found = [finding.path for finding in bad(diagnose(root)) if finding.subject == "broken-branch"]
+    assert found == [".git/refs/heads/master", ".git/refs/heads/trunk"]
+    git(root, "symbolic-ref", "refs/heads/trunk", "refs/heads/master")
+    found = [finding.path for finding in bad(diagnose(root)) if finding.subject == "broken-branch"]
+    assert found == [".git/refs/heads/master", ".git/refs/heads/trunk"], "a circle"
+
+
+def test_a_configuration_of_hooks_that_cannot_be_read_is_passed_over(root: Path) -> None:
+    (root / ".pre-commit-config.yaml").symlink_to(root.parent / "shared.yaml")
+    assert bad(diagnose(root)) == []
+
+
 def test_a_lock_whose_holder_lives_is_respected(root: Path) -> None:
     lock = root / ".git" / "index.lock"
     lock.touch()

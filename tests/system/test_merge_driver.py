@@ -211,6 +211,31 @@ def test_doctor_names_a_clone_without_the_driver(root: Path, cli: Cli, breaks: B
     assert driver.lack(Repository(root)) == ""
 
 
+def test_registries_of_one_repository_each_have_their_rules_once(tmp_path: Path, cli: Cli) -> None:
+    git(tmp_path, "init", "--quiet")
+    both = (tmp_path / "one", tmp_path / "été")
+    for registry in both:
+        assert cli("init", str(registry)).code == 0
+    attributes = tmp_path / ".git/info/attributes"
+    lines = attributes.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 2 * len(driver.RULES)
+    for registry in both:
+        assert driver.lack(Repository(registry)) == ""
+        assert cli("init", root=registry).err == f"{registry} is a registry already: nothing to do\n"
+    assert attributes.read_text(encoding="utf-8").splitlines() == lines
+
+
+@pytest.mark.parametrize("line", ["*.md merge=union", "registry/threads/** !merge", "archives/** text"])
+def test_a_later_rule_of_the_clone_is_overridden_once(root: Path, line: str) -> None:
+    attributes = root / ".git/info/attributes"
+    with attributes.open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+    assert driver.lack(Repository(root)) == "this clone lacks the rules that lead to the merge driver"
+    assert driver.register(Repository(root))
+    assert driver.lack(Repository(root)) == ""
+    assert len(attributes.read_text(encoding="utf-8").splitlines()) == 2 * len(driver.RULES) + 1
+
+
 def test_rules_of_the_clone_win_over_those_of_a_branch(root: Path) -> None:
     with (root / ".gitattributes").open("a", encoding="utf-8") as file:
         file.write("registry/** merge=union\n")

@@ -13,6 +13,7 @@ import pytest
 from support import git
 from world import ARCHIVE, PROJECT, A, X, Y, archive, conflict, day, decision
 
+from forgekit.errors import NoRegistryError
 from forgekit.hooks.pre_commit import HOOKS
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.entity import Entity, entity_path
@@ -101,6 +102,78 @@ def test_check_fails_on_what_cannot_be_read(run: Runner) -> None:
     status, [line] = run("check", path)
     assert status == 1
     assert line.startswith(f"{path}:1: ")
+
+
+def test_check_refuses_to_remove_what_others_name(run: Runner) -> None:
+    put(run.root, Y, replace(decision("Count rows", A), dependencies=(X.id,)))
+    put(run.root, conflict(X, Y))
+    git(run.root, "add", ".")
+    git(run.root, "commit", "--quiet", "--message", "more")
+    git(run.root, "rm", "--quiet", entity_path(X))
+    status, lines = run("check")
+    assert status == 1
+    said = f"no decision has the id {X.id} (restore its file, or take the id out)"
+    paths = [entity_path(Y), entity_path(decision("Count rows", A)), entity_path(conflict(X, Y))]
+    assert [line.split(":")[0] for line in lines] == sorted(paths)
+    assert all(line.endswith(f": {said}") for line in lines)
+    # Each finding once, be its file named or not; and a file that stays beside the index is gone as well.
+    assert run("check", *paths) == (1, lines)
+    put(run.root, X)
+    assert run("check") == (1, lines)
+    git(run.root, "rm", "--quiet", *paths)
+    assert run("check") == (0, [])
+
+
+def test_an_edit_without_a_remedy_promises_none(run: Runner) -> None:
+    [path] = put(run.root, replace(X, originated_in=None))
+    said = f"{path}: originated_in: was changed, and the id is made from it (undo the edit)"
+    assert run("check", path) == (1, [said])
+
+
+def test_folders_that_are_no_registrys_concern_nobody(
+    filed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    below = filed / "below"
+    below.mkdir()
+    for name in ("forgekit.toml", "registry", "archives"):
+        git(filed, "mv", name, "below")
+    notes = ["docs/archives/notes.md", "docs/registry/notes.md"]
+    for name in notes:
+        (filed / name).parent.mkdir(parents=True, exist_ok=True)
+        (filed / name).write_text("mine\n")
+    git(filed, "add", ".")
+    git(filed, "commit", "--quiet", "--message", "notes")
+    for name in notes:
+        (filed / name).write_text("mine, and more\n")
+    git(filed, "add", ".")
+    for hook in HOOKS.values():
+        assert hook(notes, filed) == 0
+    git(filed, "rm", "--quiet", "--force", *notes)
+    for hook in HOOKS.values():
+        assert hook([], filed) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_only_archives_are_write_once(run: Runner) -> None:
+    notes = ["archives/README.md", "archives/notes.md", "docs/archives/notes.md"]
+    for name in notes:
+        (run.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (run.root / name).write_text("mine\n")
+    git(run.root, "add", ".")
+    assert run("archives", *notes) == (0, [])
+    git(run.root, "commit", "--quiet", "--message", "notes")
+    for name in notes:
+        (run.root / name).write_text("mine, and more\n")
+    git(run.root, "add", ".")
+    assert run("archives", *notes) == (0, [])
+    git(run.root, "rm", "--quiet", "--force", *notes)
+    assert run("archives") == (0, [])
+
+
+def test_an_entity_without_a_registry_is_refused(filed: Path) -> None:
+    (filed / "forgekit.toml").unlink()
+    with pytest.raises(NoRegistryError):
+        HOOKS["check"]([entity_path(X)], filed)
 
 
 def test_check_finds_a_registry_below_the_top(filed: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -247,6 +320,16 @@ def test_a_removed_archive_blocks_the_commit_although_nobody_names_it(hooked: Pa
     refused = commit(hooked)
     assert refused.returncode == 1
     assert f"{path}: archives are write-once, and this commit removes one" in refused.stderr
+
+
+def test_a_removed_decision_blocks_the_commit_where_another_rests_on_it(hooked: Path) -> None:
+    put(hooked, Y)
+    git(hooked, "add", ".")
+    git(hooked, "commit", "--quiet", "--no-verify", "--message", "more")
+    git(hooked, "rm", "--quiet", entity_path(X))
+    refused = commit(hooked)
+    assert refused.returncode == 1, refused
+    assert f"dependencies: no decision has the id {X.id}" in refused.stderr
 
 
 def test_settings_that_cannot_be_read_block_the_commit(hooked: Path) -> None:

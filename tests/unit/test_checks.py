@@ -56,7 +56,7 @@ def test_nothing_is_said_of_a_sound_registry() -> None:
 
 def test_a_finding_names_the_file_and_says_what_to_do() -> None:
     bad = replace(X, decision="Keep all rows")
-    [problem] = check(Registry.of([PROJECT, A, B, bad]))
+    [problem] = check(Registry.of([PROJECT, A, B, bad]), CheckInput(committed={X.id: X}))
     assert problem == Problem(
         code="edited-in-place",
         message="the text was changed under the same id; a new text is a new decision",
@@ -67,22 +67,60 @@ def test_a_finding_names_the_file_and_says_what_to_do() -> None:
     )
 
 
+LATE = Decision(
+    decision_id=ids.decision_id(P, "By hand", EntityId(""), day(3)),
+    decision="By hand",
+    project_name=X.project_name,
+    project_uuid=P,
+    created_at=day(3),
+    last_validated=day(3),
+)
+NEW_TEXT = "the text was changed under the same id; a new text is a new decision"
+ID_PART = "was changed, and the id is made from it"
+
+
+@pytest.mark.parametrize(
+    ("edited", "committed", "field", "message"),
+    [
+        (replace(LATE, originated_in=A.id), LATE, "originated_in", ID_PART),
+        (replace(X, originated_in=None), X, "originated_in", ID_PART),
+        (replace(X, decision="Keep  rows ", originated_in=B.id), X, "originated_in", ID_PART),
+        (replace(X, project_uuid=NOBODY), X, "project_uuid", ID_PART),
+        (
+            replace(X, decision="Keep all rows", status=DecisionStatus.INVALIDATED),
+            replace(X, status=DecisionStatus.INVALIDATED),
+            "decision",
+            NEW_TEXT,
+        ),
+        (replace(X, decision=Y.decision), X, "decision", NEW_TEXT),
+        (
+            replace(X, decision="Keep all rows"),
+            None,
+            "decision",
+            "the text, originated_in or project_uuid was changed, and the id is made from them",
+        ),
+    ],
+    ids=["origin added", "origin gone", "other origin", "other project", "ended", "said already", "unknown"],
+)
+def test_an_edit_that_is_no_revision_is_to_be_undone(
+    edited: Decision, committed: Decision | None, field: str, message: str
+) -> None:
+    registry = Registry.of({e.id: e for e in (*SOUND, edited)}.values())
+    given = CheckInput(committed={edited.id: committed} if committed else {})
+    [problem] = [p for p in check(registry, given) if p.code == "edited-in-place"]
+    assert (problem.field, problem.message) == (field, message)
+    assert (problem.fix, problem.fixable) == ("undo the edit", False)
+    assert fixes(registry, given, day(50)) == []
+
+
 def test_case_and_blanks_at_the_ends_of_a_text() -> None:
     assert found(replace(X, decision="Keep  rows ")) == []
     assert [code for code, *_ in found(replace(X, decision="keep rows"))] == ["edited-in-place"]
 
 
 def test_a_decision_without_a_conversation_has_a_derivation_too() -> None:
-    by_hand = Decision(
-        decision_id=ids.decision_id(P, "By hand", EntityId(""), day(3)),
-        decision="By hand",
-        project_name=X.project_name,
-        project_uuid=P,
-        created_at=day(3),
-        last_validated=day(3),
-    )
-    assert found(by_hand) == []
-    assert [code for code, *_ in found(replace(by_hand, decision="By foot"))] == ["edited-in-place"]
+    assert found(LATE) == []
+    assert [code for code, *_ in found(replace(LATE, decision="By foot"))] == ["edited-in-place"]
 
 
 def test_titles_of_threads_and_conversations_may_be_edited() -> None:
@@ -262,14 +300,16 @@ def test_a_line_is_added_where_the_text_is_known() -> None:
     bad = replace(X, decision="Other")
     [problem] = locate(check(Registry.of([PROJECT, A, B, bad])), {entity_path(X): dumps(bad)})
     assert problem.line == 3
-    assert str(problem).startswith(f"{entity_path(X)}:3: decision: the text was changed")
+    assert str(problem).startswith(f"{entity_path(X)}:3: decision: the text, originated_in or")
     assert locate([problem], {}) == [problem]
 
 
-def _plan(text: str | None, *entities: Entity, committed: Entity | None = None) -> list[Fix]:
-    given = CheckInput(texts={entity_path(entities[0]): text} if text else {})
-    before = {committed.id: committed} if committed else {}
-    return fixes(Registry.of(entities), given, before, day(50))
+def _plan(text: str | None, *entities: Entity, committed: Decision | None = None) -> list[Fix]:
+    given = CheckInput(
+        texts={entity_path(entities[0]): text} if text else {},
+        committed={committed.id: committed} if committed else {},
+    )
+    return fixes(Registry.of(entities), given, day(50))
 
 
 def test_an_edit_in_place_becomes_a_revision() -> None:
@@ -292,19 +332,14 @@ def test_an_edit_in_place_becomes_a_revision() -> None:
     assert check(Registry.of([PROJECT, A, B, *fix.writes])) == []
 
 
-def test_an_edit_without_a_sound_committed_version_stays_for_a_person() -> None:
-    edited = replace(X, decision="Keep all rows")
-    assert _plan(None, edited) == []
-    assert _plan(None, edited, committed=edited) == []
-    assert _plan(None, edited, committed=replace(X, status=DecisionStatus.INVALIDATED)) == []
-    assert _plan(None, edited, decision("Keep all rows", A), committed=X) == []
-
-
 def test_a_canonical_text_is_written_where_it_loses_nothing() -> None:
     windows = dumps(X).replace("\n", "\r\n")
     [fix] = _plan(windows, X)
     assert (fix.code, fix.writes) == ("not-canonical", (X,))
     assert _plan(dumps(X), X) == []
+    edited = replace(X, originated_in=None)
+    [fix] = _plan(dumps(edited).replace("\n", "\r\n"), edited, committed=X)
+    assert (fix.code, fix.writes) == ("not-canonical", (edited,))
     commented = dumps(X).replace("status: active", "status: active  # for now")
     assert _plan(commented, X) == []
     problems = check(Registry.of(SOUND), CheckInput(texts={entity_path(X): commented}))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from forgekit.errors import FormatError
 from forgekit.ids import EntityId
+from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
@@ -26,11 +27,13 @@ class CheckInput:
         texts: the files whose wording is to be checked, by path; may hold a part of them.
         only: the paths to look at, or None for all. References out of them are followed all the same.
         allowed: fingerprints of what looks like a secret and may stand there.
+        committed: for a decision edited in place its last version whose text gives its id, where known.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
     only: frozenset[str] | None = None
     allowed: frozenset[str] = frozenset()
+    committed: Mapping[EntityId, Decision] = field(default_factory=dict)
 
     def subjects(self, registry: Registry) -> Iterable[Entity]:
         """Return the entities to look at."""

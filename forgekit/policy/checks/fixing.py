@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from forgekit import ids
-from forgekit.ids import EntityId
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import short_id
 from forgekit.model.registry import Registry
 from forgekit.policy.checks.base import CheckInput
-from forgekit.policy.checks.identity import text_gives_id
+from forgekit.policy.checks.identity import revised_id, text_gives_id
 from forgekit.policy.checks.wording import is_rewritable
 from forgekit.text import codec
 from forgekit.times import Instant
@@ -35,26 +32,24 @@ class Fix:
     writes: tuple[Entity, ...]
 
 
-def fixes(
-    registry: Registry, given: CheckInput, committed: Mapping[EntityId, Entity], now: Instant
-) -> list[Fix]:
+def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
     """Plan what can be mended without a person; what has no plan stays a problem.
 
     Args:
         registry: all entities as they stand.
-        given: the texts to be brought into canonical form, and what to look at.
-        committed: for each decision edited in place its last version whose text gives its id.
+        given: the texts to be brought into canonical form, what was committed, and what to look at.
         now: when a revision is made.
     """
     out = []
     for entity in given.subjects(registry):
         path, text = entity_path(entity), given.texts.get(entity_path(entity))
+        pair = None
         if isinstance(entity, Decision) and not text_gives_id(entity):
-            pair = _revision(registry, entity, committed.get(entity.id), now)
-            if pair is not None:
-                new = short_id(entity.kind, pair[1].id)
-                message = f"the old text is back as revised, and the new one is {new}"
-                out.append(Fix(code="edited-in-place", path=path, message=message, writes=pair))
+            pair = _revision(registry, entity, given.committed.get(entity.id), now)
+        if pair is not None:
+            new = short_id(entity.kind, pair[1].id)
+            message = f"the old text is back as revised, and the new one is {new}"
+            out.append(Fix(code="edited-in-place", path=path, message=message, writes=pair))
         elif text is not None and codec.dumps(entity) != text and is_rewritable(entity, text):
             out.append(
                 Fix(code="not-canonical", path=path, message="brought into canonical form", writes=(entity,))
@@ -63,15 +58,13 @@ def fixes(
 
 
 def _revision(
-    registry: Registry, edited: Decision, old: Entity | None, now: Instant
+    registry: Registry, edited: Decision, old: Decision | None, now: Instant
 ) -> tuple[Decision, Decision] | None:
     """Return the old decision restored and ended, and the edit as a decision of its own."""
-    if not isinstance(old, Decision) or not text_gives_id(old) or old.status.ended:
+    new_id = revised_id(registry, edited, old, now) if old else None
+    if old is None or new_id is None:
         return None
     origin = old.originated_in
-    new_id = ids.decision_id(old.project_uuid, edited.decision, origin or EntityId(""), now)
-    if new_id in registry.entities:
-        return None
     new = replace(
         edited,
         decision_id=new_id,

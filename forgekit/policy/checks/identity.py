@@ -22,6 +22,7 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.project import Project
 from forgekit.model.registry import Registry
 from forgekit.policy.checks.base import CheckInput, finding
+from forgekit.times import Instant
 
 
 def text_gives_id(decision: Decision) -> bool:
@@ -46,17 +47,40 @@ def derivations(registry: Registry, given: CheckInput) -> Iterator[Problem]:
 
 
 def edited_in_place(registry: Registry, given: CheckInput) -> Iterator[Problem]:
-    """Find decisions whose text was changed without becoming a revision."""
+    """Find decisions whose text, or what else gives their id, was changed without becoming a revision."""
     for entity in given.subjects(registry):
-        if isinstance(entity, Decision) and not text_gives_id(entity):
-            yield finding(
-                entity,
-                "edited-in-place",
-                "the text was changed under the same id; a new text is a new decision",
-                field="decision",
-                fix="`forgekit check --fix` turns the edit into a revision",
-                fixable=True,
-            )
+        if not isinstance(entity, Decision) or text_gives_id(entity):
+            continue
+        old = given.committed.get(entity.id)
+        field, message, fix = "decision", _NEW_TEXT, "undo the edit"
+        fixable = old is not None and revised_id(registry, entity, old, Instant(0)) is not None
+        if fixable:
+            fix = "`forgekit check --fix` turns the edit into a revision"
+        elif old is None:
+            message = "the text, originated_in or project_uuid was changed, and the id is made from them"
+        elif _same_text(entity, old):
+            field = "originated_in" if entity.originated_in != old.originated_in else "project_uuid"
+            message = "was changed, and the id is made from it"
+        yield finding(entity, "edited-in-place", message, field=field, fix=fix, fixable=fixable)
+
+
+def revised_id(registry: Registry, edited: Decision, old: Decision, now: Instant) -> EntityId | None:
+    """Return the id that an edited text has as a decision of its own, or None where the edit is to be undone.
+
+    Args:
+        registry: all entities as they stand.
+        edited: whose text does not give its id.
+        old: the same decision, when its text gave the id.
+        now: when it is revised.
+    """
+    if old.status.ended or _same_text(edited, old):
+        return None
+    new = ids.decision_id(old.project_uuid, edited.decision, old.originated_in or EntityId(""), now)
+    return None if new in registry.entities else new
+
+
+def _same_text(one: Decision, other: Decision) -> bool:
+    return ids.normalise(one.decision) == ids.normalise(other.decision)
 
 
 def projects_agree(registry: Registry, given: CheckInput) -> Iterator[Problem]:
@@ -99,6 +123,7 @@ def twins(registry: Registry, given: CheckInput) -> Iterator[Problem]:
                 )
 
 
+_NEW_TEXT = "the text was changed under the same id; a new text is a new decision"
 _BASIS: dict[type[Entity], str] = {
     Project: "project_name",
     Lineage: "source_conversation_id and target_conversation_id",
