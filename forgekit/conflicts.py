@@ -15,7 +15,8 @@ from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.policy.detection import statement, superseded
-from forgekit.writing import COMMITTED, How, Written, write
+from forgekit.policy.staleness import open_conflicts
+from forgekit.writing import COMMITTED, How, Written, in_force, write
 
 if TYPE_CHECKING:
     from forgekit.policy.judge import Judgement
@@ -32,31 +33,25 @@ def in_registry(registry: Registry, entity: EntityId) -> Conflict:
     return conflict
 
 
-def recorded(
-    registry: Registry,
-    *,
-    decision: EntityId | None = None,
-    project: str | None = None,
-    status: ConflictStatus | None = ConflictStatus.OPEN,
+def waiting(
+    registry: Registry, *, decision: EntityId | None = None, project: str | None = None
 ) -> list[Conflict]:
-    """Return recorded conflicts, oldest first; with status None all of them."""
+    """Return the conflicts that wait for a person, oldest first: all, a decision's, or a project's."""
 
     def concerns(conflict: Conflict) -> bool:
         sides = conflict.decision_a, conflict.decision_b
-        if status is not None and conflict.status is not status:
-            return False
         if decision is not None and decision not in sides:
             return False
         named = {d.project_name for d in map(registry.get, sides) if isinstance(d, Decision)}
         return project is None or project in named
 
-    return [conflict for conflict in registry.conflicts if concerns(conflict)]
+    return [conflict for conflict in open_conflicts(registry) if concerns(conflict)]
 
 
 def resolve(forge: Forge, name: str, keep: str, reason: str, *, how: How = COMMITTED) -> Written:
     """Keep one side of a conflict; the other is superseded, with the reason.
 
-    Raises RuleError when `keep` is no side of it, TransitionError when it is settled.
+    Raises RuleError when `keep` is no side of it, TransitionError when it is settled or `keep` out of force.
     """
     key, kept = forge.resolve(name, Kind.CONFLICT), forge.resolve(keep, Kind.DECISION)
 
@@ -68,7 +63,9 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, how: How = COMMI
             )
             raise RuleError(f"--keep must name a side of the conflict: {sides}")
         lost = conflict.decision_b if kept == conflict.decision_a else conflict.decision_a
-        loser = registry.get(lost)
+        winner, loser = registry.get(kept), registry.get(lost)
+        if isinstance(winner, Decision):
+            in_force(winner)
         settled = replace(conflict, status=ConflictStatus.RESOLVED, kept=kept, reason=reason)
         if not isinstance(loser, Decision) or loser.status is not DecisionStatus.ACTIVE:
             return [settled]
@@ -86,14 +83,14 @@ def resolve_between(forge: Forge, decision: str, keep: str, reason: str, *, how:
     side, kept = forge.resolve(decision, Kind.DECISION), forge.resolve(keep, Kind.DECISION)
     found = [
         conflict
-        for conflict in recorded(registry, decision=side)
+        for conflict in waiting(registry, decision=side)
         if kept in (conflict.decision_a, conflict.decision_b)
     ]
     if not found:
         raise NotFoundError("open conflict", decision, "`forgekit conflict list` shows what is open")
     if len(found) > 1:
         listed = ", ".join(short_id(Kind.CONFLICT, conflict.id) for conflict in found)
-        raise RuleError(f"{decision} has several open conflicts ({listed}); name the two sides")
+        raise RuleError(f"{decision} has several open conflicts ({listed}); name the conflict by its id")
     return resolve(forge, found[0].id, kept, reason, how=how)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from forgekit.conflicts import recorded, resolve_between
+from forgekit.conflicts import resolve_between, waiting
 from forgekit.detecting import against
-from forgekit.errors import NotFoundError, RuleError, TransitionError
+from forgekit.errors import NotFoundError, RuleError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, decision_id, match_key, project_id
 from forgekit.model.body import with_section
@@ -15,13 +15,24 @@ from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.rules import statement
 from forgekit.policy.derived import Derived
 from forgekit.policy.detection import superseded
 from forgekit.policy.staleness import stale
 from forgekit.search import search
 from forgekit.times import Instant
-from forgekit.writing import COMMITTED, How, Written, write
+from forgekit.writing import (
+    COMMITTED,
+    How,
+    Written,
+    as_it_stands,
+    in_force,
+    typed,
+    unclaimed,
+    without_circle,
+    write,
+)
+
+_AGAIN = "; to decide the same again say another --conversation"
 
 
 def in_registry(registry: Registry, entity: EntityId) -> Decision:
@@ -69,17 +80,16 @@ def create(
         tags: words.
         at: event time in ms since 1970, else now.
         how: dry run, or without a commit.
+
+    Raises TransitionError where that one is out of force, RuleError where it says otherwise or is too long.
     """
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
     bases = tuple(sorted(forge.resolve(name, Kind.DECISION) for name in dependencies))
-    line = statement(text)
+    line, others, words = typed(text, "--rationale"), tuple(alternatives), tuple(tags)
 
     def decide(registry: Registry) -> list[Entity]:
         name = forge.project(project, registry) or ""
         owner = project_id(name)
-        for standing in forge.titled(Kind.DECISION, line, owner):
-            if isinstance(standing, Decision) and standing.originated_in == source:
-                return [standing]
         moment = at if at is not None else forge.now()
         decision = Decision(
             decision_id=decision_id(owner, line, source or EntityId(""), moment),
@@ -91,13 +101,29 @@ def create(
             originated_in=source,
             conversation_ids=(source,) if source else (),
             dependencies=bases,
-            alternatives_rejected=tuple(alternatives),
+            alternatives_rejected=others,
             created_at=moment,
             last_validated=moment,
-            tags=tuple(tags),
+            tags=words,
             body=with_section(with_section("", "Rationale", rationale), "Context", context),
         )
-        return against(forge, registry, [decision, *forge.new_project(name, registry)])
+        titled = (e for e in forge.titled(Kind.DECISION, line, owner) if isinstance(e, Decision))
+        same = sorted((d for d in titled if d.originated_in == source), key=lambda d: d.status.ended)
+        if same:
+            return [
+                as_it_stands(
+                    in_force(same[0], _AGAIN),
+                    rationale=decision.rationale,
+                    context=decision.context,
+                    epistemic_tier=tier,
+                    local_id=local_id,
+                    dependencies=bases,
+                    alternatives_rejected=others,
+                    tags=words,
+                    created_at=at,
+                )
+            ]
+        return against(forge, registry, [unclaimed(decision, registry), *forge.new_project(name, registry)])
 
     return write(forge, decide, "decision new", how)
 
@@ -117,11 +143,11 @@ def revise(
 
     What contradicts the new text is recorded in the same commit.
 
-    Raises TransitionError when it is out of force, RuleError when the text is the same.
+    Raises TransitionError when it is out of force, RuleError when the text stands already or is too long.
     """
     key = forge.resolve(name, Kind.DECISION)
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
-    line = statement(text)
+    line = typed(text, "--rationale")
 
     def decide(registry: Registry) -> list[Entity]:
         old = _in_force(registry, key)
@@ -130,6 +156,9 @@ def revise(
         new_id = decision_id(old.project_uuid, line, origin or EntityId(""), moment)
         if new_id == old.id or match_key(line) == match_key(old.decision):
             raise RuleError("the new text says the same as the old one; use `forgekit decision edit`")
+        if isinstance(taken := registry.get(new_id), Decision):
+            by, here = (short_id(Kind.DECISION, d.id) for d in (in_force(taken, _AGAIN), old))
+            raise RuleError(f"{by} says so already; `forgekit decision supersede {here} --by {by}`")
         body = old.body if rationale is None else with_section(old.body, "Rationale", rationale)
         new = replace(
             old,
@@ -151,11 +180,14 @@ def revise(
 
 
 def supersede(forge: Forge, name: str, by: str, *, reason: str = "", how: How = COMMITTED) -> Written:
-    """Put another decision in a decision's place."""
+    """Put another decision in a decision's place.
+
+    Raises TransitionError when either is out of force.
+    """
     key, heir = forge.resolve(name, Kind.DECISION), forge.resolve(by, Kind.DECISION)
 
     def decide(registry: Registry) -> list[Decision]:
-        in_registry(registry, heir)
+        _in_force(registry, heir)
         return [superseded(_in_force(registry, key), heir, reason)]
 
     return write(forge, decide, "decision supersede", how)
@@ -209,7 +241,10 @@ def edit(
     tags: Iterable[str] | None = None,
     how: How = COMMITTED,
 ) -> Written:
-    """Change what a decision says besides its text."""
+    """Change what a decision says besides its text.
+
+    Raises RuleError where decisions would rest on each other.
+    """
     bases = (
         None if dependencies is None else tuple(sorted(forge.resolve(d, Kind.DECISION) for d in dependencies))
     )
@@ -222,19 +257,18 @@ def edit(
             body = with_section(body, "Rationale", rationale)
         if context is not None:
             body = with_section(body, "Context", context)
-        return [
-            replace(
-                decision,
-                epistemic_tier=tier if tier is not None else decision.epistemic_tier,
-                tier_token=None if tier is not None else decision.tier_token,
-                alternatives_rejected=(
-                    tuple(alternatives) if alternatives is not None else decision.alternatives_rejected
-                ),
-                dependencies=bases if bases is not None else decision.dependencies,
-                tags=tuple(tags) if tags is not None else decision.tags,
-                body=body,
-            )
-        ]
+        edited = replace(
+            decision,
+            epistemic_tier=tier if tier is not None else decision.epistemic_tier,
+            tier_token=None if tier is not None else decision.tier_token,
+            alternatives_rejected=(
+                tuple(alternatives) if alternatives is not None else decision.alternatives_rejected
+            ),
+            dependencies=bases if bases is not None else decision.dependencies,
+            tags=tuple(tags) if tags is not None else decision.tags,
+            body=body,
+        )
+        return [without_circle(edited, registry.decisions) if bases else edited]
 
     return write(forge, decide, "decision edit", how)
 
@@ -247,13 +281,7 @@ def _change(
 
 
 def _in_force(registry: Registry, key: EntityId) -> Decision:
-    decision = in_registry(registry, key)
-    if decision.status.ended:
-        short = short_id(Kind.DECISION, key)
-        heir = decision.superseded_by
-        hint = f"; {short_id(Kind.DECISION, heir)} stands in its place" if heir else ""
-        raise TransitionError(f"{short} is {decision.status.value}{hint}")
-    return decision
+    return in_force(in_registry(registry, key))
 
 
 def decision_create(
@@ -352,7 +380,7 @@ def decision_conflicts(
     registry = forge.registry()
     key = forge.resolve(decision_id, Kind.DECISION) if decision_id else None
     derived = Derived(registry)
-    return [derived.view(c) for c in recorded(registry, decision=key, project=project_name)]
+    return [derived.view(c) for c in waiting(registry, decision=key, project=project_name)]
 
 
 def decision_resolve_conflict(

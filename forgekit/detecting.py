@@ -163,7 +163,7 @@ def against(forge: Forge, registry: Registry, entities: Sequence[Entity]) -> lis
     """
     state = State(registry, {entity.id: entity for entity in entities})
     new = [found for entity in entities if (found := state.active(entity.id)) is not None]
-    outcome = detect(forge, state, candidates(forge, state, new))
+    outcome = detect(forge, state, {**dict.fromkeys(together(new)), **candidates(forge, state, new)})
     lost = {decision.id: decision for decision in outcome.superseded}
     ours = [lost.pop(entity.id, entity) for entity in entities]
     return [*ours, *lost.values(), *outcome.conflicts]

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
-from forgekit.errors import NotFoundError
+from forgekit.errors import NotFoundError, RuleError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, conversation_id, pair_id, project_id
-from forgekit.model.body import with_section
+from forgekit.model.body import section, with_section
 from forgekit.model.conversation import Conversation
+from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression, CompressionMode, Lineage, TurnRange
 from forgekit.model.registry import Registry
-from forgekit.model.rules import statement
+from forgekit.model.thread import Thread
 from forgekit.policy.derived import Derived
-from forgekit.policy.graph import Direction, trace
+from forgekit.policy.graph import Direction, one_talk, trace
 from forgekit.text.blocks import count
 from forgekit.times import Instant
-from forgekit.writing import COMMITTED, How, Written, write
+from forgekit.writing import COMMITTED, How, Written, as_it_stands, typed, without_circle, write
 
 
 def new_conversation(
@@ -31,7 +32,7 @@ def new_conversation(
     at: Instant | None = None,
     how: How = COMMITTED,
 ) -> Written:
-    """Register a conversation.
+    """Register a conversation; one of the same title and start in the project is returned as it is.
 
     Args:
         forge: the registry.
@@ -40,8 +41,10 @@ def new_conversation(
         external_id: the platform's own uuid.
         at: its start in ms since 1970, else now.
         how: dry run, or without a commit.
+
+    Raises RuleError where the one that stands says otherwise, and for a title that is too long.
     """
-    line = statement(title)
+    line = typed(title, "its description, by `forgekit conversation edit --content`")
 
     def decide(registry: Registry) -> list[Entity]:
         name = forge.project(project, registry) or ""
@@ -56,7 +59,9 @@ def new_conversation(
             external_id=external_id,
         )
         standing = registry.get(conversation.id)
-        return [standing or conversation, *forge.new_project(name, registry)]
+        if isinstance(standing, Conversation):
+            return [as_it_stands(standing, title=line, external_id=external_id)]
+        return [conversation, *forge.new_project(name, registry)]
 
     return write(forge, decide, "conversation new", how)
 
@@ -70,30 +75,52 @@ def link(
     bridge_summary: str | None = None,
     how: How = COMMITTED,
 ) -> Written:
-    """Register that one conversation continues another under a tag; the same tag again replaces its entry."""
+    """Register that one conversation continues another under a tag; the same tag again is returned as it is.
+
+    Raises RuleError where the edge says otherwise of that tag or has another summary, and where conversations
+    would continue each other.
+    """
     a, b = forge.resolve(source, Kind.CONVERSATION), forge.resolve(target, Kind.CONVERSATION)
 
     def decide(registry: Registry) -> list[Lineage]:
         child = registry.get(b)
         if not isinstance(child, Conversation):
             raise NotFoundError("conversation", target)
-        standing = registry.get(pair_id(a, b))
-        edge = (
-            standing
-            if isinstance(standing, Lineage)
-            else Lineage(
+        edge = registry.get(pair_id(a, b))
+        if not isinstance(edge, Lineage):
+            made = Lineage(
                 lineage_id=pair_id(a, b),
                 source_conversation_id=a,
                 target_conversation_id=b,
                 project_name=child.project_name,
                 project_uuid=child.project_uuid,
+                compressions=(compression,),
+                body=with_section("", None, bridge_summary or ""),
             )
-        )
-        others = [c for c in edge.compressions if c.compression_tag != compression.compression_tag]
+            return [without_circle(made, [*registry.conversations, *registry.lineage])]
+        if edge.source_conversation_id != a:
+            first, second = (short_id(Kind.CONVERSATION, end) for end in (b, a))
+            raise RuleError(
+                f"{short_id(Kind.LINEAGE, edge.id)} says that {second} continues {first}, "
+                f"and they cannot continue each other; say {first} before {second}"
+            )
         body = edge.body if bridge_summary is None else with_section(edge.body, None, bridge_summary)
-        return [replace(edge, compressions=(*others, compression), body=body)]
+        if section(edge.body, None):
+            as_it_stands(edge, body=body)
+        for entry in edge.compressions:
+            if entry.compression_tag == compression.compression_tag:
+                said = {field.name: getattr(compression, field.name) for field in fields(compression)}
+                return [replace(as_it_stands(edge, entry, **said), body=body)]
+        return [replace(edge, compressions=(*edge.compressions, compression), body=body)]
 
     return write(forge, decide, "lineage new", how)
+
+
+def pairs(entities: Iterable[Decision | Thread]) -> tuple[tuple[str, EntityId], ...]:
+    """Return entities as an edge names them: by local id, or by id alone where that tells them not apart."""
+    found = {entity.id: entity.local_id or "" for entity in entities}
+    names = list(found.values())
+    return tuple((local if names.count(local) == 1 else "", key) for key, local in found.items())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,6 +146,8 @@ class Bridge:
 def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
     """Say what changed between two conversations, along the shortest way between them.
 
+    Conversations that are one (`one_talk`) count as one.
+
     Raises NotFoundError when no lineage joins them.
     """
     ends = registry.get(source), registry.get(target)
@@ -128,9 +157,9 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
             "lineage", f"{source[-12:]} -> {target[-12:]}", "`forgekit trace` shows what is linked"
         )
     entries = [entry for edge in hops for entry in edge.compressions]
-    last = hops[-1].compressions if hops else ()
-    carried = _ids(pair for entry in last for pair in entry.decisions_carried)
-    dropped = _ids(pair for entry in entries for pair in entry.decisions_dropped)
+    carried = _ids(pair for entry in hops[-1].compressions for pair in entry.decisions_carried)
+    left = _ids(pair for entry in entries for pair in entry.decisions_dropped)
+    dropped = tuple(decision for decision in left if decision not in carried)
     resolved = _ids(pair for entry in entries for pair in entry.threads_resolved)
     told = [edge.body for edge in hops if edge.body]
     counts = (
@@ -142,7 +171,7 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
         target=ends[1],
         hops=tuple(hops),
         carried=carried,
-        dropped=tuple(d for d in dropped if d not in carried),
+        dropped=dropped,
         resolved=resolved,
         summary="\n\n".join([counts, *told]),
     )
@@ -150,21 +179,24 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
 
 def _way(registry: Registry, source: EntityId, target: EntityId) -> list[Lineage]:
     """Return the edges of the shortest way from source to target; [] when there is none."""
-    after: dict[EntityId, list[Lineage]] = {}
+    same = one_talk(registry)
+    after: dict[EntityId, list[tuple[EntityId, Lineage]]] = {}
     for edge in registry.lineage:
-        after.setdefault(edge.source_conversation_id, []).append(edge)
-    came: dict[EntityId, Lineage | None] = {source: None}
-    todo = [source]
+        a, b = (same.get(end, end) for end in (edge.source_conversation_id, edge.target_conversation_id))
+        after.setdefault(a, []).append((b, edge))
+    start, end = same.get(source, source), same.get(target, target)
+    came: dict[EntityId, tuple[EntityId, Lineage] | None] = {start: None}
+    todo = [start]
     for node in todo:  # grows while it is walked: nearest first
-        for edge in after.get(node, []):
-            if edge.target_conversation_id not in came:
-                came[edge.target_conversation_id] = edge
-                todo.append(edge.target_conversation_id)
+        for following, edge in after.get(node, []):
+            if following not in came:
+                came[following] = node, edge
+                todo.append(following)
     hops: list[Lineage] = []
-    step = came.get(target)
+    step = came.get(end)
     while step is not None:
-        hops.insert(0, step)
-        step = came[step.source_conversation_id]
+        hops.insert(0, step[1])
+        step = came[step[0]]
     return hops
 
 
@@ -206,19 +238,19 @@ def lineage_link(
     forge = opened(forge)
     registry = forge.registry()
 
-    def pairs(names: Iterable[str], kind: Kind) -> tuple[tuple[str, EntityId], ...]:
-        found = [forge.resolve(name, kind) for name in names]
-        return tuple((str(getattr(registry.get(e), "local_id", None) or ""), e) for e in found)
+    def named(names: Iterable[str], kind: Kind) -> tuple[tuple[str, EntityId], ...]:
+        found = (registry.get(forge.resolve(name, kind)) for name in names)
+        return pairs(entity for entity in found if isinstance(entity, (Decision, Thread)))
 
     compression = Compression(
         compression_tag=compression_tag,
         compression_mode=CompressionMode(compression_mode) if compression_mode else None,
         compressed_at=compressed_at,
         turn_range=turn_range,
-        decisions_carried=pairs(decisions_carried, Kind.DECISION),
-        decisions_dropped=pairs(decisions_dropped, Kind.DECISION),
-        threads_carried=pairs(threads_carried, Kind.THREAD),
-        threads_resolved=pairs(threads_resolved, Kind.THREAD),
+        decisions_carried=named(decisions_carried, Kind.DECISION),
+        decisions_dropped=named(decisions_dropped, Kind.DECISION),
+        threads_carried=named(threads_carried, Kind.THREAD),
+        threads_resolved=named(threads_resolved, Kind.THREAD),
     )
     written = link(forge, source_id, target_id, compression, bridge_summary=bridge_summary)
     return Derived(forge.registry()).view(written.entity)

@@ -15,18 +15,24 @@ from forgekit.model.kinds import Kind
 from forgekit.model.project import Project
 from forgekit.model.registry import Registry
 from forgekit.model.rules import one_line
-from forgekit.writing import COMMITTED, How, Written, write
+from forgekit.writing import COMMITTED, How, Written, as_it_stands, typed, write
 
 
 def create(
     forge: Forge, name: str, *, content: str = "", tags: Iterable[str] = (), how: How = COMMITTED
 ) -> Written:
-    """Register a project; one of that name is returned as it is."""
+    """Register a project; one of that name is returned as it is.
+
+    Raises RuleError where that one has another description or other tags.
+    """
     line = normalise(one_line(name))
     project = Project(project_uuid=project_id(line), project_name=line, tags=tuple(tags), body=clean(content))
 
     def decide(registry: Registry) -> list[Entity]:
-        return [registry.get(project.id) or project]
+        standing = registry.get(project.id)
+        if isinstance(standing, Project):
+            return [as_it_stands(standing, body=project.body, tags=project.tags)]
+        return [project]
 
     return write(forge, decide, "project new", how)
 
@@ -51,6 +57,8 @@ def describe(
         tags: in place of the old ones.
         title: of a conversation; its id stays.
         how: dry run, or without a commit.
+
+    Raises RuleError for a title that is too long.
     """
     key = forge.resolve(name, kind)
     values: dict[str, Any] = {}
@@ -59,7 +67,7 @@ def describe(
     if tags is not None:
         values["tags"] = tuple(tags)
     if title is not None:
-        values["title"] = normalise(one_line(title))
+        values["title"] = typed(title, "--content")
 
     def decide(registry: Registry) -> list[Entity]:
         entity = registry.get(key)

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from enum import Enum
+from typing import TypeVar
 
-from forgekit.errors import NotFoundError, TransitionError
+from forgekit.errors import NotFoundError, TransitionError, UsageError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, project_id, thread_id
 from forgekit.model.body import with_section
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.rules import statement
 from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.policy.derived import Derived
 from forgekit.search import search
 from forgekit.times import Instant
-from forgekit.writing import COMMITTED, How, Written, write
+from forgekit.writing import (
+    COMMITTED,
+    How,
+    Written,
+    as_it_stands,
+    typed,
+    unclaimed,
+    without_circle,
+    write,
+)
 
 _PRIORITIES = list(Priority)
+_MORE = "--content"
 
 
 def in_registry(registry: Registry, entity: EntityId) -> Thread:
@@ -41,7 +52,7 @@ def create(
     local_id: str | None = None,
     conversation: str | None = None,
     content: str = "",
-    priority: Priority = Priority.MEDIUM,
+    priority: Priority | None = None,
     blocked_by: Iterable[str] = (),
     tags: Iterable[str] = (),
     at: Instant | None = None,
@@ -56,27 +67,27 @@ def create(
         local_id: what the conversation calls it, such as `T001`.
         conversation: the one that shows it, by any name.
         content: a description, Markdown.
-        priority: how much it matters.
+        priority: how much it matters, else medium.
         blocked_by: other threads, by any name.
         tags: words.
-        at: event time in ms since 1970, else that of the conversation, else now.
+        at: event time in ms since 1970, else now.
         how: dry run, or without a commit.
+
+    Raises TransitionError where that one has ended; RuleError where it says otherwise, where the thread that
+    had this title has another one now, and for a title that is too long.
     """
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
     blockers = tuple(sorted(forge.resolve(name, Kind.THREAD) for name in blocked_by))
-    line = statement(title)
+    line, words = typed(title, _MORE), tuple(tags)
 
     def decide(registry: Registry) -> list[Entity]:
         name = forge.project(project, registry) or ""
         owner = project_id(name)
         moment = at if at is not None else forge.now()
-        for standing in forge.titled(Kind.THREAD, line, owner):
-            if isinstance(standing, Thread) and standing.first_seen_in == source:
-                return [standing]
         thread = Thread(
             thread_id=thread_id(owner, line, source or EntityId(""), moment),
             title=line,
-            priority=priority,
+            priority=priority or Priority.MEDIUM,
             project_name=name,
             project_uuid=owner,
             local_id=local_id,
@@ -85,10 +96,24 @@ def create(
             conversation_ids=(source,) if source else (),
             created_at=moment,
             updated_at=moment,
-            tags=tuple(tags),
+            tags=words,
             body=with_section("", None, content),
         )
-        return [thread, *forge.new_project(name, registry)]
+        titled = (e for e in forge.titled(Kind.THREAD, line, owner) if isinstance(e, Thread))
+        same = sorted((t for t in titled if t.first_seen_in == source), key=lambda t: t.status.ended)
+        if same:
+            return [
+                as_it_stands(
+                    _open(same[0]),
+                    local_id=local_id,
+                    priority=priority,
+                    content=thread.content,
+                    blocked_by=blockers,
+                    tags=words,
+                    created_at=at,
+                )
+            ]
+        return [unclaimed(thread, registry), *forge.new_project(name, registry)]
 
     return write(forge, decide, "thread new", how)
 
@@ -105,7 +130,7 @@ def end(
 ) -> Written:
     """End an open thread: resolved, superseded or abandoned.
 
-    Raises TransitionError when it has ended already in another way.
+    Raises TransitionError when it has ended already, unless all that is given says so too.
     """
     key = forge.resolve(name, Kind.THREAD)
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
@@ -117,16 +142,16 @@ def end(
 
     def decide(registry: Registry) -> list[Thread]:
         thread = in_registry(registry, key)
-        if thread.status.ended:
-            if thread.status is status and resolution in {"", thread.resolution}:
-                return [thread]
-            short = short_id(Kind.THREAD, key)
-            raise TransitionError(
-                f"{short} is already {thread.status.value}; `forgekit thread reopen {short}` first"
-            )
+        if (
+            thread.status is status
+            and resolution in {"", thread.resolution}
+            and source in {None, thread.resolved_in}
+            and at in {None, thread.updated_at}
+        ):
+            return [thread]
         return [
             replace(
-                thread,
+                _open(thread),
                 status=status,
                 resolved_in=source,
                 conversation_ids=_with(thread.conversation_ids, source),
@@ -136,6 +161,15 @@ def end(
         ]
 
     return write(forge, decide, f"thread {verbs[status]}", how)
+
+
+def _open(thread: Thread) -> Thread:
+    if thread.status.ended:
+        short = short_id(Kind.THREAD, thread.id)
+        raise TransitionError(
+            f"{short} is already {thread.status.value}; `forgekit thread reopen {short}` first"
+        )
+    return thread
 
 
 def reopen(
@@ -180,7 +214,11 @@ def edit(
     conversation: str | None = None,
     how: How = COMMITTED,
 ) -> Written:
-    """Change what a thread says of itself; its id stays, its state too."""
+    """Change what a thread says of itself; its id stays, its state too.
+
+    Raises RuleError for a title that is too long, and where threads would wait for each other.
+    """
+    line = typed(title, _MORE) if title is not None else None
     key = forge.resolve(name, Kind.THREAD)
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
     blockers = (
@@ -189,17 +227,16 @@ def edit(
 
     def decide(registry: Registry) -> list[Thread]:
         thread = in_registry(registry, key)
-        return [
-            replace(
-                thread,
-                title=statement(title) if title is not None else thread.title,
-                priority=priority or thread.priority,
-                blocked_by=blockers if blockers is not None else thread.blocked_by,
-                tags=tuple(tags) if tags is not None else thread.tags,
-                conversation_ids=_with(thread.conversation_ids, source),
-                body=with_section(thread.body, None, content) if content is not None else thread.body,
-            )
-        ]
+        edited = replace(
+            thread,
+            title=line if line is not None else thread.title,
+            priority=priority or thread.priority,
+            blocked_by=blockers if blockers is not None else thread.blocked_by,
+            tags=tuple(tags) if tags is not None else thread.tags,
+            conversation_ids=_with(thread.conversation_ids, source),
+            body=with_section(thread.body, None, content) if content is not None else thread.body,
+        )
+        return [without_circle(edited, registry.threads) if blockers else edited]
 
     return write(forge, decide, "thread edit", how)
 
@@ -225,7 +262,7 @@ def thread_create(
     project_name: str | None = None,
     *,
     content: str = "",
-    priority: str = "medium",
+    priority: str | None = None,
     blocked_by: Iterable[str] = (),
     tags: Iterable[str] = (),
     forge: Forge | None = None,
@@ -239,7 +276,7 @@ def thread_create(
         local_id=local_id,
         conversation=conversation_id,
         content=content,
-        priority=Priority(priority),
+        priority=_one_of(Priority, "priority", priority),
         blocked_by=blocked_by,
         tags=tags,
     )
@@ -262,32 +299,47 @@ def thread_update(
     Args:
         thread_id: any name of the thread.
         status: `resolved`, `superseded`, `abandoned`, or `open` to reopen it.
-        resolution: how it ended.
+        resolution: how it ended, with a status that says so.
         conversation_id: where this happened.
         title: a new title; the id stays.
         priority: `high`, `medium` or `low`.
         content: a new description.
         forge: the registry, else that of the working directory.
+
+    Raises UsageError for another status or priority, and for a resolution of what does not end.
     """
+    state = _one_of(ThreadStatus, "status", status)
+    level = _one_of(Priority, "priority", priority)
+    if resolution and not (state and state.ended):
+        raise UsageError(
+            "a resolution says how a thread ended; give status resolved, superseded or abandoned"
+        )
     forge = opened(forge)
     written = None
-    if title is not None or priority is not None or content is not None or status is None:
-        level = Priority(priority) if priority else None
+    if title is not None or level is not None or content is not None or state is None:
         written = edit(
             forge, thread_id, title=title, priority=level, content=content, conversation=conversation_id
         )
-    if status == ThreadStatus.OPEN.value:
+    if state is ThreadStatus.OPEN:
         written = reopen(forge, thread_id, conversation=conversation_id)
-    elif status is not None:
-        written = end(
-            forge,
-            thread_id,
-            ThreadStatus(status),
-            resolution=resolution or "",
-            conversation=conversation_id,
-        )
+    elif state is not None:
+        written = end(forge, thread_id, state, resolution=resolution or "", conversation=conversation_id)
     assert written is not None  # noqa: S101 - one of the branches ran
     return Derived(forge.registry()).view(written.entity)
+
+
+_Word = TypeVar("_Word", bound=Enum)
+
+
+def _one_of(words: type[_Word], name: str, value: str | None) -> _Word | None:
+    """Return the value of a word; None where none was given.
+
+    Raises UsageError.
+    """
+    known = {word.value: word for word in words}
+    if value is not None and value not in known:
+        raise UsageError(f"{name}: {value!r} is none of {', '.join(known)}")
+    return known[value] if value is not None else None
 
 
 def thread_active(project_name: str | None = None, *, forge: Forge | None = None) -> list[dict[str, object]]:

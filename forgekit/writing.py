@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from forgekit.errors import ChangedError
+from forgekit.errors import ChangedError, RuleError, TransitionError
 from forgekit.forge import Forge
+from forgekit.ids import normalise
 from forgekit.model.conflict import Conflict
+from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
-from forgekit.model.kinds import short_id
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.lineage import Compression
 from forgekit.model.registry import Registry
+from forgekit.model.rules import STATEMENT_LIMIT, one_line
 
 if TYPE_CHECKING:
     from forgekit.store.store import Change, Outcome
+
+E = TypeVar("E", bound=Entity)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,3 +102,96 @@ def superseding(entities: Sequence[Entity]) -> tuple[tuple[str, str], ...]:
     settled = [e for e in entities if isinstance(e, Conflict) and e.kept is not None]
     sides = [(c.decision_b if c.kept == c.decision_a else c.decision_a, c.kept) for c in settled]
     return tuple(("Forgekit-Superseded", f"{lost} by {kept}") for lost, kept in sides if lost in written)
+
+
+def typed(text: str, more: str) -> str:
+    """Return what a person typed as the one line that a decision or a title is.
+
+    Args:
+        text: as typed.
+        more: names what takes a longer text.
+
+    Raises RuleError where it is too long.
+    """
+    line = normalise(one_line(text))
+    if len(line) > STATEMENT_LIMIT:
+        raise RuleError(
+            f"the text is {len(line):,} characters long, and {STATEMENT_LIMIT:,} is the most; "
+            f"say it shorter and put the rest into {more}"
+        )
+    return line
+
+
+def unclaimed(entity: E, registry: Registry) -> E:
+    """Return an entity that is to be new.
+
+    Raises RuleError where another has its id: ids are made of the first words, which may have changed since.
+    """
+    taken = registry.get(entity.id)
+    if taken is not None:
+        raise RuleError(
+            f"{short_id(taken.kind, taken.id)} was made of these words and is called {taken.title!r} now; "
+            "go on with that one, or say other words or another --conversation"
+        )
+    return entity
+
+
+def as_it_stands(standing: E, part: Compression | None = None, **given: object) -> E:
+    """Return what is registered already, for a person who registers it once more.
+
+    Args:
+        standing: what there is.
+        part: the entry of it that is meant, where one is.
+        given: values by their attributes; None, "" and () where the person gave none.
+
+    Raises RuleError where a value is another than the one that stands.
+    """
+
+    def differs(name: str, value: object) -> bool:
+        stands = getattr(part or standing, name)
+        return set(value) != set(stands) if isinstance(value, tuple) else value != stands
+
+    other = [name for name, value in given.items() if value not in {None, "", ()} and differs(name, value)]
+    if other:
+        short = short_id(standing.kind, standing.id)
+        raise RuleError(
+            f"{short} is there already and says otherwise ({', '.join(other)}); "
+            f"change it by `forgekit {standing.kind.value} edit {short}`"
+        )
+    return standing
+
+
+def in_force(decision: Decision, then: str = "") -> Decision:
+    """Return a decision that can be changed, kept or put in another's place.
+
+    Args:
+        decision: as it stands.
+        then: what to do where it is out of force.
+
+    Raises TransitionError where it is.
+    """
+    if decision.status.ended:
+        heir = decision.superseded_by
+        hint = f"; {short_id(Kind.DECISION, heir)} stands in its place" if heir else ""
+        raise TransitionError(
+            f"{short_id(Kind.DECISION, decision.id)} is {decision.status.value}{hint}{then}"
+        )
+    return decision
+
+
+def without_circle(entity: E, others: Iterable[Entity]) -> E:
+    """Return an entity that is to be written.
+
+    Args:
+        entity: as it is to stand.
+        others: those that it may lead to, as they stand.
+
+    Raises RuleError where it leads back to itself.
+    """
+    from forgekit.policy.checks.base import CheckInput  # noqa: PLC0415 - few writes can make a circle
+    from forgekit.policy.checks.references import no_cycles  # noqa: PLC0415 - as above
+
+    given = CheckInput(only=frozenset({entity_path(entity)}))
+    for problem in no_cycles(Registry.of([*others, entity]), given):
+        raise RuleError(f"{problem.field}: {problem.message}; {problem.fix}")
+    return entity

@@ -57,6 +57,8 @@ __all__ = [
 
 T = TypeVar("T")
 
+# What a damaged database raises; SQLite's own messages may hold bytes of it that are no text.
+_DAMAGED = (sqlite3.DatabaseError, UnicodeDecodeError, DamageError, OSError)
 _CACHE_KB = 4_096  # of the database, in memory
 _WAIT_S = 15.0  # for another process that rebuilds
 _FACTS_KEPT = 20_000
@@ -224,12 +226,12 @@ class Catalogue:
         """Ask; on damage ask a new database, and then one in memory."""
         try:
             return ask(self._opened())
-        except (sqlite3.DatabaseError, DamageError, OSError) as e:
+        except _DAMAGED as e:
             first: Exception = e
         try:
             self._discard(first)
             return self._ask_new(ask, fill=fill)
-        except (sqlite3.DatabaseError, DamageError, OSError):
+        except _DAMAGED:
             self.close()
             self._in_memory = True
             return self._ask_new(ask, fill=fill)
@@ -322,6 +324,8 @@ def fault(path: Path) -> str:
         found = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
     except sqlite3.Error as e:
         return str(e)
+    except UnicodeDecodeError:
+        return "it holds bytes that are no text"
     finally:
         db.close()
     return "" if found == "ok" else found

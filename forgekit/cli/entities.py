@@ -85,11 +85,16 @@ def listed(
 
     Raises NotFoundError for a project that is not known.
     """
+    from forgekit.policy.staleness import open_conflicts  # noqa: PLC0415 - help loads no policy
+
     owner = forge.known_project(project, registry) if project is not None else None
+    waits = {conflict.id for conflict in open_conflicts(registry)} if kind is Kind.CONFLICT else set()
 
     def wanted(entity: Any) -> bool:
         if status is not None and entity.status.value != status:
             return False
+        if kind is Kind.CONFLICT and status == "open" and entity.id not in waits:
+            return False  # one of its sides has ended: it waits for nobody, whatever its file says
         if owner is None:
             return True
         if kind is not Kind.CONFLICT:
@@ -226,8 +231,8 @@ def print_history(name: str, kinds: tuple[Kind, ...], limit: int | None, *, as_j
     print_commits(entity_history(open_forge(), name, kinds, limit), as_json=as_json)
 
 
-def print_commits(commits: Iterable[Commit], *, as_json: bool) -> None:
-    """Print commits with what they did."""
+def print_commits(commits: Iterable[Commit], *, as_json: bool, nothing: str = "not committed yet") -> None:
+    """Print commits with what they did, or that there are none."""
     from forgekit.history import commit_view  # noqa: PLC0415 - the other commands load none
 
     if as_json:
@@ -236,7 +241,7 @@ def print_commits(commits: Iterable[Commit], *, as_json: bool) -> None:
     rows = [(c.short, format_instant(c.time), c.author, c.subject) for c in commits]
     output.table(("commit", "time", "author", "title"), rows)
     if not rows:
-        output.talk("not committed yet")
+        output.talk(nothing)
 
 
 def talk_of_unreadable(forge: Forge) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -50,28 +50,25 @@ def new(
     no_commit: bool,
 ) -> None:
     """Register an edge."""
-    from forgekit.lineage import link  # noqa: PLC0415 - help loads no store
+    from forgekit.lineage import link, pairs  # noqa: PLC0415 - help loads no store
     from forgekit.model.lineage import Compression, CompressionMode  # noqa: PLC0415 - as above
 
     forge = open_forge()
     registry = forge.registry()
 
-    def pairs(names: Iterable[str], *kinds: Kind) -> dict[Kind, tuple[tuple[str, EntityId], ...]]:
-        found = [registry.entities[forge.resolve(name, *kinds)] for name in names]
-        return {
-            kind: tuple((getattr(e, "local_id", None) or "", e.id) for e in found if e.kind is kind)
-            for kind in kinds
-        }
+    def named(names: Iterable[str], *kinds: Kind) -> dict[Kind, tuple[tuple[str, EntityId], ...]]:
+        found: list[Any] = [registry.entities[forge.resolve(name, *kinds)] for name in names]
+        return {kind: pairs(entity for entity in found if entity.kind is kind) for kind in kinds}
 
-    kept = pairs(carried, Kind.DECISION, Kind.THREAD)
+    kept = named(carried, Kind.DECISION, Kind.THREAD)
     compression = Compression(
         compression_tag=tag,
         compression_mode=CompressionMode(mode) if mode else None,
         compressed_at=compressed_at,
         decisions_carried=kept[Kind.DECISION],
         threads_carried=kept[Kind.THREAD],
-        decisions_dropped=pairs(dropped, Kind.DECISION)[Kind.DECISION],
-        threads_resolved=pairs(resolved, Kind.THREAD)[Kind.THREAD],
+        decisions_dropped=named(dropped, Kind.DECISION)[Kind.DECISION],
+        threads_resolved=named(resolved, Kind.THREAD)[Kind.THREAD],
     )
     way = how(dry_run=dry_run, no_commit=no_commit)
     wrote(link(forge, source, target, compression, bridge_summary=summary, how=way), "lineage new")

@@ -37,7 +37,7 @@ add_reading(thread, Kind.THREAD)
 @click.argument("title")
 @project_option
 @click.option("--content", default="", metavar="TEXT", help="A description, Markdown.")
-@click.option("--priority", type=click.Choice(["high", "medium", "low"]), default="medium", show_default=True)
+@click.option("--priority", type=click.Choice(["high", "medium", "low"]), help="Medium where not given.")
 @click.option("--blocked-by", multiple=True, metavar="ID", help="A thread it waits for; repeatable.")
 @click.option("--local-id", metavar="T001", help="What the conversation calls it.")
 @conversation_option
@@ -48,7 +48,7 @@ def new(
     title: str,
     project: str | None,
     content: str,
-    priority: str,
+    priority: str | None,
     blocked_by: tuple[str, ...],
     local_id: str | None,
     conversation: str | None,
@@ -69,7 +69,7 @@ def new(
         local_id=local_id,
         conversation=conversation,
         content=content,
-        priority=Priority(priority),
+        priority=Priority(priority) if priority else None,
         blocked_by=blocked_by,
         tags=tags,
         at=at,

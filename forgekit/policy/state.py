@@ -8,16 +8,17 @@ continuation blocks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
-from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.decision import Decision
 from forgekit.model.lineage import Lineage
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.model.thread import Priority, Thread
+from forgekit.policy.fold import fold
 from forgekit.policy.graph import Direction, trace
 from forgekit.policy.relevance import relevant
 from forgekit.policy.staleness import (
@@ -163,13 +164,19 @@ def project_state(
 
 
 def _overtaken(registry: Registry, archive: Archive) -> Iterable[Overtaken]:
+    from forgekit.text.archive import read_archive  # noqa: PLC0415 - only a continuation reads a text
+
+    text = read_archive(archive.body)
+    # What it carries came from archives that are not read here.
+    alone = fold([(archive, replace(text, decisions=(*text.carried, *text.decisions), carried=()))])
     for local_id, entity in archive.records:
         found = registry.get(entity)
-        if isinstance(found, Thread) and found.status is not ThreadStatus.OPEN:
-            if found.resolved_in != archive.conversation_id:
-                yield Overtaken(local_id=local_id, entity=found)
-        elif isinstance(found, Decision) and found.status is not DecisionStatus.ACTIVE:
-            yield Overtaken(local_id=local_id, entity=found, heir=last_heir(registry, found))
+        if not isinstance(found, (Decision, Thread)) or not found.status.ended:
+            continue
+        said = alone.entities.get(alone.mentions.get((archive.id, local_id), entity))
+        if not isinstance(said, (Decision, Thread)) or said.status is not found.status:
+            heir = last_heir(registry, found) if isinstance(found, Decision) else None
+            yield Overtaken(local_id=local_id, entity=found, heir=heir)
 
 
 def last_heir(registry: Registry, decision: Decision) -> Decision | None:

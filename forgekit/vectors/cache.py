@@ -20,6 +20,8 @@ T = TypeVar("T")
 ITEM_BYTES = 2
 """Bytes per number: half precision, which leaves the best ten as they are."""
 
+# What a damaged database raises; SQLite's own messages may hold bytes of it that are no text.
+_DAMAGED = (sqlite3.DatabaseError, UnicodeDecodeError)
 _MADE_BY = 0x666B_0001  # "fk", layout 1
 _WAIT_S = 15.0
 _TABLE = (
@@ -103,12 +105,12 @@ class VectorCache:
         """Ask the database; on damage a new one, and where there can be none, one in memory."""
         try:
             return ask(self._opened(self._path))
-        except (sqlite3.DatabaseError, OSError) as e:
+        except (*_DAMAGED, OSError) as e:
             code = getattr(e, "sqlite_errorcode", 0) & 0xFF
-            damaged = isinstance(e, sqlite3.DatabaseError) and code not in _OUT_OF_REACH
+            damaged = isinstance(e, _DAMAGED) and code not in _OUT_OF_REACH
             self.__exit__()
         if damaged:
-            with contextlib.suppress(sqlite3.DatabaseError, OSError):
+            with contextlib.suppress(*_DAMAGED, OSError):
                 for suffix in ("", "-wal", "-shm", "-journal"):
                     Path(f"{self._path}{suffix}").unlink(missing_ok=True)
                 return ask(self._opened(self._path))

@@ -34,6 +34,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -220,8 +221,13 @@ class IndexFiles:
             return None
         if not isinstance(said, dict) or (said.get("layout"), said.get("space")) != (_LAYOUT, self._space):
             return None
-        numbers = [said.get("count"), said.get("dimension")]
-        sound = all(type(n) is int and n >= 0 for n in numbers) and isinstance(said.get("files"), dict)
+        files = said.get("files")
+        if not isinstance(files, dict) or not all(
+            isinstance(s, list) and len(s) == 4 for s in files.values()
+        ):
+            return None
+        numbers = [said.get("count"), said.get("dimension"), *itertools.chain(*files.values())]
+        sound = all(type(n) is int and n >= 0 for n in numbers) and isinstance(said.get("kind"), str)
         return said if sound and re.fullmatch("[0-9a-f]{32}", str(said.get("digest"))) else None
 
     def load(self) -> Index | None:
@@ -348,7 +354,7 @@ def sound(manifest: Path) -> bool:
         said = json.loads(manifest.read_bytes())
         base = f"{manifest.with_suffix('')}-{said['digest']}"
         return all(_state(Path(f"{base}.{part}"))[0] == state[0] for part, state in said["files"].items())
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return False
 
 

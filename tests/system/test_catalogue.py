@@ -20,7 +20,7 @@ from support import BORN, PROJECT, TALK, decision, git
 from forgekit.catalogue import scan as catalogue_scan
 from forgekit.catalogue import schema as catalogue_schema
 from forgekit.catalogue import update as catalogue_update
-from forgekit.catalogue.catalogue import SCOPES, Catalogue, Hit, Refresh, engine, search_registry
+from forgekit.catalogue.catalogue import SCOPES, Catalogue, Hit, Refresh, engine, fault, search_registry
 from forgekit.errors import AmbiguousError, NotFoundError, StoreError
 from forgekit.ids import EntityId, archive_id, conversation_id, thread_id
 from forgekit.model.archive import Archive
@@ -392,6 +392,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "other program": lambda p: _in_place(
         p, lambda q: _sql(q, "CREATE TABLE t (x)", "PRAGMA user_version = 7")
     ),
+    "no text": lambda p: p.write_bytes(p.read_bytes().replace(b"CREATE TABLE", b"CR\xffATE TABLE")),
     "no words": lambda p: _sql(p, "DROP TABLE words"),
     "no entities": lambda p: _sql(p, "DROP TABLE entity"),
     "wrong json": lambda p: _sql(p, "UPDATE entity SET fields = '[1, 2]'"),
@@ -424,6 +425,13 @@ def test_answers_survive_damage_under_an_open_catalogue(way: str, catalogue: Cat
     DAMAGE[way](catalogue.path)
     catalogue.refresh()
     assert answers(catalogue) == expected
+
+
+def test_what_is_wrong_with_a_database_is_said(catalogue: Catalogue) -> None:
+    catalogue.close()
+    assert fault(catalogue.path) == ""
+    DAMAGE["no text"](catalogue.path)
+    assert fault(catalogue.path) == "it holds bytes that are no text"
 
 
 def test_a_cache_that_cannot_be_made_is_done_without(

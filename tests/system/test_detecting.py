@@ -16,13 +16,17 @@ from clirun import Cli
 from fakeencoder import FakeEncoder
 from support import git, new_repository
 
-from forgekit import conflicts, decisions, detecting
+from forgekit import conflicts, decisions, detecting, lineage
 from forgekit.forge import Forge
+from forgekit.ids import v8_named
 from forgekit.judges import Remembering
+from forgekit.loop import reviewing
 from forgekit.loop.compression import SyncReport, sync_compression
 from forgekit.loop.continuation import prepare_continuation
 from forgekit.loop.incoming import Incoming
+from forgekit.model.candidate import Candidate, Proposal
 from forgekit.model.conflict import Conflict, ConflictStatus
+from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, short_id
@@ -32,7 +36,7 @@ from forgekit.store.roots import cache_dir
 from forgekit.times import parse_instant
 from forgekit.upkeep.checking import check
 from forgekit.vectors.vectors import Vectors
-from forgekit.writing import How, Written
+from forgekit.writing import How, Written, write
 
 SAMPLES = sorted((Path(__file__).parents[2] / "examples" / "archives").glob("*.md"))
 NOW = parse_instant("2026-09-20T09:00:00Z")
@@ -278,6 +282,31 @@ def test_a_new_decision_may_give_way_at_once(forge: Forge) -> None:
     assert isinstance(weak, Decision)
     assert (weak.status, weak.superseded_by) == (DecisionStatus.SUPERSEDED, strong.id)
     assert errors(forge) == []
+
+
+def test_decisions_that_are_approved_together_are_compared(forge: Forge) -> None:
+    talk = lineage.new_conversation(forge, "Storage", project="Ledger").entity
+    assert isinstance(talk, Conversation)
+    offered = [
+        Candidate(
+            candidate_id=v8_named(talk.id, text, NOW),
+            candidate=text,
+            proposes=Proposal.DECISION,
+            confidence=0.9,
+            why="a person says so",
+            project_name=talk.project_name,
+            project_uuid=talk.project_uuid,
+            conversation_id=talk.id,
+            turn=1,
+            created_at=NOW,
+        )
+        for text in (SQL, MONGO)
+    ]
+    write(forge, lambda _: offered, "candidate new")
+    done = reviewing.answer(forge, reviewing.Answers(approve=frozenset(c.id for c in offered)))
+    [conflict] = done.conflicts
+    assert sides(conflict, forge) == {SQL, MONGO}
+    assert detecting.scan(forge).conflicts == ()
 
 
 def unchecked(forge: Forge, *texts: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

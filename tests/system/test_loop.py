@@ -97,6 +97,36 @@ def test_a_thread_resolved_later_stays_resolved_and_the_old_tag_says_so(filed: F
     )
 
 
+def test_a_continuation_says_nothing_that_the_archive_says_itself(repository: Path) -> None:
+    forge = opened(repository)
+
+    def saved(tag: str, day: int, old: str, threads: str, decisions: str) -> str:
+        return (
+            f"# Conversation Archive: {tag}\n\n## Metadata\n- Project: Ledger\n"
+            f"- Created: 2026-01-{day:02}T10:00:00Z\n- Compressed Turn Range: all\n- Primary Topic: {tag}\n"
+            f"- Last Compressed Tag: {tag}\n- Prior Compression Chain: [{old}]\n\n"
+            f"## Decision Log\n\n```yaml\ndecisions:\n{decisions}```\n\n"
+            f"## Thread Log\n\n```yaml\nthreads:\n{threads}```\n"
+        )
+
+    queue = "  - id: T001\n    title: Which queue?\n    status: {}\n    resolution: NATS\n"
+    keep = "  - id: D001\n    decision: Keep one table\n    tier: 0.8\n"
+    split = "  - id: D002\n    decision: Split the table by year\n    tier: 0.8\n    supersedes: D001\n"
+    paste(forge, saved("ONE", 1, "", queue.format("open"), keep))
+    paste(forge, saved("TWO", 2, "ONE", queue.format("resolved"), keep + split))
+    paste(
+        forge, saved("THREE", 3, "TWO", queue.format("resolved"), split.replace("    supersedes: D001\n", ""))
+    )
+    carried = "inherited_context:\n  carried_decisions:\n    - id: D001\n      decision: Keep one table\n"
+    text = saved("FOUR", 2, "ONE", queue.format("open"), split.replace("by year", "by month"))
+    paste(forge, f"{text}\n## Inherited Context\n\n```yaml\n{carried}```\n")
+    told = {
+        tag: prepare_continuation(forge, tag).data["overtaken"] for tag in ("ONE", "TWO", "THREE", "FOUR")
+    }
+    shown = {tag: [item["local_id"] for item in found] for tag, found in told.items()}  # type: ignore[attr-defined] # JSON
+    assert shown == {"ONE": ["D001", "T001"], "TWO": [], "THREE": [], "FOUR": ["T001"]}
+
+
 def test_a_partial_compression_ages_nothing_else(repository: Path) -> None:
     forge = opened(repository)
     partial = next(path for path in SAMPLES if "classrooms" in path.name)
@@ -237,6 +267,15 @@ def test_a_block_keeps_to_its_budget_and_says_what_it_cut(filed: Forge) -> None:
     assert block.cut
 
 
+def test_a_section_is_shown_where_it_stands_whatever_signs_are_above_it(repository: Path) -> None:
+    forge = opened(repository)
+    above = "One\u2028two\x0cthree\x85four.\n\n"
+    paste(forge, f"# Conversation Archive: x\n\n{above}### D001: a\n\n## Naming\n\nBirds.\n", project="Nexus")
+    given = ask(forge, "Expand on naming")
+    assert "    Birds.\n" in given.text
+    assert "lines 8-10" in given.text
+
+
 def test_every_entity_filed_is_valid_and_carries_a_decision_record(filed: Forge) -> None:
     from forgekit.policy.checks import check
 
@@ -292,3 +331,19 @@ def test_a_transcript_is_filed_and_one_without_a_compaction_is_passed_over(
     assert filed_one.archive.compressed_at == parse_instant("2026-03-01T12:00:00Z")
     assert [t.title for t in forge.registry().threads] == ["Write the export of refunds"]
     assert sync_compression(forge, given(empty, full)).outcome.commit is None
+
+
+@pytest.mark.parametrize("from_path", [True, False])
+def test_a_transcript_is_known_though_its_first_record_is_long(
+    repository: Path, tmp_path: Path, *, from_path: bool
+) -> None:
+    path = transcript(tmp_path / "full.jsonl", compacted=True)
+    first, *rest = path.read_text(encoding="utf-8").splitlines()
+    long = json.dumps({"attachments": "wide " * 10_000, **json.loads(first)})
+    path.write_text("\n".join([long, *rest]), encoding="utf-8")
+    given = {"path": path} if from_path else {"data": path.read_bytes()}
+    report = sync_compression(
+        opened(repository),
+        [Incoming(envelope=Envelope(project="Ledger"), **given)],
+    )
+    assert [item.archive.compression_tag for item in report.filed] == ["CLAUDE_CODE_5b0c8a52_1"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -374,6 +375,37 @@ def test_a_database_of_another_make_is_replaced(tmp_path: Path) -> None:
     db.close()
     assert Vectors(tmp_path, FakeEncoder()).update(entries()).added == 80
     assert Vectors(tmp_path, FakeEncoder(), tree="second").update(entries()).reused == 80
+
+
+def test_a_database_whose_tables_are_no_text_is_replaced(tmp_path: Path) -> None:
+    Vectors(tmp_path, FakeEncoder()).update(entries())
+    path = tmp_path / "vectors.sqlite"
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE", b"CR\xffATE TABLE"))
+    assert Vectors(tmp_path, FakeEncoder(), tree="second").update(entries()).added == 80
+    assert Vectors(tmp_path, FakeEncoder(), tree="third").update(entries()).reused == 80
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"files": {"ids": []}},
+        {"files": {"ids": 7}},
+        {"files": {"ids": [1, 2, 3, "4"]}},
+        {"files": [1]},
+        {"kind": ["scan"]},
+    ],
+)
+def test_a_manifest_of_another_shape_counts_as_none(tmp_path: Path, changed: dict[str, object]) -> None:
+    vectors = Vectors(tmp_path, FakeEncoder())
+    vectors.update(entries())
+    expected = answers(vectors)
+    manifest = tmp_path / "vectors-main.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_bytes()) | changed), encoding="utf-8")
+    assert vectors_index.sound(manifest) is ("kind" in changed)
+    after = Vectors(tmp_path, FakeEncoder())
+    assert after.status().kind == "none"
+    assert after.update(entries()).reused == 80
+    assert answers(after) == expected
 
 
 def test_without_a_place_to_write_everything_stays_in_memory(tmp_path: Path) -> None:

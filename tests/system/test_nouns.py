@@ -1,0 +1,337 @@
+"""What is refused when something is registered, edited or settled: nothing given is dropped unsaid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import git
+from world import NAME, P, chain, decision, edge, thread
+
+from forgekit import conflicts, decisions, lineage, projects, threads
+from forgekit.cli.entities import listed as listed_entities
+from forgekit.errors import ForgeError, NotFoundError, RuleError, TransitionError, UsageError
+from forgekit.forge import Forge
+from forgekit.ids import EntityId
+from forgekit.lineage import bridge, new_conversation, pairs
+from forgekit.model.conflict import Conflict
+from forgekit.model.conversation import Conversation
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.lineage import Compression
+from forgekit.model.registry import Registry
+from forgekit.model.rules import STATEMENT_LIMIT
+from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.times import Instant, parse_instant
+from forgekit.upkeep.checking import check
+
+NOW = parse_instant("2026-09-20T09:00:00Z")
+EARLIER = Instant(NOW - 1_000)
+SQL, MONGO = "Use PostgreSQL as the primary database", "Use MongoDB as the primary database"
+LONG = "a " * STATEMENT_LIMIT
+
+
+@pytest.fixture
+def forge(repository: Path) -> Forge:
+    forge = replace(Forge.open(repository), now=lambda: NOW)
+    projects.create(forge, NAME)
+    return forge
+
+
+@pytest.fixture
+def talk(forge: Forge) -> str:
+    return new_conversation(forge, "Storage", at=EARLIER).entity.id
+
+
+def refused(forge: Forge, kind: type[ForgeError], do: Callable[[], object]) -> str:
+    """Return what was said of a change that must not be made."""
+    before = git(forge.root, "rev-parse", "HEAD"), git(forge.root, "status", "--porcelain")
+    with pytest.raises(kind) as caught:
+        do()
+    assert (git(forge.root, "rev-parse", "HEAD"), git(forge.root, "status", "--porcelain")) == before
+    return str(caught.value)
+
+
+def thr(entity: EntityId) -> str:
+    return short_id(Kind.THREAD, entity)
+
+
+def dec(entity: EntityId) -> str:
+    return short_id(Kind.DECISION, entity)
+
+
+def opposed(forge: Forge, *texts: str) -> tuple[list[EntityId], list[Conflict]]:
+    made = [decisions.create(forge, text, project=NAME).entity.id for text in texts]
+    return made, forge.registry().conflicts
+
+
+# Ids that are taken
+
+
+def test_a_thread_that_was_renamed_is_not_written_over(forge: Forge, talk: str) -> None:
+    old = threads.create(forge, "Which queue?", conversation=talk).entity.id
+    threads.edit(forge, old, title="Which message bus?")
+    threads.end(forge, old, ThreadStatus.RESOLVED, resolution="NATS")
+    said = refused(forge, RuleError, lambda: threads.create(forge, "Which queue?", conversation=talk))
+    assert said == (
+        f"{thr(old)} was made of these words and is called 'Which message bus?' now; "
+        "go on with that one, or say other words or another --conversation"
+    )
+
+
+def test_a_revision_writes_over_no_decision(forge: Forge, talk: str) -> None:
+    first, other = (decisions.create(forge, t, conversation=talk).entity.id for t in ("Use NATS", "Eat"))
+    said = refused(forge, RuleError, lambda: decisions.revise(forge, first, "Eat"))
+    supersede = f"`forgekit decision supersede {dec(first)} --by {dec(other)}`"
+    assert said == f"{dec(other)} says so already; {supersede}"
+    second = decisions.revise(forge, first, "Use Kafka").entity.id
+    said = refused(forge, TransitionError, lambda: decisions.revise(forge, second, "Use NATS"))
+    assert said == (
+        f"{dec(first)} is revised; {dec(second)} stands in its place; "
+        "to decide the same again say another --conversation"
+    )
+    elsewhere = new_conversation(forge, "Elsewhere", at=EARLIER).entity.id
+    assert decisions.revise(forge, second, "Use NATS", conversation=elsewhere).entity.id != first
+
+
+# What is there already
+
+
+def test_what_has_ended_is_not_registered_once_more(forge: Forge, talk: str) -> None:
+    question = threads.create(forge, "Which queue?", conversation=talk).entity.id
+    threads.end(forge, question, ThreadStatus.RESOLVED, resolution="NATS", conversation=talk)
+    ended = f"{thr(question)} is already resolved; `forgekit thread reopen {thr(question)}` first"
+    assert ended == refused(
+        forge, TransitionError, lambda: threads.create(forge, "which queue?", conversation=talk)
+    )
+    wrong = decisions.create(forge, "Use NATS").entity.id
+    decisions.invalidate(forge, wrong, "Too slow")
+    said = refused(forge, TransitionError, lambda: decisions.create(forge, "Use NATS"))
+    assert said == f"{dec(wrong)} is invalidated; to decide the same again say another --conversation"
+    assert decisions.create(forge, "Use NATS", conversation=talk).entity.id != wrong
+
+
+def test_an_end_that_says_more_than_the_first_is_refused(forge: Forge, talk: str) -> None:
+    question = threads.create(forge, "Which queue?").entity.id
+
+    def resolve(conversation: str | None = None, at: Instant | None = None) -> object:
+        found = threads.end(
+            forge, question, ThreadStatus.RESOLVED, resolution="NATS", conversation=conversation, at=at
+        )
+        return found.outcome.commit
+
+    assert resolve(at=EARLIER)
+    assert resolve(at=EARLIER) is None
+    ended = f"{thr(question)} is already resolved; `forgekit thread reopen {thr(question)}` first"
+    assert refused(forge, TransitionError, lambda: resolve(talk)) == ended
+    assert refused(forge, TransitionError, lambda: resolve(at=NOW)) == ended
+    threads.reopen(forge, question)
+    assert resolve(talk)
+    assert resolve(talk) is None
+
+
+def test_values_that_differ_from_what_stands_are_not_dropped(forge: Forge, talk: str) -> None:
+    def thread(priority: Priority | None = None, content: str = "") -> EntityId:
+        return threads.create(
+            forge, "Which queue?", priority=priority, tags=("b", "a"), content=content
+        ).entity.id
+
+    def chosen(tier: float | None = None, local_id: str | None = None) -> EntityId:
+        return decisions.create(forge, "Use NATS", tier=tier, rationale="Fast\n", local_id=local_id).entity.id
+
+    def told(entity: str, kind: str, *names: str) -> str:
+        edit = f"change it by `forgekit {kind} edit {entity}`"
+        return f"{entity} is there already and says otherwise ({', '.join(names)}); {edit}"
+
+    question, choice = thread(content="For jobs"), chosen(0.8)
+    assert (thread(), thread(Priority.MEDIUM, content="For jobs\n")) == (question, question)
+    said = refused(forge, RuleError, lambda: thread(Priority.HIGH, content="For mail"))
+    assert said == told(thr(question), "thread", "priority", "content")
+    assert (chosen(), chosen(0.8)) == (choice, choice)
+    said = refused(forge, RuleError, lambda: chosen(0.0, local_id="D001"))
+    assert said == told(dec(choice), "decision", "epistemic_tier", "local_id")
+    named = short_id(Kind.CONVERSATION, EntityId(talk))
+    again = new_conversation(forge, "Storage", at=EARLIER)
+    assert (again.entity.id, again.outcome.commit) == (talk, None)
+    said = refused(
+        forge, RuleError, lambda: new_conversation(forge, "Storage", at=EARLIER, external_id="x-1")
+    )
+    assert said == told(named, "conversation", "external_id")
+    projects.describe(forge, talk, Kind.CONVERSATION, title="Stores")
+    said = refused(forge, RuleError, lambda: new_conversation(forge, "Storage", at=EARLIER))
+    assert said == told(named, "conversation", "title")
+    said = refused(forge, RuleError, lambda: projects.create(forge, NAME, content="Books", tags=("x",)))
+    assert said == told(short_id(Kind.PROJECT, P), "project", "body", "tags")
+
+
+def test_an_edge_says_one_thing_of_a_tag(forge: Forge, talk: str) -> None:
+    later = new_conversation(forge, "Later", at=NOW).entity.id
+    kept, left = (decisions.create(forge, text, local_id="D001").entity for text in ("Eat", "Sleep"))
+
+    def link(tag: str, summary: str | None = None, **more: object) -> object:
+        given = lineage.lineage_link(talk, later, tag, summary, forge=forge, **more)  # type: ignore[arg-type] # names
+        return given["compressions"]
+
+    first = link("ONE", decisions_carried=[kept.id, left.id])
+    # Both are D001 to their own conversations, which tells them apart nowhere.
+    assert isinstance(first, list)
+    assert first[0]["decisions_carried"] == {key: key for key in (kept.id, left.id)}
+    assert link("ONE", "Storage came first", decisions_carried=[left.id, kept.id]) == first
+    assert link("ONE") == first
+    [found] = forge.registry().lineage
+    short = short_id(Kind.LINEAGE, found.id)
+    edit = f"change it by `forgekit lineage edit {short}`"
+    said = refused(forge, RuleError, lambda: link("ONE", decisions_carried=[kept.id]))
+    assert said == f"{short} is there already and says otherwise (decisions_carried); {edit}"
+    said = refused(forge, RuleError, lambda: link("TWO", "Something else"))
+    assert said == f"{short} is there already and says otherwise (body); {edit}"
+    two = link("TWO", "Storage came first")
+    assert isinstance(two, list)
+    assert [entry["compression_tag"] for entry in two] == ["ONE", "TWO"]
+
+
+def test_records_are_named_by_what_tells_them_apart() -> None:
+    (a,) = chain("a")
+    one, two, three, plain = (
+        decision(text, a, local_id=local)
+        for text, local in (("One", "D001"), ("Two", "D001"), ("Three", "D002"), ("Four", None))
+    )
+    named = (("", one.id), ("", two.id), ("D002", three.id), ("", plain.id))
+    assert pairs([one, two, three, one, plain]) == named
+
+
+# Texts that are too long
+
+
+def test_what_a_person_types_is_not_cut(forge: Forge, talk: str) -> None:
+    question, choice = threads.create(forge, "Which queue?").entity.id, decisions.create(forge, SQL).entity.id
+    head = "the text is 3,999 characters long, and 2,000 is the most; say it shorter and put the rest into "
+    ways: tuple[tuple[Callable[[], object], str], ...] = (
+        (lambda: threads.create(forge, LONG), "--content"),
+        (lambda: threads.edit(forge, question, title=LONG), "--content"),
+        (lambda: decisions.create(forge, LONG), "--rationale"),
+        (lambda: decisions.revise(forge, choice, LONG), "--rationale"),
+        (
+            lambda: new_conversation(forge, LONG),
+            "its description, by `forgekit conversation edit --content`",
+        ),
+        (lambda: projects.describe(forge, talk, Kind.CONVERSATION, title=LONG), "--content"),
+    )
+    for do, more in ways:
+        assert refused(forge, RuleError, do) == head + more
+    assert len(threads.create(forge, "a" * STATEMENT_LIMIT).entity.title) == STATEMENT_LIMIT
+
+
+# Circles
+
+
+def test_nothing_leads_back_to_itself(forge: Forge) -> None:
+    x = decisions.create(forge, "Eat").entity.id
+    y = decisions.create(forge, "Sleep", dependencies=[x]).entity.id
+    rest = "dependencies: decisions rest on each other in a circle"
+    out = "take one of these references out"
+    both = ", ".join(dec(one) for one in sorted((x, y)))
+    said = refused(forge, RuleError, lambda: decisions.edit(forge, x, dependencies=[y]))
+    assert said == f"{rest}: {both}; {out}"
+    said = refused(forge, RuleError, lambda: decisions.edit(forge, y, dependencies=[y]))
+    assert said == f"{rest}: {dec(y)}; {out}"
+    t = threads.create(forge, "Which queue?").entity.id
+    said = refused(forge, RuleError, lambda: threads.edit(forge, t, blocked_by=[t]))
+    assert said == f"blocked_by: threads wait for each other in a circle: {thr(t)}; {out}"
+    talks = [new_conversation(forge, f"Talk {n}", at=Instant(EARLIER + n)).entity.id for n in range(3)]
+    a, b, c = (short_id(Kind.CONVERSATION, talk) for talk in talks)
+    for one, next_one in ((0, 1), (1, 2)):
+        lineage.link(forge, talks[one], talks[next_one], Compression(compression_tag="X"))
+    way = Compression(compression_tag="Y")
+    said = refused(forge, RuleError, lambda: lineage.link(forge, talks[2], talks[0], way))
+    field = "target_conversation_id: conversations continue each other in a circle"
+    assert said == f"{field}: {a}, {b}, {c}; {out}"
+    said = refused(forge, RuleError, lambda: lineage.link(forge, talks[1], talks[0], way))
+    [edge_id] = [e.id for e in forge.registry().lineage if e.target_conversation_id == talks[1]]
+    assert said == (
+        f"{short_id(Kind.LINEAGE, edge_id)} says that {b} continues {a}, "
+        f"and they cannot continue each other; say {a} before {b}"
+    )
+    assert check(forge).problems == ()
+
+
+# Conflicts
+
+
+def test_what_is_out_of_force_takes_no_place(forge: Forge) -> None:
+    (a, b), [conflict] = opposed(forge, SQL, MONGO)
+    decisions.invalidate(forge, a, "Too slow")
+    said = f"{dec(a)} is invalidated"
+    assert refused(forge, TransitionError, lambda: conflicts.resolve(forge, conflict.id, a, "no")) == said
+    assert refused(forge, TransitionError, lambda: decisions.supersede(forge, b, a)) == said
+    other = decisions.create(forge, "Eat").entity.id
+    decisions.supersede(forge, other, b)
+    said = f"{dec(other)} is superseded; {dec(b)} stands in its place"
+    assert refused(forge, TransitionError, lambda: decisions.supersede(forge, b, other)) == said
+
+
+def test_a_conflict_is_open_while_both_sides_stand(forge: Forge) -> None:
+    for project in ("Harbour", "Trellis"):
+        decisions.create(forge, SQL, project=project)
+    (a, b), found = opposed(forge, SQL, MONGO)
+    assert len(found) == 3
+    listed = ", ".join(short_id(Kind.CONFLICT, conflict.id) for conflict in found)
+    said = refused(forge, RuleError, lambda: conflicts.resolve_between(forge, b, b, "measured"))
+    assert said == f"{b} has several open conflicts ({listed}); name the conflict by its id"
+    for one in forge.registry().decisions:
+        if one.id not in {a, b}:
+            decisions.invalidate(forge, one.id, "Too slow")
+    waiting = [view["conflict_id"] for view in decisions.decision_conflicts(forge=forge)]
+    assert [c.id for c in found if {a, b} == {c.decision_a, c.decision_b}] == waiting
+    shown = listed_entities(forge, forge.registry(), Kind.CONFLICT, status="open")
+    assert [conflict.id for conflict in shown] == waiting
+    assert decisions.decision_conflicts(project_name="Harbour", forge=forge) == []
+    assert conflicts.resolve_between(forge, b, b, "measured").entity.id == waiting[0]
+    said = refused(forge, NotFoundError, lambda: conflicts.resolve_between(forge, b, b, "measured"))
+    assert said == f"no open conflict answers to '{b}'; `forgekit conflict list` shows what is open"
+
+
+# The functions
+
+
+def test_a_thread_is_updated_in_whole_or_not_at_all(forge: Forge) -> None:
+    question = threads.create(forge, "Which queue?").entity.id
+
+    def update(**given: str) -> Callable[[], object]:
+        return lambda: threads.thread_update(question, **given, forge=forge)
+
+    ends = "a resolution says how a thread ended; give status resolved, superseded or abandoned"
+    assert refused(forge, UsageError, update(resolution="NATS")) == ends
+    assert refused(forge, UsageError, update(resolution="NATS", status="open")) == ends
+    said = refused(forge, UsageError, update(status="closed", title="Which bus?"))
+    assert said == "status: 'closed' is none of open, resolved, superseded, abandoned"
+    said = refused(forge, UsageError, update(priority="urgent"))
+    assert said == "priority: 'urgent' is none of high, medium, low"
+    view = threads.thread_update(
+        question, "resolved", "NATS", title="Which bus?", priority="high", forge=forge
+    )
+    assert [view[name] for name in ("status", "resolution", "title", "priority")] == [
+        "resolved",
+        "NATS",
+        "Which bus?",
+        "high",
+    ]
+
+
+def test_a_bridge_follows_one_talk_under_both_its_names() -> None:
+    a, b, c = chain("a", "b", "c")
+    stand_in = replace(b, external_id="platform-b")
+    (ingested,) = chain("b as it was exported")
+    ingested = replace(ingested, external_id="platform-b", source="claude")
+    x, y, q = decision("Eat", a), decision("Sleep", a), thread("Which queue?", a)
+    first = Compression(compression_tag="A", decisions_carried=(("", x.id),), decisions_dropped=(("", y.id),))
+    second = Compression(compression_tag="B", decisions_carried=(("", y.id),), threads_resolved=(("", q.id),))
+    hops = edge(a, stand_in, first), edge(ingested, c, second)
+    registry = Registry.of([a, stand_in, ingested, c, x, y, q, *hops])
+    found = bridge(registry, a.id, c.id)
+    assert found.hops == hops
+    assert (found.carried, found.dropped, found.resolved) == ((y.id,), (), (q.id,))
+    assert found.summary == "2 hops: 1 decision carried, 0 decisions dropped, 1 thread resolved."
+    assert bridge(registry, a.id, ingested.id).hops == hops[:1]
+    assert isinstance(found.source, Conversation)
