@@ -8,6 +8,7 @@ import click
 
 from forgekit.cli import output
 from forgekit.cli.base import example, json_option, open_forge
+from forgekit.cli.written import conflict_lines, conflict_view, talk_of_judge
 
 if TYPE_CHECKING:
     from forgekit.upkeep.syncing import Synced, Told
@@ -32,11 +33,12 @@ def sync(*, dry_run: bool, as_json: bool) -> int:
         output.as_json(_view(done))
     else:
         _say(done, dry_run=dry_run)
-    return int(bool(done.conflicts or done.rivals))
+        talk_of_judge(forge)
+    return int(bool(done.conflicts or done.rivals or any(c.kept is None for c in done.contradictions)))
 
 
 def _say(done: Synced, *, dry_run: bool) -> None:
-    from forgekit.model.kinds import Kind, short_id  # noqa: PLC0415 - help loads none
+    from forgekit.model.kinds import Kind, kind_of_path, short_id  # noqa: PLC0415 - help loads none
     from forgekit.policy.merge import record  # noqa: PLC0415 - as above
     from forgekit.policy.merge.wording import shown  # noqa: PLC0415 - as above
 
@@ -47,7 +49,9 @@ def _say(done: Synced, *, dry_run: bool) -> None:
     for told in done.conflicts:
         output.data(f"{told.path}: {_sentence(told)}")
     for path in dict.fromkeys(told.path for told in done.conflicts if told.found.field):
-        output.data(f"next: put the right text in {path}, delete `{record.HEADING}`, then `forgekit check`")
+        kind = kind_of_path(path)
+        place = record.KEY if kind and kind.quoted else record.HEADING
+        output.data(f"next: put the right text in {path}, delete `{place}`, then `forgekit check`")
     for told in done.outlived:
         if told.found.field == "status":
             gone, stands = (shown("status", value) for value in (told.found.yields, told.found.stands))
@@ -59,6 +63,9 @@ def _say(done: Synced, *, dry_run: bool) -> None:
             f"{a} and {b} are {conflict.nature}; neither is carried on until you choose: "
             f"`forgekit conflict resolve {name} --keep {a} --reason TEXT` (or {b}), or `scope`, or `dismiss`"
         )
+    for conflict in done.contradictions:
+        for line in conflict_lines(conflict):
+            output.data(line)
     files = output.count(len(done.received), "file")
     sent = "would be pushed" if dry_run and done.sent else "pushed" if done.sent else "nothing to push"
     output.talk(f"sync with {done.remote}: {files} {'would come' if dry_run else 'came'} in, {sent}")
@@ -85,6 +92,7 @@ def _view(done: Synced) -> dict[str, object]:
         "conflicts": [_told(told) for told in done.conflicts],
         "outlived": [_told(told) for told in done.outlived],
         "rivals": [codec.to_fields(conflict) for conflict in done.rivals],
+        "contradictions": [conflict_view(conflict) for conflict in done.contradictions],
     }
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import pygit2
-from pygit2.enums import FileMode, MergeFlag, RepositoryState
+from pygit2.enums import FileMode, MergeFlag, RepositoryState, SortMode
 
 from forgekit.errors import FormatError, RepositoryError
 from forgekit.git.commits import write_tree
@@ -66,6 +66,26 @@ def is_midway(repository: Repository) -> bool:
 def holds(repository: Repository, commit: str, other: str) -> bool:
     """Say whether a commit is another, or comes after it."""
     return commit == other or bool(repository.raw.descendant_of(commit, other))
+
+
+class Merge(NamedTuple):
+    """A commit that joined two others."""
+
+    commit: str
+    ours: str
+    theirs: str
+    message: str
+
+
+def merges(repository: Repository, tip: str, without: str) -> list[Merge]:
+    """Return the merges that one commit holds and another does not, the oldest first."""
+    walk = repository.raw.walk(tip, SortMode.TOPOLOGICAL | SortMode.REVERSE)
+    walk.hide(without)
+    return [
+        Merge(str(commit.id), str(commit.parent_ids[0]), str(other), commit.message)
+        for commit in walk
+        for other in commit.parent_ids[1:]
+    ]
 
 
 def join(repository: Repository, ours: str, theirs: str) -> Joined:

@@ -1,51 +1,126 @@
-"""Archives that were filed in two clones, read together for the first time.
+"""What two clones filed apart, read together for the first time.
 
 Each clone has written what its own archives say. Where a parent was filed here and its child there, both
 together say more: what the child carries is the parent's. So the files, merged, are brought from what the
-clones said apart to what all archives say, as filing one more archive does; the result is the same as if
-all had been filed in one place.
+clones said apart to what all archives say, as filing one more archive does. Then the decisions that one
+clone alone had are compared with those of the other, as filing compares them. The result is the same as if
+all had been filed in one place, but for what `detecting` says of order.
+
+What git merged without us is joined alike, by the next sync; a second time it comes to nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import partial
 
+from forgekit.detecting import State, candidates, detect
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.loop.facts import Fact, facts
+from forgekit.model.conflict import Conflict
+from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.registry import Registry
+from forgekit.policy.detection import Pair
 from forgekit.policy.fold import Said, fold
 from forgekit.policy.gathering import Ingested, gather
 from forgekit.policy.merge import merge
-from forgekit.policy.settling import settle
+from forgekit.policy.merge.revisions import completed, recorded
+from forgekit.policy.settling import Settlement, settle
 from forgekit.store.store import Change, Outcome
 from forgekit.writing import superseding
 
 
-def rejoin(forge: Forge, here: Collection[EntityId], there: Collection[EntityId]) -> Outcome:
-    """Register what archives and conversations say together, in one commit; nothing where that is no more.
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """What the two sides of a merge had alone.
+
+    Attributes:
+        here: entities of one side.
+        there: those of the other.
+        merged: entities that both sides changed.
+    """
+
+    here: frozenset[EntityId]
+    there: frozenset[EntityId]
+    merged: frozenset[EntityId]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejoined:
+    """Conflicts that came to light: contradictions, and decisions that were revised on both sides."""
+
+    found: tuple[Conflict, ...]
+    rivals: tuple[Conflict, ...]
+
+
+def rejoin(forge: Forge, apart: Apart) -> Outcome:
+    """Register what both sides of a merge come to together, in one commit; none where that is no more.
 
     Args:
-        forge: the registry, with the files of both clones merged.
-        here: the archives and conversations that only this clone had.
-        there: those that only the other had.
+        forge: the registry, with the files of both sides merged.
+        apart: what they had alone.
+
+    The change's result is a `Rejoined`.
     """
 
     def decide() -> Change:
         ours = forge.registry()
-        known = facts(forge.catalogue, ours.archives)
-        apart = _apart(partial(_said, ours, known), set(here), set(there))
-        settlement = settle(apart, _said(ours, known, set()), ours)
+        settlement = _settled(forge, ours, apart)
+        writes = {entity.id: entity for entity in settlement.writes}
+        state = State(ours, writes, {entity.id for entity in settlement.deletes})
+        revised, rivals = _rivals(state, apart.merged)
+        writes |= {old.id: old for old in revised} | {one.id: one for one in rivals}
+        found = detect(forge, state, _across(forge, state, apart, settlement.renamed))
+        writes |= {entity.id: entity for entity in found.entities}
         return Change(
-            writes=settlement.writes,
+            writes=tuple(writes.values()),
             deletes=tuple(entity_path(entity) for entity in settlement.deletes),
             subject="sync: join what two clones filed",
-            trailers=(("Forgekit-Op", "sync"), *superseding(settlement.writes)),
+            trailers=(("Forgekit-Op", "sync"), *superseding(tuple(writes.values()))),
+            result=Rejoined(found.conflicts, rivals),
         )
 
     return forge.commit(decide)
+
+
+def _settled(forge: Forge, ours: Registry, apart: Apart) -> Settlement:
+    """Return what the archives and conversations of both sides say together and not each for itself."""
+    telling = {archive.id for archive in ours.archives} | {talk.id for talk in ours.conversations}
+    here, there = apart.here & telling, apart.there & telling
+    if not (here and there):
+        return Settlement((), (), {}, ())
+    known = facts(forge.catalogue, ours.archives)
+    return settle(_apart(partial(_said, ours, known), here, there), _said(ours, known, set()), ours)
+
+
+def _rivals(state: State, merged: Collection[EntityId]) -> tuple[tuple[Decision, ...], tuple[Conflict, ...]]:
+    """Return the decisions that were revised on both sides, as they then stand, and their conflicts."""
+    both = [recorded(old, state.get) for key in sorted(merged) if (old := _decision(state.get(key)))]
+    conflicts = {one.id: one for _, rivals in both for one in rivals if state.get(one.id) is None}
+    if conflicts:
+        known = (*state.registry.conflicts, *conflicts.values())
+        conflicts |= {one.id: one for one in completed(known, state.get)}
+    return tuple(old for old, rivals in both if rivals), tuple(conflicts.values())
+
+
+def _decision(entity: Entity | None) -> Decision | None:
+    return entity if isinstance(entity, Decision) else None
+
+
+def _across(
+    forge: Forge, state: State, apart: Apart, renamed: Mapping[EntityId, EntityId]
+) -> dict[Pair, float | None]:
+    """Return the pairs worth judging of one side's decisions with the other's."""
+    here, there = ({renamed.get(key, key) for key in side} for side in (apart.here, apart.there))
+    few, many = sorted((here - there, there - here), key=len)
+    new = [found for key in sorted(few) if (found := state.active(key)) is not None]
+    if not new or not many:
+        return {}
+    pairs = candidates(forge, state, new)
+    return {sides: cosine for sides, cosine in pairs.items() if not many.isdisjoint(sides)}
 
 
 def _said(ours: Registry, known: list[Fact], without: Collection[EntityId]) -> Said:
@@ -57,7 +132,9 @@ def _said(ours: Registry, known: list[Fact], without: Collection[EntityId]) -> S
     return gather(fold(fact for fact in known if fact[0].id not in without), remembered)
 
 
-def _apart(said: Callable[[Collection[EntityId]], Said], here: set[EntityId], there: set[EntityId]) -> Said:
+def _apart(
+    said: Callable[[Collection[EntityId]], Said], here: frozenset[EntityId], there: frozenset[EntityId]
+) -> Said:
     """Return what two clones said, each for itself, merged as their files were."""
     shared, ours, theirs = (said(without) for without in (here | there, there, here))
     entities: dict[EntityId, Entity] = {}

@@ -3,23 +3,27 @@
 The merge is that of `git.merging`, in this process: it needs no merge driver and runs no hook. What both
 sides changed in different ways is committed with both values, and named; it is a person's to choose. The
 branch is never forced, here or there: when somebody else was first, theirs is merged too.
+
+What a merge brings together is then read together (`loop.rejoining`): of each merge that the other
+repository does not hold yet, be it an earlier sync's that was ended in between or git's own, and of git's
+own that come from there.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from forgekit.errors import DirtyFileError, FormatError, RemoteError, RepositoryError
 from forgekit.forge import Forge
 from forgekit.git.commits import build_commit, message_of
-from forgekit.git.merging import Joined, difference, holds, is_midway, join
+from forgekit.git.merging import Joined, Merge, difference, holds, is_midway, join, merges
 from forgekit.git.remote import Remote, fetch, push, upstream
 from forgekit.git.repository import Repository
 from forgekit.ids import EntityId
-from forgekit.loop.rejoining import rejoin
+from forgekit.loop.rejoining import Apart, Rejoined, rejoin
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
@@ -35,7 +39,8 @@ from forgekit.text.frontmatter import decode
 ATTEMPTS = 20
 _PAUSE_SECONDS = 0.05
 _SUBJECT = "sync: merge another clone"
-_TELLING = tuple(f"{kind.folder}/" for kind in (Kind.ARCHIVE, Kind.CONVERSATION))
+_OP = ("Forgekit-Op", "sync")
+_COMPARED = tuple(f"{kind.folder}/" for kind in (Kind.ARCHIVE, Kind.CONVERSATION, Kind.DECISION))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +69,7 @@ class Synced:
         conflicts: what a person has to choose.
         outlived: ends and times that a rule has passed over; the history holds them.
         rivals: conflicts between decisions that were revised in two clones.
+        contradictions: between what one clone decided and what another did.
     """
 
     remote: Remote
@@ -74,6 +80,7 @@ class Synced:
     conflicts: tuple[Told, ...]
     outlived: tuple[Told, ...]
     rivals: tuple[Conflict, ...]
+    contradictions: tuple[Conflict, ...]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -106,9 +113,8 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
         if theirs is not None:
             ours = repository.tip()
             outcomes.append(_bring_in(forge, theirs, dry_run=dry_run))
-            apart = [_sources(repository, *sides) for sides in ((ours, theirs), (theirs, ours))]
-            if all(apart) and not dry_run:
-                outcomes.append(rejoin(forge, *apart))
+            if not dry_run and ours is not None:
+                outcomes += [rejoin(forge, apart) for apart in _apart(repository, ours, theirs)]
         tip = repository.tip()
         sent = tip is not None and theirs != tip
         if not sent or dry_run or tip is None:
@@ -124,13 +130,28 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
     return _report(remote, repository.tip(), outcomes, sent=sent)
 
 
-def _sources(repository: Repository, one: str | None, other: str | None) -> set[EntityId]:
-    """Return the archives and conversations that one commit holds and another does not."""
-    here, there = (
-        {path for path in repository.blobs(commit) if path.startswith(_TELLING)} for commit in (one, other)
+def _apart(repository: Repository, ours: str, theirs: str) -> Iterator[Apart]:
+    """Yield what was apart in each merge whose sides may not have been read together yet."""
+    tip = repository.tip() or ours
+    trailer = ": ".join(_OP)
+    there = (merge for merge in merges(repository, theirs, ours) if trailer not in merge.message)
+    for merge in (*there, *merges(repository, tip, theirs)):
+        apart = _sides(repository, merge)
+        if apart.merged or (apart.here and apart.there):
+            yield apart
+
+
+def _sides(repository: Repository, merge: Merge) -> Apart:
+    here, there, joined = (
+        {path: blob for path, blob in repository.blobs(commit).items() if path.startswith(_COMPARED)}
+        for commit in (merge.ours, merge.theirs, merge.commit)
     )
-    owners = (files.entity_of_path(path) for path in here - there)
-    return {owner[1] for owner in owners if owner is not None}
+    merged = {path for path, blob in joined.items() if blob not in (here.get(path), there.get(path))}
+    return Apart(*map(_owners, (here.keys() - there.keys(), there.keys() - here.keys(), merged)))
+
+
+def _owners(paths: Iterable[str]) -> frozenset[EntityId]:
+    return frozenset(owner[1] for owner in map(files.entity_of_path, paths) if owner is not None)
 
 
 def _after_a_while(look: Callable[[], str | None], before: str | None) -> str | None:
@@ -194,7 +215,7 @@ def bring_together(repository: Repository, ours: str, theirs: str) -> Plan:
         )
     if not ahead:
         _record_rivals(repository, ours, plan)
-        message = message_of(_SUBJECT, [("Forgekit-Op", "sync")])
+        message = message_of(_SUBJECT, [_OP])
         plan.commit = build_commit(repository, ours, joined.files, message, merged=theirs)
     return plan
 
@@ -270,7 +291,9 @@ def _conflict_of(path: str) -> tuple[Kind, EntityId] | None:
 def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: bool) -> Synced:
     plans = [outcome.change.result for outcome in outcomes if isinstance(outcome.change.result, Plan)]
     merged = [(path, file) for plan in plans for path, file in plan.joined.merged.items()]
+    joined = [outcome.change.result for outcome in outcomes if isinstance(outcome.change.result, Rejoined)]
     rivals = {key: conflict for plan in plans for key, conflict in plan.rivals.items()}
+    rivals |= {conflict.id: conflict for each in joined for conflict in each.rivals}
     return Synced(
         remote=remote,
         commit=tip,
@@ -282,4 +305,5 @@ def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: b
         conflicts=tuple(Told(path=path, found=found) for path, file in merged for found in file.conflicts),
         outlived=tuple(Told(path=path, found=found) for path, file in merged for found in file.outlived),
         rivals=tuple(rivals[key] for key in sorted(rivals)),
+        contradictions=tuple(conflict for each in joined for conflict in each.found),
     )

@@ -14,11 +14,15 @@ from clirun import Cli
 from clones import record, tree
 from schedules import SEEDS
 from support import BORN, decision, git, path_of_text
+from world import archive, conversation
 
+from forgekit.errors import DirtyFileError
 from forgekit.forge import Forge
 from forgekit.git import remote
 from forgekit.git.repository import Repository
+from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, short_id
+from forgekit.model.lineage import CompressionMode
 from forgekit.times import Instant
 from forgekit.upkeep import syncing
 from forgekit.upkeep.syncing import sync
@@ -93,6 +97,24 @@ def test_a_conflict_is_committed_told_and_ends_with_a_choice(pair: tuple[Path, P
     assert cli("sync", root=two).code == 0
     assert cli("sync", root=one).code == 0
     assert (one / PATH_A).read_text(encoding="utf-8") == chosen
+
+
+def test_a_conflict_in_an_archive_is_chosen_in_its_front_matter(pair: tuple[Path, Path], cli: Cli) -> None:
+    filed = archive(conversation("Resource ids"))
+    record(pair[0], conversation("Resource ids"), filed)
+    for root in (*pair, pair[0]):
+        assert cli("sync", root=root).code == 0
+    for root, mode in zip(pair, (CompressionMode.LOSSY, CompressionMode.PARTIAL), strict=True):
+        record(root, replace(filed, compression_mode=mode))
+    cli("sync", root=pair[0])
+    ran = cli("sync", root=pair[1])
+    path = entity_path(filed)
+    assert ran.code == 1
+    assert ran.out == (
+        f"{path}\n"
+        f"{path}: compression_mode: 'partial' stands; 'lossy' is kept under `conflicting_edits`\n"
+        f"next: put the right text in {path}, delete `conflicting_edits`, then `forgekit check`\n"
+    )
 
 
 def test_two_revisions_of_one_decision_wait_for_a_person(pair: tuple[Path, Path], cli: Cli) -> None:
@@ -175,9 +197,27 @@ def test_the_same_archive_filed_twice_is_one(pair: tuple[Path, Path], cli: Cli) 
     assert cli("check", root=pair[0]).code == 0
 
 
-@pytest.mark.parametrize(("here", "there"), [("a", "b"), ("b", "a"), ("c", "d"), ("d", "c"), ("a", "d")])
+def by_git(two: Path) -> None:
+    """Merge as `git pull` does."""
+    git(two, "fetch", "--quiet", "origin")
+    git(two, "merge", "--quiet", "--no-edit", "origin/main")
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "how"),
+    [
+        *((*pair, "sync") for pair in ("ab", "ba", "cd", "dc", "ad")),
+        *(("a", "b", how) for how in ("stopped", "git", "pushed by git")),
+    ],
+)
 def test_archives_filed_apart_are_read_together(
-    pair: tuple[Path, Path], cli: Cli, here: str, there: str, tmp_path: Path
+    pair: tuple[Path, Path],
+    cli: Cli,
+    here: str,
+    there: str,
+    how: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     one, two = pair
     git(tmp_path, "clone", "--quiet", "hub.git", "alone")
@@ -186,9 +226,66 @@ def test_archives_filed_apart_are_read_together(
             source = str(ARCHIVES / f"example_{name}.md")
             ran = cli("sync-compression", "--archive", source, "--project", "The Nexus", root=root)
             assert ran.code == 0, ran.err
-    for root in (one, two, one):
+    assert cli("sync", root=one).code == 0
+    if how == "stopped":
+        with monkeypatch.context() as patched:
+            patched.setattr(syncing, "rejoin", stopped)
+            assert cli("sync", root=two).code == 1
+    elif how != "sync":
+        by_git(two)
+    if how == "pushed by git":
+        git(two, "push", "--quiet")
+    for root in (two, one, two):
         assert cli("sync", root=root).code == 0
     assert tree(one) == tree(two) == tree(tmp_path / "alone")
+
+
+def stopped(*_: object) -> None:
+    raise DirtyFileError(["registry/some/file.md"])
+
+
+def test_what_two_clones_decided_is_compared(pair: tuple[Path, Path], cli: Cli, tmp_path: Path) -> None:
+    one, two = pair
+    git(tmp_path, "clone", "--quiet", "hub.git", "alone")
+    texts = "Offer the public API as REST", "The public API speaks GraphQL"
+    for root, some in ((one, texts[:1]), (two, texts[1:]), (tmp_path / "alone", texts)):
+        for text in some:
+            project = f"Project of {text}"
+            assert (
+                cli("decision", "new", text, "--project", project, "--at", "2026-03-01", root=root).code == 0
+            )
+    assert cli("sync", root=one).code == 0
+    ran = cli("sync", root=two)
+    assert ran.code == 1
+    (conflict,) = cli("conflict", "list", "--json", root=two).json
+    a, b = (short_id(Kind.DECISION, conflict[side]) for side in ("decision_a", "decision_b"))
+    name = short_id(Kind.CONFLICT, conflict["conflict_id"])
+    evidence = "".join(f"  {line}\n" for line in conflict["evidence"])
+    assert ran.out.partition("conflict ")[2] == (
+        f"{name}: {a} and {b} cannot both be followed\n{evidence}"
+        f"  choose: forgekit conflict resolve {name} --keep {a} --reason TEXT; or scope, or dismiss\n"
+    )
+    assert cli("sync", root=two).code == 0, "it was told once"
+    assert cli("sync", root=one).code == 0
+    assert tree(one) == tree(two) == tree(tmp_path / "alone")
+
+
+def test_two_revisions_that_git_merged_wait_for_a_person_too(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    for root, text in ((one, "Use B instead"), (two, "Use C instead")):
+        assert cli("decision", "revise", SHORT_A, text, root=root).code == 0
+    assert cli("init", root=two).code == 0
+    assert cli("sync", root=one).code == 0
+    with pytest.raises(AssertionError, match=r"git merge .*: superseded_by: '\S+' stands; "):
+        by_git(two)
+    git(two, "commit", "--quiet", "--all", "--no-edit")
+    assert cli("conflict", "list", "--json", root=two).json == []
+    ran = cli("sync", root=two)
+    assert ran.code == 1
+    (conflict,) = cli("conflict", "list", "--json", root=two).json
+    assert conflict["nature"] == f"two revisions of {SHORT_A}"
+    assert f" are two revisions of {SHORT_A}; neither is carried on until you choose: " in ran.out
+    assert cli("check", root=two).code == 0
 
 
 def test_a_changed_file_stays_where_the_other_side_deleted_it(pair: tuple[Path, Path], cli: Cli) -> None:
@@ -245,6 +342,7 @@ def test_json_says_what_came_of_it(pair: tuple[Path, Path], cli: Cli) -> None:
             }
         ],
         "rivals": [],
+        "contradictions": [],
     }
 
 
@@ -321,6 +419,10 @@ def strangers(root: Path) -> None:
     git(root, "remote", "add", "origin", str(root.parent / "hub.git"))
 
 
+NAMES_A_PROGRAM = (
+    "{} in this clone's .git/config names a program to run; if you trust it, move it to your own settings "
+    "(`git config --global`), else delete it (`git config --unset`)"
+)
 Breaking = Callable[[Path], Any]
 
 
@@ -350,11 +452,7 @@ Breaking = Callable[[Path], Any]
         ),
         (
             lambda root: git(root, "config", "remote.origin.uploadpack", "touch pwned;"),
-            (
-                "remote.origin.uploadpack in this clone's .git/config names a program to run; "
-                "if you trust it, move it to your own settings (`git config --global`), "
-                "else delete it (`git config --unset`)"
-            ),
+            NAMES_A_PROGRAM.format("remote.origin.uploadpack"),
         ),
         (
             lambda root: git(root, "config", "branch.main.merge", "--output=x"),
@@ -379,6 +477,29 @@ def test_what_stands_in_the_way_is_one_sentence(
     assert (ran.code, ran.out, ran.err) == (1, "", f"forgekit: {says}\n")
     assert tree(two) == before
     assert list(two.rglob("pwned")) == []
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "core.alternaterefscommand",
+        "gpg.program",
+        "gpg.x509.program",
+        "gpg.ssh.program",
+        "gpg.ssh.defaultkeycommand",
+    ],
+)
+def test_a_program_that_only_some_fetches_and_pushes_run(pair: tuple[Path, Path], cli: Cli, key: str) -> None:
+    _, two = pair
+    git(two, "config", key, "touch pwned")
+    assert cli("sync", root=two).err == f"forgekit: {NAMES_A_PROGRAM.format(key)}\n"
+
+
+def test_a_program_in_a_file_that_git_alone_includes(pair: tuple[Path, Path], cli: Cli) -> None:
+    _, two = pair
+    (two.parent / "more").write_text("[core]\n\tsshCommand = touch pwned\n", encoding="utf-8")
+    git(two, "config", "includeIf.hasconfig:remote.*.url:**.path", str(two.parent / "more"))
+    assert cli("sync", root=two).err == f"forgekit: {NAMES_A_PROGRAM.format('core.sshcommand')}\n"
 
 
 def test_uncommitted_work_is_never_overwritten(pair: tuple[Path, Path], cli: Cli) -> None:
