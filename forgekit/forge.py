@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from forgekit.errors import AmbiguousError, FormatError, NotFoundError, UsageError
 from forgekit.ids import EntityId, match_key, normalise, project_id
-from forgekit.model.kinds import Kind
+from forgekit.model.kinds import Kind, short_id
 from forgekit.store.roots import cache_dir, find_root
 from forgekit.store.settings import load_settings, require_schema
 from forgekit.times import Instant, parse_instant
@@ -209,12 +209,14 @@ class Forge:
     def project(self, name: str | None, registry: Registry, *, required: bool = True) -> str | None:
         """Return the project that a command works on: the one named, the default one, the only one.
 
-        Raises UsageError where there is a choice and nobody made it.
+        A name that differs from a known project's only in case is that project's.
+
+        Raises UsageError where there is a choice and nobody made it, AmbiguousError.
         """
-        if name is not None:
-            return normalise(name)
-        if self.settings.project:
-            return self.settings.project
+        wanted = name if name is not None else self.settings.project
+        if wanted is not None:
+            found = _project_named(wanted, registry)
+            return found.project_name if found is not None else normalise(wanted)
         names = [project.project_name for project in registry.projects]
         if len(names) == 1:
             return names[0]
@@ -224,15 +226,25 @@ class Forge:
         raise UsageError(f"which project? say --project NAME{known}")
 
     def known_project(self, name: str, registry: Registry) -> Project:
-        """Return a project that the registry knows.
+        """Return a project that the registry knows, by its name or id.
 
-        Raises NotFoundError.
+        Raises NotFoundError, AmbiguousError where several names differ from this one only in case.
         """
-        for project in registry.projects:
-            if project.project_name.casefold() == normalise(name).casefold():
-                return project
-        names = ", ".join(sorted(p.project_name for p in registry.projects)) or "none yet"
-        raise NotFoundError("project", name, f"known projects: {names}")
+        found = _project_named(name, registry)
+        if found is None:
+            names = ", ".join(sorted(p.project_name for p in registry.projects)) or "none yet"
+            raise NotFoundError("project", name, f"known projects: {names}")
+        return found
+
+
+def _project_named(name: str, registry: Registry) -> Project | None:
+    line = normalise(name)
+    names = [(normalise(p.project_name), p) for p in registry.projects]
+    exact = [p for known, p in names if line in (known, p.id, short_id(p.kind, p.id))]
+    found = exact or [p for known, p in names if known.casefold() == line.casefold()]
+    if len(found) > 1:
+        raise AmbiguousError(name, [(short_id(p.kind, p.id), p.project_name) for p in found])
+    return found[0] if found else None
 
 
 def opened(forge: Forge | None) -> Forge:

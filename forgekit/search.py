@@ -128,16 +128,22 @@ def search(
         revision: search the registry of a revision or date, by words.
         mode: None for hybrid where there is an embedding model, else lexical.
 
-    Raises ForgeError for a semantic search that cannot be had.
+    Raises NotFoundError for a project that is not known, ForgeError for a semantic search that cannot be had.
     """
     if revision is not None:
         if mode is Mode.SEMANTIC:
             raise UsageError("the registry of another time is searched by words; leave --mode out")
         past = forge.registry_at(revision)
-        hits = search_registry(past, query, kinds=kinds, status=status, project=project, limit=limit)
-        notice = "searched by words alone: vectors are of the registry as it is now"
-        return _lexical(hits, "" if mode is Mode.LEXICAL else notice)
-    forge.catalogue.refresh()
+        owner = forge.known_project(project, past).id if project is not None else None
+        hits = search_registry(past, query, kinds=kinds, status=status, project=owner, limit=limit)
+        words = "searched by words alone: vectors are of the registry as it is now"
+        unread = f"files of that time that could not be read: {len(past.problems)}"
+        notices = (words if mode is not Mode.LEXICAL else "", unread if past.problems else "")
+        return _lexical(hits, "; ".join(filter(None, notices)))
+    if project is None:
+        forge.catalogue.refresh()
+    else:
+        project = forge.known_project(project, forge.registry()).id
     ask = partial(forge.catalogue.search, query, kinds=kinds, status=status, project=project)
     if mode is Mode.LEXICAL:
         return _lexical(ask(limit=limit))

@@ -107,6 +107,8 @@ conversation_option = click.option(
 tags_option = click.option("--tag", "tags", multiple=True, metavar="WORD", help="A tag; repeatable.")
 
 
+COMPLETE = "_FORGEKIT_COMPLETE"
+"""The variable by which a shell asks how a command line may go on."""
 _JSON = f"{__name__}.json"
 _ALLOW = f"{__name__}.allow"
 
@@ -158,6 +160,17 @@ def how(*, dry_run: bool, no_commit: bool) -> How:
     if dry_run and no_commit:
         raise UsageError("--dry-run writes nothing, so --no-commit says nothing; leave one out")
     return How(dry_run=dry_run, no_commit=no_commit)
+
+
+def words_of(parts: tuple[str, ...]) -> str:
+    """Return what a person typed to look for.
+
+    Raises UsageError where no word is in it.
+    """
+    text = " ".join(parts)
+    if not any(map(str.isalnum, text)):
+        raise UsageError("nothing to look for; type a word at least")
+    return text
 
 
 def example(*lines: str) -> str:

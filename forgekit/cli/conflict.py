@@ -8,7 +8,7 @@ import click
 
 from forgekit.cli import output
 from forgekit.cli.base import example, how, noun, open_forge, project_option, wants_json, writing
-from forgekit.cli.entities import add_reading
+from forgekit.cli.entities import add_reading, talk_of_unreadable
 from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge, wrote
 from forgekit.model.kinds import Kind
 
@@ -103,6 +103,7 @@ def scan(project: str | None, judge: str | None, *, explain: bool, dry_run: bool
     said = conflicts.explained(forge, found.conflicts) if explain else {}
     promise = promise_of(forge.judge) if explain else None
     talk_of_judge(forge)
+    talk_of_unreadable(forge)
     if wants_json():
         output.as_json(
             {
@@ -123,7 +124,7 @@ def scan(project: str | None, judge: str | None, *, explain: bool, dry_run: bool
         share = f"{len(found.conflicts) / found.compared:.1%} of the pairs" if found.compared else "no pair"
         output.talk(
             f"called a contradiction from {promise[0]:.2f} on, where a precision of {promise[1]:.2f} is "
-            f"expected; {share} came to it"
+            f"expected, and below that where a rule alone is sure; {share} came to it"
         )
     elif explain:
         output.talk("this judge states no expected precision")

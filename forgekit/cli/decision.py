@@ -19,9 +19,10 @@ from forgekit.cli.base import (
     writing,
 )
 from forgekit.cli.editing import add_edit
-from forgekit.cli.entities import add_reading
+from forgekit.cli.entities import add_reading, talk_of_unreadable
 from forgekit.cli.written import talk_of_judge, wrote
 from forgekit.model.kinds import Kind, short_id
+from forgekit.model.rules import one_line, require_line
 from forgekit.times import Instant
 
 decision = noun(
@@ -169,6 +170,7 @@ def invalidate(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> Non
     """Invalidate a decision."""
     from forgekit import decisions  # noqa: PLC0415 - help loads no store
 
+    require_line("reason", one_line(reason))
     way = how(dry_run=dry_run, no_commit=no_commit)
     wrote(decisions.invalidate(open_forge(), name, reason, how=way), "decision invalidate")
 
@@ -187,6 +189,7 @@ def duplicates(project: str | None, *, as_json: bool) -> None:
     with output.meter("comparing decisions") as progress:
         found = detecting.duplicates(forge, project, near=detecting.nearness(forge), progress=progress)
     talk_of_judge(forge)
+    talk_of_unreadable(forge)
     if as_json:
         rows = [(item.a, item.b, item.reasons) for item in found]
         output.as_json(

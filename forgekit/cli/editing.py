@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,7 +70,7 @@ def add_edit(group: click.Group, kind: Kind) -> None:
         if given:
             wrote(_apply(forge, kind, name, given, way), f"{kind.value} edit")
             return
-        if not _on_terminal():
+        if not output.is_terminal():
             names = ", ".join(name for name in _option_names(command) if name not in _WAYS)
             raise UsageError(f"nothing to change: without a terminal say what, by {names}")
         written = _in_editor(forge, kind, name, way)
@@ -120,45 +119,61 @@ def _apply(forge: Forge, kind: Kind, name: str, given: dict[str, Any], way: How)
 def _in_editor(forge: Forge, kind: Kind, name: str, way: How) -> Written | None:
     """Let the person edit a copy, then check and commit it; None when nothing was changed.
 
-    Raises ForgeError that names the copy, so that no edit is lost.
+    Raises ForgeError that names the copy, so that no edit is lost, UsageError for an editor that is none.
     """
-    import shlex  # noqa: PLC0415 - edits by options need none of it
-    import subprocess  # noqa: PLC0415 - as above
+    import subprocess  # noqa: PLC0415 - edits by options need none of it
     import tempfile  # noqa: PLC0415 - as above
 
     from forgekit.model.entity import entity_path  # noqa: PLC0415 - as above
     from forgekit.store import files  # noqa: PLC0415 - as above
     from forgekit.upkeep.checking import accept  # noqa: PLC0415 - as above
 
+    command = _editor()
     old = forge.entity(name, kind)
     _, text = files.read(forge.root, entity_path(old))
     handle, copy = tempfile.mkstemp(prefix=f"{short_id(kind, old.id)}-", suffix=".md")
     path = Path(copy)
     with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
         file.write(text)
-    command = [*shlex.split(_editor()), copy]
     try:
-        status = subprocess.run(command, check=False).returncode  # noqa: S603 - what the person chose
+        status = subprocess.run([*command, copy], check=False).returncode  # noqa: S603 - what the person chose
     except OSError as e:
         path.unlink()
         raise ForgeError(
             f"cannot start the editor {command[0]!r}: {e.strerror}; set VISUAL or EDITOR"
         ) from None
-    edited = path.read_text(encoding="utf-8", errors="replace")
-    if status or edited == text:
+    if status:
         path.unlink()
         return None
     try:
-        written = accept(forge, old, edited, way)
+        edited = _saved(path)
+        written = accept(forge, old, edited, way) if edited != text else None
     except ForgeError as e:
         raise ForgeError(f"{e}\nyour edit is kept in {copy}") from e
     path.unlink()
     return written
 
 
-def _on_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
+def _saved(path: Path) -> str:
+    """Return what the editor saved.
+
+    Raises ForgeError for another encoding than UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ForgeError("the editor saved no UTF-8; set its encoding to UTF-8 and edit again") from None
 
 
-def _editor() -> str:
-    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+def _editor() -> list[str]:
+    """Return the words that start the editor.
+
+    Raises UsageError where they cannot be told apart.
+    """
+    import shlex  # noqa: PLC0415 - edits by options need none of it
+
+    said = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        return shlex.split(said)
+    except ValueError as e:
+        raise UsageError(f"cannot start the editor {said!r}: {e}; set VISUAL or EDITOR") from None

@@ -14,7 +14,7 @@ from forgekit.cli import output
 from forgekit.cli.base import example, how, open_forge, wants_json, writing
 from forgekit.cli.entities import problem_view
 from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge
-from forgekit.errors import ForgeError, FormatError, UsageError
+from forgekit.errors import ForgeError, FormatError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def ingest(
     reading = Reading(paths)
     report = _filed(conversations(paths, form, reading), reading, project or "", with_text, way)
     if wants_json():
-        output.as_json(_as_json(report))
+        output.as_json(_as_json(report, dry_run=dry_run))
         return
     if dry_run and report.outcome.diff:
         output.diff(report.outcome.diff)
@@ -79,6 +79,7 @@ def _filed(
     from forgekit.loop.ingesting import ingest as file_conversations  # noqa: PLC0415 - as above
 
     forge = open_forge()
+    project = (project and forge.project(project, forge.registry())) or ""
     with output.counter("conversations") as show:
         report = file_conversations(
             forge,
@@ -139,11 +140,11 @@ _BY = {
 }
 
 
-def _as_json(report: IngestReport) -> dict[str, object]:
+def _as_json(report: IngestReport, *, dry_run: bool) -> dict[str, object]:
     return {
         "commit": report.outcome.commit,
         "commits": list(report.commits),
-        "dry_run": bool(report.outcome.diff),
+        "dry_run": dry_run,
         "written": sorted(report.outcome.written),
         "conversations": [
             {
@@ -191,25 +192,39 @@ def watch(
         raise UsageError(f"{path} does not exist")
     open_forge()
     seen: dict[str, tuple[int, int]] = {}
+    told: set[str] = set()
     left = times
     while left is None or left > 0:
         now = _state(path)
         changed = sorted(name for name, state in now.items() if seen.get(name) != state)
         if changed:
-            seen = now  # what goes wrong is said once; a file that is still being written changes again
+            unread: dict[str, str] = {}
             try:
                 reading = Reading(changed)
-                report = _filed(_each(changed, form, reading), reading, project or "", with_text, COMMITTED)
-                _say(report, to=output.data)
-            except ForgeError as e:
-                output.talk(f"forgekit: {e}")
+                found = _each(changed, form, reading, unread)
+                report = _filed(found, reading, project or "", with_text, COMMITTED)
+            except (ForgeError, OSError) as e:
+                wrong = {str(e)}  # nothing counts as seen, and all of it is tried again
+            else:
+                wrong = set(unread.values())
+                seen = {name: state for name, state in now.items() if name not in unread}
+                if len(unread) < len(changed):
+                    _say(report, to=output.data)
+            for message in sorted(wrong - told):
+                output.talk(f"forgekit: {message}")
+            told = wrong
         left = None if left is None else left - 1
         if left != 0:
             time.sleep(every)
 
 
-def _each(paths: Iterable[str], form: str, reading: Reading) -> Iterator[Transcript | Problem]:
-    """Read files one by one; one that is no conversation is told, and keeps no other back."""
+def _each(
+    paths: Iterable[str], form: str, reading: Reading, unread: dict[str, str]
+) -> Iterator[Transcript | Problem]:
+    """Read files one by one; one that is no conversation is told, and keeps no other back.
+
+    A file that cannot be read now comes into `unread`, with the reason.
+    """
     from forgekit.ingest.formats import conversations  # noqa: PLC0415 - help loads no reader
     from forgekit.model.problem import Problem, Severity  # noqa: PLC0415 - as above
 
@@ -220,6 +235,8 @@ def _each(paths: Iterable[str], form: str, reading: Reading) -> Iterator[Transcr
             yield Problem(
                 code="no-conversation", message=e.message, path=path, line=e.line, severity=Severity.WARNING
             )
+        except (NotFoundError, OSError) as e:
+            unread[path] = f"{path}: {e}"
 
 
 def _state(path: str) -> dict[str, tuple[int, int]]:

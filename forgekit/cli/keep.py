@@ -9,6 +9,7 @@ import click
 
 from forgekit.cli import output
 from forgekit.cli.base import (
+    COMPLETE,
     example,
     how,
     json_option,
@@ -278,5 +279,5 @@ def completion(ctx: click.Context, shell: str) -> None:
 
     made = get_completion_class(shell)
     assert made is not None  # noqa: S101 - the choices are those that click knows
-    script = made(ctx.find_root().command, {}, "forgekit", "_FORGEKIT_COMPLETE")
+    script = made(ctx.find_root().command, {}, "forgekit", COMPLETE)
     output.data(script.source().rstrip("\n"))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import MOMENT, TIER, example, json_option, open_forge, project_option
+from forgekit.cli.base import MOMENT, TIER, example, json_option, open_forge, project_option, words_of
+from forgekit.cli.entities import PLURALS, print_commits, talk_of_unreadable
 from forgekit.model.kinds import Kind, short_id
-from forgekit.times import Instant
+from forgekit.times import Instant, format_instant
 
 if TYPE_CHECKING:
     from forgekit.ids import EntityId
@@ -22,8 +23,7 @@ _limit = click.option("--limit", type=click.IntRange(1), default=20, show_defaul
 @json_option
 def status(*, as_json: bool) -> None:
     """Show the registry on one screen."""
-    from forgekit.cli.entities import PLURALS  # noqa: PLC0415 - help loads no store
-    from forgekit.upkeep.status import status as status_of  # noqa: PLC0415 - as above
+    from forgekit.upkeep.status import status as status_of  # noqa: PLC0415 - help loads no store
 
     forge = open_forge()
     with output.progress("reading the registry"):
@@ -107,15 +107,17 @@ def context(
     """Print what bears on a query."""
     from forgekit.context import load  # noqa: PLC0415 - help loads no store
 
+    forge = open_forge()
     found = load(
-        open_forge(),
-        " ".join(query),
+        forge,
+        words_of(query),
         project=project,
         cross_project=cross_project,
         budget=budget,
         include_threads=not no_threads,
         include_decisions=not no_decisions,
     )
+    talk_of_unreadable(forge)
     if found.data["notice"]:
         output.talk(str(found.data["notice"]))
     if as_json:
@@ -142,6 +144,7 @@ def stale(
 
     forge = open_forge()
     registry = forge.registry()
+    talk_of_unreadable(forge)
     settings = forge.settings
     owner = forge.known_project(project, registry).id if project is not None else None
     found = staleness.stale(
@@ -216,6 +219,7 @@ def trace(conversation: str, direction: str, *, as_json: bool) -> None:
     forge = open_forge()
     key = forge.resolve(conversation, Kind.CONVERSATION)
     registry = forge.registry()
+    talk_of_unreadable(forge)
     hops = graph.trace(registry, key, graph.Direction(direction))
     if as_json:
         derived = Derived(registry)
@@ -285,6 +289,7 @@ def bridge(source: str, target: str, *, as_json: bool) -> None:
 def log(limit: int, since: Instant | None, *, as_json: bool) -> None:
     """Show the registry's commits."""
     from forgekit import history  # noqa: PLC0415 - help loads no store
-    from forgekit.cli.entities import print_commits  # noqa: PLC0415 - as above
 
-    print_commits(history.log(open_forge(), limit=limit, since=since), as_json=as_json)
+    commits = history.log(open_forge(), limit=limit, since=since)
+    nothing = "nothing is committed yet" if since is None else f"no commit since {format_instant(since)}"
+    print_commits(commits, as_json=as_json, nothing=nothing)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import example, json_option, open_forge, project_option
+from forgekit.cli.base import example, json_option, open_forge, project_option, words_of
+from forgekit.cli.entities import talk_of_unreadable
+
+if TYPE_CHECKING:
+    from forgekit.forge import Forge
+    from forgekit.loop.continuation import Block
 
 _budget = click.option(
     "--budget",
@@ -29,7 +36,7 @@ def prepare_compression(project: str | None, budget: int | None, *, as_json: boo
     forge = open_forge()
     with output.progress("reading the registry"):
         block = prepare(forge, project, budget)
-    _print(block.text, block.data, block.cut, as_json=as_json)
+    _print(forge, block, as_json=as_json)
 
 
 @click.command(
@@ -47,16 +54,17 @@ def prepare_continuation(tag: str, project: str | None, budget: int | None, *, a
     forge = open_forge()
     with output.progress("reading the registry"):
         block = prepare(forge, tag, budget, project)
-    _print(block.text, block.data, block.cut, as_json=as_json)
+    _print(forge, block, as_json=as_json)
 
 
-def _print(text: str, data: dict[str, object], cut: tuple[str, ...], *, as_json: bool) -> None:
+def _print(forge: Forge, block: Block, *, as_json: bool) -> None:
     if as_json:
-        output.as_json({**data, "cut": list(cut), "text": text})
+        output.as_json({**block.data, "cut": list(block.cut), "text": block.text})
     else:
-        output.data(text.rstrip("\n"))
-        for left_out in cut:
+        output.data(block.text.rstrip("\n"))
+        for left_out in block.cut:
             output.talk(f"left out for lack of room: {left_out}")
+    talk_of_unreadable(forge)
 
 
 @click.command(
@@ -70,7 +78,9 @@ def ask(question: tuple[str, ...], project: str | None, *, as_json: bool) -> int
     """Answer a question."""
     from forgekit.loop.asking import ask as answer_of  # noqa: PLC0415 - help loads no store
 
-    answer = answer_of(open_forge(), " ".join(question), project)
+    forge = open_forge()
+    answer = answer_of(forge, words_of(question), project)
+    talk_of_unreadable(forge)
     if answer.data["notice"]:
         output.talk(str(answer.data["notice"]))
     if as_json:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from forgekit import __version__
 
-_IDLE_HOOKS = frozenset({"check", "conflicts", "stale"})
+_IDLE_HOOKS = frozenset({"conflicts", "stale"})
 """Hooks that have nothing to do when they are given no files."""
 _ALLOCATIONS = 50_000
 """Containers made between two looks for rubbish; Python's own choice is 700."""
@@ -39,25 +39,41 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _answer(arguments: list[str]) -> int:
+    if len(arguments) == 2 and arguments[0] == "hook" and arguments[1] in _IDLE_HOOKS:
+        return 0
+    from forgekit.cli import output  # noqa: PLC0415 - see above
+
+    output.prepare()
+    try:
+        code = _said(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has what it wanted. Python would complain once more when it flushes at exit.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(nowhere, stream.fileno())
+        return 0
+    return code
+
+
+def _said(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         sys.stdout.write(f"forgekit {__version__}\n")
         return 0
-    if len(arguments) == 2 and arguments[0] == "hook" and arguments[1] in _IDLE_HOOKS:
-        return 0
-    if arguments == ["hook", "archives"]:
-        return _archives(arguments)
+    if arguments in (["hook", "archives"], ["hook", "check"]):
+        return _hook(arguments)
     return _run(arguments)
 
 
-def _archives(arguments: list[str]) -> int:
-    """Ask git whether the commit takes an archive away; what goes wrong is told by the command itself."""
+def _hook(arguments: list[str]) -> int:
+    """Ask git what the commit takes away; what goes wrong is told by the command itself."""
     from pathlib import Path  # noqa: PLC0415 - see above
 
     from forgekit.errors import ForgeError  # noqa: PLC0415 - see above
-    from forgekit.hooks.pre_commit import archives  # noqa: PLC0415 - see above
+    from forgekit.hooks.pre_commit import HOOKS  # noqa: PLC0415 - see above
 
     try:
-        return archives((), Path.cwd())
+        return HOOKS[arguments[1]]((), Path.cwd())
     except ForgeError:
         return _run(arguments)
 

@@ -31,7 +31,10 @@ _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def prepare() -> None:
-    """Make both streams take any text, whatever encoding the terminal claims."""
+    """Make both streams take any text, whatever encoding the terminal claims, and none where it is closed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - to the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -63,7 +66,7 @@ def data(text: str = "") -> None:
 def verbatim(text: str) -> None:
     """Write a text to stdout byte for byte, unless it goes to a terminal."""
     if sys.stdout.isatty():
-        data(text)
+        data(text.removesuffix("\n"))
         return
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
@@ -77,8 +80,8 @@ def talk(text: str) -> None:
 
 
 def as_json(value: object) -> None:
-    """Write one JSON document to stdout."""
-    sys.stdout.write(json_text(value, indent=2) + "\n")
+    """Write one JSON document to stdout, in UTF-8 whatever the locale says."""
+    verbatim(json_text(value, indent=2) + "\n")
 
 
 def json_text(value: object, indent: int | None = None) -> str:
@@ -124,8 +127,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
-        wraps = name in {"title", "name", "message"}
-        shown.add_column(name, no_wrap=not wraps, overflow="fold", ratio=1 if wraps else None)
+        wraps = name in {"title", "name", "message", "project"}
+        shown.add_column(name, no_wrap=not wraps, overflow="fold")
     for row in cleaned:
         shown.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
     _console().print(shown)

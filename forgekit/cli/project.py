@@ -23,10 +23,10 @@ def new(name: str, content: str, tags: tuple[str, ...], *, dry_run: bool, no_com
     """Register a project."""
     from forgekit.projects import create  # noqa: PLC0415 - help loads no store
 
-    written = create(
-        open_forge(), name, content=content, tags=tags, how=how(dry_run=dry_run, no_commit=no_commit)
-    )
-    wrote(written, "project new")
+    way = how(dry_run=dry_run, no_commit=no_commit)
+    forge = open_forge()
+    known = forge.project(name, forge.registry()) or ""
+    wrote(create(forge, known, content=content, tags=tags, how=way), "project new")
 
 
 add_edit(project, Kind.PROJECT)

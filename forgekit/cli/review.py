@@ -11,7 +11,7 @@ import click
 from forgekit.cli import output
 from forgekit.cli.base import example, how, open_forge, project_option, wants_json, writing
 from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge
-from forgekit.errors import AmbiguousError, NotFoundError
+from forgekit.errors import AmbiguousError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import format_date
 
@@ -64,7 +64,10 @@ def review(
 
     way = how(dry_run=dry_run, no_commit=no_commit)
     forge = open_forge()
-    if not (approve or reject or merge or titles or all_above is not None):
+    answering = bool(approve or reject or merge or titles or all_above is not None)
+    if only_list and answering:
+        raise UsageError("--list answers nothing; leave it out, or the answers")
+    if not answering:
         found = reviewing.waiting(forge, project)
         if only_list or wants_json() or not output.is_terminal():
             _list(found)
@@ -89,10 +92,10 @@ def review(
             merge=merged,
             titles=tuple((forge.resolve(name, Kind.CANDIDATE), text) for name, text in titles),
         )
-    if answers == reviewing.Answers():
+    if answers == reviewing.Answers() and not wants_json():
         output.talk("nothing to do")
         return
-    _answered(reviewing.answer(forge, answers, way))
+    _answered(reviewing.answer(forge, answers, way), dry_run=dry_run)
     talk_of_judge(forge)
 
 
@@ -245,12 +248,12 @@ def _view(item: Waiting) -> dict[str, object]:
     }
 
 
-def _answered(found: Reviewed) -> None:
+def _answered(found: Reviewed, *, dry_run: bool) -> None:
     if wants_json():
         output.as_json(
             {
                 "commit": found.outcome.commit,
-                "dry_run": bool(found.outcome.diff),
+                "dry_run": dry_run,
                 "written": sorted(found.outcome.written),
                 "answered": [
                     {"candidate_id": c.id, "status": c.status.value, "became": c.became}

@@ -9,13 +9,12 @@ A command's module is imported when the command runs.
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
 from forgekit import __version__
 from forgekit.cli import output
-from forgekit.cli.base import LazyGroup
+from forgekit.cli.base import COMPLETE, LazyGroup
 from forgekit.errors import ForgeError
 
 INTERNAL = 3
@@ -89,27 +88,23 @@ def forgekit(ctx: click.Context, root: str | None, *, no_color: bool, debug: boo
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line and return its exit code."""
-    output.prepare()
-    try:
-        code = _run(arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has what it wanted. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return code
+    """Run one command line and return its exit code.
 
-
-def _run(arguments: list[str]) -> int:
+    Raises BrokenPipeError.
+    """
     debug = "--debug" in arguments
     try:
-        # An environment that asks for completion is answered here, before anything runs.
-        result = forgekit.main(arguments, prog_name="forgekit", standalone_mode=False)
+        if asked := os.environ.get(COMPLETE):
+            from click.shell_completion import shell_complete  # noqa: PLC0415 - for shells alone
+
+            return shell_complete(forgekit, {}, "forgekit", COMPLETE, asked)
+        # click's own `main` would end with 1 where the reader of a pipe has gone.
+        with forgekit.make_context("forgekit", list(arguments)) as ctx:
+            result = forgekit.invoke(ctx)
     except click.exceptions.Exit as e:
         return e.exit_code
     except (click.Abort, KeyboardInterrupt):
-        output.talk("interrupted")
+        output.talk("\ninterrupted")
         return INTERRUPTED
     except click.UsageError as e:
         where = e.ctx.command_path if e.ctx else "forgekit"

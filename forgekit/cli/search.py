@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import example, json_option, open_forge, project_option
+from forgekit.cli.base import example, json_option, open_forge, project_option, words_of
+from forgekit.cli.entities import talk_of_unreadable
+from forgekit.cli.showing import partial
 from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import Instant, format_instant
@@ -54,15 +56,15 @@ def search(
     from forgekit.search import Mode  # noqa: PLC0415 - as above
     from forgekit.search import search as found_by  # noqa: PLC0415 - as above
 
+    words = words_of(query)
     forge = open_forge()
     if scope == "messages":
         if status or as_of or mode in {"semantic", "hybrid"}:
             raise UsageError(
                 "messages are searched by words, as they stand; leave --status, --as-of and --mode out"
             )
-        return _search_messages(forge, " ".join(query), project, limit, as_json=as_json)
+        return _search_messages(forge, words, project, limit, as_json=as_json)
     kinds = None if scope == "all" else sorted(SCOPES[scope], key=lambda kind: kind.value)
-    words = " ".join(query)
     with output.progress("searching"):
         found = found_by(
             forge,
@@ -74,6 +76,8 @@ def search(
             revision=as_of,
             mode=Mode(mode) if mode else None,
         )
+    if as_of is None:
+        talk_of_unreadable(forge)
     if found.notice:
         output.talk(found.notice)
     if as_json:
@@ -95,8 +99,10 @@ def search(
 
 def _search_messages(forge: Forge, words: str, project: str | None, limit: int, *, as_json: bool) -> int:
     """Search the kept texts of conversations, turn by turn."""
-    forge.catalogue.refresh()
-    found = forge.catalogue.messages(words, project=project, limit=limit)
+    registry = partial(forge)
+    owner = forge.known_project(project, registry).id if project is not None else None
+    found = forge.catalogue.messages(words, project=owner, limit=limit)
+    talk_of_unreadable(forge)
     if as_json:
         hits = [
             {

@@ -72,7 +72,7 @@ def sync_compression(
     way = how(dry_run=dry_run, no_commit=no_commit)
     forge = open_forge()
     envelope = Envelope(
-        project=project,
+        project=project and forge.project(project, forge.registry()),
         at=at,
         tag=tag,
         external_id=external_id,
@@ -89,7 +89,7 @@ def sync_compression(
         report = file_archives(forge, incoming, dry_run=way.dry_run, no_commit=way.no_commit)
     talk_of_judge(forge)
     if wants_json():
-        output.as_json(_as_json(report))
+        output.as_json(_as_json(report, dry_run=dry_run))
     elif dry_run:
         if report.outcome.diff:
             output.diff(report.outcome.diff)
@@ -191,13 +191,13 @@ def _remarks(filed: FiledArchive) -> Iterable[str]:
         yield f"... and {len(filed.problems) - len(shown)} more; --json shows all"
 
 
-def _as_json(report: SyncReport) -> dict[str, object]:
+def _as_json(report: SyncReport, *, dry_run: bool) -> dict[str, object]:
     def ids(entities: Iterable[Entity]) -> list[dict[str, object]]:
         return [{"kind": e.kind.value, "id": e.id, "short_id": short_id(e.kind, e.id)} for e in entities]
 
     return {
         "commit": report.outcome.commit,
-        "dry_run": bool(report.outcome.diff),
+        "dry_run": dry_run,
         "archives": [
             {
                 "archive_id": filed.archive.id,

@@ -80,7 +80,7 @@ def prepare_compression(forge: Forge, project: str | None = None, budget: int | 
         _abroad(state, rank=5),
         _lineage(registry, state, rank=6),
     ]
-    opening = f"## Registry state: {quote(known.project_name)}\n\n{NOTICE}\n\n{_summary(state)}"
+    opening = f"## Registry state: {quote(known.project_name)}\n\n{NOTICE}\n\n{_summary(registry, state)}"
     page = _Page("registry-state", opening, parts, known.project_name)
     return _block(forge, registry, state, page, budget)
 
@@ -121,21 +121,22 @@ def prepare_continuation(
         f"## Updated context: {quote(archive.compression_tag)}\n\n{NOTICE}\n"
         "Where the archive says otherwise, the registry stands.\n\n"
         f"**Project:** {quote(archive.project_name)}. **Archive:** {short_id(Kind.ARCHIVE, archive.id)}, "
-        f"compressed {format_date(archive.compressed_at)}.\n\n{_summary(state)}"
+        f"compressed {format_date(archive.compressed_at)}.\n\n{_summary(registry, state)}"
     )
     page = _Page("updated-context", opening, parts, archive.project_name, archive)
     return _block(forge, registry, state, page, budget)
 
 
 def _archive(forge: Forge, registry: Registry, tag: str, project: str | None) -> Archive:
-    if project is not None:
-        owner = forge.known_project(project, registry).id
-        same = [a for a in registry.archives if a.compression_tag == tag and a.project_uuid == owner]
+    owner = forge.known_project(project, registry) if project is not None else None
+    if owner is not None:
+        same = [a for a in registry.archives if a.compression_tag == tag and a.project_uuid == owner.id]
         if len(same) == 1:
             return same[0]
     found = registry.get(forge.resolve(tag, Kind.ARCHIVE))
-    if not isinstance(found, Archive):
-        raise NotFoundError("archive", tag, "`forgekit archive list` shows the tags")
+    if not isinstance(found, Archive) or (owner is not None and found.project_uuid != owner.id):
+        what = "archive" if owner is None else f"archive of {owner.project_name}"
+        raise NotFoundError(what, tag, "`forgekit archive list` shows the tags")
     return found
 
 
@@ -218,7 +219,7 @@ def _data(registry: Registry, state: State, kind: str) -> dict[str, object]:
     }
 
 
-def _summary(state: State) -> str:
+def _summary(registry: Registry, state: State) -> str:
     parts = [
         count(len(state.threads), "open thread"),
         f"{count(len(state.decisions), 'decision')} in force",
@@ -227,6 +228,8 @@ def _summary(state: State) -> str:
     ]
     if state.speculative:
         parts.append(f"{state.speculative} speculative left out")
+    if unread := {problem.path for problem in registry.problems}:
+        parts.append(f"{count(len(unread), 'file')} could not be read")
     return f"**Summary:** {', '.join(parts)}."
 
 

@@ -180,6 +180,63 @@ def test_a_file_that_cannot_be_read_is_named_and_hides_no_other(cli: Cli, regist
     assert listed.err == "1 file could not be read; `forgekit check` names them\n"
 
 
+READERS: tuple[tuple[str, ...], ...] = (
+    ("prepare-compression",),
+    ("prepare-continuation", "--tag", "LEDGER_API_FROZEN"),
+    ("ask", "Why did we decide plain table"),
+    ("context", "table"),
+    ("search", "table"),
+    ("search", "table", "--scope", "messages"),
+    ("stale",),
+    ("trace", "LEDGER_API_FROZEN"),
+    ("conflict", "scan"),
+    ("decision", "duplicates"),
+)
+
+
+@pytest.mark.parametrize("arguments", READERS, ids=" ".join)
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_what_could_not_be_read_is_told(
+    cli: Cli, registry: Path, arguments: tuple[str, ...], form: tuple[str, ...]
+) -> None:
+    files = [str(CASES / f"example_{letter}.md") for letter in "ab"]
+    assert cli("sync-compression", "--project", "P", *files, root=registry).code == 0
+    (registry / DECISION).write_text("no front matter\n", encoding="utf-8")
+    told = cli(*arguments, *form).err
+    assert told.count("1 file could not be read; `forgekit check` names them\n") == 1
+    (registry / DECISION).unlink()
+    assert "could not be read" not in cli(*arguments, *form).err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("prepare-compression",), ("prepare-continuation", "--tag", "LEDGER_API_FROZEN")]
+)
+def test_a_pasted_block_says_what_could_not_be_read(
+    cli: Cli, registry: Path, arguments: tuple[str, ...]
+) -> None:
+    cli("sync-compression", "--project", "P", str(CASES / "example_a.md"), root=registry)
+    whole = next(line for line in cli(*arguments).out.splitlines() if line.startswith("**Summary:**"))
+    for name in (DECISION, f"{DECISION[:-4]}0.md"):
+        (registry / name).parent.mkdir(parents=True, exist_ok=True)
+        (registry / name).write_text("no front matter\n", encoding="utf-8")
+    summary = f"{whole.removesuffix('.')}, 2 files could not be read."
+    assert summary in cli(*arguments).out.splitlines()
+
+
+def test_a_search_of_the_past_says_what_could_not_be_read_then(cli: Cli, registry: Path) -> None:
+    cli("decision", "new", "Use NATS", "--project", "P", root=registry)
+    (registry / DECISION).parent.mkdir(parents=True, exist_ok=True)
+    (registry / DECISION).write_text("no front matter\n", encoding="utf-8")
+    subprocess.run(["git", "add", "--all"], check=True)
+    subprocess.run(["git", "commit", "--quiet", "--message", "by hand"], check=True)
+    (registry / DECISION).unlink()
+    unread = "files of that time that could not be read: 1\n"
+    words = "searched by words alone: vectors are of the registry as it is now"
+    assert cli("search", "NATS", "--as-of", "HEAD", "--mode", "lexical").err == unread
+    assert cli("search", "NATS", "--as-of", "HEAD").err == f"{words}; {unread}"
+    assert cli("search", "NATS", "--as-of", "HEAD~1", "--mode", "lexical").err == ""
+
+
 def test_a_symlink_in_the_registry_is_never_followed(cli: Cli, registry: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside.md"
     outside.write_text("secret", encoding="utf-8")
@@ -217,6 +274,11 @@ def test_writing_over_uncommitted_work_is_refused_by_name(cli: Cli, registry: Pa
         (("decision", "new", "   ", "--project", "P"), "must be one line of text"),
         (("decision", "new", "X"), "which project? say --project NAME"),
         (("sync-compression",), "which archive? say --archive FILE"),
+        *(
+            ((command, text), "nothing to look for; type a word at least")
+            for command in ("ask", "search", "context")
+            for text in ("", "?", " - ")
+        ),
         (("decison",), "no such command: 'decison'; did you mean `decision`?"),
         (("check", "--dry-run"), "--dry-run and --no-commit go with --fix"),
         (("check", "../elsewhere.md"), "lies outside the registry"),

@@ -114,6 +114,36 @@ def test_check_turns_an_edit_in_place_into_a_revision(cli: Cli, registry: Path) 
     assert _git(registry, "log", "-1", "--format=%s") == "check: fix 1 file\n"
 
 
+def test_check_promises_no_more_than_it_mends(cli: Cli, registry: Path) -> None:
+    ran = cli("decision", "new", "Use NATS", "--project", "P", "--at", "2026-03-01", root=registry)
+    name = ran.out.strip()
+    path = _path(cli, name, registry)
+    place = path.relative_to(registry)
+    queues = cli("conversation", "new", "Queues", "--project", "P").out.strip()
+    talk = cli("show", queues, "--json").json["conversation_id"]
+    text = path.read_text(encoding="utf-8")
+    _replace(path, "created_at:", f"originated_in: {talk}\ncreated_at:")
+    edited = path.read_text(encoding="utf-8")
+    said = f"error: {place}:7: originated_in: was changed, and the id is made from it (undo the edit)"
+    for options in ((), ("--fix",)):
+        found = cli("check", *options)
+        assert (found.code, found.out.splitlines()[0]) == (1, said)
+        assert found.err == "3 entities checked: 1 error, 0 remarks\n"
+        assert path.read_text(encoding="utf-8") == edited
+    path.write_text(text, encoding="utf-8")
+    assert cli("decision", "invalidate", name, "--reason", "It is over").code == 0
+    _replace(path, "Use NATS", "Use JetStream")
+    said = f"error: {place}:3: decision: the text was changed under the same id; a new text is a new decision"
+    found = cli("check", "--fix")
+    assert (found.code, found.out) == (1, f"{said} (undo the edit)\n")
+    # Where git cannot say what was committed, the edit is found all the same.
+    (registry / ".git/refs/heads/main").write_text("1" * 40 + "\n", encoding="utf-8")
+    assert cli("check").out == (
+        f"error: {place}:3: decision: the text, originated_in or project_uuid was changed, and the id is "
+        "made from them (undo the edit)\n"
+    )
+
+
 def test_check_brings_files_into_canonical_form_and_leaves_uncommitted_work(cli: Cli, registry: Path) -> None:
     names = [
         cli("decision", "new", text, "--project", "P", root=registry).out.strip()
@@ -149,7 +179,9 @@ def test_status_is_one_screen(cli: Cli, registry: Path) -> None:
     assert found["unreadable"] == found["uncommitted"] == ["registry/stray.txt"]
     stale = cli("stale", "--json").json
     assert [(d["decision"], d["days"], d["reasons"]) for d in stale["stale"]] == [("Use NATS", 90, ["days"])]
-    assert cli("stale", "--days", "100").err == "stale: 0 of 1 active decisions (0%)\n"
+    assert cli("stale", "--days", "100").err == (
+        "1 file could not be read; `forgekit check` names them\nstale: 0 of 1 active decisions (0%)\n"
+    )
 
 
 def test_doctor_says_what_to_do(cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,6 +262,11 @@ def test_log_has_the_registry_s_commits_alone(cli: Cli, registry: Path) -> None:
         f"decision: new {name}",
         "init: start a registry",
     ]
+
+
+def test_a_log_of_no_commits_says_since_when(cli: Cli, registry: Path) -> None:
+    ran = cli("log", "--since", "2199-01-01", root=registry)
+    assert (ran.code, ran.out, ran.err) == (0, "", "no commit since 2199-01-01T00:00:00Z\n")
 
 
 def test_searches_are_filtered_and_reach_back(cli: Cli, registry: Path) -> None:

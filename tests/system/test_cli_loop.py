@@ -80,6 +80,13 @@ def test_a_dry_run_writes_nothing(registry: Path, cli: Cli) -> None:
     assert _status(registry) == ""
 
 
+def test_a_dry_run_with_nothing_to_write_is_told_as_one(filed: Path, cli: Cli) -> None:
+    told = cli(
+        "sync-compression", "--project", "The Nexus", str(FIRST), "--dry-run", "--json", root=filed
+    ).json
+    assert (told["commit"], told["dry_run"]) == (None, True)
+
+
 def test_without_a_commit_the_files_wait_for_the_person(registry: Path, cli: Cli) -> None:
     tip = _tip(registry)
     ran = cli("sync-compression", "--project", "The Nexus", str(FIRST), "--no-commit", root=registry)
@@ -104,6 +111,18 @@ def test_continuing_names_what_has_changed(filed: Path, cli: Cli) -> None:
         "- T001 thr_e8601b672c50: retry window for batch jobs is RESOLVED since 2026-03-19 "
         "in con_d5faf30f5d9e: Fifteen minutes, see D004\n"
     ) in ran.out
+
+
+def test_an_archive_of_another_project_is_not_continued(filed: Path, cli: Cli) -> None:
+    cli("project", "new", "Apollo", root=filed)
+    name = "LEDGER_API_FROZEN"
+    ran = cli("prepare-continuation", "--tag", name, "--project", "Apollo")
+    assert (ran.code, ran.out, ran.err) == (
+        1,
+        "",
+        f"forgekit: no archive of Apollo answers to '{name}'; `forgekit archive list` shows the tags\n",
+    )
+    assert cli("prepare-continuation", "--tag", name, "--project", "the nexus").code == 0
 
 
 def test_questions_are_answered_with_sources_or_not_at_all(filed: Path, cli: Cli) -> None:

@@ -67,6 +67,64 @@ def test_lists_are_newest_first_and_filtered(nexus: Path, cli: Cli) -> None:
     assert cli("project", "list").out.splitlines()[0].split("\t")[1:] == ["The Nexus", "2", "0", "0"]
 
 
+def test_a_name_in_another_case_is_the_same_project(nexus: Path, cli: Cli, tmp_path: Path) -> None:
+    cases = Path(__file__).parents[1] / "cases"
+    chat = tmp_path / "chat.md"
+    chat.write_text("User: Which queue?\n\nAssistant: NATS.\n", encoding="utf-8")
+    named = ("--project", " the  nexus")
+    for arguments in (
+        ("project", "new", "THE NEXUS"),
+        ("decision", "new", "Use NATS", *named),
+        ("thread", "new", "Which queue?", *named),
+        ("conversation", "new", "Talk 1", *named),
+        ("sync-compression", str(cases / "archives" / "example_a.md"), *named),
+        ("ingest", "markdown", str(chat), *named),
+    ):
+        assert cli(*arguments, root=nexus).code == 0
+    (nexus / "forgekit.toml").write_text('project = "the nexus"\njudge = "rules"\n', encoding="utf-8")
+    assert cli("thread", "new", "Which broker?").code == 0
+    assert [row.split("\t")[1] for row in cli("project", "list").out.splitlines()] == ["The Nexus"]
+    for kind in ("decision", "thread", "conversation", "archive"):
+        assert {row["project_name"] for row in cli(kind, "list", "--json").json} == {"The Nexus"}
+
+
+def test_of_two_names_that_differ_in_case_the_exact_one_answers(nexus: Path, cli: Cli) -> None:
+    from forgekit.forge import Forge
+    from forgekit.ids import project_id
+    from forgekit.model.kinds import short_id
+    from forgekit.model.project import Project
+    from forgekit.writing import write
+
+    one, other = (
+        Project(project_uuid=project_id(name), project_name=name) for name in ("The Nexus", "the nexus")
+    )
+    write(Forge.open(nexus), lambda _: [other], "project new")
+    for project in (one, other):
+        name = project.project_name
+        cli("decision", "new", f"Use NATS in {name}", "--project", name, root=nexus)
+        for given in (name, project.id, short_id(project.kind, project.id)):
+            (found,) = cli("decision", "list", "--project", given, "--json").json
+            assert found["project_name"] == name
+            hits = cli("search", "NATS", "--scope", "decisions", "--project", given, "--json").json["hits"]
+            assert [hit["project_name"] for hit in hits] == [name]
+    listed = "".join(
+        f"\n  {short_id(p.kind, p.id)}  {p.project_name}" for p in sorted((one, other), key=lambda p: p.id)
+    )
+    refusal = f"forgekit: 'THE NEXUS' could be any of these; use one of the ids:{listed}\n"
+    for arguments in (("decision", "list"), ("search", "NATS"), ("decision", "new", "Use Kafka")):
+        ran = cli(*arguments, "--project", "THE NEXUS")
+        assert (ran.code, ran.out, ran.err) == (1, "", refusal)
+
+
+@pytest.mark.parametrize("options", [(), ("--scope", "messages"), ("--as-of", "HEAD")])
+def test_a_search_in_a_project_that_is_not_known_is_refused(
+    nexus: Path, cli: Cli, options: tuple[str, ...]
+) -> None:
+    ran = cli("search", "NATS", "--project", "Nope", *options, root=nexus)
+    refusal = "forgekit: no project answers to 'Nope'; known projects: The Nexus\n"
+    assert (ran.code, ran.out, ran.err) == (1, "", refusal)
+
+
 def test_a_decision_is_revised_and_its_history_kept(nexus: Path, cli: Cli) -> None:
     old = cli(*NATS, root=nexus).out.strip()
     new = cli("decision", "revise", old, "Use JetStream", "--tier", "0.9").out.strip()
@@ -88,6 +146,9 @@ def test_a_decision_is_revised_and_its_history_kept(nexus: Path, cli: Cli) -> No
     assert cli("decision", "validate", new, "--tier", "0.95").code == 0
     other = cli("decision", "new", "Use gRPC").out.strip()
     assert cli("decision", "supersede", other, "--by", new, "--reason", "One transport").code == 0
+    for reason in ("", " \n"):
+        empty = cli("decision", "invalidate", new, "--reason", reason)
+        assert (empty.code, empty.err) == (1, "forgekit: reason: '' must be one line of text\n")
     assert cli("decision", "invalidate", new, "--reason", "Wrong").code == 0
     assert cli("show", new, "--json").json["status"] == "invalidated"
 
@@ -168,7 +229,7 @@ def _writes(editor: Path, old: str, new: str) -> None:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forgekit.cli.editing._on_terminal", lambda: True)
+    monkeypatch.setattr("forgekit.cli.output.is_terminal", lambda: True)
 
 
 @pytest.mark.usefixtures("terminal")
@@ -203,6 +264,40 @@ def test_an_edit_that_cannot_be_read_is_refused_and_kept(nexus: Path, cli: Cli, 
     copy = Path(second.removeprefix("your edit is kept in "))
     assert "status: sleeping" in copy.read_text(encoding="utf-8")
     assert _git(nexus, "status", "--porcelain") == ""
+
+
+@pytest.mark.usefixtures("terminal")
+def test_an_edit_in_another_encoding_is_refused_and_kept(nexus: Path, cli: Cli, editor: Path) -> None:
+    name = cli(*NATS, root=nexus).out.strip()
+    editor.write_text(
+        "import sys, pathlib\n"
+        "path = pathlib.Path(sys.argv[1])\n"
+        "path.write_bytes(path.read_bytes().replace(b'Fast', b'Fast, \\xe0 la carte'))\n",
+        encoding="utf-8",
+    )
+    ran = cli("decision", "edit", name)
+    first, second = ran.err.splitlines()
+    assert (ran.code, first) == (
+        1,
+        "forgekit: the editor saved no UTF-8; set its encoding to UTF-8 and edit again",
+    )
+    copy = Path(second.removeprefix("your edit is kept in "))
+    assert b"Fast, \xe0 la carte" in copy.read_bytes()
+    assert _git(nexus, "status", "--porcelain") == ""
+
+
+@pytest.mark.usefixtures("terminal")
+def test_an_editor_that_is_no_command_is_refused(
+    nexus: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = cli(*NATS, root=nexus).out.strip()
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", '"x')
+    ran = cli("decision", "edit", name)
+    assert (ran.code, ran.err) == (
+        2,
+        "forgekit: cannot start the editor '\"x': No closing quotation; set VISUAL or EDITOR\n",
+    )
 
 
 def test_a_conflict_is_shown_and_a_person_chooses(nexus: Path, cli: Cli) -> None:

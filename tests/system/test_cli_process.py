@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -58,7 +59,10 @@ def test_a_command_with_nothing_to_do_imports_click_alone(registry: Path, argume
         "forgekit.cli.main",
         "forgekit.cli.output",
         "forgekit.errors",
+        "forgekit.hooks",
         "forgekit.hooks.pre_commit",
+        "forgekit.store",
+        "forgekit.store.roots",
     }
 
 
@@ -126,6 +130,67 @@ def test_a_broken_pipe_ends_quietly(registry: Path, cli: Cli) -> None:
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(registry.parent)},
     )
     assert (done.stdout, done.stderr) == ("{0\n", "")
+
+
+CLOSED = ("--version", "--help", "status --json", "decision list", "decision list --json", "export", "nope")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+@pytest.mark.parametrize("arguments", CLOSED[:-1])
+def test_a_reader_that_has_gone_is_no_finding(
+    registry: Path, cli: Cli, arguments: str, unbuffered: str
+) -> None:
+    cli("decision", "new", "Use NATS", "--project", "P", root=registry)
+    # The reader is gone before the command writes: it waits for the end of a pipe that the reader holds.
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "forgekit", *arguments.split()],
+        cwd=registry,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered},
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("closing", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("arguments", CLOSED)
+def test_a_stream_that_is_closed_is_nowhere(registry: Path, cli: Cli, arguments: str, closing: str) -> None:
+    cli("decision", "new", "Use NATS", "--project", "P", root=registry)
+    done = subprocess.run(
+        ["sh", "-c", f"'{sys.executable}' -m forgekit {arguments} {closing}"],
+        cwd=registry,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == (2 if arguments == "nope" else 0)
+    assert bool(done.stdout) == (arguments != "nope" and " >&-" not in f" {closing}")
+    assert bool(done.stderr) == (arguments == "nope" and "2>&-" not in closing)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_shell_is_told_how_a_line_goes_on(registry: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "forgekit"],
+        cwd=registry,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "_FORGEKIT_COMPLETE": "bash_complete",
+            "COMP_WORDS": "forgekit prepare-",
+            "COMP_CWORD": "1",
+        },
+    )
+    assert done.stdout.splitlines() == ["plain,prepare-compression", "plain,prepare-continuation"]
 
 
 def test_the_clock_can_be_fixed_and_must_be_a_date(

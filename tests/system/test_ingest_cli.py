@@ -54,7 +54,8 @@ def test_an_export_is_filed_in_one_commit_and_a_second_time_not_at_all(
         "next: `forgekit review`\n"
     )
     again = cli("ingest", "auto", str(exported), "--json").json
-    assert (again["commit"], again["written"]) == (None, [])
+    assert (again["commit"], again["written"], again["dry_run"]) == (None, [], False)
+    assert cli("ingest", "auto", str(exported), "--dry-run", "--json").json["dry_run"]
     assert [talk["state"] for talk in again["conversations"]] == ["unchanged"]
     assert "Forgekit-Op: ingest" in git(registry, "log", "-1", "--format=%B")
 
@@ -115,8 +116,37 @@ def test_a_review_approves_rewords_and_rejects(cli: Cli, exported: Path) -> None
 def test_all_above_a_confidence_are_approved_at_once(cli: Cli, exported: Path) -> None:
     cli("ingest", "claude", str(exported))
     assert cli("review", "--all-above", "1.0").err == "nothing to do\n"
+    assert cli("review", "--all-above", "1.0", "--dry-run", "--json").json == {
+        "commit": None,
+        "dry_run": True,
+        "written": [],
+        "answered": [],
+        "conflicts": [],
+    }
     told = cli("review", "--all-above", "0.1", "--json").json
     assert [answer["status"] for answer in told["answered"]] == ["approved"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ("--approve", "x"),
+        ("--reject", "x"),
+        ("--merge", "x", "y"),
+        ("--title", "x", "y"),
+        ("--all-above", "0"),
+    ],
+)
+def test_a_list_answers_nothing(registry: Path, cli: Cli, exported: Path, answer: tuple[str, ...]) -> None:
+    cli("ingest", "claude", str(exported))
+    before = git(registry, "rev-parse", "HEAD")
+    told = cli("review", "--list", *answer)
+    assert (told.code, told.out, told.err) == (
+        2,
+        "",
+        "forgekit: --list answers nothing; leave it out, or the answers\n",
+    )
+    assert git(registry, "rev-parse", "HEAD") == before
 
 
 def test_a_watch_files_what_is_new_and_tells_what_is_none(registry: Path, cli: Cli, exported: Path) -> None:
@@ -160,6 +190,60 @@ def test_a_watch_files_what_grows_while_it_looks(
     told = cli("watch", str(exported), "--every", "300", "--times", "3")
     assert [line.split("  ")[0] for line in told.out.splitlines()] == ["new", "grown"]
     assert git(registry, "rev-list", "--count", "HEAD").strip() == "3"
+
+
+def test_a_watch_tries_again_what_failed_and_tells_it_once(
+    registry: Path, cli: Cli, exported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = registry / "forgekit.toml"
+    good, rounds = settings.read_text(encoding="utf-8"), iter((1, 2, 3))
+    settings.write_text("stale_dais = 3\n", encoding="utf-8")
+
+    def mended(_: float) -> None:
+        if next(rounds) == 2:
+            settings.write_text(good, encoding="utf-8")
+
+    monkeypatch.setattr("time.sleep", mended)
+    told = cli("watch", str(exported), "--times", "4")
+    assert [line.split("  ")[0] for line in told.out.splitlines()] == ["new"]
+    first, second, *rest = told.err.splitlines()
+    assert first == ("forgekit: forgekit.toml:1: stale_dais: is not a setting; did you mean `stale_days`?")
+    assert second.startswith("ingest: 1 new, 0 joined")
+    assert rest == ["next: `forgekit review`"]
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_watch_goes_on_past_a_file_that_cannot_be_read_now(
+    cli: Cli, exported: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from forgekit.ingest import formats
+    from forgekit.ingest.formats import Found
+    from forgekit.ingest.sources import Reading
+
+    bad = exported.parent / "a.json"
+    bad.write_text(export(*TEXTS).replace("5b6f1c2e", "5b6f1c2f"), encoding="utf-8")
+    rounds, read = iter((1, 2, 3)), formats.conversations
+    broken = [True]
+
+    def conversations(paths: list[str], form: str, reading: Reading) -> Found:
+        if paths == [str(bad)] and broken:
+            raise OSError(5, "Input/output error")
+        yield from read(paths, form, reading)
+
+    def slept(_: float) -> None:
+        if next(rounds) == 2:
+            broken.clear()
+
+    monkeypatch.setattr(formats, "conversations", conversations)
+    monkeypatch.setattr("time.sleep", slept)
+    told = cli("watch", str(exported.parent), "--times", "4")
+    assert (told.code, [line.split("  ")[0] for line in told.out.splitlines()]) == (0, ["new", "new"])
+    lines = told.err.splitlines()
+    assert [line for line in lines if line.startswith("forgekit: ")] == [
+        f"forgekit: {bad}: [Errno 5] Input/output error"
+    ]
+    assert sum(line.startswith("ingest: 1 new, 0 joined") for line in lines) == 2
+    assert sum(line.startswith("ingest: ") for line in lines) == 2
 
 
 @pytest.mark.usefixtures("registry")

@@ -87,7 +87,9 @@ def test_scan_explains_what_a_verdict_is_made_of(
         f"  words of {b}: {words[b]}",
         "  a contradiction with probability 0.73, next unrelated with 0.07",
     ]
-    promised = "from 0.70 on, where a precision of 0.90 is expected"
+    promised = (
+        "from 0.70 on, where a precision of 0.90 is expected, and below that where a rule alone is sure"
+    )
     assert lines[6:] == [
         f"called a contradiction {promised}; 100.0% of the pairs came to it",
         "1 pair compared, 1 new conflict: nothing written (dry run)",

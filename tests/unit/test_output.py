@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import sys
 
@@ -29,6 +30,23 @@ def test_json_carries_hostile_text_unchanged_and_shows_none_of_it() -> None:
     assert output.visible(text) == text
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-16"])
+def test_json_is_utf_8_on_a_stream_that_is_not(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(stream, encoding=encoding))
+    output.prepare()
+    output.as_json({"title": "café 漢 \U0001f600"})
+    assert json.loads(stream.getvalue().decode("utf-8")) == {"title": "café 漢 \U0001f600"}
+
+
+def test_json_on_a_terminal_ends_with_its_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    output.as_json([])
+    assert capsys.readouterr().out == "[]\n"
+
+
 def test_data_and_talk_go_to_their_streams(capsys: pytest.CaptureFixture[str]) -> None:
     output.data("found\x1b")
     output.talk("said\x07")
@@ -52,6 +70,24 @@ def test_a_terminal_gets_a_table_without_control_characters(
     assert [line.split() for line in out.splitlines()] == [
         ["id", "status", "title"],
         ["dec_1", "open", "[bold]x[/bold]\\x1b[2J"],
+    ]
+
+
+def test_beside_a_long_project_a_title_keeps_its_place(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    project = "The learning platform for schools of the northern districts"
+    row = ("dec_b34bfcd74276", "active", "0.85", "Use Postgres for the job queue", project)
+    output.table(("id", "status", "tier", "title", "project"), [row])
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == [
+        "id                status  tier  title                   project",
+        "dec_b34bfcd74276  active  0.85  Use Postgres for the    The learning platform",
+        "                                job queue               for schools of the",
+        "                                                        northern districts",
     ]
 
 
