@@ -119,6 +119,37 @@ def read_pairs(folder: Path = BANK / "pairs", *, held: bool = False) -> list[Wri
     ]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Register:
+    """The decisions of one project, of which any two can be followed.
+
+    Attributes:
+        against: number of a decision (from 0), and a text that excludes it.
+        same: number of a decision, and a text that says the same.
+        detail: number of a decision, and a text that narrows it and leaves all others alone.
+    """
+
+    name: str
+    decisions: Texts
+    against: tuple[tuple[int, str], ...]
+    same: tuple[tuple[int, str], ...]
+    detail: tuple[tuple[int, str], ...]
+
+
+def read_registers(folder: Path = BANK / "registers") -> list[Register]:
+    """Read all registers, ordered by file and place."""
+    return [
+        _register(json.loads(line))
+        for path in sorted(folder.glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+
+
+def _register(entry: Mapping[str, Any]) -> Register:
+    lists = {key: tuple((at, text) for at, text in entry[key]) for key in ("against", "same", "detail")}
+    return Register(name=entry["project"], decisions=_texts(entry["decisions"]), **lists)
+
+
 def read_bank(folder: Path = BANK) -> list[Slot]:
     """Read all slots, ordered by file and place.
 

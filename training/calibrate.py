@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from forgekit.policy.judge import Statement, Verdict
-from forgekit.policy.judge.joined import MOST_ODDS, Join, joined_score, rule_features
+from forgekit.policy.judge.joined import MOST_ODDS, Join, contradicts, joined_score, rule_features
 
 SHARE = 0.25
 """Contradictions among the pairs that a judge meets: far fewer than among those that were written."""
@@ -71,6 +71,16 @@ def calibrate(pairs: Sequence[Pair], log_odds: Sequence[float]) -> Calibration:
         recall=round(float((scores[truth] >= threshold).mean()), 3),
         area=round(float(roc_auc_score(truth, scores)), 3),
     )
+
+
+def flagged(found: Calibration, pairs: Sequence[Pair], log_odds: Sequence[float]) -> float:
+    """Return the share of pairs that are called a contradiction; arguments as of `calibrate`."""
+    rules = rule_features([(Statement(text=pair.a), Statement(text=pair.b)) for pair in pairs])
+    called = [
+        contradicts(joined_score(found.join, odds, rule), found.threshold, odds, rule)
+        for odds, rule in zip(log_odds, rules, strict=True)
+    ]
+    return round(sum(called) / len(called), 4)
 
 
 SIGNS = np.array([1, 1, 1, -1])

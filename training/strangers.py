@@ -1,4 +1,4 @@
-"""Pairs of texts that were written for different pairs, and share a word: most of what a scan meets.
+"""Texts that were written for different pairs, and share a word: what a scan of several projects meets.
 
 Two such decisions have nothing to do with each other. A judge that knows only pairs that were written as such
 takes some for contradictions.

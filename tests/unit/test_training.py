@@ -16,7 +16,8 @@ sys.path.append(str(Path(__file__).parents[2] / "training"))
 
 import pairs
 import phrasing
-from bank import Slot, Written, read_attributes, read_bank, read_pairs
+from bank import Register, Slot, Written, read_attributes, read_bank, read_pairs, read_registers
+from registers import beside, named
 from split import Split, own_texts
 from strangers import strangers
 
@@ -119,6 +120,41 @@ def test_strangers_share_a_word_and_no_subject() -> None:
     alike = strangers(told, lambda texts: np.ones((len(texts), 1), dtype=np.float32), 1, 40)
     assert alike == []
     assert strangers(told, lambda texts: np.eye(len(texts), 99, dtype=np.float32), 1, 40) == made
+
+
+def test_a_register_tells_what_stands_side_by_side_and_what_does_not() -> None:
+    told = Register(
+        name="Boat house",
+        decisions=("Keys hang in the hall", "Keys are counted weekly", "Boats are washed in May"),
+        against=((0, "Keys stay with the warden"),),
+        same=((1, "A count of the keys each week"),),
+        detail=((2, "A hose is fetched"),),
+    )
+    assert [(one.label, one.a, one.b) for one in named([told])] == [
+        ("contradiction", "Keys hang in the hall", "Keys stay with the warden"),
+        ("duplicate", "Keys are counted weekly", "A count of the keys each week"),
+        ("refinement", "Boats are washed in May", "A hose is fetched"),
+    ]
+    made = beside([told], 1)
+    assert made == beside([told], 1)
+    stood = {frozenset((one.a, one.b)): one.label for one in made}
+    near, far = frozenset(told.decisions[:2]), frozenset(told.decisions[1:])
+    assert (stood[near], stood[far]) == (Verdict.RELATED, Verdict.UNRELATED)
+    assert frozenset(("Keys are counted weekly", "A count of the keys each week")) not in stood
+    assert not any("warden" in text for sides in stood for text in sides)
+    pairs_as_they_stand = (
+        3 + 2 + 2 + 1
+    )  # of decisions, then of `same` and `detail` with the others and each other
+    near_ones = 2  # the keys in the hall with both that count them
+    assert len(made) == pairs_as_they_stand + near_ones
+
+
+def test_registers_hold_what_they_should() -> None:
+    read = read_registers()
+    assert len({one.name for one in read}) == len(read) >= 80
+    for one in read:
+        assert len({*one.decisions}) == len(one.decisions) >= 10
+        assert all(at < len(one.decisions) for at, _ in (*one.against, *one.same, *one.detail))
 
 
 def test_the_same_seed_makes_the_same_pairs() -> None:
