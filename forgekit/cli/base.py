@@ -150,6 +150,11 @@ def wants_json() -> bool:
     return bool(click.get_current_context().meta.get(_JSON))
 
 
+def is_dry_run() -> bool:
+    """Return whether the command that runs was asked to write nothing."""
+    return bool(click.get_current_context().params.get("dry_run"))
+
+
 def how(*, dry_run: bool, no_commit: bool) -> How:
     """Return how to write.
 

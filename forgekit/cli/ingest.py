@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import example, how, open_forge, wants_json, writing
+from forgekit.cli.base import example, how, is_dry_run, open_forge, wants_json, writing
 from forgekit.cli.entities import problem_view
 from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge
 from forgekit.errors import ForgeError, FormatError, NotFoundError, UsageError
@@ -66,7 +66,7 @@ def ingest(
     reading = Reading(paths)
     report = _filed(conversations(paths, form, reading), reading, project or "", with_text, way)
     if wants_json():
-        output.as_json(_as_json(report, dry_run=dry_run))
+        output.as_json(_as_json(report))
         return
     if dry_run and report.outcome.diff:
         output.diff(report.outcome.diff)
@@ -140,11 +140,11 @@ _BY = {
 }
 
 
-def _as_json(report: IngestReport, *, dry_run: bool) -> dict[str, object]:
+def _as_json(report: IngestReport) -> dict[str, object]:
     return {
         "commit": report.outcome.commit,
         "commits": list(report.commits),
-        "dry_run": dry_run,
+        "dry_run": is_dry_run(),
         "written": sorted(report.outcome.written),
         "conversations": [
             {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import example, how, open_forge, project_option, wants_json, writing
+from forgekit.cli.base import example, how, is_dry_run, open_forge, project_option, wants_json, writing
 from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge
 from forgekit.errors import AmbiguousError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
@@ -95,7 +95,7 @@ def review(
     if answers == reviewing.Answers() and not wants_json():
         output.talk("nothing to do")
         return
-    _answered(reviewing.answer(forge, answers, way), dry_run=dry_run)
+    _answered(reviewing.answer(forge, answers, way))
     talk_of_judge(forge)
 
 
@@ -248,12 +248,12 @@ def _view(item: Waiting) -> dict[str, object]:
     }
 
 
-def _answered(found: Reviewed, *, dry_run: bool) -> None:
+def _answered(found: Reviewed) -> None:
     if wants_json():
         output.as_json(
             {
                 "commit": found.outcome.commit,
-                "dry_run": dry_run,
+                "dry_run": is_dry_run(),
                 "written": sorted(found.outcome.written),
                 "answered": [
                     {"candidate_id": c.id, "status": c.status.value, "became": c.became}

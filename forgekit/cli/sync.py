@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import MOMENT, example, how, open_forge, project_option, wants_json, writing
+from forgekit.cli.base import (
+    MOMENT,
+    example,
+    how,
+    is_dry_run,
+    open_forge,
+    project_option,
+    wants_json,
+    writing,
+)
 from forgekit.cli.entities import problem_view
 from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge
 from forgekit.errors import UsageError
@@ -89,7 +98,7 @@ def sync_compression(
         report = file_archives(forge, incoming, dry_run=way.dry_run, no_commit=way.no_commit)
     talk_of_judge(forge)
     if wants_json():
-        output.as_json(_as_json(report, dry_run=dry_run))
+        output.as_json(_as_json(report))
     elif dry_run:
         if report.outcome.diff:
             output.diff(report.outcome.diff)
@@ -191,13 +200,13 @@ def _remarks(filed: FiledArchive) -> Iterable[str]:
         yield f"... and {len(filed.problems) - len(shown)} more; --json shows all"
 
 
-def _as_json(report: SyncReport, *, dry_run: bool) -> dict[str, object]:
+def _as_json(report: SyncReport) -> dict[str, object]:
     def ids(entities: Iterable[Entity]) -> list[dict[str, object]]:
         return [{"kind": e.kind.value, "id": e.id, "short_id": short_id(e.kind, e.id)} for e in entities]
 
     return {
         "commit": report.outcome.commit,
-        "dry_run": dry_run,
+        "dry_run": is_dry_run(),
         "archives": [
             {
                 "archive_id": filed.archive.id,

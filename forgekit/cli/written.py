@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forgekit.cli import output
-from forgekit.cli.base import wants_json
+from forgekit.cli.base import is_dry_run, wants_json
 from forgekit.model.kinds import Kind, short_id
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def wrote(written: Written, verb: str) -> None:
                 "id": entity.id,
                 "short_id": name,
                 "commit": outcome.commit,
-                "dry_run": bool(outcome.diff),
+                "dry_run": is_dry_run(),
                 "written": sorted(outcome.written),
                 "conflicts": [conflict_view(item) for item in conflicts],
             }

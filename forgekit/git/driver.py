@@ -8,6 +8,7 @@ over whatever a branch brings along.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 
@@ -82,11 +83,20 @@ def _missing(program: Program, standing: str) -> list[str]:
 
     Those of another registry of the repository may follow. The rules at the end always are the last word.
     """
-    wanted = [program.prefix + rule for rule in RULES]
+    wanted = [_below(program.prefix, rule) for rule in RULES]
     lines = standing.splitlines()
     if lines[-len(wanted) :] == wanted:
         return []
     return [] if set(lines).issuperset(wanted) and _in_force(program) else wanted
+
+
+def _below(prefix: str, rule: str) -> str:
+    """Return a rule for what lies below a folder, whose name git takes for a name and not for a pattern."""
+    pattern, _, attribute = rule.partition(" ")
+    pattern = re.sub(r"[*?[\\]", r"\\\g<0>", prefix) + pattern
+    if re.search(r'[\s"\\#]', pattern):
+        pattern = '"' + pattern.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return f"{pattern} {attribute}"
 
 
 def _in_force(program: Program) -> bool:

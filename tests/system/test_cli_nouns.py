@@ -25,6 +25,7 @@ def test_new_prints_the_id_and_says_the_commit(nexus: Path, cli: Cli) -> None:
     again = cli(*NATS)
     assert (again.code, again.out) == (0, ran.out)
     assert again.err == f"decision new {name}: nothing to do, it says so already\n"
+    assert cli(*NATS, "--dry-run", "--json").json["dry_run"], "what was asked, though nothing changes"
 
 
 def test_show_has_everything_and_where_it_came_from(nexus: Path, cli: Cli) -> None:

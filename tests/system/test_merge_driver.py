@@ -213,13 +213,15 @@ def test_doctor_names_a_clone_without_the_driver(root: Path, cli: Cli, breaks: B
 
 def test_registries_of_one_repository_each_have_their_rules_once(tmp_path: Path, cli: Cli) -> None:
     git(tmp_path, "init", "--quiet")
-    both = (tmp_path / "one", tmp_path / "été")
-    for registry in both:
+    folders = [tmp_path / name for name in ("one", "été", 'my "own" notes', "#1 [a*] b\\c")]
+    for registry in folders:
         assert cli("init", str(registry)).code == 0
     attributes = tmp_path / ".git/info/attributes"
     lines = attributes.read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 2 * len(driver.RULES)
-    for registry in both:
+    assert len(lines) == len(folders) * len(driver.RULES)
+    for registry in folders:
+        path = f"{registry.name}/registry/threads/2026-01/a.md"
+        assert git(tmp_path, "check-attr", "-z", "merge", path).split("\0")[2] == driver.NAME
         assert driver.lack(Repository(registry)) == ""
         assert cli("init", root=registry).err == f"{registry} is a registry already: nothing to do\n"
     assert attributes.read_text(encoding="utf-8").splitlines() == lines
