@@ -215,7 +215,8 @@ def _register(
     for states in threads.values():
         states.sort(key=lambda c: (c.turn, c.created_at, c.id))
         same = told.get((Thread, states[0].project_uuid, match_key(states[0].candidate)))
-        thread = thread_from(states[0], states[-1])
+        ends = [state for state in states if STATUS[state.proposes].ended]
+        thread = thread_from(states[0], [states[0], *ends][-1])  # said open again, it stays ended
         mentions.update(((candidate.id, ""), same or thread.id) for candidate in states)
         if same is None:
             entities.setdefault(thread.id, thread)

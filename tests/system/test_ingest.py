@@ -361,6 +361,16 @@ def test_a_record_of_its_own_becomes_the_archives_when_that_comes(tmp_path: Path
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_thread_that_is_said_open_again_stays_as_it_stood(repository: Path, *, ended: bool) -> None:
+    told = ["T001: Port the queue (open)", "T001: Port the queue (done)", "T001: Port all queues (open)"]
+    said = transcript("Alpha", *(told if ended else told[::2]))
+    file(repository, said, project="Nexus")
+    [thread] = opened(repository).registry().threads
+    at = said.turns[1 if ended else 0].time
+    assert (thread.title, thread.status.ended, thread.updated_at) == ("Port the queue", ended, at)
+
+
 def test_messages_are_found_and_shown(repository: Path) -> None:
     file(repository, TALK, project="Nexus", with_text=True)
     catalogue = opened(repository).catalogue
