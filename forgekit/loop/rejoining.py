@@ -23,6 +23,7 @@ from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.registry import Registry
+from forgekit.model.settings import JudgeKind
 from forgekit.policy.detection import Pair
 from forgekit.policy.fold import Said, fold
 from forgekit.policy.gathering import Ingested, gather
@@ -83,6 +84,8 @@ def rejoin(forge: Forge, apart: Apart) -> Outcome:
             result=Rejoined(found.conflicts, rivals),
         )
 
+    if forge.settings.judge is JudgeKind.TRAINED:
+        decide()  # reading many pairs takes minutes, and the writers' lock is not held over them
     return forge.commit(decide)
 
 

@@ -189,6 +189,18 @@ def test_an_id_without_a_record_is_named_with_its_line() -> None:
     ]
 
 
+def test_an_id_of_too_few_digits_is_named_where_a_record_would_begin() -> None:
+    lines = "### D1: Use rows", "- **T12:** Which rows?", "**OT3** : Ask", "- D2: a printer", "D4 is a road"
+    read = read_archive("\n\n".join(("# Conversation Archive: x", "### D001: Own", *lines)))
+    assert [str(p) for p in read.problems] == [
+        f"{line}: {short} begins a line like a record's, but such ids have three digits "
+        f"(write {whole} if it is one)"
+        for line, short, whole in ((5, "D1", "D001"), (7, "T12", "T012"), (9, "OT3", "OT003"))
+    ]
+    log = "```yaml\ndecisions:\n  - id: D1\n    decision: Use rows\n```\n"
+    assert read_archive(f"### D1: Use rows\n\n{log}").problems == ()
+
+
 def test_damaged_yaml_is_read_record_by_record() -> None:
     read = read_archive(
         "```yaml\ndecisions:\n  - id: D001\n    decision: Use rows: they sort\n"

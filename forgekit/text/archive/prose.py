@@ -25,6 +25,9 @@ _SENTENCE_END = re.compile(r"[.;\n](?:\s|$)")
 _JOINING = re.compile(r"\b(?:and|or|to|through|OT\d{3}|[DTA]\d{3,4})\b|[\s,;&\u2013\u2014-]")
 _NUMBERED = re.compile(r"\s{0,8}(\d{1,3})[.)]\s+(\S.*)$")
 _BOLD_LEAD_IN = re.compile(r"\s{0,3}(?:\*\*|__)([^*_]{1,120}?):?(?:\*\*|__):?\s*$")
+_SHORT = re.compile(
+    r"(?:#{2,6}\s+|(?:[-*+]\s+)?\*\*)((?:OT|[DT])\d{1,2})(?::\*\*|\*\*\s*:|\s*:|\s+[\u2014\u2013-]+\s)"
+)
 _DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?[*`\[_]{0,3}$")
 _WORDS = re.compile(r"[^\W_]{3,}")
 _FENCE_RULE = re.compile(r"\s*-{3,}\s*$")
@@ -155,6 +158,21 @@ def seen_ids(lines: Sequence[str], own: Sequence[bool]) -> dict[str, tuple[int, 
             elif defines and not seen[local_id][1]:
                 seen[local_id] = (seen[local_id][0], True)
     return seen
+
+
+def short_ids(document: Document, own: Sequence[bool], known: Collection[str]) -> Iterator[Problem]:
+    """Yield a finding for each line that begins as a record does, but with an id of one or two digits."""
+    for number, line in enumerate(document.lines, 1):
+        match = _SHORT.match(line) if own[number - 1] else None
+        if match is not None and match[1] not in known:
+            kind = match[1].rstrip("0123456789")
+            yield Problem(
+                code="short-id",
+                message=f"{match[1]} begins a line like a record's, but such ids have three digits",
+                line=number,
+                fix=f"write {kind}{match[1].removeprefix(kind):0>3} if it is one",
+                severity=Severity.WARNING,
+            )
 
 
 def lost_ids(
