@@ -12,7 +12,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from forgekit.policy.judge import Statement, Verdict
-from forgekit.policy.judge.joined import MOST_ODDS, Join, contradicts, joined_score, rule_features
+from forgekit.policy.judge.joined import (
+    MOST_ODDS,
+    Join,
+    RuleFeatures,
+    contradicts,
+    joined_score,
+    rule_features,
+)
 
 SHARE = 0.25
 """Contradictions among the pairs that a judge meets: far fewer than among those that were written."""
@@ -46,7 +53,7 @@ def calibrate(pairs: Sequence[Pair], log_odds: Sequence[float]) -> Calibration:
         pairs: that were not trained on.
         log_odds: of a contradiction, by the model, for each pair.
     """
-    rules = rule_features([(Statement(text=pair.a), Statement(text=pair.b)) for pair in pairs])
+    rules = _rules(pairs)
     clipped = np.clip(log_odds, -MOST_ODDS, MOST_ODDS)
     rows = [
         [m, max(0.0, r.log_odds) * r.excluded, max(0.0, r.log_odds) * (not r.excluded), r.headings]
@@ -75,12 +82,16 @@ def calibrate(pairs: Sequence[Pair], log_odds: Sequence[float]) -> Calibration:
 
 def flagged(found: Calibration, pairs: Sequence[Pair], log_odds: Sequence[float]) -> float:
     """Return the share of pairs that are called a contradiction; arguments as of `calibrate`."""
-    rules = rule_features([(Statement(text=pair.a), Statement(text=pair.b)) for pair in pairs])
+    rules = _rules(pairs)
     called = [
         contradicts(joined_score(found.join, odds, rule), found.threshold, odds, rule)
         for odds, rule in zip(log_odds, rules, strict=True)
     ]
     return round(sum(called) / len(called), 4)
+
+
+def _rules(pairs: Sequence[Pair]) -> list[RuleFeatures]:
+    return rule_features([(Statement(text=pair.a), Statement(text=pair.b)) for pair in pairs])
 
 
 SIGNS = np.array([1, 1, 1, -1])

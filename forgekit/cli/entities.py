@@ -88,13 +88,15 @@ def listed(
     from forgekit.policy.staleness import open_conflicts  # noqa: PLC0415 - help loads no policy
 
     owner = forge.known_project(project, registry) if project is not None else None
-    waits = {conflict.id for conflict in open_conflicts(registry)} if kind is Kind.CONFLICT else set()
+    waits = None
+    if (kind, status) == (Kind.CONFLICT, "open"):  # it waits while both of its sides stand
+        waits = {conflict.id for conflict in open_conflicts(registry)}
 
     def wanted(entity: Any) -> bool:
         if status is not None and entity.status.value != status:
             return False
-        if kind is Kind.CONFLICT and status == "open" and entity.id not in waits:
-            return False  # one of its sides has ended: it waits for nobody, whatever its file says
+        if waits is not None and entity.id not in waits:
+            return False
         if owner is None:
             return True
         if kind is not Kind.CONFLICT:

@@ -18,6 +18,7 @@ from forgekit.policy.filing import Envelope, identify
 from forgekit.text.archive import read_archive
 from forgekit.text.frontmatter import ARCHIVE_LIMIT, decode
 from forgekit.text.redaction import Finding, redact
+from forgekit.times import Instant
 
 Arrival = tuple[Archive, ArchiveText]
 _HEAD = 65_536
@@ -95,18 +96,36 @@ def _data(item: Incoming) -> bytes:
 def _of_transcript(
     item: Incoming, summary: CompactSummary, default_project: Callable[[], str], allowed: Collection[str]
 ) -> Arrival:
-    short = summary.session_id[:8]
-    place = redact(summary.project_hint, allowed).text or "Claude Code"
-    envelope = replace(
+    envelope = of_compaction(
         item.envelope,
-        at=summary.compacted_at,
-        tag=f"CLAUDE_CODE_{short}_{summary.ordinal}",
-        session_id=summary.session_id,
-        title=item.envelope.title or f"{place} {short}",
+        summary.session_id,
+        summary.ordinal,
+        summary.compacted_at,
+        redact(summary.project_hint, allowed).text,
     )
     name = f"{item.name}:{summary.line}"
     one = replace(item, envelope=envelope, name=name, path=None, data=clean(summary.text).encode())
     return arrival(one, default_project, allowed)
+
+
+def of_compaction(envelope: Envelope, session: str, number: int, at: Instant, place: str) -> Envelope:
+    """Return the envelope of what a program summed up when it made room.
+
+    Args:
+        envelope: what is known besides; a title in it stands.
+        session: its id.
+        number: of the compaction in its session, from 1.
+        at: when it was made, in ms since 1970.
+        place: name of the working folder, "" where nobody knows.
+    """
+    short = session[:8]
+    return replace(
+        envelope,
+        at=at,
+        tag=f"CLAUDE_CODE_{short}_{number}",
+        session_id=session,
+        title=envelope.title or f"{place or 'Claude Code'} {short}",
+    )
 
 
 def arrival(item: Incoming, default_project: Callable[[], str], allowed: Collection[str] = ()) -> Arrival:

@@ -84,7 +84,7 @@ def rejoin(forge: Forge, apart: Apart) -> Outcome:
             result=Rejoined(found.conflicts, rivals),
         )
 
-    if forge.settings.judge is JudgeKind.TRAINED:
+    if apart.here and apart.there and forge.settings.judge is JudgeKind.TRAINED:
         decide()  # reading many pairs takes minutes, and the writers' lock is not held over them
     return forge.commit(decide)
 
@@ -96,7 +96,7 @@ def _settled(forge: Forge, ours: Registry, apart: Apart) -> Settlement:
     if not (here and there):
         return Settlement((), (), {}, ())
     known = facts(forge.catalogue, ours.archives)
-    return settle(_apart(partial(_said, ours, known), here, there), _said(ours, known, set()), ours)
+    return settle(_told_apart(partial(_said, ours, known), here, there), _said(ours, known, set()), ours)
 
 
 def _rivals(state: State, merged: Collection[EntityId]) -> tuple[tuple[Decision, ...], tuple[Conflict, ...]]:
@@ -135,7 +135,7 @@ def _said(ours: Registry, known: list[Fact], without: Collection[EntityId]) -> S
     return gather(fold(fact for fact in known if fact[0].id not in without), remembered)
 
 
-def _apart(
+def _told_apart(
     said: Callable[[Collection[EntityId]], Said], here: frozenset[EntityId], there: frozenset[EntityId]
 ) -> Said:
     """Return what two clones said, each for itself, merged as their files were."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from forgekit.errors import ArchiveError, FormatError
 from forgekit.ids import EntityId, conversation_id, normalise, project_id, text_hash, timestamp, v8_named
 from forgekit.ingest.claude_code import project_of
-from forgekit.loop.incoming import Arrival, Incoming, arrival
+from forgekit.loop.incoming import Arrival, Incoming, arrival, of_compaction
 from forgekit.model.body import clean, with_section
 from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
 from forgekit.model.conversation import Conversation
@@ -136,8 +136,9 @@ def unpack(
         arrived.compaction(turn, at, number, transcript.folder)
     for quoted in found.archives:
         arrived.quoted(quoted)
-    resumed = (one_line(cleaner.text(item)) for item in transcript.resumes if item != transcript.external_id)
-    continues = dict.fromkeys(filter(None, (*arrived.continues, *found.tags, *resumed)))
+    resumed = (one_line(cleaner.text(item)) for item in transcript.resumes)
+    others = (item for item in resumed if item != transcript.external_id)
+    continues = dict.fromkeys(filter(None, (*arrived.continues, *found.tags, *others)))
     conversation = replace(
         conversation,
         continues=tuple(tag for tag in continues if tag not in arrived.written),
@@ -261,15 +262,8 @@ class _Arrivals:
                 "compaction-unplaced", f"turn {turn.number}: a compaction without session or time", turn
             )
             return
-        place = project_of(folder) or "Claude Code"
-        envelope = Envelope(
-            project=self._talk.project_name,
-            at=at,
-            tag=f"CLAUDE_CODE_{session[:8]}_{number}",
-            session_id=session,
-            title=f"{place} {session[:8]}",
-        )
-        self._take(turn.text, envelope, turn)
+        known = Envelope(project=self._talk.project_name)
+        self._take(turn.text, of_compaction(known, session, number, at, project_of(folder)), turn)
 
     def quoted(self, quoted: Quoted) -> None:
         """File an archive; a pasted one that says no time is filed only where it was written."""

@@ -233,6 +233,12 @@ def test_resumed_sessions_and_compactions_are_edges(repository: Path) -> None:
     assert [c.candidate for c in registry.candidates if "retry logic" in c.candidate] == []
 
 
+def test_a_session_resumes_others_and_not_itself(repository: Path) -> None:
+    file(repository, transcript("Alpha", "Go on.", external_id=" alpha ", resumes=(" alpha ", " beta ")))
+    [talk] = opened(repository).registry().conversations
+    assert (talk.external_id, talk.continues) == ("alpha", ("beta",))
+
+
 def test_a_tag_alone_is_remembered_until_its_source_comes(repository: Path) -> None:
     file(
         repository,

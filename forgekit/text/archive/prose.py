@@ -160,19 +160,15 @@ def seen_ids(lines: Sequence[str], own: Sequence[bool]) -> dict[str, tuple[int, 
     return seen
 
 
-def short_ids(document: Document, own: Sequence[bool], known: Collection[str]) -> Iterator[Problem]:
-    """Yield a finding for each line that begins as a record does, but with an id of one or two digits."""
+def name_short_ids(found: Found, document: Document, own: Sequence[bool], known: Collection[str]) -> None:
+    """Warn of each line that begins as a record does, but with an id of one or two digits."""
     for number, line in enumerate(document.lines, 1):
         match = _SHORT.match(line) if own[number - 1] else None
         if match is not None and match[1] not in known:
             kind = match[1].rstrip("0123456789")
-            yield Problem(
-                code="short-id",
-                message=f"{match[1]} begins a line like a record's, but such ids have three digits",
-                line=number,
-                fix=f"write {kind}{match[1].removeprefix(kind):0>3} if it is one",
-                severity=Severity.WARNING,
-            )
+            message = f"{match[1]} begins a line like a record's, but such ids have three digits"
+            fix = f"write {kind}{match[1].removeprefix(kind):0>3} if it is one"
+            found.warn("short-id", message, number, fix)
 
 
 def lost_ids(

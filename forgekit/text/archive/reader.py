@@ -144,7 +144,7 @@ def _assemble(
     known = {claim.local_id for claim in (*merged, *found.carried)}
     has_parent = bool(parents or carried or zones.inherited_lines(document))
     found.problems += prose.lost_ids(found, seen, known, has_parent=has_parent)
-    found.problems += prose.short_ids(document, own, known)
+    prose.name_short_ids(found, document, own, known)
     return ArchiveText(
         title=title or facts.first("session id", "session") or "",
         session_id=facts.first("session id", "session") or session,
