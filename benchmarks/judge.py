@@ -16,6 +16,7 @@ import argparse
 import gzip
 import hashlib
 import json
+import operator
 import re
 import statistics
 import subprocess
@@ -79,10 +80,13 @@ def main() -> int:
     unseen = [pair for pair in pairs if digit(pair.name) % 2]
     for name, some in (("all labelled pairs", pairs), ("the half that no rule was set on", unseen)):
         print(f"\n{name}: {len(some)}, {sum(pair.label == 'contradiction' for pair in some)} contradictions")
+        sides, near = [(pair.a, pair.b) for pair in some], cosines(encoder, some)
+        asked = {folder: TrainedJudge(CACHE, folder).judge(sides, near) for folder in folders}
         for folder in folders:
             parts(folder, some)
-        judged = TrainedJudge(CACHE, folders[0]).judge([(p.a, p.b) for p in some], cosines(encoder, some))
-        show("as forgekit asks it", some, judged)
+            show("  as forgekit asks it", some, asked[folder])
+        spread(some, [*asked.values()])
+        judged = asked[folders[0]]
         confusion(some, judged)
         if some is pairs:
             wrong(some, judged, texts=given.texts)
@@ -117,6 +121,34 @@ def parts(folder: Path, pairs: Sequence[Pair]) -> None:
         ),
     ):
         print(f"  {row_of(name, truth, [s >= least for s in scores])}  AUROC {auroc(truth, scores):.3f}")
+
+
+def spread(pairs: Sequence[Pair], judged: Sequence[Sequence[Judgement]]) -> None:
+    """Print the mean and the range of what all judges reach, as forgekit asks them."""
+    truth = [pair.label == "contradiction" for pair in pairs]
+    rows: list[dict[str, float]] = []
+    for each in judged:
+        said = [judgement.verdict is Verdict.CONTRADICTION for judgement in each]
+        scores = [judgement.score for judgement in each]
+        hits = sum(map(operator.and_, truth, said))
+        rows.append(
+            {
+                "precision": hits / max(1, sum(said)),
+                "recall": hits / sum(truth),
+                "AUROC": auroc(truth, scores),
+                "best precision at recall >= 0.70": best_precision(truth, scores, recall=0.7),
+            }
+        )
+    print(f"  as forgekit asks {len(rows)} judges: mean (least to most)")
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        print(f"    {name:34}{statistics.fmean(values):.2f} ({min(values):.2f} to {max(values):.2f})")
+
+
+def best_precision(truth: Sequence[bool], scores: Sequence[float], *, recall: float) -> float:
+    """Return the highest precision of any threshold that keeps a recall."""
+    told = [[t for t, s in zip(truth, scores, strict=True) if s >= least] for least in scores]
+    return max(sum(some) / len(some) for some in told if sum(some) >= recall * sum(truth))
 
 
 def model_odds(found: Found, pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
