@@ -50,7 +50,7 @@ def write_judge(
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / DELTA, delta_tensors() if tensors is None else tensors, "F16")
     card = {
-        "format": 1,
+        "format": 2,
         "base": model.sha256[WEIGHTS],
         "sha256": hashlib.sha256((folder / DELTA).read_bytes()).hexdigest(),
         "labels": list(LABELS),
@@ -58,6 +58,7 @@ def write_judge(
         "join": JOIN,
         "threshold": 0.7,
         "expected_precision": 0.9,
+        "duplicate_log_odds": 0.0,
         "seed": 1,
     }
     write_json(folder / CARD, card | changed)

@@ -25,6 +25,8 @@ SHARE = 0.25
 """Contradictions among the pairs that a judge meets: far fewer than among those that were written."""
 PRECISION = 0.85
 """Asked of the threshold at that share."""
+TAKEN = 0.01
+"""Share of what stands side by side in one project, and is near, that may be taken for duplicates."""
 
 Numbers = NDArray[np.float64]
 
@@ -88,6 +90,17 @@ def flagged(found: Calibration, pairs: Sequence[Pair], log_odds: Sequence[float]
         for odds, rule in zip(log_odds, rules, strict=True)
     ]
     return round(sum(called) / len(called), 4)
+
+
+def duplicate_log_odds(stood: Sequence[Pair], log_odds: Sequence[float]) -> float:
+    """Return the least log-odds of a duplicate, above which lie `TAKEN` of the near pairs at most.
+
+    Args:
+        stood: pairs that stand side by side in registers held back; the near ones are called related.
+        log_odds: of a duplicate, by the model, for each pair.
+    """
+    near = [odds for pair, odds in zip(stood, log_odds, strict=True) if pair.label is Verdict.RELATED]
+    return float(np.ceil(np.quantile(near, 1 - TAKEN) * 1000) / 1000)
 
 
 def _rules(pairs: Sequence[Pair]) -> list[RuleFeatures]:

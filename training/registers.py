@@ -7,6 +7,7 @@ numbers, and are near in meaning; a judge that has not met many of them takes so
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from random import Random
 
@@ -33,20 +34,25 @@ def named(registers: Sequence[Register]) -> list[Written]:
 
 
 def beside(registers: Sequence[Register], seed: int) -> list[Pair]:
-    """Return the pairs of decisions of one register that stand side by side.
+    """Return pairs of decisions of one register that stand side by side, to train on.
 
-    Each is met once as it stands; what shares a telling word once more, put otherwise.
+    What shares a telling word is what a scan compares: all of it is met, as it stands and put otherwise; and
+    as many pairs that share none.
     """
     random = Random(seed)
-    out = []
-    for a, b in _pairs(registers):
-        near = shared(a, b)
-        label = Verdict.RELATED if near else Verdict.UNRELATED
-        sides = [(a, b), (dressed(random, a), dressed(random, b))]
-        for left, right in sides[: 2 if near else 1]:
-            turned = random.random() < 0.5
-            out.append(Pair(*((right, left) if turned else (left, right)), label, "beside", ""))
-    return out
+    near, far = [], []
+    for pair in all_beside(registers):
+        (near if pair.label is Verdict.RELATED else far).append(pair)
+    again = [replace(pair, a=dressed(random, pair.b), b=dressed(random, pair.a)) for pair in near]
+    return [*near, *again, *random.sample(far, min(len(near), len(far)))]
+
+
+def all_beside(registers: Sequence[Register]) -> list[Pair]:
+    """Return all pairs of decisions of one register that stand side by side, as they stand."""
+    return [
+        Pair(a, b, Verdict.RELATED if shared(a, b) else Verdict.UNRELATED, "beside", "")
+        for a, b in _pairs(registers)
+    ]
 
 
 def _pairs(registers: Sequence[Register]) -> Iterator[tuple[str, str]]:

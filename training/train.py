@@ -24,12 +24,12 @@ from random import Random
 import numpy as np
 import torch
 from bank import Attribute, Register, Slot, read_attributes, read_bank, read_pairs, read_registers
-from calibrate import Calibration, calibrate, flagged
+from calibrate import Calibration, calibrate, duplicate_log_odds, flagged
 from delta import apply_delta, delta_of, write_delta
 from network import SIDE, Network, Tokens, tokens_of
 from numpy.typing import NDArray
 from pairs import Pair, generate, written
-from registers import beside, named
+from registers import all_beside, beside, named
 from sklearn.metrics import roc_auc_score
 from split import Split, own_texts
 from strangers import strangers
@@ -93,11 +93,11 @@ def main() -> int:
     figures = {name: validation(some, logits[name]) for name, some in checks.items()}
     found = calibrate(checks["written"], log_odds(logits["written"]))
     figures["joined"] = {"auroc": found.area, "precision": found.precision, "recall": found.recall}
-    pairs = beside(kept, VALIDATION_SEED)
-    odds = log_odds(both_ways(network, tokenizer, pairs))
-    figures["registers"] = {"pairs": len(pairs), "flagged": flagged(found, pairs, odds)}
+    stood = all_beside(kept)
+    told = both_ways(network, tokenizer, stood)
+    figures["registers"] = {"pairs": len(stood), "flagged": flagged(found, stood, log_odds(told))}
     print(json.dumps(figures), flush=True)
-    write(given, model, delta, found, figures)
+    write(given, model, delta, found, duplicate_log_odds(stood, log_odds(told, Verdict.DUPLICATE)), figures)
     return 0
 
 
@@ -186,9 +186,11 @@ def both_ways(network: Network, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> 
     return (forth + back) / 2
 
 
-def log_odds(logits: Tensor) -> list[float]:
-    """Return the log-odds of a contradiction from the logits of all verdicts."""
-    return [float(x) for x in logits[:, 0] - torch.logsumexp(logits[:, 1:], 1)]
+def log_odds(logits: Tensor, verdict: Verdict = Verdict.CONTRADICTION) -> list[float]:
+    """Return the log-odds of a verdict from the logits of all of them [pairs, labels]."""
+    at = LABELS.index(verdict)
+    others = torch.cat([logits[:, :at], logits[:, at + 1 :]], 1)
+    return [float(x) for x in logits[:, at] - torch.logsumexp(others, 1)]
 
 
 def validation(pairs: Sequence[Pair], logits: Tensor) -> dict[str, float]:
@@ -205,6 +207,7 @@ def write(
     model: BertModel,
     delta: dict[str, Tensor],
     found: Calibration,
+    duplicate: float,
     figures: dict[str, dict[str, float]],
 ) -> None:
     """Write the delta and what it belongs to."""
@@ -212,7 +215,7 @@ def write(
     file = given.out / "judge.safetensors"
     write_delta(delta, file)
     card = {
-        "format": 1,
+        "format": 2,
         "base": model.sha256[WEIGHTS],
         "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
         "labels": [label.value for label in LABELS],
@@ -220,6 +223,7 @@ def write(
         "join": asdict(found.join),
         "threshold": found.threshold,
         "expected_precision": found.precision,
+        "duplicate_log_odds": duplicate,
         "seed": given.seed,
         "validation": figures,
     }

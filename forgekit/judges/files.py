@@ -20,7 +20,7 @@ from forgekit.errors import FormatError
 FOLDER = Path(__file__).parent / "model"
 """Where they were installed."""
 CARD, DELTA = "judge.json", "judge.safetensors"
-FORMAT = 1
+FORMAT = 2
 
 REINSTALL = "install forgekit again"
 
@@ -41,6 +41,7 @@ class Card:
         join: the weights of the join, by name.
         threshold: score from which a pair is called a contradiction.
         expected_precision: of what is called so, as it was calibrated.
+        duplicate_log_odds: by the model, from which a pair is called a duplicate.
     """
 
     base: str
@@ -50,6 +51,7 @@ class Card:
     join: Mapping[str, float]
     threshold: float
     expected_precision: float
+    duplicate_log_odds: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,6 +124,7 @@ def _card(data: Any) -> Card:
         join={name: _number(data["join"][name]) for name in _JOIN},
         threshold=_number(data["threshold"]),
         expected_precision=_number(data["expected_precision"]),
+        duplicate_log_odds=_number(data["duplicate_log_odds"]),
     )
 
 

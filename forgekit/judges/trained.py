@@ -25,6 +25,7 @@ from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
 from forgekit.policy.judge.joined import (
     SECOND,
     Join,
+    Least,
     Weighed,
     contradicts,
     heaviest,
@@ -92,6 +93,7 @@ class _Joined:
     def __init__(self, found: Found) -> None:
         self._found = found
         self._join = Join(**found.card.join)
+        self._least = Least(contradiction=found.card.threshold, duplicate=found.card.duplicate_log_odds)
         self._labels = tuple(map(Verdict, found.card.labels))
         self._seen: dict[tuple[str, str], _Seen] = {}
         self.promise = found.card.threshold, found.card.expected_precision
@@ -107,7 +109,7 @@ class _Joined:
         worth = worth_reading(rows)
         self._read([row for row, chosen in zip(rows, worth, strict=True) if chosen])
         return [
-            self._said(row) if chosen else unread(row, self._join, self._found.card.threshold)
+            self._said(row) if chosen else unread(row, self._join, self._least.contradiction)
             for row, chosen in zip(rows, worth, strict=True)
         ]
 
@@ -142,12 +144,12 @@ class _Joined:
         seen = self._seen[row.texts]
         odds = log_odds_of(seen.logits) + SECOND
         best = joined_score(self._join, odds, row.features)
-        return seen.words is None and contradicts(best, self._found.card.threshold, odds, row.features)
+        return seen.words is None and contradicts(best, self._least.contradiction, odds, row.features)
 
     def _said(self, row: Weighed) -> Judgement:
         seen = self._seen[row.texts]
         score = joined_score(self._join, log_odds_of(seen.logits), row.features)
-        return joined(row, score, self._found.card.threshold, seen.logits, seen.words or ((), ()))
+        return joined(row, score, self._least, seen.logits, seen.words or ((), ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ from forgekit.policy.judge import Judgement, Parts, RuleJudge, Statement, Verdic
 from forgekit.policy.judge.joined import (
     MOST,
     Join,
+    Least,
     RuleFeatures,
     Weighed,
     heaviest,
@@ -238,7 +239,7 @@ def test_a_delta_for_another_encoder_is_refused(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"format": 2}, "its format is 2, and this forgekit reads 1"),
+        ({"format": 1}, "its format is 1, and this forgekit reads 2"),
         ({"labels": LABELS[::-1]}, f"its labels are not {', '.join(LABELS)}"),
         ({"tokens_a_side": True}, "tokens_a_side is no whole number from 1 to 1,000"),
         ({"sha256": "abc"}, "a SHA-256 has 64 hex digits"),
@@ -401,9 +402,13 @@ SURE = dict.fromkeys(Verdict, 0.0) | {Verdict.REFINEMENT: 1.0}
 WORDS = (("content", "derived"), ("allocator",))
 
 
+def least(contradiction: float) -> Least:
+    return Least(contradiction=contradiction, duplicate=1.0)
+
+
 def test_a_contradiction_keeps_its_words() -> None:
     row = pair("b", "a", 1.0, reasons=("both speak of: ids",))
-    assert joined(row, 0.91234, 0.9, SURE, WORDS) == Judgement(
+    assert joined(row, 0.91234, least(0.9), SURE, WORDS) == Judgement(
         verdict=Verdict.CONTRADICTION,
         score=0.912,
         reasons=(
@@ -420,27 +425,37 @@ def test_a_contradiction_keeps_its_words() -> None:
 def test_a_rule_that_is_sure_comes_first() -> None:
     sure = RuleFeatures(log_odds=1.5, headings=0, excluded=True)
     row = pair("a", "b", 1.0, reasons=("exclude each other (store): x against y",), features=sure)
-    assert joined(row, 0.95, 0.9, SURE, ((), ())).reasons == (
+    assert joined(row, 0.95, least(0.9), SURE, ((), ())).reasons == (
         "exclude each other (store): x against y",
         "a contradiction with probability 0.95, else refinement (0.02)",
     )
     same = replace(row, features=replace(sure, excluded=False))
-    assert joined(same, 0.95, 0.9, SURE, ((), ())).reasons[1] == "read as excluding each other"
+    assert joined(same, 0.95, least(0.9), SURE, ((), ())).reasons[1] == "read as excluding each other"
 
 
 def test_a_text_does_not_contradict_itself() -> None:
     row = pair("Keep  the logs", "keep the logs", 1.0)
     wanted = Judgement(verdict=Verdict.DUPLICATE, score=0.0, reasons=("both speak of: api",))
-    assert joined(row, 0.95, 0.9, SURE, WORDS) == wanted
+    assert joined(row, 0.95, least(0.9), SURE, WORDS) == wanted
 
 
 def test_below_the_threshold_the_model_says_what_it_is_but_duplicates_stay() -> None:
     row = pair("a", "b", 1.0)
-    other = joined(row, 0.8994, 0.9, SURE, WORDS)
+    other = joined(row, 0.8994, least(0.9), SURE, WORDS)
     assert other == Judgement(verdict=Verdict.REFINEMENT, score=0.899, reasons=("both speak of: api",))
     same = replace(row, otherwise=replace(row.otherwise, verdict=Verdict.DUPLICATE))
-    assert joined(same, 0.2, 0.9, SURE, WORDS).verdict is Verdict.DUPLICATE
-    assert joined(same, 0.9, 0.9, SURE, WORDS).verdict is Verdict.CONTRADICTION
+    assert joined(same, 0.2, least(0.9), SURE, WORDS).verdict is Verdict.DUPLICATE
+    assert joined(same, 0.9, least(0.9), SURE, WORDS).verdict is Verdict.CONTRADICTION
+
+
+@pytest.mark.parametrize(
+    ("logit", "verdict"), [(3.1, Verdict.RELATED), (3.2, Verdict.DUPLICATE), (9.0, Verdict.DUPLICATE)]
+)
+def test_a_duplicate_is_called_so_from_its_log_odds_on(logit: float, verdict: Verdict) -> None:
+    logits = dict.fromkeys(Verdict, 0.0) | {Verdict.RELATED: 2.0, Verdict.DUPLICATE: logit}
+    assert (log_odds_of(logits, Verdict.DUPLICATE) >= 0.79) is (verdict is Verdict.DUPLICATE)
+    asked = Least(contradiction=0.9, duplicate=0.79)
+    assert joined(pair("a", "b", 1.0), 0.2, asked, logits, WORDS).verdict is verdict
 
 
 def test_what_was_not_read_is_no_contradiction_else() -> None:
@@ -455,7 +470,7 @@ def test_what_the_rules_know_is_a_contradiction_read_or_not() -> None:
     row = pair("a", "b", 1.0, reasons=("exclude each other (store): x against y",), features=known)
     wanted = Judgement(verdict=Verdict.CONTRADICTION, score=0.622, reasons=row.reasons)
     assert unread(row, Join(**JOIN), 0.7) == wanted
-    assert joined(row, 0.622, 0.7, SURE, ((), ())).verdict is Verdict.CONTRADICTION
+    assert joined(row, 0.622, least(0.7), SURE, ((), ())).verdict is Verdict.CONTRADICTION
     unsure = replace(row, features=replace(known, log_odds=-0.5))
     assert unread(unsure, Join(**JOIN), 0.7).verdict is Verdict.RELATED
 
@@ -467,7 +482,7 @@ def test_what_the_rules_know_gives_way_to_a_model_that_is_sure() -> None:
         found = joined_score(Join(**JOIN), odds, known)
         assert round(found, 3) == score
         logits = {**dict.fromkeys(Verdict, -99.0), Verdict.CONTRADICTION: odds, Verdict.RELATED: 0.0}
-        assert joined(row, found, 0.7, logits, ((), ())).verdict is verdict
+        assert joined(row, found, least(0.7), logits, ((), ())).verdict is verdict
 
 
 def test_the_heaviest_words_are_no_filling_words() -> None:

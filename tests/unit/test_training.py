@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[2] / "training"))
 import pairs
 import phrasing
 from bank import Register, Slot, Written, read_attributes, read_bank, read_pairs, read_registers
-from registers import beside, named
+from registers import all_beside, beside, named
 from split import Split, own_texts
 from strangers import strangers
 
@@ -135,23 +135,28 @@ def test_a_register_tells_what_stands_side_by_side_and_what_does_not() -> None:
         ("duplicate", "Keys are counted weekly", "A count of the keys each week"),
         ("refinement", "Boats are washed in May", "A hose is fetched"),
     ]
-    made = beside([told], 1)
-    assert made == beside([told], 1)
-    stood = {frozenset((one.a, one.b)): one.label for one in made}
+    stood = {frozenset((one.a, one.b)): one.label for one in all_beside([told])}
     near, far = frozenset(told.decisions[:2]), frozenset(told.decisions[1:])
     assert (stood[near], stood[far]) == (Verdict.RELATED, Verdict.UNRELATED)
     assert frozenset(("Keys are counted weekly", "A count of the keys each week")) not in stood
     assert not any("warden" in text for sides in stood for text in sides)
-    pairs_as_they_stand = (
-        3 + 2 + 2 + 1
-    )  # of decisions, then of `same` and `detail` with the others and each other
-    near_ones = 2  # the keys in the hall with both that count them
-    assert len(made) == pairs_as_they_stand + near_ones
+    assert len(stood) == 3 + 2 + 2 + 1  # of decisions; of `same` and `detail` with the others, and each other
+
+
+def test_what_is_near_is_met_twice_and_as_much_that_is_far() -> None:
+    read = read_registers()[:4]
+    labels = Counter(one.label for one in all_beside(read))
+    made = beside(read, 1)
+    assert made == beside(read, 1) != beside(read, 2)
+    assert Counter(one.label for one in made) == {
+        Verdict.RELATED: 2 * labels[Verdict.RELATED],
+        Verdict.UNRELATED: labels[Verdict.RELATED],
+    }
 
 
 def test_registers_hold_what_they_should() -> None:
     read = read_registers()
-    assert len({one.name for one in read}) == len(read) >= 80
+    assert len({one.name for one in read}) == len(read) >= 300
     for one in read:
         assert len({*one.decisions}) == len(one.decisions) >= 10
         assert all(at < len(one.decisions) for at, _ in (*one.against, *one.same, *one.detail))

@@ -72,6 +72,19 @@ class Join:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Least:
+    """What is asked of a pair that is called something which a person has to act on.
+
+    Attributes:
+        contradiction: its score.
+        duplicate: its log-odds by the model, in which far more pairs are duplicates than in a registry.
+    """
+
+    contradiction: float
+    duplicate: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Weighed:
     """A pair as the rules leave it.
 
@@ -196,17 +209,17 @@ def _clipped(log_odds: float) -> float:
     return max(-MOST_ODDS, min(MOST_ODDS, log_odds))
 
 
-def log_odds_of(logits: Mapping[Verdict, float]) -> float:
-    """Return the log-odds of a contradiction from the logits of all verdicts."""
-    others = [logit for verdict, logit in logits.items() if verdict is not Verdict.CONTRADICTION]
+def log_odds_of(logits: Mapping[Verdict, float], verdict: Verdict = Verdict.CONTRADICTION) -> float:
+    """Return the log-odds of a verdict from the logits of all of them."""
+    others = [logit for other, logit in logits.items() if other is not verdict]
     top = max(others)
-    return logits[Verdict.CONTRADICTION] - top - math.log(sum(math.exp(x - top) for x in others))
+    return logits[verdict] - top - math.log(sum(math.exp(x - top) for x in others))
 
 
 def joined(
     pair: Weighed,
     score: float,
-    threshold: float,
+    least: Least,
     logits: Mapping[Verdict, float],
     words: tuple[Sequence[str], Sequence[str]],
 ) -> Judgement:
@@ -219,7 +232,7 @@ def joined(
     Args:
         pair: as the rules leave it.
         score: of a contradiction, by the join.
-        threshold: from which the score is a contradiction.
+        least: what is asked of a contradiction and of a duplicate.
         logits: of all verdicts.
         words: of either text, in the order of `pair.texts`, that weighed most.
     """
@@ -227,9 +240,11 @@ def joined(
     if _same(pair.texts):
         return Judgement(verdict=Verdict.DUPLICATE, score=0.0, reasons=pair.otherwise.reasons)
     others = {verdict: logit for verdict, logit in logits.items() if verdict is not Verdict.CONTRADICTION}
-    following = max(others, key=lambda verdict: (others[verdict], verdict.value))
+    same = log_odds_of(logits, Verdict.DUPLICATE) >= least.duplicate
+    called = others if same else others.keys() - {Verdict.DUPLICATE}
+    following = max(called, key=lambda verdict: (others[verdict], verdict.value))
     odds = log_odds_of(logits)
-    if not contradicts(score, threshold, odds, pair.features):
+    if not contradicts(score, least.contradiction, odds, pair.features):
         verdict = pair.otherwise.verdict
         verdict = verdict if verdict is Verdict.DUPLICATE else following
         return Judgement(verdict=verdict, score=score, reasons=pair.otherwise.reasons)
