@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -117,10 +118,23 @@ def _begun(root: Path) -> None:
     tip = git(root, "rev-parse", "HEAD").strip()
     tree = git(root, "rev-parse", "HEAD^{tree}").strip()
     commit = git(root, "commit-tree", tree, "-p", tip, "-m", "never").strip()
-    steps = (Step(path=path, old=None, new=blob_of(data)),)
-    publication = Publication(ref="refs/heads/main", parent=tip, commit=commit, subject="x", steps=steps)
+    steps = (Step(path=path, old=None, before=None, staged=None, new=blob_of(data)),)
+    publication = Publication(
+        prefix="", ref="refs/heads/main", parent=tip, commit=commit, subject="x", steps=steps
+    )
     journal = root / ".git" / "forgekit" / "journal-main.json"
     journal.write_text(json.dumps(asdict(publication)), encoding="utf-8")
+
+
+def _divided(root: Path) -> None:
+    """Leave a merge whose sides a person must choose from."""
+    git(root, "switch", "--quiet", "--create", "side")
+    git(root, "rm", "--quiet", entity_path(ARCHIVE))
+    git(root, "commit", "--quiet", "--message", "theirs")
+    git(root, "switch", "--quiet", "main")
+    add_line(root, ARCHIVE, "note: mine")
+    commit_all(root)
+    subprocess.run(["git", "merge", "--quiet", "side"], cwd=root, capture_output=True, check=False)
 
 
 def _linked_file(root: Path) -> None:
@@ -241,6 +255,7 @@ CASES: dict[str, Case] = {
     "packed refs cut off": Case("broken-packed-refs", lambda r: os.truncate(_packed(r), 60)),
     "HEAD is detached": Case("detached-head", lambda r: git(r, "checkout", "--quiet", "--detach"), L),
     "merge begun": Case("unfinished-merge", lambda r: shutil.copy(_branch(r), r / ".git/MERGE_HEAD"), L),
+    "deleted here, changed there": Case("unfinished-merge", _divided, L),
     "index.lock left": Case("stale-lock", lambda r: old_file(r / ".git/index.lock")),
     "HEAD.lock left": Case("stale-lock", lambda r: old_file(r / ".git/HEAD.lock")),
     "lock of the branch left": Case("stale-lock", lambda r: old_file(r / ".git/refs/heads/main.lock")),

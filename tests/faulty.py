@@ -91,7 +91,6 @@ class Ran:
     out: str
     err: str
     seconds: float
-    handles: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +100,11 @@ class Ended:
     Attributes:
         status: its exit code; negative for a signal.
         seen: calls that were counted during the first command line.
-        fired: how often the fault happened.
         done: the command lines that it came through.
     """
 
     status: int
     seen: int
-    fired: int
     done: tuple[Ran, ...]
 
 
@@ -171,7 +168,7 @@ class Server:
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         assert "broken" not in answer, answer["broken"]
         done = tuple(Ran(**each) for each in answer["done"])
-        return Ended(answer["status"], answer["seen"], answer["fired"], done)
+        return Ended(answer["status"], answer["seen"], done)
 
     def recorded(self) -> list[Call]:
         """Return the calls of the last run that was recorded, in order."""

@@ -66,6 +66,17 @@ def build_commit(
     return str(commit)
 
 
+def store_blobs(repository: Repository, contents: Sequence[bytes]) -> None:
+    """Store bytes that no commit names, on disk before this returns.
+
+    Raises OSError, pygit2.GitError.
+    """
+    for data in contents:
+        repository.raw.create_blob(data)
+    if contents:
+        sync_folder(repository.common_dir / "objects")
+
+
 def write_tree(
     repository: Repository, base: pygit2.Tree | None, files: Mapping[str, bytes | None]
 ) -> pygit2.Oid:

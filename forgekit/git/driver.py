@@ -11,25 +11,32 @@ import os
 import re
 import shlex
 import sys
+from pathlib import Path
 
 from forgekit.errors import WriteError
 from forgekit.git.program import Program
 from forgekit.model.kinds import Kind
 
 NAME = "forgekit"
+CHOOSE = 64
+"""The driver's exit status where a person has to choose; Python ends with 1 where there is no forgekit."""
+
 RULES = ("archives/** -text", f"registry/**/*.md merge={NAME}", f"archives/**/*.md merge={NAME}")
 """What git must know of the registry's files: bytes stay as they are, and forgekit merges them."""
 
 _KEY = f"merge.{NAME}.driver"
 
 
-def command() -> str:
+def command(python: str = sys.executable) -> str:
     """Return the command line that git runs; git quotes the path itself, the other names are its own.
 
-    The folder that git works in is no place to import from (`-P`).
+    The folder that git works in is no place to import from (`-P`). git takes any failure for a result with a
+    conflict in it: where the driver cannot run, the sides are merged line by line, so that none is lost.
     """
-    program = shlex.quote(sys.executable).replace("%", "%%")
-    return f"{program} -P -m forgekit merge-driver %O %A %B %P"
+    program = shlex.quote(python).replace("%", "%%")
+    by_lines = "git merge-file -L ours -L base -L theirs %A %O %B"
+    run = f"{program} -P -m forgekit merge-driver %O %A %B %P"
+    return f"{run} || {{ [ $? = {CHOOSE} ] && exit 1; {by_lines}; }}"
 
 
 def register(program: Program) -> bool:
@@ -37,7 +44,7 @@ def register(program: Program) -> bool:
 
     Raises RepositoryError, WriteError.
     """
-    if not lack(program) and _registered(program) == command():
+    if not lack(program):
         return False
     program.run("config", "--local", f"merge.{NAME}.name", "forgekit: merge by the meaning of each field")
     program.run("config", "--local", _KEY, command())
@@ -63,14 +70,23 @@ def lack(program: Program) -> str:
     if not line:
         return "this clone lacks the merge driver: git merges the registry's files line by line"
     try:
-        said = shlex.split(line)[0]
+        python = shlex.split(line)[0].replace("%%", "%")
     except (IndexError, ValueError):
-        said = line
-    if not os.access(said, os.X_OK):
-        return f"the merge driver of this clone, {said}, is not there: git cannot merge the registry's files"
+        python = line
+    if line != command(python) or not _is_ours(python):
+        return "this clone's merge driver is not this forgekit's: where it cannot start, a side may be lost"
     path = program.common_dir / "info" / "attributes"
     standing = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
     return "this clone lacks the rules that lead to the merge driver" if _missing(program, standing) else ""
+
+
+def _is_ours(python: str) -> bool:
+    """Say whether a program is the Python that runs this; a folder has several names for it.
+
+    It is not asked whether it has forgekit: in a clone that came from somewhere, it may be any program.
+    """
+    said, ours = Path(python), Path(sys.executable)
+    return said.parent == ours.parent and os.access(said, os.X_OK) and said.samefile(ours)
 
 
 def _registered(program: Program) -> str:

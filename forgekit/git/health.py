@@ -267,9 +267,9 @@ def entries(repository: Repository) -> Iterator[Problem]:
     if tip is None:
         return
     committed = repository.blobs(tip)
-    listed = repository.attempt(
-        "diff-index", "--cached", "--name-only", "--no-renames", "--relative", "-z", tip, "--", *files.TOPS
-    )
+    # What a merge left with two sides is a person's.
+    options = ("--cached", "--name-only", "--no-renames", "--diff-filter=u", "--relative", "-z")
+    listed = repository.attempt("diff-index", *options, tip, "--", *files.TOPS)
     for name in listed.stdout.decode("utf-8", "surrogateescape").split("\0"):
         if name and present(repository.root, name) == committed.get(name):
             yield Problem(

@@ -23,10 +23,19 @@ _AWAY = re.compile(r"/(?:\.{0,2}|\.git)/|[\x00\\]", re.IGNORECASE)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """One file of a commit: blob ids before and after, None for no file."""
+    """One file of a commit, and blob ids; None for no file.
+
+    Attributes:
+        old: at the tip.
+        before: in the work tree, when the commit was decided.
+        staged: in the index, then.
+        new: to be, in all three.
+    """
 
     path: str
     old: str | None
+    before: str | None
+    staged: str | None
     new: str | None
 
 
@@ -35,11 +44,13 @@ class Publication:
     """What is to come into force.
 
     Attributes:
+        prefix: of the registry, as of its `Repository`: one work tree may hold several.
         ref: the branch, or `HEAD`.
         parent: its tip before; None on a branch without commits.
         commit: its tip after.
     """
 
+    prefix: str
     ref: str
     parent: str | None
     commit: str
@@ -100,13 +111,13 @@ def _require_ours(publication: Publication) -> None:
 
     Raises TypeError or ValueError.
     """
-    blobs = [name for step in publication.steps for name in (step.old, step.new) if name is not None]
-    commits = [publication.commit, *([publication.parent] if publication.parent is not None else [])]
+    blobs = [name for s in publication.steps for name in (s.old, s.before, s.staged, s.new)]
+    objects = [name for name in (*blobs, publication.parent) if name is not None]
     sound = (
-        all(_OBJECT.fullmatch(name) for name in (*blobs, *commits))
+        all(_OBJECT.fullmatch(name) for name in (*objects, publication.commit))
         and _REF.fullmatch(publication.ref)
         and ".." not in publication.ref
-        and not any(_AWAY.search(f"/{step.path}/") for step in publication.steps)
+        and not any(_AWAY.search(f"/{publication.prefix}{step.path}/") for step in publication.steps)
     )
     if not sound:
         raise ValueError("names what no write could")

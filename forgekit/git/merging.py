@@ -7,7 +7,7 @@ git does, so that two clones that merged each other's work at the same time agre
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -69,23 +69,33 @@ def holds(repository: Repository, commit: str, other: str) -> bool:
 
 
 class Merge(NamedTuple):
-    """A commit that joined two others."""
+    """Two commits that a third has joined, and one of those from which they went apart."""
 
-    commit: str
+    base: str | None
     ours: str
     theirs: str
-    message: str
 
 
-def merges(repository: Repository, tip: str, without: str) -> list[Merge]:
-    """Return the merges that one commit holds and another does not, the oldest first."""
-    walk = repository.raw.walk(tip, SortMode.TOPOLOGICAL | SortMode.REVERSE)
-    walk.hide(without)
+def merges(repository: Repository, tip: str, without: Iterable[str]) -> list[Merge]:
+    """Return the merges that a tip holds and others do not, the oldest first."""
     return [
-        Merge(str(commit.id), str(commit.parent_ids[0]), str(other), commit.message)
-        for commit in walk
-        for other in commit.parent_ids[1:]
+        Merge(next(iter(merge_bases(repository.raw, ours, theirs)), None), ours, theirs)
+        for commit in _history(repository, tip, without)
+        for ours, theirs in ((str(commit.parent_ids[0]), str(other)) for other in commit.parent_ids[1:])
     ]
+
+
+def commits_with(repository: Repository, tip: str, without: Iterable[str], line: str) -> list[str]:
+    """Return the commits that a tip holds and others do not, and whose message holds a line."""
+    found = _history(repository, tip, without)
+    return [str(commit.id) for commit in found if line.encode() in commit.raw_message.splitlines()]
+
+
+def _history(repository: Repository, tip: str, without: Iterable[str]) -> Iterable[pygit2.Commit]:
+    walk = repository.raw.walk(tip, SortMode.TOPOLOGICAL | SortMode.REVERSE)
+    for commit in without:
+        walk.hide(commit)
+    return walk
 
 
 def join(repository: Repository, ours: str, theirs: str) -> Joined:
@@ -96,7 +106,10 @@ def join(repository: Repository, ours: str, theirs: str) -> Joined:
     base = _base(repository, ours, theirs, _DEEPEST)
     if base is None:
         raise RepositoryError(
-            "the two histories have no commit in common: this is another registry; look at `git remote -v`"
+            "this clone holds the last commits only, and none in common; `git fetch --unshallow`, then sync"
+            if repository.raw.is_shallow
+            else "the two histories have no commit in common: this is another registry; "
+            "look at `git remote -v`"
         )
     trees = [repository.raw[commit].peel(pygit2.Tree) for commit in (ours, theirs)]
     return _joined(repository, base, *trees)
@@ -144,7 +157,9 @@ def _joined(repository: Repository, base: pygit2.Tree, ours: pygit2.Tree, theirs
     by_lines: list[Triple] = []
     for triple in _moved(base, ours, theirs):
         owner = entity_of_path(triple.path.removeprefix(repository.prefix))
-        if any(entry is not None and entry.mode not in _PLAIN for entry in triple[2:]):
+        if any(entry is not None and entry.mode == FileMode.TREE for entry in triple[2:]):
+            out.refused[triple.path] = "is a file on one side and a folder on the other"
+        elif any(entry is not None and entry.mode not in _PLAIN for entry in triple[2:]):
             out.refused[triple.path] = "is no plain file"
         elif triple.theirs and triple.theirs.mode != (triple.ours or triple.base or _AS_USUAL).mode:
             out.refused[triple.path] = "was made executable, or no longer is"
@@ -220,12 +235,13 @@ def _moved(
         if ids[2] in ids[:2]:
             continue
         path = f"{folder}{name}"
-        files = [
-            None if entry is None or isinstance(entry, pygit2.Tree) else Entry(str(entry.id), entry.filemode)
-            for entry in found
-        ]
+        entries = [None if entry is None else Entry(str(entry.id), entry.filemode) for entry in found]
+        below = [entry if isinstance(entry, pygit2.Tree) else None for entry in found]
+        files = [None if tree is not None else entry for entry, tree in zip(entries, below, strict=True)]
+        if (files[1] and below[2]) or (below[1] and files[2]):
+            yield Triple(path, files[0], entries[1], entries[2])
+            continue
         if files[2] not in files[:2]:
             yield Triple(path, *files)
-        below = [entry if isinstance(entry, pygit2.Tree) else None for entry in found]
         if any(below):
             yield from _moved(below[0], below[1], below[2], f"{path}/")

@@ -67,14 +67,19 @@ class Program:
         self.prefix = "" if self.root == self.top else self.root.relative_to(self.top).as_posix() + "/"
 
     def log(
-        self, path: str | None = None, *, limit: int | None = None, since: Instant | None = None
+        self,
+        *paths: str,
+        limit: int | None = None,
+        since: Instant | None = None,
+        revision: str = "HEAD",
     ) -> list[Commit]:
-        """Return the commits that touched a path (or any), newest first.
+        """Return the commits that touched one of the paths (or any), newest first.
 
         Args:
-            path: one file, taken literally; renames are not followed, since a path is an id.
+            paths: taken literally; renames are not followed, since a path is an id.
             limit: at most so many.
             since: no older ones.
+            revision: the last of them at most; HEAD or an id.
 
         Raises RepositoryError.
         """
@@ -84,7 +89,7 @@ class Program:
         if since is not None:
             options.append(f"--since=@{since // 1000:d} +0000")
         try:
-            output = self.run("log", *options, "--end-of-options", "HEAD", "--", *([path] if path else []))
+            output = self.run("log", *options, "--end-of-options", revision, "--", *paths)
         except RepositoryError:
             if self._is_empty():
                 return []

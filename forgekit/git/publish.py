@@ -50,16 +50,14 @@ _UNKNOWN_SECONDS = 0.01
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proposal:
-    """A commit, and what it was decided from.
+    """A commit, and what is to lie in the work tree.
 
     Attributes:
         contents: path -> new bytes, or None for a file to delete.
-        seen: path -> blob id of the bytes in the work tree when the commit was decided.
     """
 
     publication: Publication
     contents: Mapping[str, bytes | None]
-    seen: Mapping[str, str | None]
 
 
 @dataclass(slots=True)
@@ -127,11 +125,11 @@ def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], Proposal | No
     """
     repository = write.repository
     for _ in range(_ROUNDS):
-        head, proposal = repository.head(), write.proposal
+        head, publication = repository.head(), write.proposal.publication
         if head.ref != ref:
             return False
-        seen = {path: present(repository.root, path) for path in proposal.seen}
-        if head.commit == proposal.publication.parent and seen == proposal.seen:
+        untouched = all(present(repository.root, step.path) == step.before for step in publication.steps)
+        if head.commit == publication.parent and untouched:
             return True
         again = propose(head)
         if again is None:
@@ -191,7 +189,7 @@ def _put(
     steps = publication.steps
     index = Index.copied(repository, places.index)
     staged = index.ids([step.path for step in steps])
-    dirty = [step.path for step in steps if staged[step.path] != step.old]
+    dirty = [step.path for step in steps if staged[step.path] != step.staged]
     if dirty:
         raise DirtyFileError(dirty)
     index.change({step.path: step.new for step in steps})
@@ -219,6 +217,7 @@ def recover(repository: Repository) -> None:
     left = places.lock if not places.journal.exists() and places.owned() else places.journal
     try:
         publication = read_journal(left)
+        owner = _owner(repository, publication)
         # A second proposal has a new journal; the lock is a name of the first.
         names = (left, places.lock) if places.owned() else (left,)
         begun = min(name.stat().st_mtime_ns for name in names)
@@ -227,7 +226,18 @@ def recover(repository: Repository) -> None:
     except (KeyError, TypeError, ValueError) as e:
         raise StoreError(f"{places.journal} is damaged; see `git status`, then delete that file") from e
     _clear_ref_lock(ref_lock(repository, publication.ref), publication.commit, begun)
-    _end(repository, publication, places)
+    _end(owner, publication, places)
+
+
+def _owner(repository: Repository, publication: Publication) -> Repository:
+    """Return the registry of this work tree that a write was about.
+
+    Raises ValueError for one elsewhere, RepositoryError.
+    """
+    owner = Repository(repository.top / publication.prefix)
+    if (owner.top, owner.prefix) != (repository.top, publication.prefix):
+        raise ValueError(publication.prefix)
+    return owner
 
 
 def _clear_ref_lock(lock: Path, commit: str, begun: int) -> None:
@@ -265,12 +275,17 @@ def _end(repository: Repository, publication: Publication, places: Places) -> No
 
 
 def _undo(repository: Repository, publication: Publication, places: Places) -> None:
-    """Bring back the old bytes wherever the new ones lie, on disk and in the index."""
+    """Bring back what lay there wherever the new bytes lie, on disk and in the index."""
     tip = repository.tip()
-    steps = [step for step in publication.steps if repository.blob_id(tip, step.path) == step.old]
+    steps = [
+        step
+        for step in publication.steps
+        if repository.blob_id(tip, step.path) == step.old
+        and (step.before is None or step.before in repository.raw)  # git forgets blobs after weeks
+    ]
     copy = Index.copied(repository, places.index)
     staged = copy.ids([step.path for step in steps])
-    unstaged = {step.path: step.old for step in steps if step.old != step.new == staged[step.path]}
+    unstaged = {step.path: step.staged for step in steps if step.staged != step.new == staged[step.path]}
     if unstaged:
         if not places.owned():
             _lock_index(places)
@@ -280,12 +295,12 @@ def _undo(repository: Repository, publication: Publication, places: Places) -> N
     for step in steps:
         with contextlib.suppress(WriteError):  # a link in place of its folder: nothing was staged there
             files.discard(repository.root, step.path, publication.commit)
-        if present(repository.root, step.path) != step.new:
+        if step.before == step.new or present(repository.root, step.path) != step.new:
             continue
-        if step.old is None:
+        if step.before is None:
             files.remove(repository.root, step.path)
         else:
-            files.stage(repository.root, step.path, repository.read_blob(step.old), publication.commit)
+            files.stage(repository.root, step.path, repository.read_blob(step.before), publication.commit)
             files.place(repository.root, step.path, publication.commit)
     files.settle(repository.root, [step.path for step in steps])
 

@@ -26,6 +26,7 @@ pygit2.settings.enable_fsync_gitdir(True)
 
 # Names of commits, and neither options nor paths nor searches: no leading dash, no colon, no blank.
 _REVISION = re.compile(r"(?!-|.*\{/)[\w./@{}~^+-]{1,200}")
+_PERSON = re.compile(r"(.+) <([^\x00-\x1f\x7f]+)> \d+ [+-]\d{4}\n")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -55,6 +56,7 @@ class Repository(Program):
         super().__init__(root)
         self.raw = _opened(self.top)
         self._folders: tuple[str | None, dict[str, pygit2.Tree | None]] = None, {}
+        self._people: dict[tuple[str, ...], tuple[str, str]] = {}
 
     def head(self) -> Head:
         """Return the branch and its tip, as they are on disk now.
@@ -223,24 +225,31 @@ class Repository(Program):
             role: `AUTHOR` or `COMMITTER`.
             env: `GIT_<role>_NAME` and `GIT_<role>_EMAIL` win over git's settings.
 
-        Raises RepositoryError naming the `git config` command to run.
+        Raises RepositoryError naming the `git config` commands to run.
         """
-        found = {}
-        for part, example in (("name", "Your Name"), ("email", "you@example.org")):
-            value = env.get(f"GIT_{role}_{part.upper()}", "") or self._setting(f"user.{part}")
-            clean = " ".join(re.sub(r"[\x00-\x1f\x7f<>]", " ", value).split())
-            if not clean:
-                raise RepositoryError(
-                    f'git does not know your {part}; run `git config --global user.{part} "{example}"`'
-                )
-            found[part] = clean
-        return pygit2.Signature(found["name"], found["email"])
+        named = {key: env[key] for key in (f"GIT_{role}_NAME", f"GIT_{role}_EMAIL") if env.get(key)}
+        key = (role, *named, *named.values())
+        if key not in self._people:
+            self._people[key] = self._person(role, named)
+        return pygit2.Signature(*self._people[key])
 
-    def _setting(self, key: str) -> str:
-        try:
-            return str(self.raw.config[key])
-        except KeyError:
-            return ""
+    def _person(self, role: str, named: Mapping[str, str]) -> tuple[str, str]:
+        """Return name and email as git says them: it includes files that libgit2 does not know of."""
+        told = {"LC_ALL": "C", **named}
+        done = self.attempt("-c", "user.useConfigOnly=true", "var", f"GIT_{role}_IDENT", env=told)
+        found = _PERSON.fullmatch(done.stdout.decode("utf-8", "replace"))
+        if found is None:
+            reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            raise RepositoryError(
+                f"git does not know who you are ({reason.removeprefix('fatal: ') or 'no email'}); run "
+                '`git config --global user.name "Your Name"` and '
+                "`git config --global user.email you@example.org`"
+            )
+        return _plain(found[1]), found[2]
+
+
+def _plain(name: str) -> str:
+    return " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", name).split())
 
 
 def create(folder: Path) -> None:

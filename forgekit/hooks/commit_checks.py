@@ -27,13 +27,12 @@ from forgekit.policy import staleness
 from forgekit.policy.checks import check
 from forgekit.policy.checks.base import CheckInput, locate
 from forgekit.policy.checks.disclosure import secrets_in
-from forgekit.policy.checks.references import references, references_exist
 from forgekit.store.files import TOPS, entity_of_path, read_bytes
 from forgekit.store.roots import SETTINGS_FILE, find_root
 from forgekit.store.settings import load_settings
 from forgekit.text import codec, frontmatter
 from forgekit.text.redaction import redact
-from forgekit.upkeep.checking import around, committed
+from forgekit.upkeep.checking import around, committed, left_behind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,19 +73,11 @@ def checks(files: Sequence[str], folder: Path, *, removed: Sequence[str]) -> int
         _say_problems(staged, found)
         status |= any(p.severity is Severity.ERROR for p in found)
     for staged in _registries([path for path in removed if _owner(path, folder)], folder):
-        found = [p for p in _left_behind(staged) if (staged.forge.root, p) not in said]
+        left = left_behind(staged.registry, staged.paths)
+        found = [p for p in left if (staged.forge.root, p) not in said]
         _say_problems(staged, found)
         status |= bool(found)
     return status
-
-
-def _left_behind(staged: _Staged) -> list[Problem]:
-    """Return the broken references of entities that name one of the removed files."""
-    gone = {owner[1] for path in staged.paths if (owner := entity_of_path(path)) is not None}
-    # A file that is only taken out of the index lies there still.
-    left = Registry.of((e for e in staged.registry if e.id not in gone), staged.registry.problems)
-    naming = {entity_path(e) for e in left if any(target in gone for _, target, _ in references(e))}
-    return sorted(references_exist(left, CheckInput(only=frozenset(naming))), key=lambda p: p.path)
 
 
 def _secrets(staged: _Staged) -> Iterator[Problem]:
@@ -141,15 +132,22 @@ def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> list[
     if not decisions:
         return []
     from forgekit import detecting  # noqa: PLC0415 - a commit without decisions needs no judge
+    from forgekit.judges import problems_of  # noqa: PLC0415 - as above
+    from forgekit.store.store import Change  # noqa: PLC0415 - as above
 
     state = detecting.State(item.registry, {})
     pairs = detecting.candidates(item.forge, state, decisions)
     found = [conflict for conflict, *_ in detecting.contradictions(item.forge, state, pairs)]
+    for problem in problems_of(item.forge.judge) if pairs else ():
+        _say(f"warning: {problem}")
     if not found:
         return []
     recorded = staged([item.prefix + entity_path(conflict) for conflict in found])
     missing = [conflict for conflict in found if item.prefix + entity_path(conflict) not in recorded]
-    detecting.record(item.forge, [c for c in missing if item.registry.get(c.id) is None])
+    if new := tuple(conflict for conflict in missing if item.registry.get(conflict.id) is None):
+        # Committing is left to the person, as a formatter does.
+        change = Change(writes=new, subject="conflict: record")
+        item.forge.commit(lambda: change, no_commit=True)
     return missing
 
 

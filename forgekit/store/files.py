@@ -11,15 +11,16 @@ import errno
 import os
 import stat
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from forgekit.errors import FormatError, WriteError
+from forgekit.errors import FormatError, RuleError, WriteError
 from forgekit.ids import EntityId, is_id, timestamp
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind
 from forgekit.model.problem import Problem
+from forgekit.model.registry import Registry
 from forgekit.text import codec
 from forgekit.text.frontmatter import ENTITY_LIMIT, decode
 from forgekit.times import DAY_MS, month
@@ -29,6 +30,12 @@ _KINDS = {kind.folder: kind for kind in Kind}
 _BESIDE = frozenset({"README.md", ".gitkeep"})
 _LEADING_AWAY = frozenset({"", ".", "..", ".git"})
 TEMPORARY = ".forgekit-"  # a write under way, or the remains of one that was killed
+
+
+def require_plain(path: str) -> None:
+    """Raise RuleError for a path that could leave the registry or enter git's own folder."""
+    if any(part.casefold() in _LEADING_AWAY for part in path.split("/")):
+        raise RuleError(f"{path!r} is not a path inside the registry")
 
 
 def entity_of_path(path: str) -> tuple[Kind, EntityId] | None:
@@ -123,6 +130,24 @@ def parse(path: str, data: bytes) -> tuple[Entity, str]:
     if entity.id != stem:
         raise FormatError("is not the id in the file's name", path=path, field=kind.id_field)
     return entity, text
+
+
+def registry_of(contents: Mapping[str, Callable[[], bytes | None]], problems: Iterable[Problem]) -> Registry:
+    """Make a registry of files; one that cannot be read is a problem and hides no other.
+
+    Args:
+        contents: path -> what returns its bytes; None for no file.
+        problems: known before.
+    """
+    entities, found = [], list(problems)
+    for path, get in contents.items():
+        try:
+            data = get()
+            if data is not None:
+                entities.append(parse(path, data)[0])
+        except FormatError as e:
+            found.append(Problem(code="format", message=e.message, path=path, line=e.line, field=e.field))
+    return Registry.of(entities, found)
 
 
 def read_bytes(root: Path, path: str, limit: int = ENTITY_LIMIT) -> bytes | None:

@@ -2,7 +2,7 @@
 
 A write is: take the writers' lock, decide, build the commit from the tip's own tree, put it in force.
 It is acknowledged only when the branch holds it. What the person staged or edited stays as it was; a
-file with uncommitted work that the write wants is refused by name.
+file with uncommitted work that the write wants, be it the same, or names is refused by name.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.errors import DirtyFileError, FormatError, LockedError, RuleError, WriteError
+from forgekit.errors import DirtyFileError, FormatError, LockedError, WriteError
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry
@@ -82,12 +82,14 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Edit:
-    """One file to change: the tip's blob, the bytes in the work tree, the bytes to be; None for no file."""
+    """One file to change: blobs of tip and work tree, the bytes there, the bytes to be; None for no file."""
 
     path: str
     old: str | None
+    before: str | None
     present: bytes | None
     new: bytes | None
+    clean: bool
 
 
 class Store:
@@ -123,7 +125,7 @@ class Store:
     def load(self) -> Registry:
         """Read everything in the work tree; a file that cannot be read is a Problem and hides no other."""
         found, problems = self.scan()
-        return _registry({path: partial(files.read_bytes, self.root, path) for path in found}, problems)
+        return files.registry_of({p: partial(files.read_bytes, self.root, p) for p in found}, problems)
 
     def load_at(self, revision: str) -> Registry:
         """Read everything as a revision or date holds it.
@@ -133,7 +135,7 @@ class Store:
         repository = self.repository
         blobs = repository.blobs(repository.resolve(revision))
         named = {path: blob for path, blob in blobs.items() if files.entity_of_path(path) is not None}
-        return _registry({path: partial(repository.read_blob, blob) for path, blob in named.items()}, [])
+        return files.registry_of({p: partial(repository.read_blob, blob) for p, blob in named.items()}, [])
 
     def commit(
         self, decide: Callable[[], Change], *, dry_run: bool = False, no_commit: bool = False
@@ -150,7 +152,7 @@ class Store:
         """
         if dry_run:
             change = decide()
-            edits = self._unstaged_edits(change)
+            edits = self._unstaged_edits(change, no_commit=no_commit)
             return _outcome(change, edits, diff=_diff(edits))
         from forgekit.git.commits import failures  # noqa: PLC0415 - pygit2 stays off the paths that only read
         from forgekit.git.publish import recover  # noqa: PLC0415 - as above
@@ -159,7 +161,7 @@ class Store:
             recover(self.repository)
             if no_commit:
                 change = decide()
-                edits = self._unstaged_edits(change)
+                edits = self._unstaged_edits(change, no_commit=True)
                 self._place(edits)
                 return _outcome(change, edits)
             until, pause = time.monotonic() + WRITER_SECONDS, 0.001
@@ -186,33 +188,37 @@ class Store:
         finally:
             os.close(handle)
 
-    def _edits(self, change: Change, head: Head) -> list[_Edit]:
-        """Return what differs from the work tree.
-
-        Raises DirtyFileError for a file to be changed that is not as the tip has it.
-        """
-        wanted: dict[str, Render] = {}
-        for entity in change.writes:
-            wanted[entity_path(entity)] = partial(_rendered, entity)
+    def _edits(self, change: Change, head: Head, *, no_commit: bool = False) -> list[_Edit]:
+        """Return what is to be done; raise DirtyFileError for a file that is not as the tip has it."""
+        wanted: dict[str, Render] = {entity_path(e): partial(_rendered, e) for e in change.writes}
         for path in change.deletes:
             if files.entity_of_path(path) is None:
                 raise FormatError("is not where any entity is filed", path=path)
             wanted[path] = partial(_fixed, None)
         for path, data in change.files.items():
-            _require_plain(path)
+            files.require_plain(path)
             wanted[path] = partial(_fixed, data)
-        edits, dirty = [], []
-        for path, render in wanted.items():
-            edit, clean = self._edit(path, render, head)
-            if edit is not None:
-                edits.append(edit)
-                if not clean and (edit.present is None or change.over.get(path) != edit.present):
-                    dirty.append(path)
+        found = (self._edit(path, render, head, no_commit=no_commit) for path, render in wanted.items())
+        edits = [edit for edit in found if edit is not None]
+        dirty = [
+            edit.path
+            for edit in edits
+            if not edit.clean and (edit.present is None or change.over.get(edit.path) != edit.present)
+        ]
+        if edits and not no_commit:
+            dirty += self._unregistered(change.writes, head)
         if dirty:
             raise DirtyFileError(sorted(dirty))
         if change.commit is None:
             self._refuse_secrets(edits)
         return sorted(edits, key=lambda edit: edit.path)
+
+    def _unregistered(self, entities: Sequence[Entity], head: Head) -> list[str]:
+        """Return the files that entities name and only the work tree has: a clone would miss them."""
+        from forgekit.policy.checks.references import paths_named  # noqa: PLC0415 - reading needs none of it
+
+        named = [path for path in paths_named(entities) if (self.root / path).is_file()]
+        return [path for path in named if self.repository.blob_id(head.commit, path) is None]
 
     def _refuse_secrets(self, edits: Iterable[_Edit]) -> None:
         from forgekit.store.disclosure import refuse_secrets  # noqa: PLC0415 - reading needs none of it
@@ -222,28 +228,38 @@ class Store:
                 committed = partial(self.repository.read_blob, edit.old) if edit.old else bytes
                 refuse_secrets(edit.path, edit.new, committed, self._allowed)
 
-    def _unstaged_edits(self, change: Change) -> list[_Edit]:
+    def _unstaged_edits(self, change: Change, *, no_commit: bool) -> list[_Edit]:
         """Return the edits; raise DirtyFileError for what is staged as well."""
-        from forgekit.git.index import Index  # noqa: PLC0415 - pygit2 stays off the paths that only read
-
-        edits = self._edits(change, self.repository.head())
-        staged = Index.in_use(self.repository).ids([edit.path for edit in edits])
-        dirty = [edit.path for edit in edits if staged[edit.path] != edit.old]
-        if dirty:
-            raise DirtyFileError(dirty)
+        edits = self._edits(change, self.repository.head(), no_commit=no_commit)
+        self._staged(edits)
         return edits
 
-    def _edit(self, path: str, render: Render, head: Head) -> tuple[_Edit | None, bool]:
-        from forgekit.git.repository import blob_of  # noqa: PLC0415 - pygit2 stays off the paths that only read
+    def _staged(self, edits: list[_Edit]) -> dict[str, str | None]:
+        """Return what the index holds of each file; a DirtyFileError where nobody else holds it."""
+        from forgekit.git.index import Index  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
+        staged = Index.in_use(self.repository).ids([edit.path for edit in edits])
+        dirty = [edit.path for edit in edits if staged[edit.path] not in {edit.old, edit.before}]
+        if dirty:
+            raise DirtyFileError(dirty)
+        return staged
+
+    def _edit(self, path: str, render: Render, head: Head, *, no_commit: bool) -> _Edit | None:
+        """Return what is to be done about a file; None for nothing."""
         old = self.repository.blob_id(head.commit, path)
         base = present = files.read_bytes(self.root, path)
-        clean = old == (None if present is None else blob_of(present))
-        if not clean and old is not None and present is not None and self.repository.unchanged(path):
-            # Line ends converted on checkout: what git holds is what is edited.
-            clean, base = True, self.repository.read_blob(old)
+        before = _blob(present)
+        clean = old == before
+        if not clean and old is not None and present is not None:
+            committed = self.repository.read_blob(old)
+            if b"\r\n" not in committed:  # line ends converted on checkout: what git holds is what is edited
+                base = present.replace(b"\r\n", b"\n")
+                # git can be told to look away from a file, so its word is not enough.
+                clean = base == committed and self.repository.unchanged(path)
         new = render(base)
-        return (None if new == base else _Edit(path=path, old=old, present=present, new=new)), clean
+        if new == base and (clean or no_commit):
+            return None
+        return _Edit(path=path, old=old, before=before, present=present, new=new, clean=clean)
 
     def _attempt(self, decide: Callable[[], Change]) -> Outcome | None:
         """Decide and commit; None when HEAD moved away, or files are edited without end."""
@@ -267,27 +283,28 @@ class Store:
         return _outcome(change, edits, commit=final.publication.commit if final is not None else None)
 
     def _proposal(self, change: Change, edits: list[_Edit], head: Head) -> Proposal:
-        from forgekit.git.commits import build_commit, message_of  # noqa: PLC0415 - as above
+        from forgekit.git.commits import build_commit, message_of, store_blobs  # noqa: PLC0415 - as above
         from forgekit.git.journal import Publication, Step  # noqa: PLC0415 - as above
         from forgekit.git.publish import Proposal  # noqa: PLC0415 - as above
-        from forgekit.git.repository import blob_of  # noqa: PLC0415 - pygit2 stays off the paths that only read
 
         contents = {edit.path: edit.new for edit in edits}
         message = message_of(change.subject, change.trailers)
         commit = change.commit or build_commit(self.repository, head.commit, contents, message)
-
-        def name(data: bytes | None) -> str | None:
-            return None if data is None else blob_of(data)
-
+        replaced = [e.present for e in edits if e.before != e.old and e.present is not None]
+        store_blobs(self.repository, replaced)
+        staged = self._staged(edits) if replaced else {e.path: e.old for e in edits}
         publication = Publication(
+            prefix=self.repository.prefix,
             ref=head.ref,
             parent=head.commit,
             commit=commit,
             subject=change.subject,
-            steps=tuple(Step(path=edit.path, old=edit.old, new=name(edit.new)) for edit in edits),
+            steps=tuple(
+                Step(path=e.path, old=e.old, before=e.before, staged=staged[e.path], new=_blob(e.new))
+                for e in edits
+            ),
         )
-        seen = {edit.path: name(edit.present) for edit in edits}
-        return Proposal(publication=publication, contents=contents, seen=seen)
+        return Proposal(publication=publication, contents=contents)
 
     def _place(self, edits: list[_Edit]) -> None:
         """Write the files alone: all of them, or none."""
@@ -341,16 +358,10 @@ def _wait_for_turn(handle: int, path: Path) -> None:
             return
 
 
-def _registry(contents: Mapping[str, Callable[[], bytes | None]], problems: list[Problem]) -> Registry:
-    entities = []
-    for path, get in contents.items():
-        try:
-            data = get()
-            if data is not None:
-                entities.append(files.parse(path, data)[0])
-        except FormatError as e:
-            problems.append(Problem(code="format", message=e.message, path=path, line=e.line, field=e.field))
-    return Registry.of(entities, problems)
+def _blob(data: bytes | None) -> str | None:
+    from forgekit.git.repository import blob_of  # noqa: PLC0415 - pygit2 stays off the paths that only read
+
+    return None if data is None else blob_of(data)
 
 
 def _fixed(data: bytes | None, _: bytes | None) -> bytes | None:
@@ -368,13 +379,6 @@ def _rendered(entity: Entity, base: bytes | None) -> bytes:
     except FormatError as e:
         raise e.at(path) from None
     return data
-
-
-def _require_plain(path: str) -> None:
-    """Raise RuleError for a path that could leave the registry or enter git's own folder."""
-    parts = path.split("/")
-    if any(part.casefold() in {"", ".", "..", ".git"} for part in parts):
-        raise RuleError(f"{path!r} is not a path inside the registry")
 
 
 def _diff(edits: list[_Edit]) -> str:

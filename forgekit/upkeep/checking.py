@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,15 +13,16 @@ from forgekit.catalogue.partial import PartialRegistry
 from forgekit.errors import ChangedError, FormatError, NotFoundError, RepositoryError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
+from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.policy.checks import check as run_checks
-from forgekit.policy.checks.base import CheckInput, locate
+from forgekit.policy.checks.base import CheckInput, finding, locate
 from forgekit.policy.checks.identity import text_gives_id
-from forgekit.policy.checks.references import references
+from forgekit.policy.checks.references import references, references_exist
 from forgekit.store import files
 from forgekit.text import codec, frontmatter
 
@@ -55,6 +57,12 @@ class Findings:
         """How many problems must be mended."""
         return sum(problem.severity is Severity.ERROR for problem in self.problems)
 
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """What contradicts a new text that was mended."""
+        writes = self.outcome.change.writes if self.outcome else ()
+        return tuple(entity for entity in writes if isinstance(entity, Conflict))
+
 
 def check(forge: Forge, paths: Sequence[str] | None = None) -> Findings:
     """Check the registry, or the files at some paths.
@@ -65,11 +73,54 @@ def check(forge: Forge, paths: Sequence[str] | None = None) -> Findings:
     """
     only = None if paths is None else frozenset(paths)
     registry = _registry(forge, only)
-    given = _given(forge, registry, only)
+    return _findings(forge, registry, _given(forge, registry, only))
+
+
+def _findings(forge: Forge, registry: Registry, given: CheckInput, removed: Collection[str] = ()) -> Findings:
     problems = run_checks(registry, given)
+    if removed:
+        problems += [problem for problem in left_behind(registry, removed) if problem not in problems]
     looked_at = sum(1 for _ in given.subjects(registry))
     found = locate(problems, {**given.texts, **_more_texts(forge, problems, given.texts)})
     return Findings(problems=tuple(found), looked_at=looked_at)
+
+
+def check_staged(forge: Forge) -> Findings:
+    """Check what the next commit changes, by the files as the commit will hold them.
+
+    Who names a file that it removes is a finding too.
+    """
+    from forgekit.git.index import Index  # noqa: PLC0415 - a check of the work tree reads no index
+    from forgekit.git.repository import present  # noqa: PLC0415 - as above
+
+    repository = forge.store.repository
+    tip = repository.tip()
+    blobs = Index.in_use(repository).ids(repository.changed_paths())
+    only = frozenset(path for path, blob in blobs.items() if blob != repository.blob_id(tip, path))
+    held = {path: repository.read_blob(blob) for path, blob in blobs.items() if blob is not None}
+    if only <= held.keys() and all(present(forge.root, path) == blob for path, blob in blobs.items()):
+        return check(forge, sorted(only))  # it reads no more than these lead to
+    known = forge.registry()
+    beside = [p for p in known.problems if p.path not in blobs or files.entity_of_path(p.path) is None]
+    named = {path: partial(held.get, path) for path in held if files.entity_of_path(path) is not None}
+    changed = files.registry_of(named, beside)
+    registry = Registry.of([*(e for e in known if entity_path(e) not in blobs), *changed], changed.problems)
+    texts = {path: text for path in only & held.keys() if (text := _decoded(held[path])) is not None}
+    given = _given(forge, registry, only, texts)
+    return _findings(forge, registry, given, only - held.keys())
+
+
+def left_behind(registry: Registry, removed: Collection[str]) -> list[Problem]:
+    """Return the broken references of entities that name removed ones.
+
+    Args:
+        registry: as it is without them; a file that is only taken out of the index may be in it still.
+        removed: paths.
+    """
+    gone = {owner[1] for path in removed if (owner := files.entity_of_path(path)) is not None}
+    left = Registry.of((e for e in registry if e.id not in gone), registry.problems)
+    naming = {entity_path(e) for e in left if any(target in gone for _, target, _ in references(e))}
+    return sorted(references_exist(left, CheckInput(only=frozenset(naming))), key=lambda p: p.path)
 
 
 def fix(
@@ -78,33 +129,41 @@ def fix(
     """Mend what needs no person, in one commit, and check what is left.
 
     A decision edited in place is uncommitted work as a rule, and is what the revision is made from. Other
-    files with uncommitted work are left alone: their form is mended once their content is committed.
+    files with uncommitted work are left alone: their form is mended once their content is committed. What
+    contradicts a new text is recorded in the same commit.
     """
+    from forgekit.detecting import against  # noqa: PLC0415 - a check alone compares nothing
     from forgekit.policy.checks.fixing import fixes  # noqa: PLC0415 - a check alone writes nothing
     from forgekit.store.store import Change  # noqa: PLC0415 - as above
+    from forgekit.writing import superseding  # noqa: PLC0415 - as above
 
     only = None if paths is None else frozenset(paths)
 
     def decide() -> Change:
         registry = forge.registry()
         plan = fixes(registry, _given(forge, registry, only), forge.now())
-        dirty = set(forge.store.repository.changed_paths()) if plan else set()
-        edits = [item for item in plan if item.code == "edited-in-place" or item.path not in dirty]
-        form = [item for item in edits if item.code == "not-canonical"]
+        repository = forge.store.repository
+        clean = repository.blobs(repository.tip()).keys() - repository.changed_paths() if plan else set()
+        edited = [item for item in plan if item.code == "edited-in-place"]
+        writes = against(forge, registry, [entity for item in edited for entity in item.writes])
+        clean -= {entity_path(entity) for entity in writes}
+        form = [item for item in plan if item.code == "not-canonical" and item.path in clean]
+        edits = [item for item in plan if item in edited or item in form]
         return Change(
-            writes=tuple(entity for item in edits if item not in form for entity in item.writes),
+            writes=tuple(writes),
             # A write keeps the form of the file as it stands, and the form is what is to be mended here.
             files={item.path: codec.dumps(entity).encode() for item in form for entity in item.writes},
-            over={item.path: files.read_bytes(forge.root, item.path) or b"" for item in edits},
+            over={i.path: files.read_bytes(forge.root, i.path) or b"" for i in edited},
             subject=f"check: fix {len(edits)} {'file' if len(edits) == 1 else 'files'}",
             trailers=(
                 ("Forgekit-Op", "check --fix"),
-                *(("Forgekit-Entity", entity.id) for item in edits for entity in item.writes),
+                *(("Forgekit-Entity", e.id) for e in (*writes, *(e for item in form for e in item.writes))),
+                *superseding(writes),
             ),
             result=tuple(edits),
         )
 
-    outcome = forge.store.commit(decide, dry_run=dry_run, no_commit=no_commit)
+    outcome = forge.commit(decide, dry_run=dry_run, no_commit=no_commit)
     fixed = outcome.change.result
     assert isinstance(fixed, tuple)  # noqa: S101 - what decide put there
     return replace(check(forge, paths), fixed=fixed, outcome=outcome)
@@ -112,6 +171,8 @@ def fix(
 
 def accept(forge: Forge, old: Entity, text: str, how: How) -> Written:
     """Write what an editor left of an entity's file; a decision whose text was changed becomes a revision.
+
+    What contradicts the new text is recorded in the same commit.
 
     Args:
         forge: the registry.
@@ -121,6 +182,7 @@ def accept(forge: Forge, old: Entity, text: str, how: How) -> Written:
 
     Raises FormatError for the first error in the text, ChangedError when the entity moved on meanwhile.
     """
+    from forgekit.detecting import against  # noqa: PLC0415 - a check alone compares nothing
     from forgekit.policy.checks.fixing import fixes  # noqa: PLC0415 - a check alone writes nothing
     from forgekit.writing import write  # noqa: PLC0415 - as above
 
@@ -138,9 +200,9 @@ def accept(forge: Forge, old: Entity, text: str, how: How) -> Written:
         then = Registry.of([*(e for e in registry if e.id != old.id), new], registry.problems)
         known = {old.id: old} if isinstance(old, Decision) and text_gives_id(old) else {}
         given = CheckInput(only=frozenset({path}), committed=known)
-        for item in fixes(then, given, forge.now()):
-            return tuple(reversed(item.writes))
-        for problem in locate(run_checks(then, given), {path: text}):
+        writes = next((item.writes[::-1] for item in fixes(then, given, forge.now())), (new,))
+        problems = [p for p in run_checks(then, given) if new in writes or p.code != "edited-in-place"]
+        for problem in locate([*_not_taken_along(old, new, writes[0]), *problems], {path: text}):
             if problem.severity is Severity.ERROR:
                 raise FormatError(
                     problem.message + (f"; {problem.fix}" if problem.fix else ""),
@@ -148,9 +210,21 @@ def accept(forge: Forge, old: Entity, text: str, how: How) -> Written:
                     line=problem.line,
                     field=problem.field,
                 )
-        return [new]
+        return writes if new in writes else against(forge, registry, writes)
 
     return write(forge, decide, f"{old.kind.value} edit", how)
+
+
+def _not_taken_along(old: Entity, edited: Entity, made: Entity) -> Iterable[Problem]:
+    """Find what was changed in a text that becomes a revision, and the revision does not say."""
+    if made.id != old.id:
+        for name in codec.known_fields(old.kind):
+            value = getattr(edited, name)
+            if value != getattr(old, name) and (name == "status" or value != getattr(made, name)):
+                message = "cannot be changed along with the text, which makes a new decision"
+                yield finding(
+                    edited, "not-taken-along", message, field=name, fix="undo this change, or make it alone"
+                )
 
 
 def relative(forge: Forge, names: Iterable[str], folder: Path) -> list[str]:
@@ -202,9 +276,14 @@ def around(forge: Forge, paths: Collection[str]) -> Registry:
     return part.with_problems()
 
 
-def _given(forge: Forge, registry: Registry, only: frozenset[str] | None) -> CheckInput:
+def _given(
+    forge: Forge,
+    registry: Registry,
+    only: frozenset[str] | None,
+    texts: Mapping[str, str] | None = None,
+) -> CheckInput:
     return CheckInput(
-        texts=_texts(forge, registry, only),
+        texts=_texts(forge, registry, only) if texts is None else texts,
         only=only,
         allowed=forge.allowed,
         committed=committed(forge, CheckInput(only=only).subjects(registry)),
@@ -226,10 +305,16 @@ def _more_texts(forge: Forge, problems: Iterable[Problem], known: Mapping[str, s
 
 def _text(forge: Forge, path: str) -> str | None:
     try:
-        data = files.read_bytes(forge.root, path)
-        return None if data is None else frontmatter.decode(data)
+        return _decoded(files.read_bytes(forge.root, path))
     except FormatError:
         return None  # the catalogue has said so
+
+
+def _decoded(data: bytes | None) -> str | None:
+    try:
+        return None if data is None else frontmatter.decode(data)
+    except FormatError:
+        return None  # reading the entity has said so
 
 
 def committed(forge: Forge, subjects: Iterable[Entity]) -> dict[EntityId, Decision]:

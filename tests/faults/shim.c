@@ -25,7 +25,7 @@ enum action { COUNT, SIGNAL, FAIL, TORN, SHORT };
 static char folder[PATH_MAX];
 static size_t folder_length;
 static int armed, action, value, sticky, record = -1;
-static long target, seen, fired;
+static long target, seen;
 
 /* target: the number of the call. value: a signal or an errno. sticky: fail every later call that writes, too.
  * record: a descriptor to write lines to, or -1. */
@@ -34,13 +34,12 @@ void faults_arm(const char *root, long number, int what, int with, int stays, in
     snprintf(folder, sizeof folder, "%s/", root);
     folder_length = strlen(folder);
     target = number, action = what, value = with, sticky = stays, record = to;
-    seen = fired = 0;
+    seen = 0;
     armed = 1;
 }
 
 void faults_disarm(void) { armed = 0; }
 long faults_seen(void) { return seen; }
-long faults_fired(void) { return fired; }
 
 static int named(int at, const char *path, char *full)
 {
@@ -97,7 +96,6 @@ static int verdict(int writes)
 {
     seen++;
     if (seen == target) {
-        fired++;
         if (action == SIGNAL) {
             syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), value);
             return 0;
@@ -108,7 +106,7 @@ static int verdict(int writes)
             return -1;
     }
     if (sticky && action == FAIL && target && seen > target && writes)
-        return fired++, value;
+        return value;
     return 0;
 }
 

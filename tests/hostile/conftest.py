@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from pathlib import Path
 
 import hostileworld
 import pytest
-from clirun import Cli, Ran
+from clirun import Cli, runner
 
 NOW = "2026-04-01T12:00:00Z"
 
@@ -36,15 +34,9 @@ def copied(base: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def cli(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Cli:
     """Run a command line in this process: `cli("status", root=folder, stdin=b"...")`."""
-    from forgekit.cli.main import main
 
-    def run(*arguments: str, root: Path | None = None, stdin: bytes = b"") -> Ran:
-        if root is not None:
-            monkeypatch.chdir(root)
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        capsysbinary.readouterr()
-        code = main(arguments)
+    def said() -> tuple[str, str]:
         out, err = capsysbinary.readouterr()
-        return Ran.of(code, out.decode(), err.decode())
+        return out.decode(), err.decode()
 
-    return run
+    return runner(monkeypatch, said)

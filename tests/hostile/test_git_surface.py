@@ -246,11 +246,12 @@ def _journal(root: Path, path: str, **more: object) -> None:
     """Leave what a killed write leaves: the order to take a file away."""
     known = git(root, "hash-object", str(root.parent / "victim.txt")).strip()
     fields = {
+        "prefix": "",
         "ref": "refs/heads/main",
         "parent": None,
         "commit": "0" * 39 + "1",
         "subject": "x",
-        "steps": [{"path": path, "old": None, "new": known}],
+        "steps": [{"path": path, "old": None, "before": None, "staged": None, "new": known}],
     }
     (root / ".git/forgekit").mkdir()
     (root / ".git/forgekit/journal-main.json").write_text(json.dumps(fields | more), encoding="utf-8")
@@ -265,6 +266,10 @@ def _journal(root: Path, path: str, **more: object) -> None:
         ("registry/x", {"ref": "../../victim"}),
         (".git/config", {}),
         (".GIT/config", {}),
+        ("victim.txt", {"prefix": "../"}),
+        ("victim.txt", {"prefix": "registry/../../"}),
+        ("config", {"prefix": ".git/"}),
+        ("victim.txt", {"prefix": "outside/"}),
     ],
 )
 def test_a_journal_that_came_with_the_folder_touches_nothing_outside(
@@ -272,6 +277,8 @@ def test_a_journal_that_came_with_the_folder_touches_nothing_outside(
 ) -> None:
     victim = copied.parent / "victim.txt"
     victim.write_text("known to everybody\n", encoding="utf-8")
+    git(copied.parent, "init", "--quiet")
+    (copied / "outside").symlink_to("..")
     config = (copied / ".git/config").read_bytes()
     _journal(copied, path, **more)
     ran = cli("decision", "new", "Go on all the same", "--project", "Ledger", root=copied)

@@ -300,7 +300,7 @@ def test_a_tool_call_that_is_deeply_nested_is_read() -> None:
         deep = [deep]
     said = message(2, "", "m1") | {"content": [tool_block() | {"input": deep}]}
     (talk,) = talks(of(json.dumps([claude(message(1, "Go."), said)]).encode()))
-    assert talk.turns[1].tools[0].request == "[" * 401 + "]" * 401
+    assert talk.turns[1].tools == ("Bash",)
 
 
 def test_very_many_small_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -415,9 +415,13 @@ def test_wrong_types_everywhere_crash_nothing(form: str) -> None:
 
 def test_keys_of_wrong_names_are_counted_and_bounded() -> None:
     rows = session(*({"type": f"new-{n}", "uuid": f"n{n}"} for n in range(500)))
-    (talk,) = talks(of(jsonl(rows)))
-    assert len(talk.unknown) == 101
-    assert dict(talk.unknown)["other"] == 400
+    told, talk = of(jsonl(rows))
+    assert isinstance(talk, Transcript)
+    assert len(talk.unknown) == 11
+    assert str(told) == (
+        f"given: conversation {SESSION}: types that are not known were left out: other (490), "
+        + ", ".join(f"record new-{n} (1)" for n in range(10))
+    )
 
 
 def test_a_torn_last_line_is_named() -> None:
@@ -469,8 +473,8 @@ def test_what_a_tool_said_is_nobodys_words() -> None:
     for form, data in given.items():
         (talk,) = talks(of(data))
         assert talk.source == form
-        assert [tool.result[:30] for turn in talk.turns for tool in turn.tools] == [said]
-        assert not any(said in turn.text for turn in talk.turns)
+        assert sum(len(turn.tools) for turn in talk.turns) == 1
+        assert said not in repr(talk)
 
 
 @pytest.mark.parametrize("form", FORMATS)

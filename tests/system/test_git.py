@@ -186,12 +186,46 @@ def test_who_commits(repository: Path) -> None:
     who = here.identity(
         "AUTHOR", {"GIT_AUTHOR_NAME": "Eve\nforged <x>", "GIT_AUTHOR_EMAIL": "eve@example.org"}
     )
-    assert (who.name, who.email) == ("Eve forged x", "eve@example.org")
-    git(repository, "config", "user.email", "")
+    assert (who.name, who.email) == ("Eveforged x", "eve@example.org")
+    assert here.identity("COMMITTER", {}).name == "Ada Example"
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ("", "no email was given and auto-detection is disabled"),
+        ("[user]\nemail = ada@example.org\n", "no name was given and auto-detection is disabled"),
+        ("[user]\nname = Ada\nemail =\n", "no email"),
+    ],
+)
+def test_nobody_commits(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, reason: str
+) -> None:
+    (tmp_path / "mine").write_text(settings, encoding="utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "mine"))
     with pytest.raises(RepositoryError) as caught:
-        here.identity("AUTHOR", {})
+        Repository(repository).identity("AUTHOR", {})
     assert str(caught.value) == (
-        'git does not know your email; run `git config --global user.email "you@example.org"`'
+        f'git does not know who you are ({reason}); run `git config --global user.name "Your Name"` and '
+        "`git config --global user.email you@example.org`"
+    )
+
+
+def test_who_commits_is_who_git_says(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings that libgit2 does not read: another global file, one included by the remote, an author's."""
+    (tmp_path / "mine").write_text("[user]\nname = Mine\nemail = mine@example.org\n", encoding="utf-8")
+    (tmp_path / "work").write_text("[user]\nname = Work\nemail = work@example.org\n", encoding="utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "mine"))
+    assert Repository(repository).identity("AUTHOR").name == "Mine"
+    git(repository, "remote", "add", "origin", "https://work.example/registry")
+    key = "includeIf.hasconfig:remote.*.url:https://work.example/**.path"
+    git(repository, "config", "--file", str(tmp_path / "mine"), key, str(tmp_path / "work"))
+    git(repository, "config", "author.email", "author@example.org")
+    Store(repository).commit(lambda: recording("Use A"))
+    assert git(repository, "log", "-1", "--format=%an <%ae> %cn <%ce>") == (
+        "Work <author@example.org> Work <work@example.org>\n"
     )
 
 

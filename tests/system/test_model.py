@@ -197,19 +197,33 @@ class Registry(RuleBasedStateMachine):
     def at(self, commit: str) -> Model:
         return {entity_path(entity): entity for entity in self.forge.store.load_at(commit)}
 
+    @precondition(lambda self: self.dirty)
+    @rule()
+    def stage(self) -> None:
+        git(self.root, "add", "--all")
+
     @rule(where=st.sampled_from(("move", "_put", "_lock_index")))
     def kill(self, where: str) -> None:
-        """End a write from outside at some place, and leave all that it leaves; the next one mends it."""
+        """End a write from outside at some place, and leave all that it leaves; the next one mends it.
+
+        It may be made from what somebody has not committed yet.
+        """
 
         def killed(*_: object) -> None:
             raise Killed
 
         made = decision(f"Use {self.value()}")
+        edited = [self.model[path] for path in sorted(self.dirty & self.model.keys())]
+        writes = (made, *(replace(entity, extra={**entity.extra, "owner": "x"}) for entity in edited))
+        over = {entity_path(entity): (self.root / entity_path(entity)).read_bytes() for entity in edited}
+        staged = git(self.root, "ls-files", "--stage")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(publish, where, killed)
             patch.setattr(publish, "_end", lambda *_: None)
-            with pytest.raises(Killed):
-                self.forge.store.commit(lambda: Change(writes=(made,), subject="edit: killed"))
+            with pytest.raises((Killed, DirtyFileError)):  # another edit may be staged than lies there
+                self.forge.store.commit(lambda: Change(writes=writes, over=over, subject="edit: killed"))
+        self.forge.store.commit(lambda: Change(subject="edit: nothing"))
+        assert git(self.root, "ls-files", "--stage") == staged
         self.write(decision(f"Use {self.value()}"))
 
     @rule()

@@ -8,10 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import decision, git, path_of_text, recording
+from support import PROJECT, decision, git, path_of_text, recording
 
-from forgekit.errors import DirtyFileError, FormatError, RuleError, WriteError
+from forgekit.errors import DirtyFileError, FormatError, RuleError, UnsureError, WriteError
+from forgekit.git import publish
+from forgekit.model.entity import entity_path
 from forgekit.model.problem import Problem
+from forgekit.model.project import Project
 from forgekit.store.store import Change, Store
 from forgekit.text import codec
 
@@ -181,7 +184,20 @@ def _unstage(root: Path) -> None:
     git(root, "rm", "--quiet", "--cached", PATH)
 
 
-@pytest.mark.parametrize("spoil", [_edit, _stage, _delete, _unstage])
+def _edit_where_git_looks_away(root: Path) -> None:
+    _edit(root)
+    git(root, "update-index", "--assume-unchanged", PATH)
+
+
+def _edit_outside_the_cone(root: Path) -> None:
+    _edit(root)
+    git(root, "update-index", "--skip-worktree", PATH)
+
+
+SPOILED = [_edit, _stage, _delete, _unstage, _edit_where_git_looks_away, _edit_outside_the_cone]
+
+
+@pytest.mark.parametrize("spoil", SPOILED)
 @pytest.mark.parametrize("how", [{}, {"dry_run": True}, {"no_commit": True}])
 def test_a_dirty_file_is_refused_by_name(repository: Path, spoil: object, how: dict[str, bool]) -> None:
     store = Store(repository)
@@ -191,7 +207,8 @@ def test_a_dirty_file_is_refused_by_name(repository: Path, spoil: object, how: d
     with pytest.raises(DirtyFileError) as caught:
         store.commit(lambda: recording("Use A", "Use B", rationale="Short."), **how)
     assert str(caught.value) == (
-        f"uncommitted changes in {PATH}; commit or undo them (`git restore`), then run this again"
+        f"uncommitted changes in {PATH}; commit or undo them (`git restore`; a new file: delete it), "
+        "then run this again"
     )
     assert _state(repository) == before
     assert store.commit(lambda: recording("Use C")).commit is not None
@@ -202,6 +219,90 @@ def test_an_untracked_file_is_refused(repository: Path) -> None:
     _edit(repository)
     with pytest.raises(DirtyFileError):
         Store(repository).commit(lambda: recording("Use A"))
+
+
+def test_what_lies_uncommitted_is_not_said_to_be_done(repository: Path) -> None:
+    store = Store(repository)
+    for _ in range(2):
+        written = store.commit(lambda: recording("Use A"), no_commit=True)
+    assert (written.commit, written.written) == (None, ())
+    before = _state(repository)
+    for dry_run in (False, True):
+        with pytest.raises(DirtyFileError) as caught:
+            store.commit(lambda: recording("Use A"), dry_run=dry_run)
+        assert caught.value.paths == (PATH,)
+    assert _state(repository) == before
+    git(repository, "add", PATH)
+    git(repository, "commit", "--quiet", "--message", "by hand")
+    assert store.commit(lambda: recording("Use A")).commit is None
+
+
+def test_a_commit_names_nothing_that_only_the_work_tree_has(repository: Path) -> None:
+    """A clone would have a decision without its project."""
+    store, project = Store(repository), Project(project_uuid=PROJECT, project_name="The Nexus")
+    store.commit(lambda: Change(writes=(project,), subject="project: new"), no_commit=True)
+    before = _state(repository)
+    for dry_run in (False, True):
+        with pytest.raises(DirtyFileError) as caught:
+            store.commit(lambda: recording("Use A"), dry_run=dry_run)
+        assert caught.value.paths == (entity_path(project),)
+    assert _state(repository) == before
+    assert store.commit(lambda: recording("Use B"), no_commit=True).written == (path_of_text("Use B"),)
+    git(repository, "add", entity_path(project))
+    git(repository, "commit", "--quiet", "--message", "by hand")
+    assert store.commit(lambda: recording("Use A")).commit is not None
+
+
+def _mending(root: Path) -> Change:
+    """Return what is made of an uncommitted edit, as `check --fix` does."""
+    return replace(recording("Use A", rationale="Mended."), over={PATH: (root / PATH).read_bytes()})
+
+
+def test_an_edit_may_be_staged_where_it_is_what_a_write_is_made_from(repository: Path) -> None:
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    _edit(repository)
+    git(repository, "add", PATH)
+    before = _state(repository)
+    assert store.commit(lambda: _mending(repository), dry_run=True).written == (PATH,)
+    assert _state(repository) == before
+    assert store.commit(lambda: _mending(repository)).commit is not None
+    assert store.load().decisions == [decision("Use A", "Mended.")]
+    assert _state(repository)[1] == ""
+    _edit(repository)
+    git(repository, "add", PATH)
+    (repository / PATH).write_text(codec.dumps(decision("Use A", "And on.")), encoding="utf-8")
+    for dry_run in (False, True):
+        with pytest.raises(DirtyFileError) as caught:
+            store.commit(lambda: _mending(repository), dry_run=dry_run)
+        assert caught.value.paths == (PATH,)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+@pytest.mark.parametrize("where", ["move", "_put", "_wait_for"])
+def test_a_write_that_fails_gives_back_the_edit_that_it_was_made_from(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, where: str, *, staged: bool
+) -> None:
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    _edit(repository)
+    if staged:
+        git(repository, "add", PATH)
+    before, edited = _state(repository), (repository / PATH).read_bytes()
+    real = getattr(publish, where)
+
+    def failing(*arguments: object) -> None:
+        if where != "move":
+            real(*arguments)
+        raise OSError(5, "Input/output error", "main")
+
+    monkeypatch.setattr(publish, where, failing)
+    with pytest.raises(UnsureError if where == "_wait_for" else WriteError):
+        store.commit(lambda: _mending(repository))
+    if where == "_wait_for":
+        assert store.load().decisions == [decision("Use A", "Mended.")]
+    else:
+        assert (_state(repository), (repository / PATH).read_bytes()) == (before, edited)
 
 
 def test_hand_written_parts_stay(repository: Path) -> None:
@@ -227,6 +328,17 @@ def test_line_ends_converted_on_checkout_are_no_edit(repository: Path) -> None:
     assert b"\r\n" in (repository / PATH).read_bytes()
     store.commit(lambda: recording("Use A", rationale="Short."))
     assert git(repository, "show", f"HEAD:{PATH}") == codec.dumps(decision("Use A", "Short."))
+    assert _state(repository)[1] == ""
+
+
+def test_an_edit_with_converted_line_ends_is_committed_without_them(repository: Path) -> None:
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    git(repository, "config", "core.autocrlf", "true")
+    edited = codec.dumps(decision("Use A", "By hand.")).replace("\n", "\r\n")
+    (repository / PATH).write_bytes(edited.encode())
+    commit = str(store.commit(lambda: _mending(repository)).commit)
+    assert store.repository.read_at(commit, PATH) == codec.dumps(decision("Use A", "Mended.")).encode()
     assert _state(repository)[1] == ""
 
 

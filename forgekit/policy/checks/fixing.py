@@ -10,8 +10,7 @@ from forgekit.model.kinds import short_id
 from forgekit.model.registry import Registry
 from forgekit.policy.checks.base import CheckInput
 from forgekit.policy.checks.identity import revised_id, text_gives_id
-from forgekit.policy.checks.wording import is_rewritable
-from forgekit.text import codec
+from forgekit.policy.checks.wording import is_canonical, is_rewritable
 from forgekit.times import Instant
 
 
@@ -50,7 +49,7 @@ def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
             new = short_id(entity.kind, pair[1].id)
             message = f"the old text is back as revised, and the new one is {new}"
             out.append(Fix(code="edited-in-place", path=path, message=message, writes=pair))
-        elif text is not None and codec.dumps(entity) != text and is_rewritable(entity, text):
+        elif text is not None and not is_canonical(entity, text) and is_rewritable(entity, text):
             out.append(
                 Fix(code="not-canonical", path=path, message="brought into canonical form", writes=(entity,))
             )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
 from forgekit.model.candidate import Candidate
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity
+from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kept import KeptText
-from forgekit.model.kinds import Kind
+from forgekit.model.kinds import Kind, path_of
 from forgekit.model.lineage import Lineage
 from forgekit.model.problem import Problem
 from forgekit.model.project import Project
@@ -63,6 +63,14 @@ def references(entity: Entity) -> Iterator[Reference]:
         case Archive():
             yield "conversation_id", entity.conversation_id, _CONVERSATION
             yield from _each("records", (Kind.DECISION, Kind.THREAD), *(id_ for _, id_ in entity.records))
+
+
+def paths_named(entities: Collection[Entity]) -> list[str]:
+    """Return where the files lie that entities name, in order; the entities' own are left out."""
+    named = {
+        path_of(kind, id_) for entity in entities for _, id_, kinds in references(entity) for kind in kinds
+    }
+    return sorted(named - {entity_path(entity) for entity in entities})
 
 
 def _each(name: str, kinds: tuple[Kind, ...], *ids: EntityId | None) -> Iterator[Reference]:
@@ -167,5 +175,6 @@ def _cycle(
         "cycle",
         f"{what} each other in a circle: {names}{more}",
         field=field,
-        fix="take one of these references out",
+        fix="take one of these references out"
+        + (" and make that decision `active`" if field == "superseded_by" else ""),
     )

@@ -94,16 +94,21 @@ def canonical_texts(registry: Registry, given: CheckInput) -> Iterator[Problem]:
         return
     for entity in given.subjects(registry):
         text = given.texts.get(entity_path(entity))
-        if text is not None and codec.dumps(entity) != text:
+        if text is not None and not is_canonical(entity, text):
             fixable = is_rewritable(entity, text)
             yield finding(
                 entity,
                 "not-canonical",
-                "is not in canonical form (order of keys, quotes, line ends)",
+                "is not in canonical form (order of keys, quotes, blank lines)",
                 fix="`forgekit check --fix` rewrites it" if fixable else "",
                 severity=Severity.INFO,
                 fixable=fixable,
             )
+
+
+def is_canonical(entity: Entity, text: str) -> bool:
+    """Say whether a file's text is the canonical one; git may convert line ends on checkout."""
+    return codec.dumps(entity) in {text, text.replace("\r\n", "\n")}
 
 
 def is_rewritable(entity: Entity, text: str) -> bool:
