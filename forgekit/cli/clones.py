@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import example, json_option, open_forge
+from forgekit.cli.base import example, is_dry_run, json_option, open_forge
 from forgekit.cli.written import conflict_lines, conflict_view, talk_of_judge
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def _view(done: Synced) -> dict[str, object]:
         "remote": done.remote.name,
         "branch": done.remote.branch,
         "commit": done.commit,
+        "dry_run": is_dry_run(),
         "received": list(done.received),
         "sent": done.sent,
         "conflicts": [_told(told) for told in done.conflicts],

@@ -27,7 +27,7 @@ def hook(name: str, files: tuple[str, ...]) -> int:
 @click.command(
     "merge-driver",
     help="Merge one file of the registry, as git asks for it; `forgekit init` registers this in a clone.\n\n"
-    "The result is left in OURS; exit status 1 where a person has something to choose.\n\n"
+    "The result is left in OURS; exit status 64 where a person has something to choose.\n\n"
     + example("forgekit merge-driver %O %A %B %P"),
 )
 @click.argument("base", type=click.Path(path_type=Path))

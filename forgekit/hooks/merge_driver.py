@@ -12,6 +12,7 @@ from pathlib import Path
 
 from forgekit.cli import output
 from forgekit.errors import FormatError
+from forgekit.git.driver import CHOOSE
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
 from forgekit.policy.merge.files import MergedFile, merge_file
@@ -23,7 +24,7 @@ _LARGE = 2_000_000
 
 
 def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> int:
-    """Merge one file and leave the result in `ours`; exit status 1 where a person has something to choose.
+    """Merge one file and leave the result in `ours`; exit status 64 where a person has something to choose.
 
     Args:
         base: holds the common ancestor, or nothing.
@@ -41,11 +42,13 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> int:
     except FormatError as e:
         output.talk(f"{path}: {e}; merged line by line")
         return _by_lines(base, ours, theirs)
-    if merged.data is not None:
-        ours.write_bytes(merged.data)
     for conflict in merged.conflicts:
         output.talk(f"{path}: {sentence(owner[0], conflict)}")
-    return int(bool(merged.conflicts))
+    if merged.data is not None:
+        beside = ours.with_name(f"{ours.name}.new")
+        beside.write_bytes(merged.data)
+        beside.replace(ours)  # last and at once: git merges what a failure leaves here line by line
+    return CHOOSE if merged.conflicts else 0
 
 
 def _merged(owner: tuple[Kind, EntityId], base: Path, ours: Path, theirs: Path) -> MergedFile:
@@ -69,4 +72,4 @@ def _by_lines(base: Path, ours: Path, theirs: Path) -> int:
     command = [git_program(), "merge-file", "-L", "ours", "-L", "base", "-L", "theirs"]
     names = [os.path.abspath(name) for name in (ours, base, theirs)]  # noqa: PTH100 - as git named them
     done = subprocess.run([*command, *names], capture_output=True, check=False)  # noqa: S603 - fixed, no shell
-    return int(done.returncode != 0)
+    return CHOOSE if done.returncode else 0

@@ -11,23 +11,25 @@ What git merged without us is joined alike, by the next sync; a second time it c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from forgekit.detecting import State, candidates, detect
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.loop.facts import Fact, facts
+from forgekit.loop.facts import Fact, by_people, facts
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
+from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
 from forgekit.model.settings import JudgeKind
+from forgekit.model.thread import Thread
 from forgekit.policy.detection import Pair
 from forgekit.policy.fold import Said, fold
 from forgekit.policy.gathering import Ingested, gather
-from forgekit.policy.merge import merge
+from forgekit.policy.merge import FieldConflict, merge, record
 from forgekit.policy.merge.revisions import completed, recorded
 from forgekit.policy.settling import Settlement, settle
 from forgekit.store.store import Change, Outcome
@@ -41,12 +43,12 @@ class Apart:
     Attributes:
         here: entities of one side.
         there: those of the other.
-        merged: entities that both sides changed.
+        revised: decisions that both sides changed, and the heirs that they gave them.
     """
 
     here: frozenset[EntityId]
     there: frozenset[EntityId]
-    merged: frozenset[EntityId]
+    revised: Mapping[EntityId, frozenset[EntityId]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def rejoin(forge: Forge, apart: Apart) -> Outcome:
         settlement = _settled(forge, ours, apart)
         writes = {entity.id: entity for entity in settlement.writes}
         state = State(ours, writes, {entity.id for entity in settlement.deletes})
-        revised, rivals = _rivals(state, apart.merged)
+        revised, rivals = _rivals(state, apart.revised)
         writes |= {old.id: old for old in revised} | {one.id: one for one in rivals}
         found = detect(forge, state, _across(forge, state, apart, settlement.renamed))
         writes |= {entity.id: entity for entity in found.entities}
@@ -96,17 +98,33 @@ def _settled(forge: Forge, ours: Registry, apart: Apart) -> Settlement:
     if not (here and there):
         return Settlement((), (), {}, ())
     known = facts(forge.catalogue, ours.archives)
-    return settle(_told_apart(partial(_said, ours, known), here, there), _said(ours, known, set()), ours)
+    own = by_people(forge.catalogue, ours, known, Ingested.of(ours.conversations, ours.candidates))
+    said = partial(_said, ours, known, own)
+    return settle(_told_apart(said, here, there), said(set()), ours)
 
 
-def _rivals(state: State, merged: Collection[EntityId]) -> tuple[tuple[Decision, ...], tuple[Conflict, ...]]:
+def _rivals(
+    state: State, revised: Mapping[EntityId, Collection[EntityId]]
+) -> tuple[tuple[Decision, ...], tuple[Conflict, ...]]:
     """Return the decisions that were revised on both sides, as they then stand, and their conflicts."""
-    both = [recorded(old, state.get) for key in sorted(merged) if (old := _decision(state.get(key)))]
+    both = [
+        recorded(_with_heirs(old, heirs), state.get)
+        for key, heirs in sorted(revised.items())
+        if (old := _decision(state.get(key)))
+    ]
     conflicts = {one.id: one for _, rivals in both for one in rivals if state.get(one.id) is None}
-    if conflicts:
-        known = (*state.registry.conflicts, *conflicts.values())
-        conflicts |= {one.id: one for one in completed(known, state.get)}
+    known = (*state.registry.conflicts, *conflicts.values())
+    conflicts |= {one.id: one for one in completed(known, state.get)}
     return tuple(old for old, rivals in both if rivals), tuple(conflicts.values())
+
+
+def _with_heirs(old: Decision, heirs: Collection[EntityId]) -> Decision:
+    """Return a decision as a merge left it: a person may have taken the other heir out of the file since."""
+    rest, entries = record.taken(old.body)
+    for heir in {*heirs} - {old.superseded_by}:
+        told = FieldConflict(field="superseded_by", base=None, stands=old.superseded_by, yields=heir)
+        entries.add(record.entry_of(Kind.DECISION, told))
+    return replace(old, body=record.put(rest, entries))
 
 
 def _decision(entity: Entity | None) -> Decision | None:
@@ -126,13 +144,15 @@ def _across(
     return {sides: cosine for sides, cosine in pairs.items() if not many.isdisjoint(sides)}
 
 
-def _said(ours: Registry, known: list[Fact], without: Collection[EntityId]) -> Said:
-    """Return what is said by all archives and conversations but some."""
+def _said(
+    ours: Registry, known: list[Fact], own: Sequence[Decision | Thread], without: Collection[EntityId]
+) -> Said:
+    """Return what is said by all archives and conversations but some; `own` is what people registered."""
     remembered = Ingested.of(
         (talk for talk in ours.conversations if talk.id not in without),
         (candidate for candidate in ours.candidates if candidate.conversation_id not in without),
     )
-    return gather(fold(fact for fact in known if fact[0].id not in without), remembered)
+    return gather(fold((fact for fact in known if fact[0].id not in without), own), remembered)
 
 
 def _told_apart(

@@ -1,7 +1,7 @@
 """A copy of everything that a repair may touch: the files as they stand, git's own small files, all history.
 
 It lies in `.git/forgekit-backups/`, beside the cache that anybody may delete, under the hash of its content:
-so the same state is saved once.
+so the same state is saved once, and outlives a linked work tree.
 
     files.tar        forgekit.toml, .gitattributes, registry/, archives/; below git/ HEAD, refs, logs,
                      index, locks, journals and damaged objects; below staged/ what only the index holds
@@ -21,7 +21,7 @@ from forgekit.errors import RepositoryError, WriteError
 from forgekit.git import health
 from forgekit.git.repository import Repository
 from forgekit.store.files import TOPS
-from forgekit.store.roots import SETTINGS_FILE, work_tree
+from forgekit.store.roots import SETTINGS_FILE, git_dirs, work_tree
 
 FOLDER = "forgekit-backups"
 _OWN = ("HEAD", "config", "index", "packed-refs", "refs", "logs")
@@ -39,7 +39,7 @@ def save(root: Path, extra: Iterable[str] = ()) -> Path:
     git = health.git_folder(root)
     try:
         data = _tar(root, git, sorted(set(extra)))
-        folder = git / FOLDER / hashlib.sha256(data).hexdigest()[:16]
+        folder = _shared(root) / FOLDER / hashlib.sha256(data).hexdigest()[:16]
         if not (folder / "files.tar").exists():
             folder.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(RepositoryError):
@@ -48,8 +48,15 @@ def save(root: Path, extra: Iterable[str] = ()) -> Path:
             beside.write_bytes(data)
             beside.replace(folder / "files.tar")  # last: it says that the copy is whole
     except OSError as e:
-        raise WriteError(str(e.filename or git / FOLDER), e.strerror or str(e)) from None
+        raise WriteError(str(e.filename or git), e.strerror or str(e)) from None
     return folder
+
+
+def _shared(root: Path) -> Path:
+    try:
+        return git_dirs(root)[1]
+    except RepositoryError:
+        return health.git_folder(root)
 
 
 def unblock(cache: Path) -> None:

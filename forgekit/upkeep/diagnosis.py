@@ -150,9 +150,10 @@ def _hooks(repository: Repository) -> Iterator[Finding]:
     if b"forgekit" not in config:
         return
     hook = repository.common_dir / "hooks" / "pre-commit"
-    elsewhere = repository.attempt("config", "core.hooksPath").stdout.decode("utf-8", "replace").strip()
-    if elsewhere and elsewhere != os.devnull:
-        hook = repository.top / elsewhere / "pre-commit"
+    said = repository.attempt("config", "--type=path", "--get-all", "-z", "core.hooksPath").stdout
+    elsewhere = said.decode("utf-8", "surrogateescape").split("\0")[:-2]  # the last is what we run git with
+    if elsewhere:
+        hook = repository.top / elsewhere[-1] / "pre-commit"
     if not hook.exists():
         yield Finding(
             subject="hooks-missing",

@@ -35,7 +35,7 @@ def path_up(schema: int) -> list[Step] | None:
 def migration(store: Store) -> Change:
     """Return the change that brings every file to the present schema.
 
-    Raises FormatError where no steps lead there, or for a file that is no text.
+    Raises FormatError where no steps lead there, or for settings that are no text.
     """
     settings = decode(files.read_bytes(store.root, SETTINGS_FILE) or b"")
     schema = schema_of(settings)

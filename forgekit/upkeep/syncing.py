@@ -4,32 +4,36 @@ The merge is that of `git.merging`, in this process: it needs no merge driver an
 sides changed in different ways is committed with both values, and named; it is a person's to choose. The
 branch is never forced, here or there: when somebody else was first, theirs is merged too.
 
-What a merge brings together is then read together (`loop.rejoining`): of each merge that the other
-repository does not hold yet, be it an earlier sync's that was ended in between or git's own, and of git's
-own that come from there.
+What a merge brings together is then read together (`loop.rejoining`): of each merge since the tip at which
+this clone last did so, be it an earlier sync's that was ended in between or git's own. A commit of a sync
+that the other repository holds vouches for the merges before it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
-from forgekit.errors import DirtyFileError, FormatError, RemoteError, RepositoryError
+from forgekit.errors import ForgeError, FormatError, RemoteError, RepositoryError, WriteError
 from forgekit.forge import Forge
 from forgekit.git.commits import build_commit, message_of
-from forgekit.git.merging import Joined, Merge, difference, holds, is_midway, join, merges
+from forgekit.git.merging import Joined, Merge, commits_with, difference, holds, is_midway, join, merges
 from forgekit.git.remote import Remote, fetch, push, upstream
 from forgekit.git.repository import Repository
-from forgekit.ids import EntityId
+from forgekit.ids import EntityId, pair_id
 from forgekit.loop.rejoining import Apart, Rejoined, rejoin
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind, path_of
+from forgekit.policy.graph import Graph, cycles
 from forgekit.policy.merge import FieldConflict
-from forgekit.policy.merge.revisions import HEIRS, completed, recorded
+from forgekit.policy.merge.files import MergedFile
+from forgekit.policy.merge.revisions import HEIRS, completed, recorded, reinstated
 from forgekit.store import files
 from forgekit.store.store import Change, Outcome
 from forgekit.text import codec
@@ -40,7 +44,8 @@ ATTEMPTS = 20
 _PAUSE_SECONDS = 0.05
 _SUBJECT = "sync: merge another clone"
 _OP = ("Forgekit-Op", "sync")
-_COMPARED = tuple(f"{kind.folder}/" for kind in (Kind.ARCHIVE, Kind.CONVERSATION, Kind.DECISION))
+_READ = "forgekit/read-together"
+_COMPARED = frozenset({Kind.ARCHIVE, Kind.CONVERSATION, Kind.DECISION})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,10 +116,9 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
     theirs = fetch(repository, remote)
     for attempt in range(ATTEMPTS):
         if theirs is not None:
-            ours = repository.tip()
             outcomes.append(_bring_in(forge, theirs, dry_run=dry_run))
-            if not dry_run and ours is not None:
-                outcomes += [rejoin(forge, apart) for apart in _apart(repository, ours, theirs)]
+        if not dry_run:
+            outcomes += _read_together(forge, theirs)
         tip = repository.tip()
         sent = tip is not None and theirs != tip
         if not sent or dry_run or tip is None:
@@ -130,28 +134,58 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
     return _report(remote, repository.tip(), outcomes, sent=sent)
 
 
-def _apart(repository: Repository, ours: str, theirs: str) -> Iterator[Apart]:
-    """Yield what was apart in each merge whose sides may not have been read together yet."""
-    tip = repository.tip() or ours
-    trailer = ": ".join(_OP)
-    there = (merge for merge in merges(repository, theirs, ours) if trailer not in merge.message)
-    for merge in (*there, *merges(repository, tip, theirs)):
-        apart = _sides(repository, merge)
-        if apart.merged or (apart.here and apart.there):
-            yield apart
+def _read_together(forge: Forge, theirs: str | None) -> list[Outcome]:
+    """Read together what each merge has joined that nobody has read yet, until there is none."""
+    repository, outcomes = forge.store.repository, list[Outcome]()
+    read = noted = _noted(repository)
+    while (tip := repository.tip()) is not None and tip != read:
+        known = [] if read is None else [read]
+        if theirs is not None:
+            known += commits_with(repository, theirs, known, ": ".join(_OP))
+        for merge in merges(repository, tip, known):
+            apart = _apart(repository, merge)
+            if apart.revised or (apart.here and apart.there):
+                outcomes.append(rejoin(forge, apart))
+        read = tip
+    if read is not None and read != noted:
+        with contextlib.suppress(WriteError):  # without the note they are read again, which changes nothing
+            files.stage(repository.common_dir, _READ, read.encode(), read)
+            files.place(repository.common_dir, _READ, read)
+    return outcomes
 
 
-def _sides(repository: Repository, merge: Merge) -> Apart:
-    here, there, joined = (
-        {path: blob for path, blob in repository.blobs(commit).items() if path.startswith(_COMPARED)}
-        for commit in (merge.ours, merge.theirs, merge.commit)
-    )
-    merged = {path for path, blob in joined.items() if blob not in (here.get(path), there.get(path))}
-    return Apart(*map(_owners, (here.keys() - there.keys(), there.keys() - here.keys(), merged)))
+def _noted(repository: Repository) -> str | None:
+    """Return the commit up to which this clone has read all merges, where the branch holds it still."""
+    try:
+        noted = files.read_bytes(repository.common_dir, _READ) or b""
+        commit = repository.resolve(noted.decode("ascii", "replace"))
+    except ForgeError:
+        return None
+    return commit if repository.holds(commit) else None
+
+
+def _apart(repository: Repository, merge: Merge) -> Apart:
+    base, here, there = (repository.blobs(commit) for commit in (merge.base, merge.ours, merge.theirs))
+    revised = {}
+    for path in here.keys() & there.keys():
+        owner, blobs = files.entity_of_path(path), [side.get(path) for side in (base, here, there)]
+        if owner is not None and owner[0] is Kind.DECISION and len({*blobs}) == len(blobs):
+            before, *given = (_heir(repository, path, blob) for blob in blobs)
+            revised[owner[1]] = frozenset(heir for heir in given if heir is not None) - {before}
+    return Apart(_owners(here.keys() - there.keys()), _owners(there.keys() - here.keys()), revised)
+
+
+def _heir(repository: Repository, path: str, blob: str | None) -> EntityId | None:
+    try:
+        entity = None if blob is None else files.parse(path, repository.read_blob(blob))[0]
+    except FormatError:
+        return None
+    return entity.superseded_by if isinstance(entity, Decision) else None
 
 
 def _owners(paths: Iterable[str]) -> frozenset[EntityId]:
-    return frozenset(owner[1] for owner in map(files.entity_of_path, paths) if owner is not None)
+    owners = map(files.entity_of_path, paths)
+    return frozenset(owner[1] for owner in owners if owner is not None and owner[0] in _COMPARED)
 
 
 def _after_a_while(look: Callable[[], str | None], before: str | None) -> str | None:
@@ -170,10 +204,11 @@ def _refuse_unready(forge: Forge, repository: Repository) -> None:
     if repository.root != repository.top:
         raise RepositoryError(
             f"the registry is a part of the repository at {repository.top}; use `git pull` and `git push` "
-            "there: with the merge driver (`forgekit init`) they merge its files as `sync` would"
+            "there: with the merge driver (`forgekit init`) they merge its files as `sync` would; then "
+            "`forgekit conflict scan` compares what was decided apart"
         )
     if is_midway(repository):
-        raise RepositoryError("a merge or rebase is under way; finish or abort it (`git status`), then sync")
+        raise RepositoryError("a merge, rebase or bisect is under way; end it (see `git status`), then sync")
     marked = [p for p in forge.registry().problems if p.message.startswith("merge-conflict marker")]
     if marked:
         places = ", ".join(f"{p.path}:{p.line}" for p in marked)
@@ -191,7 +226,6 @@ def _bring_in(forge: Forge, theirs: str, *, dry_run: bool) -> Outcome:
         if ours is None:
             raise RepositoryError("there is no commit here yet; `git pull` first, or clone the registry")
         plan = bring_together(repository, ours, theirs)
-        _refuse_dirty(repository, plan.joined)
         return Change(files=plan.joined.files, commit=plan.commit, subject=_SUBJECT, result=plan)
 
     return forge.store.commit(decide, dry_run=dry_run)
@@ -214,18 +248,14 @@ def bring_together(repository: Repository, ours: str, theirs: str) -> Plan:
             "and sync again"
         )
     if not ahead:
-        _record_rivals(repository, ours, plan)
+        held = partial(_held, repository, ours, plan)
+        get = partial(_get, held)
+        _record_rivals(plan, get)
+        _complete_rivals(repository, ours, plan, get)
+        _open_circles(plan, held, get)
         message = message_of(_SUBJECT, [_OP])
         plan.commit = build_commit(repository, ours, joined.files, message, merged=theirs)
     return plan
-
-
-def _refuse_dirty(repository: Repository, joined: Joined) -> None:
-    """Raise DirtyFileError for uncommitted work where a file comes in, be it the same."""
-    changed = repository.changed_paths(sorted({path.partition("/")[0] for path in joined.files}))
-    dirty = sorted(joined.files.keys() & set(changed)) if joined.files else []
-    if dirty:
-        raise DirtyFileError(dirty)
 
 
 class _Get(Protocol):
@@ -234,20 +264,27 @@ class _Get(Protocol):
     def __call__(self, owner: EntityId, kind: Kind = Kind.DECISION, /) -> Entity | None: ...
 
 
-def _record_rivals(repository: Repository, ours: str, plan: Plan) -> None:
+def _held(repository: Repository, ours: str, plan: Plan, path: str) -> bytes | None:
+    """Return a file of the merged registry, or None."""
+    if path in plan.joined.files:
+        return plan.joined.files[path]
+    blob = repository.blob_id(ours, path)
+    return None if blob is None else repository.read_blob(blob)
+
+
+def _get(
+    held: Callable[[str], bytes | None], owner: EntityId, kind: Kind = Kind.DECISION, /
+) -> Entity | None:
+    path = path_of(kind, owner)
+    data = held(path)
+    try:
+        return None if data is None else files.parse(path, data)[0]
+    except FormatError:
+        return None
+
+
+def _record_rivals(plan: Plan, get: _Get) -> None:
     """Turn heirs that clones gave to one decision into conflicts between any two of them."""
-
-    def get(owner: EntityId, kind: Kind = Kind.DECISION, /) -> Entity | None:
-        path = path_of(kind, owner)
-        try:
-            if path not in plan.joined.files:
-                blob = repository.blob_id(ours, path)
-                return None if blob is None else files.parse(path, repository.read_blob(blob))[0]
-            data = plan.joined.files[path]
-            return None if data is None else files.parse(path, data)[0]
-        except FormatError:
-            return None
-
     for path, merged in list(plan.joined.merged.items()):
         owner = files.entity_of_path(path)
         if owner is None or owner[0] is not Kind.DECISION or not merged.conflicts:
@@ -264,10 +301,9 @@ def _record_rivals(repository: Repository, ours: str, plan: Plan) -> None:
             merged, conflicts=tuple(c for c in merged.conflicts if c.field not in HEIRS)
         )
         for conflict in rivals:
-            plan.rivals[conflict.id] = conflict
             if get(conflict.id, Kind.CONFLICT) is None:
+                plan.rivals[conflict.id] = conflict
                 plan.joined.files[entity_path(conflict)] = codec.dumps(conflict).encode()
-    _complete_rivals(repository, ours, plan, get)
 
 
 def _complete_rivals(repository: Repository, ours: str, plan: Plan, get: _Get) -> None:
@@ -281,6 +317,34 @@ def _complete_rivals(repository: Repository, ours: str, plan: Plan, get: _Get) -
         if get(conflict.id, Kind.CONFLICT) is None:
             plan.rivals[conflict.id] = conflict
             plan.joined.files[entity_path(conflict)] = codec.dumps(conflict).encode()
+
+
+def _open_circles(plan: Plan, held: Callable[[str], bytes | None], get: _Get) -> None:
+    """Put one decision back in force of those that clones have put in each other's place.
+
+    It is the one that a conflict between them keeps, else the smallest; its end becomes a conflicting edit.
+    """
+    heirs: dict[EntityId, EntityId] = {}
+    # Only what names an heir is parsed: a merge may bring thousands of decisions.
+    some = [path for path, data in plan.joined.files.items() if data is not None and b"superseded_by" in data]
+    todo = [owner[1] for path in some if (owner := files.entity_of_path(path)) and owner[0] is Kind.DECISION]
+    while todo:
+        key = todo.pop()
+        if key not in heirs and isinstance(one := get(key), Decision) and one.superseded_by is not None:
+            heirs[key] = one.superseded_by
+            todo.append(one.superseded_by)
+    for circle in cycles(Graph.of(heirs.items())):
+        known = (get(pair_id(key, heirs[key]), Kind.CONFLICT) for key in circle)
+        kept = {one.kept for one in known if isinstance(one, Conflict)}
+        ended = get(next((key for key in circle if key in kept), circle[0]))
+        assert isinstance(ended, Decision)  # noqa: S101 - it names an heir
+        path = entity_path(ended)
+        data = held(path)
+        assert data is not None  # noqa: S101 - as above
+        decision, told = reinstated(ended)
+        plan.joined.files[path] = update(decode(data), decision).encode()
+        merged = plan.joined.merged.get(path) or MergedFile(data=data)
+        plan.joined.merged[path] = replace(merged, conflicts=(*merged.conflicts, *told))
 
 
 def _conflict_of(path: str) -> tuple[Kind, EntityId] | None:

@@ -21,8 +21,6 @@ from forgekit.model.entity import entity_path
 from forgekit.upkeep.diagnosis import Finding, bad, diagnose
 from forgekit.upkeep.repairing import plan_repair, repair
 
-BASE = {"registry", "archives", "forgekit.toml", ".gitattributes"}
-
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -218,10 +216,10 @@ def test_a_file_that_was_never_sound_is_left_alone(root: Path) -> None:
 def test_the_machine_is_looked_at(root: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(root)._replace(free=5_000_000)
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
-    monkeypatch.setattr("forgekit.git.repository.Repository._setting", lambda _self, _key: "")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     ran = cli("doctor", root=root)
     assert ran.code == 1
-    assert "BAD  identity: git does not know your name; run `git config --global user.name" in ran.out
+    assert "BAD  identity: git does not know who you are (no email was given and auto-detection" in ran.out
     assert f"BAD  disk-full: 5 MB are free at {root}\n    make room: a write that does not fit is" in ran.out
 
 
@@ -240,6 +238,34 @@ def test_a_copy_is_saved_once_for_one_state(root: Path) -> None:
         half(path_of(root, ROWS))
         first = repair(root).copy
     assert [first] == list(backups.iterdir())
+
+
+def test_a_copy_outlives_a_linked_work_tree(root: Path) -> None:
+    linked = root.parent / "linked"
+    git(root, "worktree", "add", "--quiet", "-b", "aside", str(linked))
+    half(path_of(linked, ROWS))
+    copy = repair(linked).copy
+    assert copy is not None
+    git(root, "worktree", "remove", "--force", str(linked))
+    assert copy.parent == root / ".git" / "forgekit-backups"
+    assert (copy / "files.tar").exists()
+
+
+@pytest.mark.parametrize("name", ["checks", "~/checks"])
+def test_hooks_in_another_folder_are_looked_for_there(
+    root: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(root.parent))
+    (root / ".pre-commit-config.yaml").write_text("- id: forgekit-check\n", encoding="utf-8")
+    (root / ".git/hooks").mkdir(exist_ok=True)
+    (root / ".git/hooks/pre-commit").touch()
+    assert "hooks-missing" not in subjects(diagnose(root))
+    git(root, "config", "core.hooksPath", name)
+    assert "hooks-missing" in subjects(diagnose(root))
+    folder = Path(name).expanduser() if name.startswith("~") else root / name
+    folder.mkdir()
+    (folder / "pre-commit").touch()
+    assert "hooks-missing" not in subjects(diagnose(root))
 
 
 def test_yes_goes_with_repair(cli: Cli, root: Path) -> None:

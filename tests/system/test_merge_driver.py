@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -100,6 +101,32 @@ def test_a_conflict_is_shown_and_can_be_read(root: Path, cli: Cli, how: str) -> 
     assert f"{path}: two clones changed Rationale in different ways" in ran.out
 
 
+@pytest.mark.parametrize("how", MERGES)
+@pytest.mark.parametrize("program", ["#!/bin/sh\necho No module named forgekit >&2\nexit 1\n", None])
+def test_a_driver_that_cannot_start_loses_no_side(
+    root: Path, tmp_path: Path, how: str, program: str | None
+) -> None:
+    python = tmp_path / "100% py"
+    if program is not None:
+        python.write_text(program, encoding="utf-8")
+        python.chmod(0o755)
+    git(root, "config", "merge.forgekit.driver", driver.command(str(python)))
+    sides(root, edited(tags=("ours",)), edited(tags=("theirs",)))
+    assert attempt(root, *MERGES[how]).returncode != 0
+    text = (root / entity_path(USE_A)).read_text(encoding="utf-8")
+    first, second = ("theirs", "ours") if how == "rebase" else ("ours", "theirs")
+    assert f"<<<<<<< ours\ntags: [{first}]\n=======\ntags: [{second}]\n>>>>>>> theirs\n" in text
+
+
+def test_without_a_driver_what_lies_apart_needs_nobody(root: Path, tmp_path: Path) -> None:
+    git(root, "config", "merge.forgekit.driver", driver.command(str(tmp_path / "gone")))
+    sides(root, edited(tags=("ours",)), edited(body="## Rationale\n\nTheirs."))
+    assert attempt(root, *MERGES["merge"]).returncode == 0
+    entity, _ = files.read(root, entity_path(USE_A))
+    assert isinstance(entity, Decision)
+    assert (entity.tags, entity.rationale) == (("ours",), "Theirs.")
+
+
 def test_many_random_branches(root: Path, level: Level, guarantee: Report) -> None:
     """Two branches that edit the same files at random, merged by git and in this process."""
     chance = level.random("merges by git")
@@ -148,14 +175,14 @@ def test_a_file_of_no_entity_and_one_that_cannot_be_read(root: Path, tmp_path: P
     for name, text in zip(names, ("a\n", "a\nb\n", "a\nc\n"), strict=True):
         name.write_text(text, encoding="utf-8")
     ran = cli("merge-driver", *map(str, names), "registry/README.md", root=root)
-    assert ran.code == 1
+    assert ran.code == 64
     assert names[1].read_text(encoding="utf-8") == "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n"
     path = path_of_text("Use A")
     good = (root / path).read_text(encoding="utf-8")
     names[1].write_text("---\nbroken: [\n", encoding="utf-8")
     names[2].write_text(good, encoding="utf-8")
     ran = cli("merge-driver", *map(str, names), path, root=root)
-    assert (ran.code, ran.out) == (1, "")
+    assert (ran.code, ran.out) == (64, "")
     entity, _ = files.parse(path, names[1].read_bytes())
     assert entity.body.startswith("## Rationale\n\nBecause.\n\n## Conflicting edits\n")
     assert entity.body.endswith("### unreadable file\n\n    ---\n    broken: [\n    ")
@@ -178,6 +205,7 @@ def test_no_name_reaches_a_shell(root: Path) -> None:
     assert os.listdir(root.parent) == ["registry"]  # noqa: PTH208 - names alone
 
 
+NOT_OURS = "this clone's merge driver is not this forgekit's: where it cannot start, a side may be lost"
 Breaking = Callable[[Path], object]
 
 
@@ -189,12 +217,19 @@ Breaking = Callable[[Path], object]
             "this clone lacks the merge driver: git merges the registry's files line by line",
         ),
         (
-            lambda root: git(root, "config", "merge.forgekit.driver", "/nowhere/python -m forgekit"),
-            (
-                "the merge driver of this clone, /nowhere/python, is not there: "
-                "git cannot merge the registry's files"
-            ),
+            lambda root: git(root, "config", "merge.forgekit.driver", driver.command("/nowhere/python")),
+            NOT_OURS,
         ),
+        (
+            lambda root: git(
+                root,
+                "config",
+                "merge.forgekit.driver",
+                f"{sys.executable} -P -m forgekit merge-driver %O %A %B %P",
+            ),
+            NOT_OURS,
+        ),
+        (lambda root: git(root, "config", "merge.forgekit.driver", "'"), NOT_OURS),
         (
             lambda root: (root / ".git/info/attributes").write_text("", encoding="utf-8"),
             "this clone lacks the rules that lead to the merge driver",
@@ -209,6 +244,19 @@ def test_doctor_names_a_clone_without_the_driver(root: Path, cli: Cli, breaks: B
     said = f"{root} is a registry already; this clone now merges its files by their meaning\n"
     assert cli("init", root=root).err == said
     assert driver.lack(Repository(root)) == ""
+
+
+def test_a_python_of_several_names_is_one(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, name in (("venv", "python"), ("venv", "python3"), ("other", "python")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / name).symlink_to(sys.executable)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "venv/python"))
+    git(root, "config", "merge.forgekit.driver", driver.command(str(tmp_path / "venv/python3")))
+    assert driver.lack(Repository(root)) == ""
+    git(root, "config", "merge.forgekit.driver", driver.command(str(tmp_path / "other/python")))
+    assert driver.lack(Repository(root)) == NOT_OURS
 
 
 def test_registries_of_one_repository_each_have_their_rules_once(tmp_path: Path, cli: Cli) -> None:

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from clirun import Cli
 from clones import record, tree
 from schedules import SEEDS
 from support import BORN, decision, git, path_of_text
-from world import archive, conversation
+from world import archive, conflict, conversation
 
 from forgekit.errors import DirtyFileError
 from forgekit.forge import Forge
 from forgekit.git import remote
 from forgekit.git.repository import Repository
+from forgekit.model.decision import DecisionStatus
 from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import CompressionMode
@@ -59,6 +61,23 @@ def test_work_goes_both_ways_and_a_second_time_changes_nothing(pair: tuple[Path,
         assert (ran.out, ran.err) == ("", "sync with origin/main: 0 files came in, nothing to push\n")
         assert git(root, "status", "--porcelain") == ""
     assert tree(one) == tree(two)
+
+
+def test_a_file_that_git_is_told_to_ignore_is_not_taken_for_the_one_that_comes_in(
+    pair: tuple[Path, Path], cli: Cli
+) -> None:
+    one, two = pair
+    record(one, decision("Use B"))
+    assert cli("sync", root=one).code == 0
+    path = path_of_text("Use B")
+    (two / ".git/info/exclude").write_text("registry/decisions/\n", encoding="utf-8")
+    (two / path).write_bytes((one / path).read_bytes())
+    for options in ((), ("--dry-run",)):
+        ran = cli("sync", *options, root=two)
+        assert (ran.code, ran.err) == (1, f"forgekit: {DirtyFileError([path])}\n")
+    (two / path).unlink()
+    assert cli("sync", root=two).code == 0
+    assert git(two, "ls-files", "--", path) == path + "\n"
 
 
 def test_a_conflict_is_committed_told_and_ends_with_a_choice(pair: tuple[Path, Path], cli: Cli) -> None:
@@ -240,6 +259,29 @@ def test_archives_filed_apart_are_read_together(
     assert tree(one) == tree(two) == tree(tmp_path / "alone")
 
 
+@pytest.mark.parametrize("parent", ["none", "ONE_DONE"])
+def test_what_a_person_registered_is_one_though_two_clones_file_it_again(
+    pair: tuple[Path, Path], cli: Cli, parent: str, tmp_path: Path
+) -> None:
+    git(tmp_path, "clone", "--quiet", "hub.git", "alone")
+    alone = tmp_path / "alone"
+    for tag, before, roots in (
+        ("ONE_DONE", "none", (pair[0], alone)),
+        ("TWO_DONE", parent, (pair[1], alone)),
+    ):
+        text = (
+            f"# Conversation Archive: {tag}\n\n## Metadata\n- Project: The Nexus\n- Turns: 20\n"
+            f"- Created: 2030-03-0{len(before)}T10:00:00Z\n- Last Compressed Tag: {tag}\n"
+            f"- Previous Session: {before}\n\n## Decision Log\n\n### D001: Use A\n"
+        )
+        for root in roots:
+            assert cli("sync-compression", "-", root=root, stdin=text.encode()).code == 0
+    for root in (*pair, *pair):
+        assert cli("sync", root=root).code == 0
+    assert tree(pair[0]) == tree(pair[1]) == tree(alone)
+    assert len(cli("decision", "list", "--json", root=alone).json) == 1
+
+
 def stopped(*_: object) -> None:
     raise DirtyFileError(["registry/some/file.md"])
 
@@ -270,6 +312,32 @@ def test_what_two_clones_decided_is_compared(pair: tuple[Path, Path], cli: Cli, 
     assert tree(one) == tree(two) == tree(tmp_path / "alone")
 
 
+@pytest.mark.parametrize("who", [0, 1])
+def test_what_git_has_merged_and_pushed_is_compared_once(
+    pair: tuple[Path, Path], cli: Cli, monkeypatch: pytest.MonkeyPatch, who: int
+) -> None:
+    one, two = pair
+    for root, text in ((one, "Offer the public API as REST"), (two, "The public API speaks GraphQL")):
+        given = ("decision", "new", text, "--project", f"Project of {text}", "--at", "2026-03-01")
+        assert cli(*given, root=root).code == 0
+    git(one, "push", "--quiet", "origin", "main")
+    by_git(two)
+    git(two, "push", "--quiet", "origin", "main")
+    git(one, "pull", "--quiet", "--ff-only", "origin", "main")
+    first, second = pair[who], pair[1 - who]
+    joined = git(first, "rev-parse", "HEAD").strip()
+    assert cli("sync", root=first).code == 1
+    (conflict,) = cli("conflict", "list", "--json", root=first).json
+    assert conflict["nature"] == "exclude each other (api): graphql against rest"
+    git(first, "reset", "--quiet", "--hard", joined)
+    git(first, "push", "--quiet", "--force", "origin", "main")
+    assert cli("sync", root=first).code == 1, "what came of it was taken back"
+    monkeypatch.setattr(syncing, "rejoin", stopped)
+    for root in (first, second):
+        assert cli("sync", root=root).code == 0, "nobody reads it again"
+    assert tree(one) == tree(two)
+
+
 def test_two_revisions_that_git_merged_wait_for_a_person_too(pair: tuple[Path, Path], cli: Cli) -> None:
     one, two = pair
     for root, text in ((one, "Use B instead"), (two, "Use C instead")):
@@ -286,6 +354,137 @@ def test_two_revisions_that_git_merged_wait_for_a_person_too(pair: tuple[Path, P
     assert conflict["nature"] == f"two revisions of {SHORT_A}"
     assert f" are two revisions of {SHORT_A}; neither is carried on until you choose: " in ran.out
     assert cli("check", root=two).code == 0
+
+
+@pytest.mark.parametrize("side", ["--ours", "--theirs"])
+def test_a_choice_in_the_file_alone_leaves_two_revisions(
+    pair: tuple[Path, Path], cli: Cli, side: str
+) -> None:
+    one, two = pair
+    for root, new in ((one, "Use B instead"), (two, "Use C instead")):
+        assert cli("decision", "revise", SHORT_A, new, root=root).code == 0
+    assert cli("sync", root=one).code == 0
+    with pytest.raises(AssertionError, match="git merge"):
+        by_git(two)
+    git(two, "checkout", "--quiet", side, "--", PATH_A)
+    git(two, "commit", "--quiet", "--all", "--no-edit")
+    before = (two / PATH_A).read_bytes()
+    assert cli("sync", root=two).code == 1
+    (conflict,) = cli("conflict", "list", "--json", root=two).json
+    assert conflict["nature"] == f"two revisions of {SHORT_A}"
+    assert (two / PATH_A).read_bytes() == before
+    name = short_id(Kind.CONFLICT, conflict["conflict_id"])
+    keep = short_id(Kind.DECISION, conflict["decision_a"])
+    assert cli("conflict", "resolve", name, "--keep", keep, "--reason", "Enough", root=two).code == 0
+    (two / ".git/forgekit/read-together").unlink()
+    for root in (two, one):
+        assert cli("sync", root=root).code == 0
+    assert tree(one) == tree(two)
+
+
+def test_an_heir_that_both_sides_knew_is_no_rival(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    b, c = decision("Use B"), decision("Use C")
+    old = replace(USE_A, status=DecisionStatus.REVISED, superseded_by=b.id)
+    record(one, b, c, old)
+    for root in pair:
+        assert cli("sync", root=root).code == 0
+    record(one, replace(old, superseded_by=c.id))
+    record(two, replace(old, tags=("two",)))
+    for root in pair:
+        assert cli("sync", root=root).code == 0
+    assert cli("conflict", "list", "--json", root=two).json == []
+
+
+def test_each_of_three_revisions_stands_against_each_other_though_git_merged_them(
+    pair: tuple[Path, Path], cli: Cli
+) -> None:
+    one, two = pair
+    b, c, d = sorted((decision(f"Use {name}") for name in "BCD"), key=lambda each: each.id)
+    old = replace(USE_A, status=DecisionStatus.REVISED, superseded_by=b.id)
+    for root, other in ((one, c), (two, d)):
+        clash = conflict(b, other, nature=f"two revisions of {SHORT_A}")
+        record(root, old, b, other, clash)
+    git(one, "push", "--quiet", "origin", "main")
+    by_git(two)
+    assert cli("sync", root=two).code == 1
+    found = cli("conflict", "list", "--json", root=two).json
+    assert {(each["decision_a"], each["decision_b"]) for each in found} == {
+        *combinations((b.id, c.id, d.id), 2)
+    }
+
+
+def test_a_decision_that_won_is_no_revision_of_the_one_that_lost(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    b = decision("Use B")
+    clash = conflict(USE_A, b)
+    record(one, b, clash)
+    for root in pair:
+        assert cli("sync", root=root).code == 0
+    name, keep = short_id(Kind.CONFLICT, clash.id), short_id(Kind.DECISION, b.id)
+    assert cli("conflict", "resolve", name, "--keep", keep, "--reason", "Enough", root=one).code == 0
+    c = decision("Use C")
+    old = replace(USE_A, status=DecisionStatus.REVISED, superseded_by=c.id)
+    other = conflict(b, c, nature="exclude each other")
+    record(two, old, c, other)
+    assert cli("sync", root=one).code == 0
+    ran = cli("sync", root=two)
+    assert "two revisions" not in ran.out
+    assert (
+        cli("conflict", "show", short_id(Kind.CONFLICT, other.id), "--json", root=two).json["nature"]
+        == other.nature
+    )
+
+
+@pytest.mark.parametrize("verb", ["resolve", "supersede"])
+def test_of_two_decisions_put_in_each_others_place_one_stands(
+    pair: tuple[Path, Path], cli: Cli, verb: str
+) -> None:
+    one, two = pair
+    a, b = sorted((USE_A, decision("Use B")), key=lambda each: each.id)
+    clash = conflict(a, b)
+    record(one, a, b, *([clash] if verb == "resolve" else []))
+    for root in pair:
+        assert cli("sync", root=root).code == 0
+    for root, kept, lost in ((one, a, b), (two, b, a)):
+        if verb == "resolve":
+            given = ("conflict", "resolve", clash.id, "--keep", kept.id)
+        else:
+            given = ("decision", "supersede", lost.id, "--by", kept.id)
+        assert cli(*given, "--reason", f"{kept.decision}!", root=root).code == 0
+    assert cli("sync", root=one).code == 0
+    ran = cli("sync", root=two)
+    assert ran.code == 1
+    stands, yields = (b, a) if verb == "resolve" else (a, b)
+    path, mark = entity_path(stands), "`## Conflicting edits`"
+    told = (
+        f"{path}: status: 'active' stands; 'superseded' is kept under {mark}\n"
+        f"{path}: superseded_by: leaving it out stands; '{yields.id}' is kept under {mark}\n"
+        f"{path}: Superseded: leaving it out stands; '## Superseded {yields.decision}!' "
+        f"is kept under {mark}\n"
+    )
+    steps = f"next: put the right text in {path}, delete {mark}, then `forgekit check`\n"
+    if verb == "resolve":
+        place = entity_path(clash)
+        told = (
+            f"{place}: kept: '{b.id}' stands; '{a.id}' is kept under {mark}\n"
+            f"{place}: reason: '{b.decision}!' stands; '{a.decision}!' is kept under {mark}\n{told}"
+        )
+        steps = f"next: put the right text in {place}, delete {mark}, then `forgekit check`\n{steps}"
+    assert ran.out.endswith(f".md\n{told}{steps}")
+    [active] = cli("decision", "list", "--status", "active", "--json", root=two).json
+    assert active["decision_id"] == stands.id
+    text = (two / path).read_text(encoding="utf-8")
+    assert f"\n    superseded_by: {yields.id}\n" in text
+    for place in (path, entity_path(clash)):
+        if (two / place).exists():
+            chosen = (two / place).read_text(encoding="utf-8").partition("\n\n## Conflicting")[0]
+            (two / place).write_text(f"{chosen}\n", encoding="utf-8")
+    git(two, "commit", "--quiet", "--all", "--message", "choose")
+    assert cli("check", root=two).code == 0
+    for root in (two, one):
+        assert cli("sync", root=root).code == 0
+    assert tree(one) == tree(two)
 
 
 def test_a_changed_file_stays_where_the_other_side_deleted_it(pair: tuple[Path, Path], cli: Cli) -> None:
@@ -320,13 +519,15 @@ def test_json_says_what_came_of_it(pair: tuple[Path, Path], cli: Cli) -> None:
     record(one, replace(USE_A, epistemic_tier=0.2, last_validated=Instant(BORN + 1000)))
     record(two, replace(USE_A, epistemic_tier=0.6, last_validated=Instant(BORN + 2000)))
     cli("sync", root=one)
-    ran = cli("sync", "--json", root=two)
+    assert cli("sync", "--dry-run", "--json", root=two).json["dry_run"]
+    ran = cli("sync", "--json")
     assert ran.code == 1
     said = ran.json
     assert said.pop("commit") == git(two, "rev-parse", "HEAD").strip()
     assert said == {
         "remote": "origin",
         "branch": "main",
+        "dry_run": False,
         "received": [PATH_A],
         "sent": True,
         "conflicts": [
@@ -403,12 +604,53 @@ def test_other_files_are_merged_as_text_or_refused(pair: tuple[Path, Path], cli:
     assert (tree(two), git(two, "status", "--porcelain")) == (before, "")
 
 
+@pytest.mark.parametrize("ahead", [True, False])
+@pytest.mark.parametrize("names", [("notes", "notes/a"), ("notes/a", "notes")])
+def test_a_file_in_place_of_a_folder_needs_a_person(
+    pair: tuple[Path, Path], cli: Cli, names: tuple[str, str], ahead: bool
+) -> None:
+    one, two = pair
+    old, new = names
+    (one / old).parent.mkdir(exist_ok=True)
+    (one / old).write_text("old\n", encoding="utf-8")
+    git(one, "add", "--all")
+    git(one, "commit", "--quiet", "--message", "old")
+    for root in pair:
+        assert cli("sync", root=root).code == 0
+    git(one, "rm", "--quiet", old)
+    (one / new).parent.mkdir(exist_ok=True)
+    (one / new).write_text("new\n", encoding="utf-8")
+    git(one, "add", "--all")
+    git(one, "commit", "--quiet", "--message", "new")
+    assert cli("sync", root=one).code == 0
+    if not ahead:
+        record(two, decision("Use B"))
+    ran = cli("sync", root=two)
+    assert ran.code == 1
+    assert ran.err == (
+        "forgekit: these need a person: notes is a file on one side and a folder on the other; run "
+        "`git merge` with the fetched branch, mend them, commit, and sync again\n"
+    )
+    git(two, "merge", "--quiet", "--no-edit", "origin/main")
+    assert cli("sync", root=two).code == 0
+
+
 def marks(root: Path) -> None:
     (root / PATH_A).write_text("---\n<<<<<<< ours\n", encoding="utf-8")
 
 
 def midway(root: Path) -> None:
     (root / ".git" / "MERGE_HEAD").write_text(git(root, "rev-parse", "HEAD"), encoding="utf-8")
+
+
+UNDER_WAY = "a merge, rebase or bisect is under way; end it (see `git status`), then sync"
+
+
+def shallow(root: Path) -> None:
+    record(root.parent / "registry", decision("Use B"))
+    assert sync(Forge.open(root.parent / "registry")).sent
+    git(root, "fetch", "--quiet", "--depth", "1", f"file://{root.parent / 'hub.git'}", "main")
+    record(root, decision("Use D"))
 
 
 def strangers(root: Path) -> None:
@@ -433,10 +675,14 @@ Breaking = Callable[[Path], Any]
             marks,
             f"conflict marks of an earlier merge stand in {PATH_A}:2; choose a side, commit, sync",
         ),
-        (midway, "a merge or rebase is under way; finish or abort it (`git status`), then sync"),
+        *((breaks, UNDER_WAY) for breaks in (midway, lambda root: git(root, "bisect", "start"))),
         (
             strangers,
             "the two histories have no commit in common: this is another registry; look at `git remote -v`",
+        ),
+        (
+            shallow,
+            "this clone holds the last commits only, and none in common; `git fetch --unshallow`, then sync",
         ),
         (
             lambda root: git(root, "remote", "remove", "origin"),
@@ -511,8 +757,8 @@ def test_uncommitted_work_is_never_overwritten(pair: tuple[Path, Path], cli: Cli
         if text.startswith("---"):
             ran = cli("sync", root=two)
             assert ran.err == (
-                f"forgekit: uncommitted changes in {PATH_A}; commit or undo them (`git restore`), "
-                "then run this again\n"
+                f"forgekit: uncommitted changes in {PATH_A}; commit or undo them (`git restore`; "
+                "a new file: delete it), then run this again\n"
             )
         assert cli("sync", root=two).code == 1
         assert (two / PATH_A).read_text(encoding="utf-8") == text
@@ -526,7 +772,8 @@ def test_a_registry_inside_a_larger_repository_is_left_to_git(tmp_path: Path, cl
     ran = cli("sync", root=tmp_path / "docs")
     assert ran.err == (
         f"forgekit: the registry is a part of the repository at {tmp_path}; use `git pull` and `git push` "
-        "there: with the merge driver (`forgekit init`) they merge its files as `sync` would\n"
+        "there: with the merge driver (`forgekit init`) they merge its files as `sync` would; then "
+        "`forgekit conflict scan` compares what was decided apart\n"
     )
     said = git(tmp_path, "check-attr", "merge", "docs/registry/threads/2026-01/x.md")
     assert said == "docs/registry/threads/2026-01/x.md: merge: forgekit\n"

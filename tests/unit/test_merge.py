@@ -52,7 +52,7 @@ A = Archive(
     content_sha256="0" * 64,
     body="a\r\n",
 )
-OPEN, RESOLVED, ABANDONED = ThreadStatus.OPEN, ThreadStatus.RESOLVED, ThreadStatus.ABANDONED
+RESOLVED, ABANDONED = ThreadStatus.RESOLVED, ThreadStatus.ABANDONED
 
 
 def put(entity: Any, **values: Any) -> Any:
@@ -247,8 +247,17 @@ def test_any_answer_to_a_conflict_stands_over_open() -> None:
     dismissed = put(X, status=ConflictStatus.DISMISSED)
     merged = merge(X, kept, dismissed)
     assert merged.entity == kept
-    assert [c.field for c in merged.conflicts] == ["status", "kept"]
-    assert merge(X, dismissed, kept).entity == put(dismissed, reason="r")
+    assert [c.field for c in merged.conflicts] == ["status", "kept", "reason"]
+    assert merge(X, dismissed, kept).entity == dismissed
+
+
+def test_the_reason_is_that_of_the_answer_that_stands() -> None:
+    kept = put(X, status=ConflictStatus.RESOLVED, kept=I2, reason="one says rest")
+    scoped = put(X, status=ConflictStatus.SCOPED, reason="REST outside, GraphQL inside")
+    merged = same(X, kept, scoped).entity
+    entries = {f"### status\n\n    status: {kept.status.value}", f"### kept\n\n    kept: {I2}"}
+    assert put(merged, body="") == scoped
+    assert record.taken(merged.body)[1] == {*entries, "### reason\n\n    reason: one says rest"}
 
 
 def test_pairs_of_ids_are_never_mixed() -> None:

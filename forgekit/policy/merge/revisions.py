@@ -3,6 +3,8 @@
 The file of the old decision can name one of them; the other is among its conflicting edits. Here that
 entry becomes a conflict between the two revisions, as any other pair that cannot both be followed: both
 are shown, and neither is carried on until a person has chosen.
+
+Two decisions that clones have put in each other's place are out of force both; one of them is put back.
 """
 
 from __future__ import annotations
@@ -14,16 +16,19 @@ from itertools import combinations
 from typing import cast
 
 from forgekit.ids import EntityId, is_id, pair_id
+from forgekit.model.body import parts, with_section
 from forgekit.model.conflict import Conflict
-from forgekit.model.decision import Decision
+from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
-from forgekit.policy.merge import record
+from forgekit.policy.merge import FieldConflict, record
+from forgekit.policy.merge.tables import REVISION
 
 HEIRS = frozenset({"superseded_by", "revised_in"})
 """The fields that name an heir."""
 
 _NATURE = "two revisions of "
+_REASON = "Superseded"
 _HEIR, _WHERE = "### superseded_by\n", "### revised_in\n"
 
 
@@ -73,6 +78,22 @@ def completed(conflicts: Iterable[Conflict], get: Callable[[EntityId], Entity | 
         pairs = [pair for pair in combinations(sides, 2) if pair_id(pair[0].id, pair[1].id) not in there]
         out += [_between(low, high, nature, evidence) for low, high in pairs]
     return out
+
+
+def reinstated(ended: Decision) -> tuple[Decision, tuple[FieldConflict, ...]]:
+    """Return a decision put back in force, its end among its conflicting edits, and what yielded."""
+    active = replace(ended, status=DecisionStatus.ACTIVE, superseded_by=None, revised_in=None)
+    changed = [(name, getattr(active, name), getattr(ended, name)) for name in REVISION]
+    rest, entries = record.taken(ended.body)
+    reason = "".join(text for name, text in parts(rest) if name == _REASON).strip("\n")
+    changed.append((f"## {_REASON}", None, reason or None))
+    told = tuple(
+        FieldConflict(field=name, base=stands, stands=stands, yields=yields)
+        for name, stands, yields in changed
+        if stands != yields
+    )
+    entries |= {record.entry_of(Kind.DECISION, found) for found in told}
+    return replace(active, body=record.put(with_section(rest, _REASON, ""), entries)), told
 
 
 def _heir(entry: str) -> EntityId | None:

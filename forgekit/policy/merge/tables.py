@@ -126,10 +126,11 @@ def _decision_state(ours: Decision, theirs: Decision) -> tuple[Decision, bool]:
 
 
 def _conflict_state(ours: Conflict, theirs: Conflict) -> tuple[Conflict | None, bool]:
-    """Let any answer stand over OPEN; two answers are a conflict."""
-    if ours.status is ConflictStatus.OPEN:
-        return theirs, False
-    return (ours, False) if theirs.status is ConflictStatus.OPEN else (None, True)
+    """Let any answer stand over OPEN; two answers are a conflict, and so are two reasons for none."""
+    unanswered = ours.status is ConflictStatus.OPEN
+    if unanswered == (theirs.status is ConflictStatus.OPEN):
+        return None, True
+    return theirs if unanswered else ours, False
 
 
 def _candidate_state(ours: Candidate, theirs: Candidate) -> tuple[Candidate | None, bool]:
@@ -193,7 +194,6 @@ RULES: dict[Kind, dict[str, Rule]] = {
         "similarity": value,
         "evidence": lines,
         "detected_at": earlier,
-        "reason": value,
     },
     Kind.CANDIDATE: {
         "candidate_id": value,
@@ -244,7 +244,7 @@ GROUPS: dict[Kind, dict[tuple[str, ...], Choice]] = {
     Kind.THREAD: {_SCOPE: _either, STATE: thread_state},
     Kind.DECISION: {_SCOPE: _either, REVISION: _decision_state},
     Kind.LINEAGE: {_SCOPE: _either, ("source_conversation_id", "target_conversation_id"): _either},
-    Kind.CONFLICT: {("decision_a", "decision_b"): _either, ("status", "kept"): _conflict_state},
+    Kind.CONFLICT: {("decision_a", "decision_b"): _either, ("status", "kept", "reason"): _conflict_state},
     Kind.CANDIDATE: {_SCOPE: _either, ("status", "became"): _candidate_state},
     Kind.TRANSCRIPT: {_SCOPE: _either, ("turn_range", "body"): longer_text},
     Kind.ARCHIVE: {_SCOPE: _either, ("content_sha256", "body"): _either},
