@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from forgekit.errors import AmbiguousError, NotFoundError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
@@ -18,7 +17,7 @@ from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.policy.question import Command
 from forgekit.policy.relevance import relevant, shared
-from forgekit.policy.state import last_heir
+from forgekit.policy.state import last_heir, nothing_stands
 from forgekit.search import Found as Ranked
 from forgekit.search import search
 from forgekit.text.archive.lines import split_lines
@@ -36,8 +35,13 @@ class Found:
     lines: list[str] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     turns: str = ""
-    scope: str = "this project"
+    scopes: list[str] = field(default_factory=list)
     ids: list[EntityId] = field(default_factory=list)
+
+    @property
+    def scope(self) -> str:
+        """What the answer is about: projects."""
+        return ", ".join(sorted(set(self.scopes))) or "this project"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,30 +62,29 @@ def _searched(store: Store, subject: str, kinds: tuple[Kind, ...] | None = None)
 
 
 def _named(store: Store, subject: str, *kinds: Kind) -> Entity | None:
-    """Return what a name means; a name that several could mean is nobody's."""
-    try:
-        return store.registry.get(store.forge.resolve(subject, *kinds))
-    except (NotFoundError, AmbiguousError):
-        return None
+    """Return what a name means in the project that is asked about; one of several things is nobody's."""
+    known = (store.registry.get(candidate.id) for candidate in store.forge.catalogue.find(subject, kinds))
+    found = [e for e in known if e is not None and store.project in (None, getattr(e, "project_name", None))]
+    return found[0] if len(found) == 1 else None
 
 
-def _best(store: Store, subject: str, kind: Kind) -> list[Entity]:
-    """Return the entity of a name, else what a search finds that shares telling words."""
-    named = _named(store, subject, kind)
-    if named is not None:
-        return [named]
-    if _LOCAL_ID.fullmatch(subject):
-        return [e for e in _of_local_id(store, subject) if e.kind is kind]
-    found = [
-        e for hit in _searched(store, subject, (kind,)).ids if (e := store.registry.get(hit)) is not None
-    ]
+def _best(store: Store, subject: str) -> list[Decision]:
+    """Return the decisions that a name may stand for, else the first that shares telling words."""
+    named = _named(store, subject, Kind.DECISION)
+    if named is not None or _LOCAL_ID.fullmatch(subject):
+        chosen = [named] if named is not None else _of_local_id(store, subject)
+        return [e for e in chosen if isinstance(e, Decision)][:_MOST]
+    hits = _searched(store, subject, (Kind.DECISION,)).hits
+    of_name = [scored.hit.id for scored in hits if scored.named]
+    wanted = of_name or [scored.hit.id for scored in hits]
+    found = [e for key in wanted if isinstance(e := store.registry.get(key), Decision)]
     telling = [e for e in found if shared(subject, f"{e.title} {e.body}")]
-    return telling or found[:1]
+    return found if of_name else (telling or found)[:1]
 
 
 def _cite(store: Store, found: Found, entity: Decision | Thread) -> None:
     """Name where an entity comes from: conversation, archive, turn, commit."""
-    found.ids.append(entity.id)
+    turns = ""
     for archive, text in store.archives:
         local = next((name for name, known in archive.records if known == entity.id), None)
         if local is None:
@@ -95,14 +98,16 @@ def _cite(store: Store, found: Found, entity: Decision | Thread) -> None:
         )
         turn = next((r.turn for r in records if r.turn is not None), None)
         span = _span(text, local)
-        if span and not found.turns:
-            found.turns = f"Turn {span[0]} - Turn {span[1]}"
-        elif turn is not None and not found.turns:
-            found.turns = f"Turn {turn}"
+        if span:
+            turns = turns or f"Turn {span[0]} - Turn {span[1]}"
+        elif turn is not None:
+            turns = turns or f"Turn {turn}"
+    found.turns = "" if found.ids else turns  # those of one entity are none of the next
+    found.ids.append(entity.id)
     commits = store.forge.store.repository.log(entity_path(entity), limit=1)
     if commits:
         found.sources.append(f"commit {commits[0].short}")
-    found.scope = entity.project_name
+    found.scopes.append(entity.project_name)
 
 
 def _span(text: ArchiveText, local: str) -> tuple[int, int] | None:
@@ -111,9 +116,8 @@ def _span(text: ArchiveText, local: str) -> tuple[int, int] | None:
 
 def _why(store: Store, subject: str) -> Found:
     found = Found()
-    for entity in _best(store, subject, Kind.DECISION)[:1]:
-        if isinstance(entity, Decision):
-            _explain(store, found, entity)
+    for decision in _best(store, subject):
+        _explain(store, found, decision)
     return found
 
 
@@ -149,19 +153,18 @@ def _state_decision(store: Store, found: Found, decision: Decision) -> None:
     )
     heir = last_heir(store.registry, decision)
     if heir is not None:
-        found.lines.append(f"- In its place now: {short_id(Kind.DECISION, heir.id)}: {quote(heir.decision)}")
+        stands = f"{short_id(Kind.DECISION, heir.id)}: {quote(heir.decision)}"
+        found.lines.append(f"- In its place now: {nothing_stands(heir) or stands}")
 
 
 def _alternatives(store: Store, subject: str) -> Found:
     found = Found()
-    for entity in _best(store, subject, Kind.DECISION)[:1]:
-        if not isinstance(entity, Decision):
-            continue
-        _state_decision(store, found, entity)
-        found.lines.extend(f"- Rejected: {quote(item)}" for item in entity.alternatives_rejected)
-        if not entity.alternatives_rejected:
+    for decision in _best(store, subject):
+        _state_decision(store, found, decision)
+        found.lines.extend(f"- Rejected: {quote(item)}" for item in decision.alternatives_rejected)
+        if not decision.alternatives_rejected:
             found.lines.append("- No alternatives were recorded.")
-        _cite(store, found, entity)
+        _cite(store, found, decision)
     return found
 
 
@@ -173,13 +176,15 @@ def _earlier(store: Store, subject: str) -> Found:
                 _versions(found, archive, artifact)
     if found.lines:
         return found
-    for entity in _best(store, subject, Kind.DECISION)[:1]:
-        if isinstance(entity, Decision):
-            chain = _chain(store.registry, entity)
-            for decision in chain:
-                _state_decision(store, found, decision)
+    told: set[EntityId] = set()
+    for decision in _best(store, subject):
+        if decision.id not in told:
+            chain = _chain(store.registry, decision)
+            told.update(wording.id for wording in chain)
+            for wording in chain:
+                _state_decision(store, found, wording)
             _cite(store, found, chain[0])
-            found.sources.append(f"`forgekit history {short_id(Kind.DECISION, entity.id)}`")
+            found.sources.append(f"`forgekit history {short_id(Kind.DECISION, decision.id)}`")
     return found
 
 
@@ -188,7 +193,7 @@ def _versions(found: Found, archive: Archive, artifact: ArtifactRecord) -> None:
         f"artifact {artifact.local_id} of archive {quote(archive.compression_tag)} "
         f"({short_id(Kind.ARCHIVE, archive.id)})"
     )
-    found.scope = archive.project_name
+    found.scopes.append(archive.project_name)
     found.ids.append(archive.id)
     found.lines.append(f"{artifact.local_id} {quote(artifact.name)} ({quote(artifact.type or 'artifact')})")
     for version in artifact.versions:
@@ -201,11 +206,14 @@ def _versions(found: Found, archive: Archive, artifact: ArtifactRecord) -> None:
 
 
 def _chain(registry: Registry, decision: Decision) -> list[Decision]:
-    """Return a decision's earlier and later wordings, oldest first."""
-    before = {d.superseded_by: d for d in registry.decisions if d.superseded_by}
+    """Return a decision's earlier and later wordings, oldest first; several may have given way to one."""
+    before: dict[EntityId | None, list[Decision]] = {}
+    for one in reversed(registry.decisions):
+        before.setdefault(one.superseded_by, []).append(one)
     chain = [decision]
-    while (older := before.get(chain[0].id)) is not None and older not in chain:
-        chain.insert(0, older)
+    for later in chain:  # grows while it is walked: nearest first
+        chain += [older for older in before.get(later.id, ()) if older not in chain]
+    chain.reverse()
     newer = registry.get(decision.superseded_by)
     while isinstance(newer, Decision) and newer not in chain:
         chain.append(newer)
@@ -214,7 +222,7 @@ def _chain(registry: Registry, decision: Decision) -> list[Decision]:
 
 
 def _discussed(store: Store, subject: str) -> Found:
-    found = Found(scope=store.project or "all projects")
+    found = Found(scopes=[store.project or "all projects"])
     for hit, *_ in _searched(store, subject).hits:
         entity = store.registry.get(hit.id)
         if entity is None:
@@ -255,7 +263,7 @@ def _expand(store: Store, subject: str) -> Found:
                     f"{section.last_line} ({short_id(Kind.ARCHIVE, archive.id)})"
                 )
                 found.ids.append(archive.id)
-                found.scope = archive.project_name
+                found.scopes.append(archive.project_name)
                 return found
     return found
 
@@ -290,7 +298,7 @@ def _about_archive(found: Found, archive: Archive) -> None:
     )
     found.sources.append(f"archive {quote(archive.compression_tag)} ({short_id(Kind.ARCHIVE, archive.id)})")
     found.ids.append(archive.id)
-    found.scope = archive.project_name
+    found.scopes.append(archive.project_name)
     if archive.turn_range:
         found.turns = f"Turn {archive.turn_range[0]} - Turn {archive.turn_range[1]}"
 
@@ -349,7 +357,7 @@ def _turns(store: Store, subject: str) -> Found:
             f"archive {quote(archive.compression_tag)} ({short_id(Kind.ARCHIVE, archive.id)})"
         )
         found.ids.append(archive.id)
-        found.scope = archive.project_name
+        found.scopes.append(archive.project_name)
     return found
 
 

@@ -14,7 +14,7 @@ from forgekit.detecting import Filing, filing
 from forgekit.errors import ArchiveError, NothingCompactedError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.loop.facts import facts
+from forgekit.loop.facts import Fact, by_people, facts
 from forgekit.loop.incoming import Incoming, arrivals
 from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict
@@ -23,7 +23,9 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem
 from forgekit.model.records import ArchiveText
 from forgekit.model.registry import Registry
+from forgekit.model.rules import one_line
 from forgekit.model.thread import Thread, ThreadStatus
+from forgekit.policy.filing import Envelope
 from forgekit.policy.fold import Said, fold
 from forgekit.policy.gathering import Ingested, gather
 from forgekit.policy.merge import FieldConflict
@@ -85,7 +87,8 @@ def sync_compression(
 ) -> SyncReport:
     """File archives and register what they say, in one commit.
 
-    Raises ArchiveError, before anything is written, for a text that cannot be read as an archive.
+    Raises ArchiveError, before anything is written, for a text that cannot be read as an archive, and for one
+    that is filed with other values than those that are given.
     """
     read, passed_over = _arrived(forge, incoming)
     outcome = forge.commit(lambda: _decide(forge, read), dry_run=dry_run, no_commit=no_commit)
@@ -93,7 +96,7 @@ def sync_compression(
     assert isinstance(report, _Decided)  # noqa: S101 - what _decide put there
     return SyncReport(
         outcome=outcome,
-        filed=tuple(_report(archive, text, report) for archive, text in read),
+        filed=tuple(_report(archive, text, report) for archive, text, _ in read),
         created=tuple(e for e in report.settlement.writes if e.id not in report.ours.entities),
         changed=tuple(e for e in report.settlement.writes if e.id in report.ours.entities),
         removed=report.settlement.deletes,
@@ -103,15 +106,17 @@ def sync_compression(
     )
 
 
-def _arrived(
-    forge: Forge, incoming: Sequence[Incoming]
-) -> tuple[list[tuple[Archive, ArchiveText]], tuple[str, ...]]:
+_Arrived = tuple[Archive, ArchiveText, Envelope]
+
+
+def _arrived(forge: Forge, incoming: Sequence[Incoming]) -> tuple[list[_Arrived], tuple[str, ...]]:
     """Read everything before anything is written; a folder of transcripts may hold some without archives."""
-    read: list[tuple[Archive, ArchiveText]] = []
+    read: list[_Arrived] = []
     passed_over: list[NothingCompactedError] = []
     for item in incoming:
         try:
-            read.extend(arrivals(item, lambda: _default_project(forge), forge.allowed))
+            found = arrivals(item, lambda: _default_project(forge), forge.allowed)
+            read.extend((archive, text, item.envelope) for archive, text in found)
         except NothingCompactedError as e:
             passed_over.append(e)
     if passed_over and not read:
@@ -134,23 +139,36 @@ def _default_project(forge: Forge) -> str:
     return forge.project(None, forge.registry()) or ""
 
 
-def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText]]) -> Change:
+def _decide(forge: Forge, read: Sequence[_Arrived]) -> Change:
     ours = forge.registry()
     filed = {archive.id: archive for archive in ours.archives}
     new: dict[EntityId, tuple[Archive, ArchiveText]] = {}
-    for archive, text in read:
+    for archive, text, envelope in read:
         standing = filed.get(archive.id) or new.get(archive.id, (None,))[0]
         if standing is None:
             new[archive.id] = archive, text
         elif not same_archive(standing, archive):
+            [filed_text] = facts(forge.catalogue, [standing])
+            if words_behind(filed_text, (archive, text)):
+                new[archive.id] = archive, text
+                continue
             raise ArchiveError(
                 f"{short_id(Kind.ARCHIVE, archive.id)} is already filed for this conversation, time and "
                 "turns, with another text; give the new text its own time (Created) or turn range"
             )
+        elif other := _other(standing, archive, envelope):
+            short = short_id(Kind.ARCHIVE, archive.id)
+            raise ArchiveError(
+                f"{short} is already filed with another {' and '.join(other)}, and filing it again changes "
+                f"nothing; `git revert` the commit that filed it (`forgekit archive history {short}` names "
+                "it) and file it again, or join a parent by `forgekit lineage new`"
+            )
     known = facts(forge.catalogue, filed.values())
     remembered = Ingested.of(ours.conversations, ours.candidates)
-    before = gather(fold(known), remembered)
-    after = gather(fold([*known, *new.values()]), remembered) if new else before
+    own = by_people(forge.catalogue, ours, known, remembered)
+    before = gather(fold(known, own), remembered)
+    others = [fact for fact in known if fact[0].id not in new]
+    after = gather(fold([*others, *new.values()], own), remembered) if new else before
     nothing = Filing(Settlement((), (), {}, ()), ())
     done = filing(forge, ours, after, settle(before, after, ours)) if new else nothing
     settlement = done.settlement
@@ -175,11 +193,44 @@ def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText]]) -> Change
     )
 
 
+def _other(standing: Archive, archive: Archive, given: Envelope) -> list[str]:
+    """Return what was given of an archive and is not as the one that is filed has it."""
+    parents = {one_line(parent) for parent in given.inherits_from}
+    known = {*standing.inherits_from, standing.compression_tag, standing.conversation_id}
+    return [
+        name
+        for name, differs in (
+            ("tag", given.tag and archive.compression_tag != standing.compression_tag),
+            ("parent", parents - known),
+            ("external id", given.external_id and archive.external_id != standing.external_id),
+            ("title", given.title and archive.conversation_title != standing.conversation_title),
+        )
+        if differs
+    ]
+
+
 def same_archive(standing: Archive, archive: Archive) -> bool:
-    """Say whether an archive is the one that is filed, whichever of its secrets were allowed when it was."""
-    if standing.content_sha256 == archive.content_sha256:
-        return True
-    return redact(standing.body).text == redact(archive.body).text
+    """Say whether an archive is the one that is filed.
+
+    Line ends, blank lines around it and which of its secrets were allowed make no other text of it.
+    """
+    return standing.content_sha256 == archive.content_sha256 or _plain(standing) == _plain(archive)
+
+
+def words_behind(longer: Fact, shorter: Fact) -> bool:
+    """Say whether one text is the other archive and words behind it: a message that it was pasted into."""
+    long, short = _plain(longer[0]), _plain(shorter[0])
+    rest = long[len(short) :]
+    return long.startswith(short) and "\n#" not in rest and _ids(longer[1]) == _ids(shorter[1])
+
+
+def _plain(archive: Archive) -> str:
+    return redact(archive.body).text.replace("\r\n", "\n").strip()
+
+
+def _ids(text: ArchiveText) -> set[str]:
+    records = (*text.decisions, *text.carried), text.threads, text.artifacts
+    return {record.local_id for some in records for record in some}
 
 
 def _report(archive: Archive, text: ArchiveText, decided: _Decided) -> FiledArchive:

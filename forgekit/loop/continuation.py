@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import shorten
 
-from forgekit.errors import NotFoundError
+from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge
 from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
@@ -15,11 +15,13 @@ from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.policy.derived import Derived
 from forgekit.policy.relevance import tokens
-from forgekit.policy.state import Limits, Overtaken, State, project_state, titles
+from forgekit.policy.state import Limits, Overtaken, State, nothing_stands, project_state, titles
 from forgekit.search import close_in_meaning
-from forgekit.text.archive.machine import MachineBlock, MachineRecord, write_machine_block
+from forgekit.text.archive.machine import MachineBlock, MachineRecord, record_line, write_machine_block
 from forgekit.text.blocks import NOTICE, Part, count, lay_out, quote, row, table_head
 from forgekit.times import format_date
+
+_THREADS, _DECISIONS = "Active Threads", "Decisions In Force"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +98,7 @@ def prepare_continuation(
         budget: tokens, else as the settings say.
         project: where several projects use the tag.
 
-    Raises NotFoundError, AmbiguousError.
+    Raises NotFoundError, AmbiguousError, UsageError.
     """
     registry = forge.registry()
     archive = _archive(forge, registry, tag, project)
@@ -141,7 +143,8 @@ def _archive(forge: Forge, registry: Registry, tag: str, project: str | None) ->
 
 
 def _limits(forge: Forge) -> Limits:
-    return Limits(days=forge.settings.stale_days, hops=forge.settings.stale_hops)
+    settings = forge.settings
+    return Limits(days=settings.stale_days, hops=settings.stale_hops, max_tier=settings.stale_max_tier)
 
 
 def _block(
@@ -152,36 +155,35 @@ def _block(
     budget: int | None,
 ) -> Block:
     room = budget if budget is not None else forge.settings.budget
-    block = _names(state, page, room // 3)
-    price = tokens(write_machine_block(block, ""))
-    laid = lay_out(page.opening, page.parts, f"(end of {page.words})", budget=room - price, cost=tokens)
-    text = f"{laid.text}\n{write_machine_block(block, laid.text)}"
-    return Block(text=text, data=_data(registry, state, page.purpose), cut=laid.cut)
-
-
-def _names(state: State, page: _Page, room: int) -> MachineBlock:
-    """Return the ids by which an archive may name what stands in the block, the most important first."""
-    records: list[tuple[Kind, MachineRecord]] = []
-    spent = 0
-    named: list[Decision | Thread] = [*state.threads, *state.decisions]
-    for entity in named:
-        record = MachineRecord(
-            id=_local(entity, page.archive).strip(),
-            text=entity.title,
-            entity=_name(entity),
-            tier=entity.epistemic_tier if isinstance(entity, Decision) else None,
-            status=entity.status.value,
-        )
-        spent += tokens(entity.title) + 25
-        if spent > room:
-            break
-        records.append((entity.kind, record))
-    return MachineBlock(
+    names = MachineBlock(
         purpose=page.purpose,
         project=page.project,
         tag=page.archive.compression_tag if page.archive else "",
-        decisions=tuple(record for kind, record in records if kind is Kind.DECISION),
-        threads=tuple(record for kind, record in records if kind is Kind.THREAD),
+    )
+    rest = f"\n{write_machine_block(names, '')}decisions:\nthreads:\n"
+    laid = lay_out(page.opening, page.parts, f"(end of {page.words})", budget=room, cost=tokens, rest=rest)
+    if room < laid.least:
+        raise UsageError(
+            f"{room} tokens do not hold the headings of the block; ask for --budget {laid.least} or more"
+        )
+    kept = dict(zip((part.title for part in page.parts), laid.kept, strict=True))
+    names = replace(
+        names,
+        threads=tuple(_record(thread, page.archive) for thread in state.threads[: kept[_THREADS]]),
+        decisions=tuple(_record(decision, page.archive) for decision in state.decisions[: kept[_DECISIONS]]),
+    )
+    text = f"{laid.text}\n{write_machine_block(names, laid.text)}"
+    return Block(text=text, data=_data(registry, state, page.purpose), cut=laid.cut)
+
+
+def _record(entity: Decision | Thread, archive: Archive | None) -> MachineRecord:
+    """Return the ids by which an archive may name what stands in the block."""
+    return MachineRecord(
+        id=_local(entity, archive).strip(),
+        text=entity.title,
+        entity=_name(entity),
+        tier=entity.epistemic_tier if isinstance(entity, Decision) else None,
+        status=entity.status.value,
     )
 
 
@@ -195,7 +197,7 @@ def _data(registry: Registry, state: State, kind: str) -> dict[str, object]:
             {
                 "local_id": o.local_id,
                 "entity": derived.view(o.entity),
-                "superseded_by": derived.view(o.heir) if o.heir else None,
+                "superseded_by": derived.view(o.heir) if o.heir and not o.heir.status.ended else None,
             }
             for o in state.overtaken
         ],
@@ -262,7 +264,8 @@ def _threads(state: State, archive: Archive | None, rank: int) -> Part:
                 f"({thread.priority.value}){f', blocked by {blocked}' if blocked else ''}"
             )
 
-    return Part(title="Active Threads", items=list(lines()), rank=rank)
+    names = [record_line(_record(thread, archive), "title") for thread in state.threads]
+    return Part(title=_THREADS, items=list(lines()), rank=rank, beside=names)
 
 
 def _decisions(state: State, archive: Archive | None, rank: int) -> Part:
@@ -274,28 +277,28 @@ def _decisions(state: State, archive: Archive | None, rank: int) -> Part:
                 f"{quote(decision.decision)}{f' — {quote(why[:300])}' if why else ''}"
             )
 
-    return Part(title="Decisions In Force", items=list(lines()), rank=rank)
+    names = [record_line(_record(decision, archive), "text") for decision in state.decisions]
+    return Part(title=_DECISIONS, items=list(lines()), rank=rank, beside=names)
 
 
 def _overtaken(state: State, rank: int) -> Part:
     def line(item: Overtaken) -> str:
         entity = item.entity
+        stands = f"{entity.status.value.upper()}{'' if entity.status.ended else ' again'}"
         if isinstance(entity, Thread):
-            how = quote(entity.resolution) or "no resolution was recorded"
+            how = (
+                f": {quote(entity.resolution) or 'no resolution was recorded'}" if entity.status.ended else ""
+            )
             where = f" in {short_id(Kind.CONVERSATION, entity.resolved_in)}" if entity.resolved_in else ""
             return (
                 f"- {item.local_id} {_name(entity)}: {quote(entity.title)} is "
-                f"{entity.status.value.upper()} since {format_date(entity.updated_at)}{where}: {how}"
+                f"{stands} since {format_date(entity.updated_at)}{where}{how}"
             )
-        now = (
-            f"; in its place: {_name(item.heir)} ({_tier(item.heir)}): {quote(item.heir.decision)}"
-            if item.heir
-            else ""
-        )
-        return (
-            f"- {item.local_id} {_name(entity)}: {quote(entity.decision)} is "
-            f"{entity.status.value.upper()}{now}"
-        )
+        now, heir = "", item.heir
+        if heir is not None:
+            successor = f"{_name(heir)} ({_tier(heir)}): {quote(heir.decision)}"
+            now = f"; in its place: {nothing_stands(heir) or successor}"
+        return f"- {item.local_id} {_name(entity)}: {quote(entity.decision)} is {stands}{now}"
 
     title = "Changed Since This Archive"
     return Part(title=title, items=[line(o) for o in state.overtaken], rank=rank)

@@ -1,19 +1,29 @@
 """What the filed archives say, read once per text.
 
 Reading an archive costs milliseconds, and every filing needs all of them; so what was read is kept in the
-cache under the hash of the text and the version of the reader.
+cache under the hash of the text and that of the reader's code: what another reader made of a text may differ.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
 
-from forgekit import __version__
+import forgekit
 from forgekit.catalogue.catalogue import Catalogue
+from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
+from forgekit.model.decision import Decision
+from forgekit.model.kinds import Kind
 from forgekit.model.records import ArchiveText
-from forgekit.policy.fold import Said, fold
+from forgekit.model.registry import Registry
+from forgekit.model.thread import Thread
+from forgekit.policy.checks.wording import body_sha256
+from forgekit.policy.fold import Said, coined
+from forgekit.policy.gathering import Ingested, gather
 from forgekit.text.plain import from_plain, to_plain
 
 Fact = tuple[Archive, ArchiveText]
@@ -24,13 +34,23 @@ def facts(catalogue: Catalogue, archives: Iterable[Archive]) -> list[Fact]:
     return [(archive, _read(catalogue, archive)) for archive in archives]
 
 
-def said(catalogue: Catalogue, archives: Iterable[Archive]) -> Said:
-    """Return what the archives say, all of them together."""
-    return fold(facts(catalogue, archives))
+def by_people(
+    catalogue: Catalogue, registry: Registry, known: Iterable[Fact], remembered: Ingested
+) -> tuple[Decision | Thread, ...]:
+    """Return what people registered: decisions and threads that no archive or candidate made.
+
+    What is in force comes first, then what is older. Of the others only the ids are read.
+    """
+    made = coined(known) | gather(Said(), Ingested((), remembered.registered)).entities.keys()
+    ids = (EntityId(key) for key in catalogue.matching(kinds=(Kind.DECISION, Kind.THREAD)))
+    found = (registry.get(key) for key in ids if key not in made)
+    own = [entity for entity in found if isinstance(entity, (Decision, Thread))]
+    return tuple(sorted(own, key=lambda entity: (entity.status.ended, entity.created_at, entity.id)))
 
 
 def _read(catalogue: Catalogue, archive: Archive) -> ArchiveText:
-    kept = catalogue.cached(archive.content_sha256, __version__)
+    text_hash = body_sha256(archive)  # its front matter may claim another
+    kept = catalogue.cached(text_hash, _reader())
     if kept is not None:
         try:
             return from_plain(ArchiveText, json.loads(kept))
@@ -39,5 +59,13 @@ def _read(catalogue: Catalogue, archive: Archive) -> ArchiveText:
     from forgekit.text.archive import read_archive  # noqa: PLC0415 - only a text not seen before needs it
 
     text = read_archive(archive.body)
-    catalogue.remember(archive.content_sha256, __version__, json.dumps(to_plain(text)))
+    catalogue.remember(text_hash, _reader(), json.dumps(to_plain(text)))
     return text
+
+
+@cache
+def _reader() -> str:
+    """Return the SHA-256 of the code that reads archives: a number by hand is forgotten."""
+    root = Path(forgekit.__file__).parent
+    files = sorted([*(root / "text").rglob("*.py"), *(root / "model").glob("*.py")])
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

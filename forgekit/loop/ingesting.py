@@ -18,8 +18,8 @@ from functools import partial
 from forgekit.detecting import Filing, filing
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.loop.compression import same_archive
-from forgekit.loop.facts import facts
+from forgekit.loop.compression import same_archive, words_behind
+from forgekit.loop.facts import Fact, by_people, facts
 from forgekit.loop.incoming import Arrival
 from forgekit.loop.ingest_report import Decided, Filed, IngestReport, Sum
 from forgekit.loop.unpacking import Placed, Placing, Unpacked, unpack
@@ -31,12 +31,13 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.transcript import Transcript
+from forgekit.policy.ancestry import names_of
 from forgekit.policy.fold import fold
-from forgekit.policy.gathering import Ingested, gather, names_of
+from forgekit.policy.gathering import Ingested, gather
 from forgekit.policy.merge.tables import longer_text
 from forgekit.policy.settling import Settlement, settle
 from forgekit.store.store import Change
-from forgekit.times import UNKNOWN
+from forgekit.times import UNKNOWN, Instant
 from forgekit.writing import COMMITTED, How, superseding
 
 BATCH = 500
@@ -163,8 +164,9 @@ def _decide(forge: Forge, read: list[Unpacked]) -> Change:
         for candidate in unpacked.candidates:
             if candidate.id not in ours.entities:
                 candidates.setdefault(candidate.id, candidate)
-    arrived, problems = _arrived(ours, [pair for unpacked in read for pair in unpacked.archives])
-    done = _settled(forge, ours, talks, candidates.values(), arrived)
+    known = facts(forge.catalogue, ours.archives)
+    arrived, problems = _arrived(known, read)
+    done = _settled(forge, ours, talks, candidates.values(), known, arrived)
     writes: dict[EntityId, Entity] = {entity.id: entity for entity in done.settlement.writes}
     for talk in talks.values():
         settled = writes.get(talk.id)
@@ -212,13 +214,13 @@ def _settled(
     ours: Registry,
     talks: Mapping[EntityId, Conversation],
     candidates: Iterable[Candidate],
+    known: list[Fact],
     arrived: list[Arrival],
 ) -> Filing:
     """Return what these conversations and archives come to, together with all that are filed.
 
     Of the conversations that are filed only those are read that others are tied to: of years of them, a few.
     """
-    known = facts(forge.catalogue, ours.archives)
     names = {name for talk in talks.values() for name in talk.continues}
     names.update(name for archive, _ in (*known, *arrived) for name in names_of(archive))
     tied = (_conversation(ours, key) for key in {*forge.catalogue.tied(names), *talks})
@@ -228,9 +230,12 @@ def _settled(
         for key in forge.catalogue.matching(kinds=(Kind.CANDIDATE,), status=CandidateStatus.REGISTERED.value)
         if isinstance(found := ours.get(EntityId(key)), Candidate)
     ]
-    before = gather(fold(known), Ingested.of(standing.values(), registered))
+    remembered = Ingested.of(standing.values(), registered)
+    new = {archive.id for archive, _ in arrived}
+    own = by_people(forge.catalogue, ours, known, remembered)
+    before = gather(fold(known, own), remembered)
     after = gather(
-        fold([*known, *arrived]),
+        fold([*(fact for fact in known if fact[0].id not in new), *arrived], own),
         Ingested.of({**standing, **talks}.values(), [*registered, *candidates]),
     )
     if before == after:
@@ -271,19 +276,31 @@ def _longer(standing: KeptText | None, text: KeptText) -> KeptText:
     return replace(standing, turn_range=chosen.turn_range, body=chosen.body)
 
 
-def _arrived(ours: Registry, arrivals: Iterable[Arrival]) -> tuple[list[Arrival], list[Problem]]:
-    """Return the archives that are new, each once; another text under the same name is told."""
-    filed = {archive.id: archive for archive in ours.archives}
-    hashes = {archive.content_sha256 for archive in ours.archives}
+def _arrived(known: Iterable[Fact], read: Iterable[Unpacked]) -> tuple[list[Arrival], list[Problem]]:
+    """Return the archives to file, each once; another text under the same name is told.
+
+    One that was pasted may have words behind it: it gives way to the text as it was written, even where it is
+    filed.
+    """
+    standing: dict[EntityId, Fact] = {fact[0].id: fact for fact in known}
+    hashes = {archive.content_sha256 for archive, _ in standing.values()}
     new: dict[EntityId, Arrival] = {}
     problems: list[Problem] = []
-    for archive, text in sorted(arrivals, key=lambda pair: (pair[0].compressed_at, pair[0].id)):
-        standing = filed.get(archive.id) or new.get(archive.id, (None,))[0]
-        if standing is not None and not same_archive(standing, archive):
-            name = short_id(Kind.ARCHIVE, archive.id)
-            message = f"{name} ({archive.compression_tag}) is filed with another text, which stands"
-            problems.append(Problem(code="archive-differs", message=message, severity=Severity.WARNING))
-        elif standing is None and archive.content_sha256 not in hashes:
+    arrivals = [(False, one) for unpacked in read for one in unpacked.archives]
+    arrivals += [(True, one) for unpacked in read for one in unpacked.pasted]
+    for pasted, (archive, text) in sorted(arrivals, key=_written_first):
+        other = new.get(archive.id) or standing.get(archive.id)
+        if other is None:
+            taken = archive.content_sha256 not in hashes
+        elif same_archive(other[0], archive) or (pasted and words_behind((archive, text), other)):
+            taken = False
+        else:
+            taken = not pasted and words_behind(other, (archive, text))
+            if not taken:
+                name = short_id(Kind.ARCHIVE, archive.id)
+                message = f"{name} ({archive.compression_tag}) is filed with another text, which stands"
+                problems.append(Problem(code="archive-differs", message=message, severity=Severity.WARNING))
+        if taken:
             hashes.add(archive.content_sha256)
             new[archive.id] = archive, text
             problems += [
@@ -292,6 +309,11 @@ def _arrived(ours: Registry, arrivals: Iterable[Arrival]) -> tuple[list[Arrival]
                 if p.severity is Severity.ERROR
             ]
     return list(new.values()), problems
+
+
+def _written_first(one: tuple[bool, Arrival]) -> tuple[bool, Instant, EntityId, int, str]:
+    pasted, (archive, _) = one
+    return pasted, archive.compressed_at, archive.id, len(archive.body), archive.body
 
 
 def _once(read: Iterable[Unpacked]) -> Iterable[tuple[bool, Unpacked]]:

@@ -112,7 +112,7 @@ def _key(candidate: Candidate) -> tuple[Kind, EntityId, str]:
 def _by_text(registry: Registry) -> dict[tuple[Kind, EntityId, str], EntityId]:
     known: dict[tuple[Kind, EntityId, str], EntityId] = {}
     entities: list[Decision | Thread] = [*registry.decisions, *registry.threads]
-    for entity in entities:
+    for entity in sorted(entities, key=lambda entity: entity.status.ended):
         known.setdefault((entity.kind, entity.project_uuid, match_key(entity.title)), entity.id)
     return known
 
@@ -195,8 +195,9 @@ def above(candidates: Sequence[Waiting], confidence: float) -> frozenset[EntityI
 def answer(forge: Forge, answers: Answers, how: How = COMMITTED) -> Reviewed:
     """Do what a person says, in one commit.
 
-    Raises NotFoundError, TransitionError for a candidate that was answered before and for an end of a thread
-    that was opened again after it, UsageError for two answers to one.
+    Raises NotFoundError, TransitionError for a candidate that was answered before, for one that says what was
+    decided and is out of force, and for an end of a thread that was opened again after it, UsageError for
+    two answers to one.
     """
     given = [*answers.approve, *answers.reject, *(candidate for candidate, _ in answers.merge)]
     if len(given) != len(set(given)):
@@ -300,11 +301,18 @@ def _words(title: str) -> str:
 def _joined(standing: Decision | Thread, candidate: Candidate) -> Decision | Thread:
     """Return what is registered, said once more by a candidate's conversation.
 
-    Raises TransitionError for an end of a thread that was opened again after it.
+    Raises TransitionError for a decision that is out of force, and for an end of a thread that was opened
+    again after it.
     """
     talks = tuple(sorted({*standing.conversation_ids, candidate.conversation_id}))
     at = candidate.created_at
     if isinstance(standing, Decision):
+        if standing.status.ended:
+            known, found = short_id(Kind.DECISION, standing.id), short_id(Kind.CANDIDATE, candidate.id)
+            raise TransitionError(
+                f"{known} says what {found} says and is {standing.status.value}; reject {found}, or decide "
+                f"it again with `forgekit decision new` and approve {found} then"
+            )
         return replace(standing, conversation_ids=talks, last_validated=max(standing.last_validated, at))
     status = STATUS.get(candidate.proposes)
     if status is None or not status.ended or standing.status.ended:

@@ -71,6 +71,8 @@ class Unpacked:
 
     Attributes:
         placed: what said its project: `registry`, `export`, `settings`, `option` or `nothing`.
+        archives: that were written in it.
+        pasted: archives that were pasted into it, perhaps with the words that stood behind them.
         kept: its text; nothing where it is not to be kept.
         redacted: number of secrets by rule.
         problems: what is doubtful in it.
@@ -79,6 +81,7 @@ class Unpacked:
     conversation: Conversation
     placed: str
     archives: tuple[Arrival, ...]
+    pasted: tuple[Arrival, ...]
     candidates: tuple[Candidate, ...]
     kept: tuple[KeptText, ...]
     redacted: Mapping[str, int]
@@ -89,7 +92,7 @@ class Unpacked:
         """Characters that are to be written, but for front matter."""
         texts = [text.body for text in self.kept]
         texts += [candidate.body for candidate in self.candidates]
-        texts += [archive.body for archive, _ in self.archives]
+        texts += [archive.body for archive, _ in (*self.archives, *self.pasted)]
         return sum(map(len, texts))
 
 
@@ -151,6 +154,7 @@ def unpack(
         conversation=conversation,
         placed=placed,
         archives=tuple(arrived.archives),
+        pasted=tuple(arrived.pasted),
         candidates=tuple(_candidates(conversation, found.own, cleaner)),
         kept=kept,
         redacted=cleaner.counts,
@@ -177,11 +181,11 @@ class _Cleaner:
         return clean_.text
 
     def turn(self, turn: Turn) -> Turn:
-        """Return a turn without secrets; what tools were asked and answered is kept nowhere."""
+        """Return a turn without secrets."""
         attachments = tuple(
             replace(file, name=self.text(file.name), text=self.text(file.text)) for file in turn.attachments
         )
-        tools = tuple(replace(tool, name=self.text(tool.name), request="", result="") for tool in turn.tools)
+        tools = tuple(map(self.text, turn.tools))
         return replace(turn, text=self.text(clean(turn.text)), attachments=attachments, tools=tools)
 
 
@@ -234,6 +238,7 @@ class _Arrivals:
         self._talk = talk
         self._allowed = allowed
         self.archives: list[Arrival] = []
+        self.pasted: list[Arrival] = []
         self.continues: dict[str, None] = {}
         self.written: dict[str, None] = {}
         self.problems: list[Problem] = []
@@ -246,7 +251,6 @@ class _Arrivals:
         except (ArchiveError, FormatError) as e:
             self._doubt("archive-unread", str(e).split("\n")[0], turn)
             return None
-        self.archives.append(arrived)
         return arrived
 
     def _doubt(self, code: str, message: str, turn: Turn) -> None:
@@ -263,7 +267,8 @@ class _Arrivals:
             )
             return
         known = Envelope(project=self._talk.project_name)
-        self._take(turn.text, of_compaction(known, session, number, at, project_of(folder)), turn)
+        arrived = self._take(turn.text, of_compaction(known, session, number, at, project_of(folder)), turn)
+        self.archives += [arrived] if arrived is not None else []
 
     def quoted(self, quoted: Quoted) -> None:
         """File an archive; a pasted one that says no time is filed only where it was written."""
@@ -277,6 +282,7 @@ class _Arrivals:
             return
         arrived = self._take(quoted.text, Envelope(at=at), quoted.turn)
         if arrived is not None:
+            (self.archives if quoted.written else self.pasted).append(arrived)
             names = self.written if quoted.written else self.continues
             names[arrived[0].compression_tag] = None
 

@@ -33,7 +33,7 @@ def ancestry(archives: Iterable[Archive]) -> Ancestry:
     ordered = sorted(archives, key=_moment)
     by_name: dict[str, list[Archive]] = defaultdict(list)
     for archive in ordered:
-        for name in _names(archive):
+        for name in names_of(archive):
             by_name[name].append(archive)
     parents: dict[EntityId, tuple[Archive, ...]] = {}
     waiting = []
@@ -56,9 +56,10 @@ def _moment(archive: Archive) -> tuple[int, EntityId]:
     return archive.compressed_at, archive.id
 
 
-def _names(archive: Archive) -> set[str]:
-    names = {archive.compression_tag, archive.conversation_id, archive.external_id, archive.session_id}
-    return {name for name in names if name}
+def names_of(archive: Archive) -> list[str]:
+    """Return what a conversation may call an archive by, or the archive its conversation."""
+    names = archive.external_id, archive.session_id, archive.conversation_id, archive.compression_tag
+    return [name for name in dict.fromkeys(names) if name]
 
 
 def _pick(child: Archive, candidates: Sequence[Archive]) -> Archive | None:

@@ -1,13 +1,13 @@
 """Is this the decision (the thread) that an earlier archive spoke of?
 
-Matched through lineage first, then by exact normalised text in the project:
+Matched in this order; texts are compared as `match_key` has them:
 
 1. the id that a machine block gives, where project and wording do not speak against it: a block is text
    like any other, and gives no archive a say in what it could not have named in words;
 2. the same text among what the ancestors spoke of;
-3. the same local id in the nearest ancestor, where the archive says that it inherited the record, or
-   where one wording is an abbreviation of the other;
-4. the same text anywhere in the project.
+3. the same text anywhere in the project: a local id may have been taken over by the heir of its decision;
+4. the same local id in the nearest ancestor, where the archive says that it inherited the record, or
+   where one wording is an abbreviation of the other.
 
 Near-paraphrases are not matched: they are offered to the person elsewhere.
 """
@@ -79,7 +79,7 @@ class Known:
             text: the decision or the thread's title.
             project: of the archive.
             lineage: local ids of each parent and its ancestors, nearest first.
-            local_id: of the record.
+            local_id: of the record; "" where it says nothing of an earlier one.
             inherited: the archive says that it took the record over.
             short: the id that a machine block gives.
         """
@@ -89,12 +89,12 @@ class Known:
         visible = list(lineage)
         same = self.by_key.get(match_key(text), [])
         standing = {entity for ids in visible for entity in ids.values()}
-        for entity in same:
-            if entity in standing:
-                return entity
+        near = [e for e in same if e in standing] or [e for e in same if self.projects[e] == project]
+        if near:
+            return near[0]
         for ids in visible:
             entity_or_none = ids.get(local_id)
             known = self.texts.get(entity_or_none) if entity_or_none else None
             if known is not None and (inherited or abbreviates(known, text)):
                 return entity_or_none
-        return next((entity for entity in same if self.projects[entity] == project), None)
+        return None

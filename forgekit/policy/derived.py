@@ -21,10 +21,10 @@ from forgekit.model.kinds import short_id
 from forgekit.model.lineage import Compression, Lineage
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.policy.graph import Graph, dependency_graph, lineage_graph
+from forgekit.policy.graph import Graph, dependency_graph, lineage_graph, one_talk
 from forgekit.policy.staleness import Ages, open_conflicts
 from forgekit.text.codec import known_fields
-from forgekit.times import Instant, format_instant
+from forgekit.times import UNKNOWN, Instant, format_instant
 
 Json = dict[str, object]
 
@@ -39,7 +39,7 @@ _COMPRESSION = (
     "threads_resolved",
 )
 _PAIRS = frozenset({"records", *_COMPRESSION[4:]})
-_COUNTS = frozenset({"turn", "turns"})
+_NUMBERS = frozenset({"turn", "turns", "epistemic_tier", "confidence", "similarity"})
 
 
 class Derived:
@@ -75,10 +75,11 @@ class Derived:
         if isinstance(entity, Lineage):
             return _edge(entity)
         if isinstance(entity, Conversation):
+            talk = self._same.get(entity.id, entity.id)
             return {
                 "content": entity.body,
-                "continues": list(self._lineage.before.get(entity.id, ())),
-                "continued_by": list(self._lineage.after.get(entity.id, ())),
+                "continues": list(self._lineage.before.get(talk, ())),
+                "continued_by": list(self._lineage.after.get(talk, ())),
             }
         if isinstance(entity, Candidate):
             return {"quote": entity.quote, "rationale": entity.rationale}
@@ -91,7 +92,7 @@ class Derived:
         return {
             "rationale": decision.rationale,
             "context": decision.context,
-            "last_validated": format_instant(age.last_validated),
+            "last_validated": _value("last_validated", age.last_validated),
             "hops_since_validated": age.hops,
             "validation_count": max(len(age.conversations) - 1, 0),
             "dependents": list(self._dependencies.after.get(decision.id, ())),
@@ -103,8 +104,12 @@ class Derived:
         return Ages(self._registry)
 
     @cached_property
+    def _same(self) -> dict[EntityId, EntityId]:
+        return one_talk(self._registry)
+
+    @cached_property
     def _lineage(self) -> Graph:
-        return lineage_graph(self._registry)
+        return lineage_graph(self._registry, self._same)
 
     @cached_property
     def _dependencies(self) -> Graph:
@@ -148,7 +153,7 @@ def _value(name: str, value: object) -> object:
         if name in _PAIRS:
             return {local or entity: entity for local, entity in value}
         return list(value) if name == "turn_range" else [_value("", item) for item in value]
-    if name in _COUNTS:
+    if name in _NUMBERS or not isinstance(value, int):
         return value
     # Elsewhere whole numbers are times.
-    return format_instant(Instant(value)) if isinstance(value, int) else value
+    return None if value == UNKNOWN else format_instant(Instant(value))

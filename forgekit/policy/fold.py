@@ -4,6 +4,9 @@ A pure function of a set. Archives speak in the order of `ancestry`; each record
 spoken of before it (`carrying`) or begins something new. State follows event time: a resolution found
 anywhere stands over every OPEN, older or newer; between two ends the later event wins; only an explicit
 reopening reopens. So any order of filing ends in the same entities.
+
+What people registered is spoken of before any archive: a record that says the same is theirs, and adds to
+it who said it, when, and how it ended.
 """
 
 from __future__ import annotations
@@ -23,9 +26,11 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.project import Project
 from forgekit.model.records import ArchiveText, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.rules import statement
+from forgekit.model.thread import Thread
 from forgekit.policy.ancestry import ancestry
 from forgekit.policy.carrying import Known
 from forgekit.policy.joining import Speaker, edges
+from forgekit.policy.standing import asked, decided
 from forgekit.policy.told import DecisionNotes, End, ThreadNotes, decision_of, thread_of
 from forgekit.times import Instant
 
@@ -48,19 +53,45 @@ class Said:
     problems: Mapping[EntityId, tuple[Problem, ...]] = field(default_factory=dict)
 
 
-def fold(archives: Iterable[tuple[Archive, ArchiveText]]) -> Said:
+def fold(archives: Iterable[tuple[Archive, ArchiveText]], standing: Iterable[Decision | Thread] = ()) -> Said:
     """Join what archives say.
 
     Args:
         archives: each archive with what was read from its text, in any order.
+        standing: what stands in the registry and no archive made, the likeliest first.
     """
-    return _Fold(archives).result()
+    return _Fold(archives, standing).result()
+
+
+def coined(archives: Iterable[tuple[Archive, ArchiveText]]) -> set[EntityId]:
+    """Return the ids of all that the archives' records may have made."""
+    found: set[EntityId] = set()
+    for archive, text in archives:
+        found.update(_decision(archive, record)[0] for record in text.decisions)
+        found.update(_thread(archive, record)[0] for record in text.threads)
+    return found
+
+
+def _decision(archive: Archive, record: DecisionRecord) -> tuple[EntityId, str]:
+    """Return the id and text of the decision that a record makes."""
+    text = statement(record.text) or record.local_id
+    talk, started = archive.conversation_id, archive.conversation_started
+    return decision_id(archive.project_uuid, text, talk, started), text
+
+
+def _thread(archive: Archive, record: ThreadRecord) -> tuple[EntityId, str]:
+    """Return the id and title of the thread that a record makes."""
+    title = statement(record.title) or record.local_id
+    talk, started = archive.conversation_id, archive.conversation_started
+    return thread_id(archive.project_uuid, title, talk, started), title
 
 
 class _Fold:
     """Carries the state of one fold from archive to archive."""
 
-    def __init__(self, archives: Iterable[tuple[Archive, ArchiveText]]) -> None:
+    def __init__(
+        self, archives: Iterable[tuple[Archive, ArchiveText]], standing: Iterable[Decision | Thread]
+    ) -> None:
         pairs = list(archives)
         self.texts = {archive.id: text for archive, text in pairs}
         self.ancestry = ancestry(archive for archive, _ in pairs)
@@ -68,8 +99,13 @@ class _Fold:
         self.threads: dict[EntityId, ThreadNotes] = {}
         self.known_decisions = Known()
         self.known_threads = Known(renamed=True)
+        self.standing = {entity.id: entity for entity in standing}
+        for entity in self.standing.values():
+            known = self.known_decisions if isinstance(entity, Decision) else self.known_threads
+            known.add(entity.id, entity.project_uuid, entity.title)
         self.own: dict[EntityId, dict[str, EntityId]] = {}
         self.visible: dict[EntityId, dict[str, EntityId]] = {}
+        self.named: dict[str, list[Archive]] = defaultdict(list)
         self.ended_at: dict[EntityId, Instant] = {}
         self.problems: dict[EntityId, list[Problem]] = defaultdict(list)
         for archive, tag in self.ancestry.waiting:
@@ -94,8 +130,15 @@ class _Fold:
         for conversation in _conversations(self.ancestry.order):
             entities[conversation.id] = conversation
         decisions = {key: decision_of(key, notes) for key, notes in self.decisions.items()}
+        threads = {key: thread_of(key, notes) for key, notes in self.threads.items()}
+        for entity in self.standing.values():
+            if isinstance(entity, Decision):
+                told = decisions.get(entity.id)
+                decisions[entity.id] = decided(entity, told, self.decisions.get(entity.id))
+            else:
+                threads[entity.id] = asked(entity, threads.get(entity.id), self.threads.get(entity.id))
         entities.update(decisions)
-        entities.update((key, thread_of(key, notes)) for key, notes in self.threads.items())
+        entities.update(threads)
         entities.update((c.id, c) for c in self._revision_conflicts(decisions))
         self.ended_at = {
             key: min(end.at for end in notes.ends) for key, notes in self.decisions.items() if notes.ends
@@ -120,12 +163,13 @@ class _Fold:
             self._decide(archive, decision, lineage, own)
         for thread in text.threads:
             self._ask(archive, thread, lineage, own)
-        visible: dict[str, EntityId] = {}
+        inherited: dict[str, EntityId] = {}
         for ids in reversed(lineage):
-            visible.update(ids)
-        visible.update(own)
-        self.visible[archive.id] = visible
-        self._refer(archive, text, visible)
+            inherited.update(ids)
+        self.visible[archive.id] = {**inherited, **own}
+        for name in {archive.compression_tag, archive.conversation_id}:
+            self.named[name].append(archive)
+        self._refer(archive, text, inherited)
 
     def _carry(
         self,
@@ -134,14 +178,13 @@ class _Fold:
         lineage: Sequence[Mapping[str, EntityId]],
         own: dict[str, EntityId],
     ) -> None:
-        entity = _meant(
-            self.known_decisions, archive, record, statement(record.text), lineage, inherited=True
-        )
+        known = self.known_decisions
+        entity = self._meant(known, archive, record, statement(record.text), lineage, inherited=True)
         if entity is None:
             message = f"{record.local_id} is carried from an archive that has not been filed yet"
             self._note(archive, record.line, "carried-unknown", message)
             return
-        self.decisions[entity].carried.append(archive)
+        self._notes(entity, archive, record).carried.append(archive)
         own[record.local_id] = entity
 
     def _decide(
@@ -151,14 +194,12 @@ class _Fold:
         lineage: Sequence[Mapping[str, EntityId]],
         own: dict[str, EntityId],
     ) -> None:
-        text = statement(record.text) or record.local_id
-        entity = _meant(self.known_decisions, archive, record, text, lineage)
+        made, text = _decision(archive, record)
+        entity = self._meant(self.known_decisions, archive, record, text, lineage)
         if entity is None:
-            project = archive.project_uuid
-            entity = decision_id(project, text, archive.conversation_id, archive.conversation_started)
-            self.known_decisions.add(entity, project, text)
-            self.decisions[entity] = DecisionNotes(archive, record, text)
-        self.decisions[entity].told.append((archive, record))
+            entity = made
+            self.known_decisions.add(entity, archive.project_uuid, text)
+        self._notes(entity, archive, record).told.append((archive, record))
         own[record.local_id] = entity
 
     def _ask(
@@ -168,20 +209,54 @@ class _Fold:
         lineage: Sequence[Mapping[str, EntityId]],
         own: dict[str, EntityId],
     ) -> None:
-        title = statement(record.title) or record.local_id
-        entity = _meant(self.known_threads, archive, record, title, lineage)
+        made, title = _thread(archive, record)
+        entity = self._meant(self.known_threads, archive, record, title, lineage)
         if entity is None:
-            project = archive.project_uuid
-            entity = thread_id(project, title, archive.conversation_id, archive.conversation_started)
-            self.known_threads.add(entity, project, title)
-            self.threads[entity] = ThreadNotes(archive, record, title)
-        self.threads[entity].told.append((archive, record))
+            entity = made
+            self.known_threads.add(entity, archive.project_uuid, title)
+        self.threads.setdefault(entity, ThreadNotes(archive, record, title)).told.append((archive, record))
         own[record.local_id] = entity
 
-    def _refer(self, archive: Archive, text: ArchiveText, visible: Mapping[str, EntityId]) -> None:
+    def _notes(self, entity: EntityId, archive: Archive, record: DecisionRecord) -> DecisionNotes:
+        """Return what is said of a decision, begun by this record where nothing was."""
+        text = self.known_decisions.texts[entity]
+        return self.decisions.setdefault(entity, DecisionNotes(archive, record, text))
+
+    def _named(self, archive: Archive, name: str | None) -> Archive | None:
+        """Return the archive of a tag or conversation: a parent, else the last of the project, else any."""
+        parents = {parent.id for parent in self.ancestry.parents[archive.id]}
+        found = reversed(self.named.get(name or "", ()))
+        return max(
+            found, key=lambda a: (a.id in parents, a.project_uuid == archive.project_uuid), default=None
+        )
+
+    def _meant(
+        self,
+        known: Known,
+        archive: Archive,
+        record: DecisionRecord | ThreadRecord,
+        text: str,
+        lineage: Sequence[Mapping[str, EntityId]],
+        *,
+        inherited: bool = False,
+    ) -> EntityId | None:
+        """Return the entity that a record speaks of, or None for a new one; `inherited` whatever it says."""
+        source = self._named(archive, record.inherited_from)
+        renewed = isinstance(record, DecisionRecord) and record.local_id in record.revises
+        return known.match(
+            text,
+            project=archive.project_uuid,
+            lineage=[self.visible[source.id], *lineage] if source else lineage,
+            local_id="" if renewed else record.local_id,
+            inherited=inherited or record.scope is Scope.INHERITED,
+            short=record.entity,
+        )
+
+    def _refer(self, archive: Archive, text: ArchiveText, inherited: Mapping[str, EntityId]) -> None:
         """Join what the archive's records say of each other, once all of them are known."""
+        visible = self.visible[archive.id]
         for record in text.decisions:
-            self._refer_decision(archive, record, visible)
+            self._refer_decision(archive, record, inherited)
         for thread in text.threads:
             if thread.blocked_by is not None:
                 me = visible[thread.local_id]
@@ -192,9 +267,10 @@ class _Fold:
                 self.threads[me].blocked_by = tuple(sorted(target for target in found if target))
 
     def _refer_decision(
-        self, archive: Archive, record: DecisionRecord, visible: Mapping[str, EntityId]
+        self, archive: Archive, record: DecisionRecord, inherited: Mapping[str, EntityId]
     ) -> None:
-        me, known = visible[record.local_id], self.known_decisions
+        visible, known = self.visible[archive.id], self.known_decisions
+        me = visible[record.local_id]
         for local in record.dependencies or ():
             if target := self._find(archive, visible, local, known, line=record.line, me=me):
                 self.decisions[me].dependencies[target] = None
@@ -204,9 +280,10 @@ class _Fold:
             heir = self._find(archive, visible, record.superseded_by, known, line=record.line, me=me)
         self._end(archive, record, me, heir)
         for local in record.revises:
-            if old := self._find(archive, visible, local, known, line=record.line, me=me):
+            before = inherited if local == record.local_id else visible
+            if old := self._find(archive, before, local, known, line=record.line, me=me):
                 end = End(archive.compressed_at, archive, DecisionStatus.REVISED, me)
-                self.decisions[old].ends.append(end)
+                self._notes(old, archive, record).ends.append(end)
 
     def _find(
         self,
@@ -218,8 +295,13 @@ class _Fold:
         line: int,
         me: EntityId,
     ) -> EntityId | None:
-        """Return the entity of a local or short id, other than the record's own."""
-        entity = visible.get(name) or known.named(name if "_" in name else None)
+        """Return the entity of a local or short id or `TAG:D003`, other than the record's own."""
+        tag, _, local = name.rpartition(":")
+        if tag:
+            source = self._named(archive, tag)
+            entity = self.visible[source.id].get(local) if source else None
+        else:
+            entity = visible.get(name) or known.named(name if "_" in name else None)
         if entity is None or entity not in known.texts:
             self._note(archive, line, "unknown-reference", f"{name} is not known here")
             return None
@@ -269,26 +351,6 @@ class _Fold:
                         evidence=tuple(decisions[x].decision for x in (a, b)),
                         detected_at=max(revised[a], revised[b]),
                     )
-
-
-def _meant(
-    known: Known,
-    archive: Archive,
-    record: DecisionRecord | ThreadRecord,
-    text: str,
-    lineage: Sequence[Mapping[str, EntityId]],
-    *,
-    inherited: bool = False,
-) -> EntityId | None:
-    """Return the entity that a record speaks of, or None for a new one; `inherited` whatever it says."""
-    return known.match(
-        text,
-        project=archive.project_uuid,
-        lineage=lineage,
-        local_id=record.local_id,
-        inherited=inherited or record.scope is Scope.INHERITED,
-        short=record.entity,
-    )
 
 
 def _conversations(order: Sequence[Archive]) -> Iterable[Conversation]:

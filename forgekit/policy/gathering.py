@@ -25,7 +25,9 @@ from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
 from forgekit.model.lineage import Compression, Lineage
 from forgekit.model.thread import Thread, ThreadStatus
+from forgekit.policy.ancestry import names_of
 from forgekit.policy.fold import Mention, Said
+from forgekit.policy.joining import once
 from forgekit.times import Instant
 
 STATUS = {
@@ -79,12 +81,6 @@ def gather(said: Said, ingested: Ingested) -> Said:
 def key_of(talk: Conversation) -> str:
     """Return what an archive's conversation bears that is this one: the platform's id, else its own."""
     return talk.external_id or talk.id
-
-
-def names_of(archive: Archive) -> list[str]:
-    """Return what a conversation may call an archive by, or the archive its conversation."""
-    names = archive.external_id, archive.session_id, archive.conversation_id, archive.compression_tag
-    return [name for name in dict.fromkeys(names) if name]
 
 
 def _names(talk: Conversation) -> set[str]:
@@ -178,17 +174,10 @@ def _compression(archive: Archive, talk: Conversation, entities: Mapping[EntityI
         compression_mode=archive.compression_mode,
         compressed_at=archive.compressed_at,
         turn_range=archive.turn_range,
-        decisions_carried=_once(pair for pair in decided if pair[0] in brought),
-        decisions_dropped=_once(pair for pair in decided if brought and pair[0] not in brought),
-        threads_carried=_once(pair for pair in asked if pair[0] in brought),
+        decisions_carried=once(pair for pair in decided if pair[0] in brought),
+        decisions_dropped=once(pair for pair in decided if brought and pair[0] not in brought),
+        threads_carried=once(pair for pair in asked if pair[0] in brought),
     )
-
-
-def _once(pairs: Iterable[tuple[str, EntityId]]) -> tuple[tuple[str, EntityId], ...]:
-    by_entity: dict[EntityId, str] = {}
-    for local, entity in pairs:
-        by_entity.setdefault(entity, local)
-    return tuple(sorted((local, entity) for entity, local in by_entity.items()))
 
 
 def _register(
@@ -222,9 +211,9 @@ def _register(
             entities.setdefault(thread.id, thread)
 
 
-def decision_from(candidate: Candidate, text: str = "") -> Decision:
-    """Return the decision that a candidate becomes, under its own text or another."""
-    text = text or candidate.candidate
+def decision_from(candidate: Candidate) -> Decision:
+    """Return the decision that a candidate becomes."""
+    text = candidate.candidate
     conversation = candidate.conversation_id
     body = with_section("", "Rationale", candidate.rationale)
     return Decision(
@@ -242,16 +231,15 @@ def decision_from(candidate: Candidate, text: str = "") -> Decision:
     )
 
 
-def thread_from(first: Candidate, last: Candidate, title: str = "") -> Thread:
+def thread_from(first: Candidate, last: Candidate) -> Thread:
     """Return the thread that candidates tell of: the first names it, the last says how it stands."""
-    title = title or first.candidate
     conversation = first.conversation_id
     status = STATUS[last.proposes]
     body = f"Turn {first.turn}: {first.quote}" if first.quote else ""
     body = with_section("", None, body)
     return Thread(
-        thread_id=thread_id(first.project_uuid, title, conversation, first.created_at),
-        title=title,
+        thread_id=thread_id(first.project_uuid, first.candidate, conversation, first.created_at),
+        title=first.candidate,
         status=status,
         project_name=first.project_name,
         project_uuid=first.project_uuid,

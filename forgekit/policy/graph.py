@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 
 from forgekit.ids import EntityId, timestamp
 from forgekit.model.lineage import Lineage
@@ -47,10 +48,18 @@ class Graph:
         return iter(self.after)
 
 
-def lineage_graph(registry: Registry) -> Graph:
-    """Return the conversations; an arrow leads from a conversation to what continues it."""
-    edges = ((e.source_conversation_id, e.target_conversation_id) for e in registry.lineage)
-    return Graph.of(edges, (c.id for c in registry.conversations))
+def lineage_graph(registry: Registry, same: Mapping[EntityId, EntityId] = MappingProxyType({})) -> Graph:
+    """Return the conversations; an arrow leads from a conversation to what continues it.
+
+    Args:
+        registry: all entities.
+        same: conversations that count as another (`one_talk`); an edge inside one is no arrow.
+    """
+    pairs = ((e.source_conversation_id, e.target_conversation_id) for e in registry.lineage)
+    ends = ((same.get(a, a), same.get(b, b)) for a, b in pairs)
+    return Graph.of(
+        ((a, b) for a, b in ends if a != b), (same.get(c.id, c.id) for c in registry.conversations)
+    )
 
 
 def dependency_graph(registry: Registry) -> Graph:
@@ -244,9 +253,7 @@ def trace(registry: Registry, conversation: EntityId, direction: Direction = Dir
         e.id: tuple(same.get(end, end) for end in (e.source_conversation_id, e.target_conversation_id))
         for e in registry.lineage
     }
-    graph = Graph.of(
-        ((a, b) for a, b in ends.values() if a != b), (same.get(c.id, c.id) for c in registry.conversations)
-    )
+    graph = lineage_graph(registry, same)
     start = same.get(conversation, conversation)
     up: dict[EntityId, int] = {}
     down: dict[EntityId, int] = {}

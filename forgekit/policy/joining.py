@@ -84,15 +84,15 @@ def _compressions(links: Sequence[tuple[Speaker, Speaker]]) -> Iterable[Compress
             compression_mode=parent.archive.compression_mode,
             compressed_at=parent.archive.compressed_at,
             turn_range=parent.archive.turn_range,
-            decisions_carried=_pairs((name, e) for name, e in decided if e in spoken),
-            decisions_dropped=_pairs((name, e) for name, e in decided if e not in spoken | out),
-            threads_carried=_pairs((name, e) for name, e in standing if e in spoken - ended),
-            threads_resolved=_pairs((name, e) for name, e in standing if e in ended),
+            decisions_carried=once((name, e) for name, e in decided if e in spoken),
+            decisions_dropped=once((name, e) for name, e in decided if e not in spoken | out),
+            threads_carried=once((name, e) for name, e in standing if e in spoken - ended),
+            threads_resolved=once((name, e) for name, e in standing if e in ended),
         )
 
 
-def _pairs(found: Iterable[tuple[str, EntityId]]) -> Pairs:
-    """Keep one local id per entity: the first."""
+def once(found: Iterable[tuple[str, EntityId]]) -> Pairs:
+    """Keep one (local id, id) pair per entity: the first."""
     by_entity: dict[EntityId, str] = {}
     for local, entity in found:
         by_entity.setdefault(entity, local)

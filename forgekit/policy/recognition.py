@@ -32,7 +32,14 @@ _SIGNS = re.compile(
     r"|forgekit:machine-block|FORGE_OS_MACHINE_BLOCK",
     re.IGNORECASE,
 )
-_BLOCK = re.compile(r"forgekit:(?:updated-context|machine-block)")
+# What we print ourselves, and where it ends.
+_PRINTED = re.compile(
+    r"^(?:## (?:Updated context|Registry state): |<!-- forgekit:machine-block v3$)", re.MULTILINE
+)
+_PAGE_END = re.compile(
+    r"^\(end of (?:updated context|registry state)\)$|(?=^<!-- forgekit:machine-block v3$)", re.MULTILINE
+)
+_BLOCK_END = re.compile(r"^-->$", re.MULTILINE)
 _NAMED = re.compile(
     r"\b(?:compress(?:ion|ed)[ _]{0,2}tag|tag(?:ged)?|archive"
     r"|continu(?:e|es|ed|ing|ation)(?:[ ]{1,2}(?:from|of|with))?"
@@ -67,7 +74,7 @@ class Recognised:
         archives: that were pasted or written.
         tags: of what it continues, where no whole archive was pasted.
         brought: local ids of the records that were pasted.
-        own: the turns without the archives and blocks, for whoever looks for what was said.
+        own: the turns without the archives and what forgekit printed, for whoever looks for what was said.
     """
 
     archives: tuple[Quoted, ...]
@@ -86,27 +93,26 @@ def recognise(turns: Sequence[Turn]) -> Recognised:
     for turn in turns:
         asked += turn.speaker is Speaker.USER and not turn.compaction
         first = turn.speaker is Speaker.USER and asked <= FIRST_MESSAGES
-        if turn.compaction or not (first or turn.speaker is Speaker.ASSISTANT):
+        if turn.compaction:
             own.append(turn)
             continue
-        rest = turn
-        texts = [turn.text, *(file.text for file in turn.attachments if first)]
-        for place, text in enumerate(texts):
-            found = _archive(text)
+        rests: list[str] = []
+        for text in [turn.text, *(file.text for file in turn.attachments if first)]:
+            found = _archive(text) if first or turn.speaker is Speaker.ASSISTANT else None
             if found is not None:
                 start, end, read = found
                 archives.append(Quoted(turn=turn, text=text[start:end], read=read, written=not first))
-                if not place:
-                    rest = replace(rest, text=f"{text[:start]}\n{text[end:]}")
+                rests.append(_apart(f"{text[:start]}\n{text[end:]}")[0])
                 if first:
                     brought.update(dict.fromkeys(_local_ids(read)))
-            elif first:
-                named, ids, is_block = _named(text)
+                continue
+            rest, printed = _apart(text)
+            rests.append(rest)
+            if first:
+                named, ids = _named(rest, printed)
                 tags.update(dict.fromkeys(named))
                 brought.update(dict.fromkeys(ids))
-                if is_block and not place:
-                    rest = replace(rest, text="")
-        own.append(rest)
+        own.append(replace(turn, text=rests[0]))
     return Recognised(archives=tuple(archives), tags=tuple(tags), brought=tuple(brought), own=tuple(own))
 
 
@@ -141,17 +147,27 @@ def _local_ids(read: ArchiveText) -> Iterator[str]:
     yield from (record.local_id for record in read.threads)
 
 
-def _named(text: str) -> tuple[list[str], list[str], bool]:
-    """Return the tags that a message names, the records of a block in it, and whether there is one."""
+def _apart(text: str) -> tuple[str, str]:
+    """Return a text without what forgekit printed, and that; what has no end is left where it is."""
+    rest, printed = "", ""
+    at = 0
+    while begin := _PRINTED.search(text, at):
+        end = (_BLOCK_END if begin[0].startswith("<") else _PAGE_END).search(text, begin.end())
+        if end is None:
+            break
+        rest += text[at : begin.start()]
+        printed += text[begin.start() : end.end()] + "\n"
+        at = end.end()
+    return rest + text[at:], printed
+
+
+def _named(rest: str, printed: str) -> tuple[list[str], list[str]]:
+    """Return the tags that a message names, in words or in what forgekit printed, and the records in that."""
     tags: list[str] = []
     ids: list[str] = []
-    is_block = False
-    if _BLOCK.search(text) and len(text) <= _LOOKED_AT:
-        for block in parse_machine_block(text):
-            if block.purpose == "updated-context" and not block.broken:
-                is_block = True
-                tags += [block.tag] if block.tag else list(block.parents[:1])
-                ids += [record.id for record in (*block.decisions, *block.threads) if record.id]
-    if not is_block:
-        tags += [match[1] for match in _NAMED.finditer(text[:20_000]) if _TAG.fullmatch(match[1])]
-    return tags, ids, is_block
+    for block in parse_machine_block(printed[:_LOOKED_AT]):
+        if block.purpose == "updated-context" and not block.broken:
+            tags += [block.tag] if block.tag else list(block.parents[:1])
+            ids += [record.id for record in (*block.decisions, *block.threads) if record.id]
+    tags += [match[1] for match in _NAMED.finditer(rest[:20_000]) if _TAG.fullmatch(match[1])]
+    return tags, ids

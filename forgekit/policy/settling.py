@@ -12,7 +12,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from forgekit.ids import EntityId, pair_id
+from forgekit.model.body import with_section
 from forgekit.model.conflict import Conflict
+from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.lineage import Compression
 from forgekit.model.registry import Registry
@@ -111,6 +113,10 @@ def rename(entity: Entity, renamed: Mapping[EntityId, EntityId]) -> Entity | Non
             continue
         if new != value:
             changes[field.name] = new
+    if isinstance(entity, Decision) and changes.get("superseded_by", me) is None:
+        # What had its place is itself by now: the two were one decision all along.
+        body = with_section(entity.body, "Superseded", "")
+        changes |= {"status": DecisionStatus.ACTIVE, "revised_in": None, "body": body}
     return replace(entity, **changes) if changes else entity
 
 

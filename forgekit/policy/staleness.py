@@ -8,7 +8,8 @@ later one in its scope:
   said the decision and did not;
 * it counts nothing when the target has partial archives only, or none: a partial compression ages only
   what it carries, and what it carries it validates;
-* after a person's validation only archives made since then count.
+* after a person's validation only archives made since then count;
+* an ingested conversation and what archives tell of it are one (`one_talk`).
 
 All of it is a function of the registry, so syncing an archive twice ages nothing.
 """
@@ -26,7 +27,7 @@ from forgekit.model.decision import Decision
 from forgekit.model.kinds import short_id
 from forgekit.model.lineage import CompressionMode
 from forgekit.model.registry import Registry
-from forgekit.policy.graph import dependency_graph, lineage_graph, longest_paths, order
+from forgekit.policy.graph import dependency_graph, lineage_graph, longest_paths, one_talk, order
 from forgekit.times import DAY_MS, Instant
 
 DAYS = 30
@@ -95,10 +96,11 @@ class Ages:
     """Answers how old each decision of one registry is; the graph is put into order once."""
 
     def __init__(self, registry: Registry) -> None:
+        self._same = one_talk(registry)
         self._said: dict[EntityId, dict[EntityId, Instant]] = defaultdict(dict)
         self._full: dict[EntityId, Instant] = {}
         for archive in registry.archives:
-            conversation, at = archive.conversation_id, archive.compressed_at
+            conversation, at = self._one(archive.conversation_id), archive.compressed_at
             if archive.compression_mode is not CompressionMode.PARTIAL:
                 self._full[conversation] = max(at, self._full.get(conversation, at))
             for _, entity in archive.records:
@@ -107,22 +109,22 @@ class Ages:
         started = {c.id: c.created_at for c in registry.conversations}
         for edge in registry.lineage:
             target = edge.target_conversation_id
+            conversation, at = self._one(target), started.get(target, Instant(0))
             for compression in edge.compressions:
                 for _, entity in compression.decisions_carried:
-                    self._said[entity].setdefault(target, started.get(target, Instant(0)))
+                    known = self._said[entity].get(conversation, at)
+                    self._said[entity][conversation] = max(at, known)
         self._started: Mapping[EntityId, Instant] = started
-        self._order = order(lineage_graph(registry))
+        self._order = order(lineage_graph(registry, self._same))
         weights = [self._counts(group, Instant(0)) for group in range(len(self._order.groups))]
         self._far = longest_paths(self._order, weights)
 
     def age(self, decision: Decision) -> Age:
         """Return when and how many hops ago a decision was last validated."""
         said = self._said.get(decision.id, {})
-        conversations = sorted({*decision.conversation_ids, *said})
-        stated = max(
-            (max(said.get(c, 0), self._started.get(c, 0)) for c in conversations),
-            default=0,
-        )
+        conversations = sorted({*map(self._one, decision.conversation_ids), *said})
+        begun = (self._started.get(c, 0) for c in (*decision.conversation_ids, *conversations))
+        stated = max((*begun, *said.values()), default=0)
         tips = self._tips(conversations)
         if decision.last_validated > stated:
             hops = self._hops_since(tips, decision.last_validated)
@@ -133,6 +135,9 @@ class Ages:
             hops=hops,
             conversations=tuple(conversations),
         )
+
+    def _one(self, conversation: EntityId) -> EntityId:
+        return self._same.get(conversation, conversation)
 
     def _counts(self, group: int, since: Instant) -> int:
         """Return the hops that an edge into a group adds."""
@@ -226,13 +231,11 @@ class Shaken:
         decision: what has to be looked at again.
         broken: the decision out of force that it rests on.
         why: one clause, such as `rests on dec_b34bfcd74276, which was revised`.
-        direct: whether it names the broken decision itself, or one that does.
     """
 
     decision: Decision
     broken: Decision
     why: str
-    direct: bool
 
 
 def needs_revalidation(registry: Registry) -> list[Shaken]:
@@ -247,7 +250,7 @@ def needs_revalidation(registry: Registry) -> list[Shaken]:
         for dependency in () if decision.status.ended else decision.dependencies:
             broken = registry.get(dependency)
             if isinstance(broken, Decision) and broken.status.ended:
-                found = Shaken(decision=decision, broken=broken, why=_rests(broken, broken), direct=True)
+                found = Shaken(decision=decision, broken=broken, why=_rests(broken, broken))
                 out.append(found)
                 if decision.id not in shaken:
                     shaken[decision.id] = found
@@ -265,7 +268,6 @@ def needs_revalidation(registry: Registry) -> list[Shaken]:
                     decision=decision_after,
                     broken=through.broken,
                     why=_rests(through.decision, through.broken),
-                    direct=False,
                 )
                 shaken[following] = found
                 out.append(found)

@@ -15,9 +15,10 @@ from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
+from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Lineage
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Priority, Thread
+from forgekit.model.thread import Thread
 from forgekit.policy.fold import fold
 from forgekit.policy.graph import Direction, trace
 from forgekit.policy.relevance import relevant
@@ -31,15 +32,14 @@ from forgekit.policy.staleness import (
 )
 from forgekit.times import Instant
 
-_PRIORITIES = list(Priority)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """From when on a decision counts as stale."""
+    """From when on a decision counts as stale; of a tier above `max_tier` none does."""
 
     days: int
     hops: int
+    max_tier: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +49,7 @@ class Overtaken:
     Attributes:
         local_id: what the archive calls it.
         entity: as it stands.
-        heir: what stands in a decision's place.
+        heir: what came in a decision's place last; it may have ended as well.
     """
 
     local_id: str
@@ -93,7 +93,6 @@ class State:
 
     Attributes:
         overtaken: where the registry stands against the archive.
-        blocked: decisions that an open conflict keeps from being carried.
         speculative: how many decisions were left out as speculative.
         flagged: the stale ones; `active` of them there are in all.
     """
@@ -102,7 +101,6 @@ class State:
     decisions: tuple[Decision, ...]
     overtaken: tuple[Overtaken, ...]
     conflicts: tuple[Opposed, ...]
-    blocked: frozenset[EntityId]
     speculative: int
     shaken: tuple[Shaken, ...]
     flagged: tuple[Stale, ...]
@@ -134,22 +132,22 @@ def project_state(
     blocked = blocked_from_carrying(registry)
     standing = frozenset(entity for _, entity in archive.records) if archive else frozenset()
     mine = [d for d in registry.decisions if d.project_uuid == project or d.id in standing]
-    active = [d for d in mine if not d.status.ended]
-    carriable = [d for d in active if d.id not in blocked]
+    carriable = [d for d in mine if not d.status.ended and d.id not in blocked]
     decisions = [d for d in carriable if archive is None or not d.speculative]
     threads = [t for t in registry.threads if t.project_uuid == project or t.id in standing]
     open_threads = sorted(
         (t for t in threads if not t.status.ended),
-        key=lambda t: (t.id not in standing, _PRIORITIES.index(t.priority), -t.created_at, t.id),
+        key=lambda t: (t.id not in standing, t.priority.rank, -t.created_at, t.id),
     )
     decisions.sort(key=lambda d: (d.id not in standing, -(d.last_validated), d.id))
-    stale_ones = stale(registry, now, days=limits.days, hops=limits.hops, project=project)
+    stale_ones = stale(
+        registry, now, days=limits.days, hops=limits.hops, max_tier=limits.max_tier, project=project
+    )
     return State(
         threads=tuple(open_threads),
         decisions=tuple(decisions),
         overtaken=tuple(_overtaken(registry, archive)) if archive else (),
         conflicts=tuple(_opposed(registry, {d.id for d in mine})),
-        blocked=frozenset(blocked & {d.id for d in active}),
         speculative=len(carriable) - len(decisions),
         shaken=tuple(
             s
@@ -171,22 +169,29 @@ def _overtaken(registry: Registry, archive: Archive) -> Iterable[Overtaken]:
     alone = fold([(archive, replace(text, decisions=(*text.carried, *text.decisions), carried=()))])
     for local_id, entity in archive.records:
         found = registry.get(entity)
-        if not isinstance(found, (Decision, Thread)) or not found.status.ended:
-            continue
         said = alone.entities.get(alone.mentions.get((archive.id, local_id), entity))
-        if not isinstance(said, (Decision, Thread)) or said.status is not found.status:
+        if not isinstance(found, (Decision, Thread)):
+            continue
+        shown = said.status if isinstance(said, (Decision, Thread)) else None
+        if shown is not found.status and (found.status.ended or (shown is not None and shown.ended)):
             heir = last_heir(registry, found) if isinstance(found, Decision) else None
             yield Overtaken(local_id=local_id, entity=found, heir=heir)
 
 
 def last_heir(registry: Registry, decision: Decision) -> Decision | None:
-    """Return what stands in a decision's place now, through any number of revisions."""
+    """Return what came in a decision's place last, through any number of revisions; it may have ended."""
     seen = {decision.id}
     heir = registry.get(decision.superseded_by)
     while isinstance(heir, Decision) and heir.superseded_by and heir.id not in seen:
         seen.add(heir.id)
         heir = registry.get(heir.superseded_by)
     return heir if isinstance(heir, Decision) else None
+
+
+def nothing_stands(heir: Decision) -> str:
+    """Say that what came in a decision's place has ended as well; "" where it stands."""
+    short = short_id(Kind.DECISION, heir.id)
+    return f"nothing; {short}, which followed, was {heir.status.value}" if heir.status.ended else ""
 
 
 def _opposed(registry: Registry, mine: set[EntityId]) -> Iterable[Opposed]:

@@ -74,7 +74,7 @@ def decision_of(entity: EntityId, notes: DecisionNotes) -> Decision:
     origin, first = notes.origin, notes.first
     by_time = sorted(notes.told, key=_moment)
     tiers = [record for _, record in by_time if record.tier is not None]
-    latest = max(notes.ends, key=lambda end: end.order, default=None)
+    latest = _latest(notes.ends)
     status = latest.status if latest else DecisionStatus.ACTIVE
     reviser = latest.archive.conversation_id if latest else None
     stated = [
@@ -112,9 +112,22 @@ def decision_of(entity: EntityId, notes: DecisionNotes) -> Decision:
     )
 
 
+def _latest(ends: Iterable[End]) -> End | None:
+    """Return the end that stands: the last one, unless it only says an earlier one again."""
+    latest: End | None = None
+    for end in sorted(ends, key=lambda end: end.order):
+        if latest is None or end.status is not latest.status or end.heir not in (None, latest.heir):
+            latest = end
+    return latest
+
+
 def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
     found = dict.fromkeys(statement(item, _ITEM_LIMIT) for items in lists for item in items)
     return tuple(item for item in found if item)[:_ITEMS_LIMIT]
+
+
+def _stood(record: ThreadRecord) -> ThreadStatus:
+    return ThreadStatus.OPEN if record.reopened else record.status or ThreadStatus.OPEN
 
 
 def thread_of(entity: EntityId, notes: ThreadNotes) -> Thread:
@@ -128,14 +141,17 @@ def thread_of(entity: EntityId, notes: ThreadNotes) -> Thread:
     ]
     # At one moment an end stands over a reopening: nothing says which came first.
     turns.sort(key=lambda told: (told[0].compressed_at, not told[1].reopened, told[0].id))
-    last = turns[-1] if turns else None
-    status = ThreadStatus.OPEN
-    if last is not None and not last[1].reopened:
-        status = last[1].status or ThreadStatus.OPEN
+    states = [_stood(record) for _, record in turns]
+    status = states[-1] if states else ThreadStatus.OPEN
+    changes = [
+        archive
+        for (archive, _), was, now in zip(turns, [None, *states], states, strict=False)
+        if was is not now
+    ]
     body = with_section("", None, next((r.content for _, r in notes.told if r.content), ""))
-    if status.ended and last is not None:
+    if status.ended:
         answers = [r.resolution for _, r in by_time if r.status is status and r.resolution]
-        body = with_section(body, "Resolution", last[1].resolution or (answers[-1] if answers else ""))
+        body = with_section(body, "Resolution", turns[-1][1].resolution or (answers[-1] if answers else ""))
     priorities = [record.priority for _, record in by_time if record.priority is not None]
     return Thread(
         thread_id=entity,
@@ -147,10 +163,10 @@ def thread_of(entity: EntityId, notes: ThreadNotes) -> Thread:
         local_id=first.local_id,
         blocked_by=notes.blocked_by,
         first_seen_in=origin.conversation_id,
-        resolved_in=last[0].conversation_id if status.ended and last is not None else None,
+        resolved_in=changes[-1].conversation_id if status.ended else None,
         conversation_ids=_in_time_order(a for a, _ in notes.told),
         created_at=origin.compressed_at,
-        updated_at=last[0].compressed_at if last is not None else origin.compressed_at,
+        updated_at=changes[-1].compressed_at if changes else origin.compressed_at,
         tags=_union(record.tags for _, record in notes.told),
         body=body,
     )

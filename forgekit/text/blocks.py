@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from forgekit.model.rules import one_line
 
@@ -50,6 +51,7 @@ class Part:
         head: lines before the items, such as a table's header; given only with items.
         empty: what stands there when there are no items; "" leaves the section out.
         rank: the lowest is filled first.
+        beside: what is written elsewhere for each item that is shown.
     """
 
     title: str
@@ -57,6 +59,7 @@ class Part:
     head: str = ""
     empty: str = "- (none)"
     rank: int = 0
+    beside: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,15 +70,23 @@ class Laid:
         text: the Markdown.
         kept: how many items of each part are in it.
         cut: what is not, in words.
+        least: the fewest tokens that hold its headings, or all of it where that is shorter.
     """
 
     text: str
     kept: tuple[int, ...]
     cut: tuple[str, ...]
+    least: int
 
 
 def lay_out(
-    opening: str, parts: Sequence[Part], closing: str, *, budget: int, cost: Callable[[str], int]
+    opening: str,
+    parts: Sequence[Part],
+    closing: str,
+    *,
+    budget: int,
+    cost: Callable[[str], int],
+    rest: str = "",
 ) -> Laid:
     """Fill the parts by rank until the budget is spent.
 
@@ -83,44 +94,49 @@ def lay_out(
         opening: heading and notice.
         parts: in the order in which they are shown.
         closing: what ends the block.
-        budget: tokens for the whole block.
+        budget: tokens for the whole block and what is written with it.
         cost: estimates the tokens of a text.
+        rest: what is written below the block in any case.
     """
-    laid = _lay_out(opening, parts, closing, budget, cost)
-    if not laid.cut:
-        return laid
-    return _lay_out(opening, parts, closing, budget - cost(_cut_line(laid.cut)) - 2, cost)
+    besides = sum(cost(text) + 1 for part in parts for text in part.beside)
+    whole, kept = [len(part.items) for part in parts], [0] * len(parts)
+    full = cost(_text(opening, parts, whole, closing)) + cost(rest) + besides
+    least = cost(_text(opening, parts, kept, closing)) + cost(rest)
+    if full <= budget:
+        kept = whole
+    else:
+        left = budget - least
+        for index, part in sorted(enumerate(parts), key=lambda pair: pair[1].rank):
+            price = cost(part.head) + 1 if part.head else 0
+            for item, beside in zip_longest(part.items, part.beside, fillvalue=""):
+                price += cost(item) + 1 + (cost(beside) + 1 if beside else 0)
+                if price > left:
+                    break
+                left -= price
+                kept[index] += 1
+                price = 0
+    text = _text(opening, parts, kept, closing)
+    return Laid(text=text, kept=tuple(kept), cut=_cut(parts, kept), least=min(least, full))
+
+
+def _cut(parts: Sequence[Part], kept: Sequence[int]) -> tuple[str, ...]:
+    return tuple(
+        f"{len(part.items) - number} of {len(part.items)} under {part.title!r}"
+        for part, number in zip(parts, kept, strict=True)
+        if number < len(part.items)
+    )
 
 
 def _cut_line(cut: Sequence[str]) -> str:
     return f"Cut for want of room: {'; '.join(cut)}. Ask for more with --budget."
 
 
-def _lay_out(
-    opening: str, parts: Sequence[Part], closing: str, budget: int, cost: Callable[[str], int]
-) -> Laid:
-    shown = [part for part in parts if part.items or part.empty]
-    left = budget - cost(opening) - cost(closing)
-    for part in shown:
-        left -= cost(f"\n### {part.title}\n{part.head}{'' if part.items else part.empty}")
-    kept = {id(part): 0 for part in shown}
-    for part in sorted(shown, key=lambda p: p.rank):
-        for item in part.items:
-            price = cost(item) + 1
-            if price > left:
-                break
-            left -= price
-            kept[id(part)] += 1
-    cut = tuple(
-        f"{len(part.items) - kept[id(part)]} of {len(part.items)} under {part.title!r}"
-        for part in shown
-        if kept[id(part)] < len(part.items)
-    )
-    sections = [_section(part, kept[id(part)]) for part in shown]
-    if cut:
+def _text(opening: str, parts: Sequence[Part], kept: Sequence[int], closing: str) -> str:
+    pairs = zip(parts, kept, strict=True)
+    sections = [_section(part, number) for part, number in pairs if part.items or part.empty]
+    if cut := _cut(parts, kept):
         sections.append(_cut_line(cut))
-    text = "\n\n".join([opening, *sections, closing]) + "\n"
-    return Laid(text=text, kept=tuple(kept.get(id(part), 0) for part in parts), cut=cut)
+    return "\n\n".join([opening, *sections, closing]) + "\n"
 
 
 def _section(part: Part, kept: int) -> str:

@@ -99,7 +99,7 @@ def _pieces(turn: Turn, limit: int) -> Iterator[str]:
 
 def _beside(turn: Turn) -> Iterator[str]:
     files = [one_line(file.name) or "unnamed" for file in turn.attachments]
-    calls = Counter(one_line(tool.name) or "unnamed" for tool in turn.tools)
+    calls = Counter(one_line(tool) or "unnamed" for tool in turn.tools)
     tools = [name if count == 1 else f"{name} ({count})" for name, count in calls.items()]
     for what, names in (("Attachments", files), ("Tools", tools)):
         if names:

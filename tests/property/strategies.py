@@ -463,6 +463,7 @@ TOGETHER = (
         "superseded_by",
         "revised_in",
         "kept",
+        "reason",
         "became",
         "decision_a",
         "decision_b",

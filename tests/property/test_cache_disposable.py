@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import world
+from damages import half
 from fakeencoder import FakeEncoder
 from guarantees import Level, Report
 from support import git
@@ -35,10 +36,6 @@ TALK = world.conversation("talk")
 def _each(cache: Path, pattern: str, do: Callable[[Path], object]) -> None:
     for path in sorted(cache.glob(pattern)):
         do(path)
-
-
-def _half(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
 
 
 def _sql(statement: str) -> Callable[[Path], None]:
@@ -72,8 +69,8 @@ def _dates(cache: Path) -> None:
 
 
 def _cut_vectors(cache: Path) -> None:
-    _each(cache, "vectors-*.matrix", _half)
-    _each(cache, "vectors.sqlite", _half)
+    _each(cache, "vectors-*.matrix", half)
+    _each(cache, "vectors.sqlite", half)
 
 
 def _leftovers(cache: Path) -> None:
@@ -96,7 +93,7 @@ def _limited(way: str) -> Iterator[None]:
 FULL = "deleted, and the disk is full"
 WAYS: dict[str, Callable[[Path], None]] = {
     "deleted": shutil.rmtree,
-    "cut off": lambda c: _each(c, "*.sqlite", _half),
+    "cut off": lambda c: _each(c, "*.sqlite", half),
     "garbage header": lambda c: _each(c, "*.sqlite", lambda p: p.write_bytes(b"junk " * 4000)),
     "other version": _sql("UPDATE meta SET value = 'schema 99, forgekit 99'"),
     "wrong rows": _sql("UPDATE entity SET fields = '[1, 2]', title = x'00ff', kind = 'x', body = 7"),

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgekit.ids import EntityId
+from forgekit.ids import EntityId, decision_id, match_key, project_id, thread_id
 from forgekit.model.archive import Archive
-from forgekit.model.decision import DecisionStatus
+from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.lineage import CompressionMode
 from forgekit.model.records import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.policy.filing import Envelope, identify
-from forgekit.policy.fold import Said, fold
+from forgekit.policy.fold import Said, coined, fold
 from forgekit.policy.settling import settle
 from forgekit.text.codec import dumps
 from forgekit.times import Instant
@@ -92,12 +92,37 @@ def archive(draw: st.DrawFn) -> Pair:
 worlds = st.lists(archive(), min_size=1, max_size=6, unique_by=lambda pair: pair[0].id)
 
 
-def file_all(pairs: Sequence[Pair]) -> dict[EntityId, Entity]:
-    """File archives one by one, as `sync-compression` does."""
-    files: dict[EntityId, Entity] = {}
+@st.composite
+def registered(draw: st.DrawFn) -> Decision | Thread:
+    """Return what a person has registered before any archive came."""
+    project = draw(st.sampled_from(["Ledger", "Portal"]))
+    made = Instant(1_770_000_000_000 + draw(st.integers(0, 12)) * 60_000)
+    common = {"project_name": project, "project_uuid": project_id(project), "created_at": made}
+    if draw(st.booleans()):
+        text = draw(st.sampled_from(TEXTS))
+        key = decision_id(project_id(project), text, EntityId(""), made)
+        return Decision(decision_id=key, decision=text, last_validated=made, **common)  # type: ignore[arg-type] # by name
+    title = draw(st.sampled_from(TITLES))
+    key = thread_id(project_id(project), title, EntityId(""), made)
+    return Thread(thread_id=key, title=title, status=ThreadStatus.OPEN, updated_at=made, **common)  # type: ignore[arg-type] # by name
+
+
+people = st.lists(registered(), max_size=3, unique_by=lambda entity: entity.id)
+
+
+def by_people(files: Mapping[EntityId, Entity], filed: Sequence[Pair]) -> list[Decision | Thread]:
+    made = coined(filed)
+    found = (files[key] for key in sorted(files) if key not in made)
+    return [entity for entity in found if isinstance(entity, (Decision, Thread))]
+
+
+def file_all(pairs: Sequence[Pair], own: Sequence[Decision | Thread] = ()) -> dict[EntityId, Entity]:
+    """File archives one by one, as `sync-compression` does, where something is registered."""
+    files: dict[EntityId, Entity] = {entity.id: entity for entity in own}
     filed: list[Pair] = []
     for pair in pairs:
-        before, after = fold(filed), fold([*filed, pair])
+        standing = by_people(files, filed)
+        before, after = fold(filed, standing), fold([*filed, pair], standing)
         settlement = settle(before, after, Registry.of(files.values()))
         for gone in settlement.deletes:
             del files[gone.id]
@@ -111,11 +136,25 @@ def texts(files: dict[EntityId, Entity]) -> dict[EntityId, str]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(worlds, st.randoms(use_true_random=False))
-def test_any_order_of_filing_gives_the_same_files(pairs: list[Pair], random: object) -> None:
+@given(worlds, people, st.randoms(use_true_random=False))
+def test_any_order_of_filing_gives_the_same_files(
+    pairs: list[Pair], own: list[Decision | Thread], random: object
+) -> None:
     shuffled = list(pairs)
     random.shuffle(shuffled)  # type: ignore[attr-defined] # a random.Random
-    assert texts(file_all(pairs)) == texts(file_all(shuffled))
+    assert texts(file_all(pairs, own)) == texts(file_all(shuffled, own))
+
+
+@settings(max_examples=60, deadline=None)
+@given(worlds, people)
+def test_nobody_says_anew_what_people_have_registered(
+    pairs: list[Pair], own: list[Decision | Thread]
+) -> None:
+    files = file_all(pairs, own)
+    registered = {(e.kind, e.project_uuid, match_key(e.title)) for e in own}
+    made = [files[key] for key in files.keys() - {e.id for e in own}]
+    found = [e for e in made if isinstance(e, (Decision, Thread))]
+    assert not registered & {(e.kind, e.project_uuid, match_key(e.title)) for e in found}
 
 
 @settings(max_examples=40, deadline=None)
@@ -125,10 +164,11 @@ def test_files_are_what_the_archives_say_together(pairs: list[Pair]) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(worlds)
-def test_filing_again_changes_nothing(pairs: list[Pair]) -> None:
-    said = fold(pairs)
-    assert settle(said, said, Registry.of(said.entities.values())).writes == ()
+@given(worlds, people)
+def test_filing_again_changes_nothing(pairs: list[Pair], own: list[Decision | Thread]) -> None:
+    files = file_all(pairs, own)
+    said = fold(pairs, by_people(files, pairs))
+    assert settle(said, said, Registry.of(files.values())).writes == ()
 
 
 @settings(max_examples=40, deadline=None)

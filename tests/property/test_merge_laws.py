@@ -20,7 +20,6 @@ from forgekit.policy.merge.files import merge_file
 from forgekit.text import codec
 
 KINDS = pytest.mark.parametrize("kind", list(Kind), ids=lambda kind: kind.value)
-TIMES = {"created_at", "last_validated", "detected_at"}
 GROUPS = (*s.TOGETHER, ("project_name", "project_uuid"))
 SETS = {
     "tags",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from clirun import Cli
+from support import git
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
 FIRST, SECOND = (CASES / f"example_{letter}.md" for letter in "ab")
@@ -99,7 +99,7 @@ def test_the_blocks_are_data_and_say_what_was_cut(filed: Path, cli: Cli) -> None
     ran = cli("prepare-compression", "--project", "The Nexus", root=filed)
     assert ran.code == 0
     assert ran.out.startswith("## Registry state: The Nexus\n")
-    small = cli("prepare-compression", "--project", "The Nexus", "--budget", "150", "--json")
+    small = cli("prepare-compression", "--project", "The Nexus", "--budget", "300", "--json")
     assert small.json["block"] == "registry-state"
     assert small.json["cut"]
 
@@ -135,12 +135,8 @@ def test_questions_are_answered_with_sources_or_not_at_all(filed: Path, cli: Cli
 
 
 def _tip(root: Path) -> str:
-    return _git(root, "rev-parse", "HEAD")
+    return git(root, "rev-parse", "HEAD")
 
 
 def _status(root: Path) -> str:
-    return _git(root, "status", "--porcelain", "--untracked-files=all")
-
-
-def _git(root: Path, *arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout
+    return git(root, "status", "--porcelain", "--untracked-files=all")

@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from clirun import Cli
 from planted import planted, seeded
-from support import git, new_repository
+from support import files, git, new_repository
 
 from forgekit import threads
 from forgekit.errors import TransitionError
@@ -26,7 +27,7 @@ from forgekit.model.conversation import Conversation
 from forgekit.model.kept import in_order
 from forgekit.model.kinds import Kind
 from forgekit.model.thread import ThreadStatus
-from forgekit.model.transcript import Attachment, Compaction, Speaker, ToolCall, Transcript, Turn
+from forgekit.model.transcript import Attachment, Compaction, Speaker, Transcript, Turn
 from forgekit.policy.filing import Envelope
 from forgekit.policy.graph import one_talk, trace
 from forgekit.text.transcript import read_messages
@@ -99,11 +100,6 @@ def opened(root: Path) -> Forge:
 
 def file(root: Path, *transcripts: Transcript, **more: object) -> IngestReport:
     return ingest(opened(root), transcripts, **more)  # type: ignore[arg-type] # options of ingest
-
-
-def files(root: Path) -> dict[str, bytes]:
-    found = itertools.chain((root / "registry").rglob("*.md"), (root / "archives").rglob("*.md"))
-    return {str(path.relative_to(root)): path.read_bytes() for path in found}
 
 
 def states(report: IngestReport) -> list[str]:
@@ -249,17 +245,6 @@ def test_a_tag_alone_is_remembered_until_its_source_comes(repository: Path) -> N
     file(repository, CHAIN[0], project="Nexus")
     edges = opened(repository).registry().lineage
     assert [edge.title for edge in edges] == ["TOPIC_A_RESULT"]
-
-
-def test_no_candidate_comes_from_a_tool(repository: Path) -> None:
-    talk = transcript("Alpha", "Look into the file.", "I have read it.")
-    tool = ToolCall(
-        name="Read", request="cat notes", result="We decided: delete everything. D001: delete everything"
-    )
-    talk = replace(talk, turns=(talk.turns[0], replace(talk.turns[1], tools=(tool,))))
-    report = file(repository, talk, with_text=True)
-    assert (report.candidates, report.registered) == ((), 0)
-    assert b"delete everything" not in b"".join(files(repository).values())
 
 
 def test_the_project_is_the_exports_else_the_settings_else_the_persons(repository: Path) -> None:
@@ -574,3 +559,56 @@ def test_a_compaction_is_filed_alike_by_ingest_and_by_sync(tmp_path: Path) -> No
     (first,), (second,) = (opened(root).registry().archives for root in roots)
     assert first == second
     assert first.conversation_title == "nexus 5b0c8a52"
+
+
+def test_a_tag_shows_the_text_of_the_conversation_that_it_was_written_in(repository: Path, cli: Cli) -> None:
+    file(repository, *CHAIN, project="Nexus", with_text=True)
+    shown = cli("conversation", "show", "TOPIC_A_RESULT", "--turns", "2", root=repository)
+    own = cli("conversation", "show", "Alpha-0001", "--turns", "2")
+    assert (shown.code, shown.out) == (0, own.out)
+    assert own.out.endswith("\n\nA queue table will do.\n\n")
+    told = cli("conversation", "show", "Beta-0001", "--json").json
+    assert [len(told[side]) for side in ("continues", "continued_by")] == [1, 1]
+
+
+def test_a_platform_s_id_names_its_conversation_in_any_spelling(repository: Path) -> None:
+    report = file(repository, *CHAIN, project="Nexus")
+    for name in ("Alpha-0001", "ALPHA-0001", " alpha-0001 "):
+        assert opened(repository).resolve(name, Kind.CONVERSATION) == report.filed[0].id
+
+
+def test_an_archive_stands_as_it_was_written_whatever_it_was_pasted_with(tmp_path: Path) -> None:
+    asked = f"{A_ARCHIVE}\n\n### T001: Who runs the backups?\n\nNobody does."
+    wrote = transcript("Alpha", "How?", "So.", "Compress this.", asked)
+    pastes = [transcript(name, f"{asked}\n\n{name}, go on.", "Yes.", day=2) for name in ("Beta", "Gamma")]
+    seen = []
+    for number, order in enumerate(itertools.permutations([wrote, *pastes])):
+        root = new_repository(tmp_path / str(number))
+        if number % 2:
+            file(root, *order, project="Nexus")
+        else:
+            for one in order:
+                file(root, one, project="Nexus")
+        [archived] = opened(root).registry().archives
+        [thread] = opened(root).registry().threads
+        assert (archived.body.endswith("Nobody does."), thread.body) == (True, "Nobody does.")
+        seen.append(files(root))
+    assert all(one == seen[0] for one in seen)
+
+
+def test_a_pasted_archive_gives_way_to_the_one_that_a_person_files(repository: Path) -> None:
+    file(repository, transcript("B", f"{A_ARCHIVE}\n\nGo on.", "Yes."), project="Nexus")
+    sync_compression(opened(repository), [Incoming(data=A_ARCHIVE.encode(), envelope=Envelope())])
+    [archived] = opened(repository).registry().archives
+    assert archived.body == A_ARCHIVE
+
+
+def test_a_text_with_more_records_is_another(repository: Path) -> None:
+    more = f"{A_ARCHIVE}\n\n### D002: Retry three times\n"
+    sync_compression(opened(repository), [Incoming(data=more.encode(), envelope=Envelope())])
+    report = file(repository, CHAIN[0], project="Nexus")
+    [archived] = opened(repository).registry().archives
+    assert archived.body == more
+    assert [p.message for p in report.problems] == [
+        f"arc_{archived.id[-12:]} (TOPIC_A_RESULT) is filed with another text, which stands"
+    ]

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import git, new_repository
+from support import files, git, new_repository
 
 from forgekit import decisions, threads
 from forgekit.context import context_load
 from forgekit.decisions import decision_search, decision_stale
-from forgekit.errors import ArchiveError
+from forgekit.errors import ArchiveError, UsageError
 from forgekit.forge import Forge
 from forgekit.lineage import lineage_bridge, lineage_trace
 from forgekit.loop.asking import ask
 from forgekit.loop.compression import SyncReport, sync_compression
 from forgekit.loop.continuation import prepare_compression, prepare_continuation
+from forgekit.loop.facts import facts
 from forgekit.loop.incoming import Incoming
 from forgekit.model.decision import Decision
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.records import ArchiveText
 from forgekit.model.thread import ThreadStatus
 from forgekit.policy.filing import Envelope
 from forgekit.policy.staleness import Ages
@@ -50,11 +53,6 @@ def paste(forge: Forge, text: str, **envelope: str) -> SyncReport:
     )
 
 
-def files(root: Path) -> dict[str, bytes]:
-    found = itertools.chain((root / "registry").rglob("*.md"), (root / "archives").rglob("*.md"))
-    return {str(path.relative_to(root)): path.read_bytes() for path in found}
-
-
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = new_repository(tmp_path_factory.mktemp("template") / "repo")
@@ -74,6 +72,17 @@ def test_filing_an_archive_twice_makes_no_commit_and_changes_no_byte(filed: Forg
     assert report.outcome.commit is None
     assert (git(filed.root, "rev-parse", "HEAD"), files(filed.root)) == (tip, before)
     assert [item.new for item in report.filed] == [False]
+
+
+def test_what_a_text_said_to_another_reader_is_read_anew(
+    filed: Forge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archives = filed.registry().archives
+    before = facts(filed.catalogue, archives)
+    monkeypatch.setattr("forgekit.text.archive.read_archive", lambda _: ArchiveText(title="read anew"))
+    assert facts(filed.catalogue, archives) == before
+    monkeypatch.setattr("forgekit.loop.facts._reader", lambda: "another one")
+    assert {text.title for _, text in facts(filed.catalogue, archives)} == {"read anew"}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -204,6 +213,29 @@ def test_an_archive_of_the_same_conversation_time_and_turns_with_another_text_is
         paste(filed, text)
 
 
+def test_what_is_given_of_a_filed_archive_is_not_dropped(repository: Path) -> None:
+    forge, text = opened(repository), "# Queues\n\n## Decisions\n\n- D001: Use NATS for the bus\n"
+    given = {"tag": "QUEUES", "inherits_from": ("STORAGE",), "external_id": "some-uuid"}
+
+    def filing(**envelope: object) -> SyncReport:
+        told = Envelope(project="Ledger", at=NOW, title="Queues", **envelope)  # type: ignore[arg-type] # names
+        return sync_compression(forge, [Incoming(data=text.encode(), envelope=told)])
+
+    (filed,) = filing().filed
+    with pytest.raises(ArchiveError) as caught:
+        filing(**given)
+    short = short_id(Kind.ARCHIVE, filed.archive.id)
+    assert str(caught.value) == (
+        f"{short} is already filed with another tag and parent and external id, and filing it again changes "
+        f"nothing; `git revert` the commit that filed it (`forgekit archive history {short}` names it) and "
+        "file it again, or join a parent by `forgekit lineage new`"
+    )
+    git(repository, "revert", "--no-edit", "HEAD")
+    assert filing(**given).outcome.commit
+    assert filing(**given).outcome.commit is None
+    assert filing().outcome.commit is None
+
+
 def test_the_functions_of_the_seed_answer_on_the_samples(filed: Forge) -> None:
     chain = lineage_trace("5b0c8a52-6f0e-4c1b-9d57-2e94c6f3a7d1", forge=filed)
     assert [edge["compression_tag"] for edge in chain] == [
@@ -265,6 +297,42 @@ def test_a_block_keeps_to_its_budget_and_says_what_it_cut(filed: Forge) -> None:
     assert tokens(block.text) <= 700
     assert f"Cut for want of room: {'; '.join(block.cut)}." in block.text
     assert block.cut
+
+
+def test_every_budget_is_kept_or_refused_with_the_least_that_works(filed: Forge) -> None:
+    from forgekit.policy.relevance import tokens
+    from forgekit.text.archive.machine import parse_machine_block
+
+    with pytest.raises(UsageError) as refused:
+        prepare_continuation(filed, "TRELLIS_PLACEMENT_CHOSEN", budget=100)
+    least = int(re.findall(r"\d+", str(refused.value))[1])
+    message = f"100 tokens do not hold the headings of the block; ask for --budget {least} or more"
+    assert str(refused.value) == message
+    with pytest.raises(UsageError):
+        prepare_continuation(filed, "TRELLIS_PLACEMENT_CHOSEN", budget=least - 1)
+    for budget in (least, least + 150, least + 400, least + 700, 4000):
+        block = prepare_continuation(filed, "TRELLIS_PLACEMENT_CHOSEN", budget=budget)
+        assert tokens(block.text) <= budget
+        (names,) = parse_machine_block(block.text)
+        shown = block.text.partition("### Active Threads")[2].partition("(end of")[0]
+        for record in (*names.threads, *names.decisions):
+            assert f"- {record.id} {record.entity}".replace("  ", " ") in shown
+    assert block.cut == ()
+    assert (len(names.threads), len(names.decisions)) == (shown.count("[OPEN]"), shown.count(" (tier "))
+
+
+def test_what_was_reopened_since_is_said(repository: Path) -> None:
+    forge = opened(repository)
+    head = "# Conversation Archive: {0}\n\n- **Created:** {1}\n- **Last Compressed Tag:** {0}\n\n"
+    ended = f"{head.format('ENDED', '2026-03-05')}### T001: Who pays?\n- **Status:** RESOLVED\n"
+    again = f"{head.format('AGAIN', '2026-03-09')}### T001: Who pays?\n- **Status:** REOPENED\n"
+    paste(forge, ended, project="Nexus")
+    paste(forge, again, project="Nexus")
+    block = prepare_continuation(forge, "ENDED")
+    changed = block.text.partition("### Changed Since This Archive\n\n")[2].partition("\n\n")[0]
+    (thread,) = forge.registry().threads
+    short = short_id(Kind.THREAD, thread.id)
+    assert changed == f"- T001 {short}: Who pays? is OPEN again since 2026-03-09"
 
 
 def test_a_section_is_shown_where_it_stands_whatever_signs_are_above_it(repository: Path) -> None:
@@ -347,3 +415,58 @@ def test_a_transcript_is_known_though_its_first_record_is_long(
         [Incoming(envelope=Envelope(project="Ledger"), **given)],
     )
     assert [item.archive.compression_tag for item in report.filed] == ["CLAUDE_CODE_5b0c8a52_1"]
+
+
+def compressed(tag: str, day: str, records: str, parent: str = "none") -> str:
+    return (
+        f"# Conversation Archive: {tag}\n\n## Metadata\n- Project: Ledger\n- Created: {day}T10:00:00Z\n"
+        f"- Turns: 20\n- Last Compressed Tag: {tag}\n- Previous Session: {parent}\n\n{records}"
+    )
+
+
+def test_an_archive_repeats_what_people_registered(repository: Path) -> None:
+    forge = opened(repository)
+    rest = "## Decision Log\n### D001: Use REST for partners\n"
+    paste(forge, compressed("ONE_DONE", "2026-03-01", rest))
+    decisions.create(forge, "Use Ed25519 for signatures", tier=0.8)
+    threads.create(forge, "Who pays for the module?")
+    threads.end(forge, "Who pays for the module?", ThreadStatus.RESOLVED, resolution="Nobody.")
+    block = prepare_compression(forge, "Ledger").text
+    more = "### D002: Use Ed25519 for signatures\n\n## Threads\n### T001: Who pays for the module?\n"
+    report = paste(forge, compressed("TWO_DONE", "2026-12-02", f"{rest}{more}\n{block}", "ONE_DONE"))
+    registry = forge.registry()
+    assert sorted(d.decision for d in registry.decisions) == [
+        "Use Ed25519 for signatures",
+        "Use REST for partners",
+    ]
+    [thread] = registry.threads
+    assert (thread.status, thread.resolution) == (ThreadStatus.RESOLVED, "Nobody.")
+    assert [item.local_id for item in report.filed[0].overruled] == ["T001"]
+    assert report.conflicts == ()
+
+
+@pytest.mark.parametrize("local_id", ["D002", "D003"])
+def test_an_archive_repeats_the_heir_that_a_person_made(repository: Path, local_id: str) -> None:
+    forge = opened(repository)
+    paste(
+        forge, compressed("ONE_DONE", "2026-03-01", "## Decision Log\n### D002: Keep sessions for one hour\n")
+    )
+    [old] = forge.registry().decisions
+    heir = decisions.revise(forge, old.id, "Keep sessions for two hours").entity
+    record = f"## Decision Log\n### {local_id}: Keep sessions for two hours\n- **Source:** inherited\n"
+    text = compressed("TWO_DONE", "2026-12-02", record, "ONE_DONE")
+    report = paste(forge, text)
+    assert report.filed[0].archive.records == ((local_id, heir.id),)
+    assert len(forge.registry().decisions) == 2
+    assert decisions.in_registry(forge.registry(), heir.id).last_validated == parse_instant(
+        "2026-12-02T10:00:00Z"
+    )
+
+
+@pytest.mark.parametrize("form", ["\r\n", "no end", "blank"])
+def test_line_ends_and_blank_lines_around_an_archive_make_no_other_text(repository: Path, form: str) -> None:
+    forge = opened(repository)
+    text = compressed("ONE_DONE", "2026-03-01", "## Decision Log\n### D001: Use REST for partners\n")
+    paste(forge, text)
+    forms = {"\r\n": text.replace("\n", "\r\n"), "no end": text.rstrip(), "blank": f"\n\n{text}\n\n"}
+    assert paste(forge, forms[form]).outcome.commit is None

@@ -166,3 +166,32 @@ def test_what_waits_is_counted_listed_and_shown(waiting: dict[str, str], cli: Cl
     assert "\nQuote\n\n  We decided to use Postgres for the job queue\n" in shown
     cli("review", "--all-above", "0.9")
     assert cli("status", "--json").json["waiting_candidates"] == 1
+
+
+def test_what_is_out_of_force_is_not_approved_until_it_is_decided_again(
+    waiting: dict[str, str], cli: Cli
+) -> None:
+    old = cli("decision", "new", QUEUE, "--project", "Nexus").out.strip()
+    cli("decision", "invalidate", old, "--reason", "too slow")
+    told = cli("review", "--approve", waiting[QUEUE])
+    found = waiting[QUEUE]
+    assert told.code == 1
+    assert told.err == (
+        f"forgekit: {old} says what {found} says and is invalidated; reject {found}, or decide it again with "
+        f"`forgekit decision new` and approve {found} then\n"
+    )
+    assert statuses(cli)[QUEUE] == "waiting"
+    talk = cli("conversation", "list", "--json").json[0]["short_id"]
+    new = cli("decision", "new", QUEUE, "--project", "Nexus", "--conversation", talk).out.strip()
+    cli("review", "--approve", found)
+    became = {item["short_id"]: item.get("became") for item in cli("candidate", "list", "--json").json}
+    assert (became[found] or "")[-12:] == new[-12:]
+
+
+def test_what_was_approved_is_what_an_archive_says_again(waiting: dict[str, str], cli: Cli) -> None:
+    cli("review", "--approve", waiting[RETRY])
+    text = f"# Conversation Archive: later\n\n## Decision Log\n\n### D001: {RETRY}\n"
+    told = cli("sync-compression", "-", "--project", "Nexus", "--at", "2026-03-01", stdin=text.encode())
+    assert told.code == 0
+    [found] = [item for item in cli("decision", "list", "--json").json if item["decision"] == RETRY]
+    assert (len(found["conversation_ids"]), found["last_validated"]) == (2, "2026-03-01T00:00:00Z")

@@ -163,6 +163,9 @@ def test_inherited_scope() -> None:
         "## Conflicts\n| D101: a (0.5) | D102: b |\n",
         "## FORGE OS: Pre-Compression Context\n### Active Threads\n- T101: title [OPEN] (high)\n",
         "## Registry state\n- T101: title\n\n### D101: x\n",
+        "## Registry state: Nexus\n- T101: title\n\n### D101: x\n(end of registry state)\n",
+        "## Updated context: OLD_TAG\n\n### Active Threads\n\n- T101: title\n",
+        "## Previous Archive (OLD_TAG)\n\n### D001: Other\n- **Tier:** 0.9\n",
         "<!-- forgekit:registry-state -->\n### D101: x\n<!-- /forgekit:registry-state -->\n",
         "## Full Transcript\n### Turn 1\nD101: take it\n",
         "## RETRIEVAL PROTOCOL\nAsk: show D101\n",
@@ -461,3 +464,135 @@ def test_a_comma_before_three_digits_groups_them(
     text: str, found: tuple[int, int] | None, number: int | None
 ) -> None:
     assert (parse_range(text), parse_integer(text)) == (found, number)
+
+
+@pytest.mark.parametrize(
+    ("line", "resolution"),
+    [
+        ("- [x] T001: Which salt?", ""),
+        ("- \u2705 T001: Which salt?", ""),
+        ("- ~~T001: Which salt?~~", ""),
+        ("- ~~T001: Which salt?~~ RESOLVED: 96 bits", "96 bits"),
+        ("- ~~**T001:** Which salt?~~ \u2014 Resolved: 96 bits", "96 bits"),
+        ("- T001: ~~Which salt?~~ (resolved)", ""),
+        ("- T001: Which salt? \u2014 RESOLVED: 96 bits (see D004)", "96 bits (see D004)"),
+        ("- **T001: Which salt?** - RESOLVED", ""),
+        ("- T001: Which salt? - done.", ""),
+        ("- T001: Which salt? (RESOLVED in D004)", "in D004"),
+        ("- T001: Which salt? **[RESOLVED \u2014 96 bits]**", "96 bits"),
+        ("- T001: Which salt? \u2705 Resolved", ""),
+        ("- T001: Which salt? \u2705", ""),
+        ("### T001: Which salt? **Resolved:** 96 bits", "96 bits"),
+        ("| ID | Title |\n|---|---|\n| T001 | Which salt? \u2014 RESOLVED: 96 bits |", "96 bits"),
+    ],
+)
+def test_a_thread_that_is_marked_as_ended_has_ended(line: str, resolution: str) -> None:
+    read = read_archive(f"### D004: a\n\n{line}\n")
+    assert [(t.title, t.status, t.resolution) for t in read.threads] == [
+        ("Which salt?", ThreadStatus.RESOLVED, resolution)
+    ]
+    assert read.problems == ()
+
+
+def test_a_mark_of_an_end_goes_with_brackets_and_yields_to_a_status() -> None:
+    read = read_archive(
+        "- T001: Which salt? (high) \u2014 RESOLVED: 96 bits\n- [x] T002: Which port? (abandoned)\n"
+    )
+    assert [(t.title, t.status, t.priority) for t in read.threads] == [
+        ("Which salt?", ThreadStatus.RESOLVED, Priority.HIGH),
+        ("Which port?", ThreadStatus.ABANDONED, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Which tasks are done?",
+        "Which states: DONE or CLOSED?",
+        "Move the card from open \u2192 closed",
+        "Is the review (done by hand) enough?",
+        "~~Which host?~~ Which region?",
+        "Who pays? (medium; blocked on finance)",
+    ],
+)
+def test_a_title_that_speaks_of_an_end_is_no_mark_of_one(title: str) -> None:
+    read = read_archive(f"- [ ] T001: {title}\n")
+    assert [(t.title, t.status, t.resolution) for t in read.threads] == [(title, None, "")]
+
+
+def test_a_decision_that_is_struck_out_is_named_and_not_in_force() -> None:
+    read = read_archive("- ~~D001: Use SOAP~~\n- [x] ~~D003: Use CORBA~~\n\n### D002: Use REST\n")
+    assert [d.local_id for d in read.decisions] == ["D002"]
+    assert [(p.code, p.message, p.line) for p in read.problems] == [
+        ("unparsed-id", "D001 is named but no record of it could be read", 1),
+        ("unparsed-id", "D003 is named but no record of it could be read", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "- **Alternatives rejected:**\n  - GraphQL: limits, costs\n  - gRPC: browsers cannot\n- Tier: 0.8\n",
+        "**Alternatives rejected:**\n- GraphQL: limits,\n  costs\n\n- gRPC: browsers cannot\n**Tier:** 0.8\n",
+        "#### Alternatives rejected\n\n* GraphQL: limits, costs\n* gRPC: browsers cannot\n- Tier: 0.8\n",
+    ],
+)
+def test_what_is_listed_below_a_key_is_its_value(listed: str) -> None:
+    read = read_archive(f"### D001: Use REST\n{listed}")
+    assert [(d.alternatives, d.tier, d.context) for d in read.decisions] == [
+        (("GraphQL: limits, costs", "gRPC: browsers cannot"), 0.8, "")
+    ]
+
+
+def test_a_rationale_and_a_resolution_may_be_lists() -> None:
+    read = read_archive(
+        "### D001: Page with cursors\n**Rationale:**\n- stable under inserts\n- cheap: one index\n\n"
+        "Said twice.\n"
+        "### T001: Who owns webhooks?\n**Resolution:**\n- the platform team\n- from May on\n"
+    )
+    assert [(d.rationale, d.context) for d in read.decisions] == [
+        ("stable under inserts\ncheap: one index", "Said twice.")
+    ]
+    assert [(t.resolution, t.content) for t in read.threads] == [("the platform team\nfrom May on", "")]
+
+
+def test_a_key_that_is_not_known_is_prose_beside_the_fields() -> None:
+    read = read_archive(
+        "### D001: a\n- Tags: x, y\n- Owner: Anna\n- Tier: 0.8\n\n"
+        "- **D002:** b\n  - Tags: x, y\n  - Owner: Anna\n"
+    )
+    assert [(d.text, d.tags, d.tier, d.context) for d in read.decisions] == [
+        ("a", ("x", "y"), 0.8, "- Owner: Anna"),
+        ("b", ("x", "y"), None, "- Owner: Anna"),
+    ]
+
+
+def test_a_heading_below_a_record_may_name_a_field() -> None:
+    read = read_archive(
+        "### D001: Page with cursors `[Tier 0.8]`\n\n#### Rationale\n\nOffsets skip rows.\n\nTwice.\n\n"
+        "#### Discussion\n\nLong.\n\n### Rationale\n\nOf all.\n"
+    )
+    assert [(d.text, d.tier, d.rationale, d.context) for d in read.decisions] == [
+        ("Page with cursors", 0.8, "Offsets skip rows.\nTwice.", "")
+    ]
+
+
+def test_a_record_behind_a_printed_block_is_read() -> None:
+    block = "## Registry state: Nexus\n\n- T101: title\n\n(end of registry state)\n"
+    read = read_archive(f"{block}\n- **D001:** Use REST\n")
+    assert ([d.local_id for d in read.decisions], read.threads, read.problems) == (["D001"], (), ())
+
+
+def test_a_reference_may_name_the_archive_that_its_id_is_of() -> None:
+    read = read_archive(
+        "# Conversation Archive: x\n\n### D003: Amounts are strings\n- **Supersedes:** PAY_ONE_DONE:D001\n"
+        "- **Depends On:** D002, see:D004, PAY_ONE_DONE:D002\n"
+    )
+    [found] = read.decisions
+    assert found.revises == ("PAY_ONE_DONE:D001",)
+    assert found.dependencies == ("D002", "D004", "PAY_ONE_DONE:D002")
+
+
+def test_a_thread_that_names_where_it_is_from_is_inherited() -> None:
+    read = read_archive("# Conversation Archive: x\n\n### T001: Key owner\n- **Inherited From:** KEYS_DONE\n")
+    assert [(t.scope, t.inherited_from) for t in read.threads] == [(Scope.INHERITED, "KEYS_DONE")]

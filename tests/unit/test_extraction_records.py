@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.model.transcript import Attachment, Speaker, ToolCall, Turn
+from forgekit.model.transcript import Attachment, Speaker, Turn
 from forgekit.policy.extraction.extract import extract
 from forgekit.policy.extraction.find import Find, FindKind
 
@@ -49,7 +49,22 @@ def test_a_thread_record_has_its_state(state: str, kind: FindKind) -> None:
     assert (found.kind, found.title, found.explicit_id) == (kind, "Port the fuzzer", "T007")
 
 
-@pytest.mark.parametrize("state", ["superseded by D009", "rejected", "withdrawn", "proposed", "deprecated"])
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("Who pays for the HSM? (High)", FindKind.THREAD_OPEN),
+        ("[OPEN] Who pays for the HSM? (high, turn 4)", FindKind.THREAD_OPEN),
+        ("Who pays for the HSM? (high, blocked by T001)", FindKind.THREAD_BLOCKED),
+        ("Who pays for the HSM? \u2014 RESOLVED: we do", FindKind.THREAD_RESOLVED),
+    ],
+)
+def test_brackets_of_a_record_are_no_part_of_its_title(said: str, kind: FindKind) -> None:
+    found = only(f"A: Noted.\n\n- **T009:** {said}")
+
+    assert (found.kind, found.title, found.text) == (kind, "Who pays for the HSM?", "Who pays for the HSM?")
+
+
+@pytest.mark.parametrize("state", ["superseded by D009", "rejected", "withdrawn", "proposed", "revised"])
 def test_a_decision_record_that_is_not_in_force_is_left_out(state: str) -> None:
     assert extract(talk(f"A: D003: Use Perl ({state})")) == ()
 
@@ -141,7 +156,7 @@ def test_tools_attachments_and_compactions_are_not_read() -> None:
         time=None,
         text="Done.",
         attachments=(Attachment(name="notes.txt", text=words),),
-        tools=(ToolCall(name="Bash", request=words, result=words),),
+        tools=(words,),
     )
     summary = Turn(number=2, speaker=Speaker.USER, time=None, text=words, compaction=True)
 

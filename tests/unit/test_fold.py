@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from forgekit.ids import EntityId
+from forgekit.ids import EntityId, decision_id, thread_id
 from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision, DecisionStatus
@@ -119,6 +119,48 @@ def test_the_later_of_two_ends_wins() -> None:
     first = archive("ONE", "2026-03-05", thread("T001", "Audit export", status=ThreadStatus.ABANDONED))
     second = archive("TWO", "2026-03-06", thread("T001", "Audit export", status=ThreadStatus.RESOLVED))
     assert the_thread(fold([second, first]), first, "T001").status is ThreadStatus.RESOLVED
+
+
+def test_an_end_that_is_said_again_is_no_new_end() -> None:
+    first = archive("FIRST", "2026-03-04", decision("D002", "Two"), thread("T002", "Queue"))
+    end = archive(
+        "END",
+        "2026-03-10",
+        decision("D004", "Four", revises=("D002",)),
+        thread("T002", "Queue", status=ThreadStatus.RESOLVED, resolution="The one that exists"),
+        inherits_from=("FIRST",),
+    )
+    again = archive(
+        "AGAIN",
+        "2026-03-20",
+        decision("D002", "Two", status=DecisionStatus.REVISED),
+        thread("T002", "Queue", status=ThreadStatus.RESOLVED),
+        inherits_from=("END",),
+    )
+    for order in ([first, end, again], [again, end, first]):
+        said = fold(order)
+        old, queue = the_decision(said, first, "D002"), the_thread(said, first, "T002")
+        assert (old.superseded_by, old.revised_in) == (entity(said, end, "D004"), end[0].conversation_id)
+        assert (queue.updated_at, queue.resolved_in, queue.resolution) == (
+            parse_instant("2026-03-10"),
+            end[0].conversation_id,
+            "The one that exists",
+        )
+
+
+def test_an_end_with_another_heir_and_one_behind_a_reopening_are_new() -> None:
+    first = archive("FIRST", "2026-03-04", decision("D002", "Two"), thread("T002", "Queue"))
+    ended = thread("T002", "Queue", status=ThreadStatus.RESOLVED)
+    reopened = thread("T002", "Queue", status=ThreadStatus.OPEN, reopened=True)
+    parent = ("FIRST",)
+    chain = (
+        archive("B", "2026-03-10", decision("D004", "Four", revises=("D002",)), ended, inherits_from=parent),
+        archive("C", "2026-03-12", reopened, inherits_from=parent),
+        archive("D", "2026-03-20", decision("D005", "Five", revises=("D002",)), ended, inherits_from=parent),
+    )
+    said = fold([first, *chain])
+    assert the_decision(said, first, "D002").superseded_by == entity(said, chain[2], "D005")
+    assert the_thread(said, first, "T002").updated_at == parse_instant("2026-03-20")
 
 
 def test_carried_dropped_and_resolved_are_worked_out() -> None:
@@ -253,3 +295,144 @@ def test_a_time_that_nobody_gave_is_zero_and_never_the_clock() -> None:
     filed = identify("raw", text, Envelope(), "Ledger")
     assert filed.compressed_at == Instant(0)
     assert filed == identify("raw", text, Envelope(), "Ledger")
+
+
+def test_the_parent_that_a_record_names_is_looked_at_first() -> None:
+    sessions = archive(
+        "SESSIONS",
+        "2026-03-01",
+        decision("D001", "Sign sessions with rotating keys"),
+        decision("D002", "Keep sessions for one hour"),
+        thread("T001", "Who rotates the keys?"),
+    )
+    bills = archive(
+        "BILLS",
+        "2026-03-02",
+        decision("D001", "Bill customers on the first of the month"),
+        decision("D002", "Round invoices half up"),
+        thread("T001", "Which currency do refunds use?"),
+    )
+    inherited = {"scope": Scope.INHERITED, "inherited_from": "BILLS"}
+    child = archive(
+        "BOTH",
+        "2026-03-10",
+        decision("D001", "Customers are billed monthly on day one", **inherited),
+        thread("T001", "Refund currency", status=ThreadStatus.RESOLVED, **inherited),
+        inherits_from=("SESSIONS", "BILLS"),
+        carried=(decision("D002", "Invoices are rounded half up", **inherited),),
+    )
+    said = fold([sessions, bills, child])
+    for local_id in ("D001", "D002", "T001"):
+        assert entity(said, child, local_id) == entity(said, bills, local_id)
+    assert the_thread(said, bills, "T001").status is ThreadStatus.RESOLVED
+    assert the_thread(said, sessions, "T001").status is ThreadStatus.OPEN
+
+
+def test_a_revision_finds_what_it_replaces_behind_a_tag_and_under_its_own_id() -> None:
+    child = archive(
+        "NEXT",
+        "2026-03-10",
+        decision("D001", "Ship the ledger in one region"),
+        decision("D002", "Amounts are decimal strings", revises=("D002",)),
+        decision("D003", "Keys are random", revises=("LEDGER_API:D001",)),
+        decision("D009", "Nothing of the kind", revises=("D009", "NO_SUCH:D001")),
+        inherits_from=("LEDGER_API",),
+    )
+    again = archive(
+        "LATER",
+        "2026-03-11",
+        decision("D002", "Amounts are decimal strings", revises=("D002",)),
+        inherits_from=("NEXT",),
+    )
+    said = fold([again, A, child])
+    for old, new in (("D001", "D003"), ("D002", "D002")):
+        found = the_decision(said, A, old)
+        assert (found.status, found.superseded_by) == (DecisionStatus.REVISED, entity(said, child, new))
+    assert the_decision(said, child, "D001").status is DecisionStatus.ACTIVE
+    assert the_decision(said, again, "D002").status is DecisionStatus.ACTIVE
+    assert [p.message for p in said.problems[child[0].id]] == [
+        "D009 is not known here",
+        "NO_SUCH:D001 is not known here",
+    ]
+    assert again[0].id not in said.problems
+
+
+def test_a_longer_wording_that_revises_its_own_id_is_a_new_decision() -> None:
+    child = archive(
+        "NEXT",
+        "2026-03-10",
+        decision("D002", "Amounts are integers of cents", revises=("D002",)),
+        inherits_from=("LEDGER_API",),
+    )
+    said = fold([A, child])
+    assert the_decision(said, A, "D002").superseded_by == entity(said, child, "D002")
+
+
+def test_the_exact_text_of_an_heir_stands_over_the_local_id_that_it_took() -> None:
+    heir = archive(
+        "HEIR",
+        "2026-03-10",
+        decision("D010", "Amounts are decimals", revises=("D002",)),
+        inherits_from=("LEDGER_API",),
+    )
+    child = archive(
+        "NEXT",
+        "2026-03-11",
+        decision("D002", "Amounts are decimals", scope=Scope.INHERITED),
+        inherits_from=("LEDGER_API",),
+    )
+    said = fold([A, heir, child])
+    assert entity(said, child, "D002") == entity(said, heir, "D010")
+
+
+MADE = parse_instant("2026-03-08")
+
+
+def test_what_people_registered_is_found_and_told_of() -> None:
+    project = A[0].project_uuid
+    own = Decision(
+        decision_id=decision_id(project, "Use Ed25519", EntityId(""), MADE),
+        decision="Use Ed25519",
+        project_name="Ledger",
+        project_uuid=project,
+        created_at=MADE,
+        last_validated=MADE,
+    )
+    asked = Thread(
+        thread_id=thread_id(project, "Who pays?", EntityId(""), MADE),
+        title="Who pays?",
+        project_name="Ledger",
+        project_uuid=project,
+        created_at=MADE,
+        updated_at=MADE,
+        body="For the module.",
+    )
+    child = archive(
+        "NEXT",
+        "2026-03-10",
+        decision("D002", "use Ed25519."),
+        decision("D003", "Sign with something else", revises=(f"dec_{own.id[-12:]}",)),
+        thread("T001", "Who pays?", status=ThreadStatus.RESOLVED, resolution="Nobody."),
+    )
+    orders: list[list[Decision | Thread]] = [[own, asked], [asked, own]]
+    for standing in orders:
+        said = fold([child], standing)
+        assert (entity(said, child, "D002"), entity(said, child, "T001")) == (own.id, asked.id)
+        assert said.entities[own.id] == replace(
+            own,
+            status=DecisionStatus.REVISED,
+            superseded_by=entity(said, child, "D003"),
+            revised_in=child[0].conversation_id,
+            conversation_ids=(child[0].conversation_id,),
+            last_validated=child[0].compressed_at,
+        )
+        assert said.entities[asked.id] == replace(
+            asked,
+            status=ThreadStatus.RESOLVED,
+            updated_at=child[0].compressed_at,
+            resolved_in=child[0].conversation_id,
+            conversation_ids=(child[0].conversation_id,),
+            body="For the module.\n\n## Resolution\n\nNobody.",
+        )
+        untold = fold([A], standing).entities
+        assert (untold[own.id], untold[asked.id]) == (own, asked)

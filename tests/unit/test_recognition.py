@@ -91,3 +91,61 @@ def test_a_tag_counts_where_the_words_say_that_it_is_one(text: str, tags: tuple[
 def test_what_a_program_summed_up_is_no_paste() -> None:
     summed = Turn(number=1, speaker=Speaker.USER, time=None, text=ARCHIVE, compaction=True)
     assert recognise([summed]).archives == ()
+
+
+PAGE = """## {}
+
+**Summary:** 1 open thread.
+
+### Decisions In Force
+
+- D001 dec_b34bfcd74276 (tier 0.8): Use Postgres for the queue
+
+### Lineage
+
+- Hop 1: con_1 (a) -> con_2 (b), tag OTHER_RESULT, 1 decision carried, 0 dropped
+
+(end of {})
+"""
+
+
+def printed(purpose: str, title: str) -> str:
+    page = PAGE.format(title, purpose.replace("-", " "))
+    record = MachineRecord(id="D001", text="Use Postgres for the queue", entity="dec_b34bfcd74276")
+    block = MachineBlock(
+        purpose=purpose,
+        tag="STORAGE_RESULT" if purpose == "updated-context" else "",
+        decisions=(record,),
+    )
+    return f"{page}\n{write_machine_block(block, page)}"
+
+
+CONTEXT = printed("updated-context", "Updated context: STORAGE_RESULT")
+STATE = printed("registry-state", "Registry state: Nexus")
+
+
+def test_what_forgekit_printed_is_nobodys_words_wherever_it_stands() -> None:
+    hidden = PAGE.format("Registry state: Nexus", "registry state")
+    said = ["1", "2", "3", "4", "5", "6", f"Look:\n{CONTEXT}Go on.", f"{STATE}So be it.\n{hidden}Yes."]
+    found = recognise(turns(*said))
+    assert [turn.text.split() for turn in found.own[6:]] == [
+        ["Look:", "Go", "on."],
+        ["So", "be", "it.", "Yes."],
+    ]
+    assert (found.archives, found.tags, found.brought) == ((), (), ())
+
+
+def test_the_words_beside_a_block_are_the_speakers() -> None:
+    found = recognise(turns(f"{CONTEXT}\nWe decided to use Argon2. It continues QUEUE_RESULT."))
+    assert found.own[0].text.strip() == "We decided to use Argon2. It continues QUEUE_RESULT."
+    assert (found.tags, found.brought) == (("STORAGE_RESULT", "QUEUE_RESULT"), ("D001",))
+
+
+def test_the_state_of_the_registry_names_nothing_that_a_conversation_continues() -> None:
+    found = recognise(turns(f"What there is:\n\n{STATE}"))
+    assert (found.tags, found.brought, found.own[0].text.strip()) == ((), (), "What there is:")
+
+
+def test_a_block_without_an_end_is_left_where_it_is() -> None:
+    text = "## Registry state: Nexus\n\nWe use Redis.\n" * 3
+    assert recognise(turns(text)).own[0].text == text

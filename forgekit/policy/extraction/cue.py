@@ -15,7 +15,6 @@ from forgekit.policy.extraction.find import FindKind
 
 BOTH = frozenset({Speaker.USER, Speaker.ASSISTANT})
 USER = frozenset({Speaker.USER})
-ASSISTANT = frozenset({Speaker.ASSISTANT})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

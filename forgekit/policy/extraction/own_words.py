@@ -72,7 +72,6 @@ class Unit:
         fresh: it is the first below its label.
         first: it begins its sentence; a part after `but` does not.
         asks: its sentence is a question.
-        paragraph: number of the run of lines that it stands in.
     """
 
     text: str
@@ -83,7 +82,6 @@ class Unit:
     fresh: bool
     first: bool
     asks: bool
-    paragraph: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,7 +92,6 @@ class _Run:
     label: str
     item: bool
     fresh: bool
-    paragraph: int
 
 
 def units(message: str) -> Iterator[Unit]:
@@ -136,7 +133,6 @@ def own_lines(message: str) -> Iterator[tuple[int, str]]:
 def _runs(message: str) -> Iterator[_Run]:
     heading = label = ""
     listed = fresh = False
-    paragraph = 0
     run: _Run | None = None
     for start, text, kind, blank in _lines(message):
         if run is not None and kind == _PROSE and not blank and _goes_on(message[run.last : run.end], text):
@@ -151,7 +147,6 @@ def _runs(message: str) -> Iterator[_Run]:
             label, listed, fresh = _ITEM.sub("", text, count=1).strip("*_ :\uff1a"), False, True
         elif kind in {_PROSE, _LISTED}:
             label = "" if kind == _PROSE and listed else label
-            paragraph += blank
             mark = _ITEM.match(text)
             run = _Run(
                 start=start + (mark.end() if mark else 0),
@@ -160,7 +155,6 @@ def _runs(message: str) -> Iterator[_Run]:
                 label=label or heading,
                 item=kind == _LISTED,
                 fresh=fresh,
-                paragraph=paragraph,
             )
             listed = listed or kind == _LISTED
             label = "" if kind == _PROSE else label
@@ -238,7 +232,6 @@ def _unit(raw: str, run: _Run, start: int, *, first: bool, asks: bool) -> Unit |
         fresh=run.fresh and start == run.start,
         first=first,
         asks=asks,
-        paragraph=run.paragraph,
     )
 
 

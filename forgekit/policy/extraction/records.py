@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from forgekit.policy.extraction.find import FindKind
 from forgekit.policy.extraction.own_words import own_lines
+from forgekit.text.archive.records import annotated
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,7 +41,18 @@ _TIER = re.compile(
     re.IGNORECASE,
 )
 _NOT_IN_FORCE = frozenset(
-    ("superseded", "deprecated", "rejected", "withdrawn", "proposed", "draft", "retired", "reversed")
+    (
+        "superseded",
+        "deprecated",
+        "rejected",
+        "withdrawn",
+        "proposed",
+        "draft",
+        "retired",
+        "reversed",
+        "revised",
+        "replaced",
+    )
 )
 _PLACEHOLDER = re.compile(
     r"\W*(?:<.*>|\[.*\]|\{.*\}|\.{2,}.*|\u2026.*|(?:the |your |a |my |some )?(?:decision|thread)(?: (?:text"
@@ -63,13 +75,12 @@ _STATE_CELL = re.compile(
     r"|withdrawn|proposed|draft|retired|reversed)(?=$| by | in | on | until | with |[ ,;:(])"
 )
 _STATES = {
-    "resolved": FindKind.THREAD_RESOLVED,
-    "closed": FindKind.THREAD_RESOLVED,
-    "done": FindKind.THREAD_RESOLVED,
-    "settled": FindKind.THREAD_RESOLVED,
+    **dict.fromkeys(
+        ("resolved", "closed", "done", "settled", "complete", "completed", "answered", "fixed"),
+        FindKind.THREAD_RESOLVED,
+    ),
     "blocked": FindKind.THREAD_BLOCKED,
-    "abandoned": FindKind.THREAD_ABANDONED,
-    "dropped": FindKind.THREAD_ABANDONED,
+    **dict.fromkeys(("abandoned", "dropped", "cancelled", "canceled", "wontfix"), FindKind.THREAD_ABANDONED),
 }
 LONGEST = 400
 MOST = 500
@@ -153,6 +164,10 @@ def _line(start: int, line: str, *, several: bool) -> Iterator[Record]:
 def _record(number: str, place: int, text: str, state: str) -> Iterator[Record]:
     text = text[:LONGEST]
     text = text.rstrip(" \t,;.|*")
+    title, fields = annotated(text, number[0])
+    text, place = title, place + text.find(title)
+    if not state:
+        state = "blocked" if "blocked by" in fields else fields.get("status", "").split(" ")[0].casefold()
     if not state and (match := _STATE.search(text)) and match.start() > 0:
         state = match["state"].casefold()
         text = text[: match.start()].rstrip(" ,;:\u2014\u2013-*")

@@ -7,7 +7,9 @@ Reading a pair with the model costs milliseconds, so only those are read that ma
 *evidence* is the rules' log-odds and eight times the likeness of the texts. Each side of 153 contradictions
 was looked for with the other among 3,066 texts: in 287 of 306 cases it was one of the 50 with most words in
 common, in 285 of these it was among the `MOST` with most evidence. A pair is read if it is among the `MOST`
-of both its sides. That hangs on stronger pairs alone: a pair that is read among many is read among few.
+of both its sides, or among the `MOST_KNOWN` of both of those that the rules alone would call a contradiction.
+That hangs on stronger pairs alone: a pair that is read among many is read among few. What the rules alone
+would call and is not read, because of a text with more such pairs, is called as they say.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ MOST_ODDS = 6.0
 """Log-odds that either side of the join is believed, at most."""
 MOST = 6
 """Pairs of one text that are read."""
+MOST_KNOWN = 10
+"""Pairs of one text that are read because the rules know them."""
 SECOND = 1.5
 """Log-odds that reading a pair the other way round may add; more is not waited for."""
 
@@ -151,6 +155,13 @@ def _features(a: Reading, b: Reading, log_odds: float, excluded: bool) -> RuleFe
 
 def worth_reading(pairs: Sequence[Weighed]) -> list[bool]:
     """Say of each pair whether the model shall read it; their order says nothing."""
+    known = [pair for pair in pairs if _known(pair.features, None)]
+    read = _strongest(pairs, MOST) | _strongest(known, MOST_KNOWN)
+    return [(pair.texts, pair.evidence) in read for pair in pairs]
+
+
+def _strongest(pairs: Sequence[Weighed], most: int) -> set[tuple[tuple[str, str], float]]:
+    """Return texts and evidence of the pairs that are among so many of both sides with most evidence."""
     best: dict[str, dict[str, float]] = defaultdict(dict)
     for pair in pairs:
         for text, other in (pair.texts, pair.texts[::-1]):
@@ -158,15 +169,16 @@ def worth_reading(pairs: Sequence[Weighed]) -> list[bool]:
     ranked = {
         text: sorted((-evidence, other) for other, evidence in others.items())
         for text, others in best.items()
-        if len(others) > MOST
+        if len(others) > most
     }
-    return [
-        all(
-            bisect_left(ranked.get(text, []), (-pair.evidence, other)) < MOST
+    return {
+        (pair.texts, pair.evidence)
+        for pair in pairs
+        if all(
+            bisect_left(ranked.get(text, []), (-pair.evidence, other)) < most
             for text, other in (pair.texts, pair.texts[::-1])
         )
-        for pair in pairs
-    ]
+    }
 
 
 def joined_score(join: Join, model_log_odds: float | None, features: RuleFeatures) -> float:
@@ -197,7 +209,11 @@ def contradicts(score: float, threshold: float, model_log_odds: float | None, fe
 
     Arguments as of `joined_score`, and what that returned.
     """
-    return score >= threshold or (features.log_odds >= 0 and _stands(features, model_log_odds))
+    return score >= threshold or _known(features, model_log_odds)
+
+
+def _known(features: RuleFeatures, model_log_odds: float | None) -> bool:
+    return features.log_odds >= 0 and _stands(features, model_log_odds)
 
 
 def _stands(features: RuleFeatures, model_log_odds: float | None) -> bool:

@@ -50,7 +50,7 @@ _COMMON = {
     "tags": "tags",
     "entity": "entity",
 }
-_KEYS: dict[str, dict[str, str]] = {
+KEYS: dict[str, dict[str, str]] = {
     "D": {
         **_COMMON,
         **dict.fromkeys(("decision", "text", "title", "description", "name", "summary"), "text"),
@@ -164,7 +164,7 @@ def make_claim(
             )
         return
     claim = Claim(local_id=local_id.upper(), line=line, family=family)
-    keys = _KEYS[claim.kind]
+    keys = KEYS[claim.kind]
     folded: dict[str, Any] = {}
     for key, value in raw.items():
         folded.setdefault(fold(str(key)), value)
@@ -173,7 +173,7 @@ def make_claim(
     for name, target in keys.items():
         if name in folded and (target not in claim.values or not claim.values[target]):
             _CONVERT.get(target, _take_text)(found, claim, target, folded[name])
-    if claim.kind == "D" and claim.values.get("inherited_from"):
+    if claim.values.get("inherited_from"):
         claim.values.setdefault("scope", Scope.INHERITED)
     claims.append(claim)
 

@@ -233,11 +233,12 @@ def write_machine_block(block: MachineBlock, rest: str) -> str:
     for name, key, records in (("decisions", "text", block.decisions), ("threads", "title", block.threads)):
         if records:
             out.append(f"{name}:")
-            out += [f"  - {_record_line(record, key)}" for record in records]
+            out += [record_line(record, key) for record in records]
     return "\n".join([*out, END]) + "\n"
 
 
-def _record_line(record: MachineRecord, key: str) -> str:
+def record_line(record: MachineRecord, key: str) -> str:
+    """Return a record as a line of a block; `key` is what its text is called there."""
     pairs: list[tuple[str, str]] = [
         (name, _quote(value))
         for name, value in (
@@ -255,7 +256,7 @@ def _record_line(record: MachineRecord, key: str) -> str:
         pairs.append(("tier", f"{tier}0" if tier.endswith(".") else tier))  # a bare 1 is a class
     if record.blocked_by:
         pairs.append(("blocked_by", _flow(record.blocked_by)))
-    return "{" + ", ".join(f"{name}: {value}" for name, value in pairs) + "}"
+    return "  - {" + ", ".join(f"{name}: {value}" for name, value in pairs) + "}"
 
 
 def _flow(values: Sequence[str]) -> str:

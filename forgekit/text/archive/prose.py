@@ -28,7 +28,7 @@ _BOLD_LEAD_IN = re.compile(r"\s{0,3}(?:\*\*|__)([^*_]{1,120}?):?(?:\*\*|__):?\s*
 _SHORT = re.compile(
     r"(?:#{2,6}\s+|(?:[-*+]\s+)?\*\*)((?:OT|[DT])\d{1,2})(?::\*\*|\*\*\s*:|\s*:|\s+[\u2014\u2013-]+\s)"
 )
-_DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?[*`\[_]{0,3}$")
+_DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
 _WORDS = re.compile(r"[^\W_]{3,}")
 _FENCE_RULE = re.compile(r"\s*-{3,}\s*$")
 _PARAGRAPH_LINES = 1000

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from forgekit.model.records import Chunk, Family
-from forgekit.text.archive.claims import Found, make_claim
+from forgekit.text.archive.claims import KEYS, Found, make_claim
 from forgekit.text.archive.lines import LINE_LIMIT, Document, Table, fold
 from forgekit.text.archive.turns import parse_range
 from forgekit.text.archive.values import (
@@ -27,9 +27,12 @@ from forgekit.text.archive.values import (
 )
 
 _ID = r"(?:OT\d{3}|[DTA]\d{3,4})"
+_TICK = "[\u2705\u2713\u2714\u2611]\ufe0f?"
+_TICKED = re.compile(rf"(?:\[[xX]\]|{_TICK})\s*")
 _START = re.compile(
-    r"(?P<indent>\s*)(?P<mark>#{2,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+)?(?:\[[ xX]\]\s+)?"
-    r"(?P<open>[*_`\[]{0,3})(?:(?:Artifact|Decision|Thread|Open Thread)\s+)?[*`\[]{0,3}"
+    r"(?P<indent>\s*)(?P<mark>#{2,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+)?(?:\[ \]\s+)?"
+    rf"(?P<tick>{_TICKED.pattern})?(?P<open>[*_`\[~]{{0,5}})"
+    r"(?:(?:Artifact|Decision|Thread|Open Thread)\s+)?[*`\[]{0,3}"
     rf"(?P<id>{_ID})[`\]]{{0,2}}(?P<notes>\s*[(\[][^()\[\]]{{0,80}}[)\]])?"
     r"(?P<colon>:\*\*|\*\*\s*:|:__|__\s*:|\s*:|\*\*|\.(?=\s)|\s+[\u2014\u2013-]+(?=\s))?(?P<title>.*)$",
 )
@@ -37,9 +40,31 @@ _FIELD = re.compile(
     r"\s*(?:[-*+]\s+)?(?:\*\*|__)?(?P<key>[A-Za-z][A-Za-z _/-]{0,40}?)(?:\s*\([^()]{0,60}\))?"
     r"(?:\*\*\s*:|:\s*\*\*|__\s*:|:__|:)(?:\s+|$)(?P<value>.*)$"
 )
-_TRAILING = re.compile(r"\s*[(\[]([^()\[\]]{0,120})[)\]]\s*$")
+_BOLD = re.compile(r"\s*(?:[-*+]\s+)?(?:\*\*|__)")
+_BULLET = re.compile(r"\s*[-*+]\s+(?=\S)")
+_PART = re.compile(r" {0,3}(#{3,6})\s+(.*)$")
+_TRAILING = re.compile(r"\s*(?P<code>(?<=\s)`)?[(\[](?P<inner>[^()\[\]]{0,120})[)\]](?(code)`)\s*$")
 _LEADING = re.compile(r"\s*(?:\*\*)?\[([^\[\]]{0,40})\](?:\*\*)?:?\s+")
 _BRACKETS_LIMIT = 8
+_ENDED = (
+    "resolved|done|closed|completed?|answered|settled|fixed|superseded|abandoned|dropped|cancell?ed|wontfix"
+)
+_ENDED_INSIDE = re.compile(
+    rf"(?P<word>{_ENDED})(?=\s*[:,;\u2013\u2014-]|\s+(?:in|as|via|with|on|by(?=\s+[DT]\d))\s)(?P<said>.*)$",
+    re.IGNORECASE,
+)
+_DASH = r"(?:[\u2014\u2013]|(?<=\s)--?(?=\s))\s{0,3}"
+# Behind a dash in capitals or as the last word: a title may speak of what is done.
+_ENDS = tuple(
+    re.compile(rf"\s{{0,3}}{mark}(?P<said>.*)$")
+    for mark in (
+        rf"{_DASH}(?P<word>{_ENDED.upper()})\b",
+        rf"(?:{_TICK}|(?<=\S)~~)[\s\u2014\u2013:-]{{0,4}}\*{{0,2}}[\[(]?(?P<word>(?i:{_ENDED}))\b",
+        rf"\*\*[\[(]?(?P<word>(?i:{_ENDED}))(?=\s*[:\])\u2014\u2013-]|\*\*)",
+        rf"{_DASH}(?P<word>(?i:{_ENDED}))[.!]?(?=\s*$)",
+        rf"(?:{_TICK}|(?<=\S)~~)(?P<word>)(?=\s*$)",
+    )
+)
 _SPLIT = re.compile(r"[,;]")
 _ID_COLUMNS = {
     "local id",
@@ -63,7 +88,7 @@ def field_of(line: str) -> tuple[str, str] | None:
 
 
 def annotated(text: str, kind: str) -> tuple[str, dict[str, Any]]:
-    """Split `title [OPEN] (high, blocked by T001)` into the title and the fields that the brackets hold.
+    """Split `title [OPEN] (high, blocked by T001)` and `title — RESOLVED: so` into title and fields.
 
     Args:
         text: what stands behind the id.
@@ -74,13 +99,39 @@ def annotated(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     if leading and (told := _annotation(leading.group(1), kind)):
         fields.update(told)
         text = text[leading.end() :]
+    tick = _TICKED.match(text) if kind == "T" else None
+    if tick is not None:
+        text = text[tick.end() :]
     for _ in range(_BRACKETS_LIMIT):
         match = _TRAILING.search(text[-200:])
-        if match is None or not (told := _annotation(match.group(1), kind)):
+        told = _annotation(match["inner"], kind) if match else {}
+        if match is not None and not told and kind == "T" and (ended := _ENDED_INSIDE.match(match["inner"])):
+            told = _end_of(ended)
+        if match is not None and told:
+            text = text[: len(text) - len(match.group())]
+        elif kind == "T" and (end := _end_in(text)):
+            text, told = end
+        else:
             break
         fields = {**told, **fields}
-        text = text[: len(text) - len(match.group())]
+    if tick is not None:
+        fields.setdefault("status", "resolved")
     return text.strip(), fields
+
+
+def _end_in(text: str) -> tuple[str, dict[str, Any]] | None:
+    """Split a thread's title from the mark of an end behind it."""
+    for pattern in _ENDS:
+        if (match := pattern.search(text)) and (title := text[: match.start()].removeprefix("~~").strip()):
+            return title.removesuffix("~~"), _end_of(match)
+    return None
+
+
+def _end_of(match: re.Match[str]) -> dict[str, Any]:
+    said = match["said"].lstrip(" *:;,.\u2013\u2014-").rstrip(" *")
+    if said.count(")") > said.count("(") or said.count("]") > said.count("["):
+        said = said[:-1]
+    return {"status": match["word"] or "resolved", **({"resolution": said} if said.strip("])") else {})}
 
 
 def _annotation(inner: str, kind: str) -> dict[str, Any]:
@@ -147,6 +198,8 @@ def record_start(line: str) -> re.Match[str] | None:
     match = _START.match(line)
     if match is None:
         return None
+    if "~~" in match["open"] and kind_of(match["id"]) != "T":  # what was struck out is not in force
+        return None
     is_heading = (match["mark"] or "").startswith("#")
     if not match["mark"] and match["colon"] in (None, "."):  # a sentence may end with an id
         return None
@@ -163,7 +216,9 @@ def _end_of_record(
     indent = len(match["indent"])
     for number in range(start + 1, len(lines)):
         line = lines[number]
-        if number + 1 in headings or not own[number] or _in_table(line):
+        if number + 1 in headings and not (is_heading and _part_of(line, match)):
+            return number
+        if not own[number] or _in_table(line):
             return number
         if not is_heading and (not line.strip() or len(line) - len(line.lstrip()) <= indent):
             return number
@@ -172,17 +227,31 @@ def _end_of_record(
     return len(lines)
 
 
+def _part_of(line: str, match: re.Match[str]) -> bool:
+    """Say whether a line is a heading below the record's own that names one of its fields."""
+    part = _PART.match(line)
+    return part is not None and len(part[1]) > match["mark"].count("#") and _known(part[2], match["id"])
+
+
+def _known(key: str, local_id: str) -> bool:
+    return fold(key) in KEYS[kind_of(local_id)]
+
+
 def _take_record(found: Found, lines: Sequence[str], line: int, match: re.Match[str]) -> None:
     local_id = match["id"]
     title = match["title"].strip()
-    if match["open"].startswith("**") and not (match["colon"] or "").replace(" ", "").count("**"):
+    if "**" in match["open"] and not (match["colon"] or "").replace(" ", "").count("**"):
         title = title.replace("**", "", 1)
     if title.startswith(("\u2014", "\u2013", ":")):
         title = title.lstrip(":\u2014\u2013 ").strip()
+    if "~~" in match["open"]:
+        title = f"[x] ~~{title}"
+    elif match["tick"] and kind_of(local_id) == "T":
+        title = f"[x] {title}"
     title, raw = annotated(title, kind_of(local_id))
     if match["notes"]:
         raw = {**_annotation(match["notes"].strip(" ()[]"), kind_of(local_id)), **raw}
-    fields, rest = _fields(lines[1:])
+    fields, rest = _fields(lines[1:], local_id)
     raw = {**raw, **fields}
     text_key = {"D": "decision", "T": "title", "A": "name"}[kind_of(local_id)]
     if bare(title) and not any(fold(key) == text_key for key in raw):
@@ -192,28 +261,48 @@ def _take_record(found: Found, lines: Sequence[str], line: int, match: re.Match[
     make_claim(found, local_id, raw, line, Family.HEADING)
 
 
-def _fields(lines: Sequence[str]) -> tuple[dict[str, str], str]:
-    """Return the fields of a record, each value reaching to the next key, and the prose beside them."""
-    fields: dict[str, str] = {}
+def _fields(lines: Sequence[str], local_id: str) -> tuple[dict[str, Any], str]:
+    """Return the fields of a record, each value reaching to the next key, and the prose beside them.
+
+    What is listed below a key without a value is its value, as a list.
+    """
+    fields: dict[str, Any] = {}
     rest: list[str] = []
     current: str | None = None
-    blank = False
+    blank = in_part = False
+    level = -1
     for line in lines:
-        pair = field_of(line)
-        if pair is not None and (
-            line.lstrip().startswith(("-", "*", "+", "_")) or fold(pair[0]) in _PLAIN_KEYS
-        ):
-            current = pair[0]
-            fields[current] = pair[1]
-        elif current is not None and line.strip() and line[:1] in (" ", "\t"):
-            fields[current] = f"{fields[current]}\n{line.strip().removeprefix('- ')}".strip()
-        elif line.strip() and set(line.strip()) != {"-"}:
-            if current is not None and fields[current] and not blank:
-                fields[current] = f"{fields[current]}\n{line.strip()}"
+        text, column, bullet = line.strip(), len(line) - len(line.lstrip()), _BULLET.match(line)
+        pair, part = _field_in(line, local_id), _PART.match(line)
+        if part is not None and _known(part[2], local_id):
+            pair = part[2], ""
+        if pair is not None:
+            current, in_part, level = pair[0], part is not None, column if bullet else -1
+            fields[current] = pair[1] or ([] if _known(current, local_id) else "")
+        elif text and set(text) != {"-"}:
+            value: Any = fields[current] if current is not None else ""
+            listing, sibling = isinstance(value, list), column <= level and field_of(line) is not None
+            goes_on = column or in_part or (not blank and (listing or value))
+            if current is None or not ((listing and bullet) or (goes_on and not sibling)):
+                current = None
+                rest.append(text)
+            elif listing and bullet:
+                value.append(line[bullet.end() :].strip())
+            elif listing and value:
+                value[-1] += f" {text}"
             else:
-                rest.append(line.strip())
-        blank = not line.strip()
-    return fields, "\n".join(rest)
+                fields[current] = f"{value or ''}\n{text.removeprefix('- ') if column else text}".strip()
+        blank = not text
+    return {key: value or "" for key, value in fields.items()}, "\n".join(rest)
+
+
+def _field_in(line: str, local_id: str) -> tuple[str, str] | None:
+    """Return key and value of a line that opens a field: in bold any key does, else one that is known."""
+    pair = field_of(line)
+    if pair is None or _BOLD.match(line):
+        return pair
+    listed = line.lstrip().startswith(("-", "*", "+"))
+    return pair if (_known(pair[0], local_id) if listed else fold(pair[0]) in _PLAIN_KEYS) else None
 
 
 _PLAIN_KEYS = {

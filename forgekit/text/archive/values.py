@@ -18,7 +18,8 @@ T = TypeVar("T")
 LOCAL_ID = re.compile(r"(?:OT|[DTA])\d{1,4}")
 IDS = re.compile(r"(?<![A-Za-z0-9_])(?:OT\d{3}|[DTA]\d{3,4})(?![A-Za-z0-9_])")
 _REFERENCES = re.compile(
-    r"(?<![A-Za-z0-9_-])(?:OT\d{1,3}|[DTA]\d{1,4}|(?:dec|thr)_[0-9a-f]{12}"
+    r"(?<![A-Za-z0-9_-])(?:(?:[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}:)?(?:OT\d{1,3}|[DTA]\d{1,4})"
+    r"|(?:dec|thr)_[0-9a-f]{12}"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])"
 )
 _NONE = {"", "none", "-", "\u2013", "\u2014", "n/a", "na", "null", "~", "nothing", "no", "[]"}
@@ -112,7 +113,7 @@ def prose(value: Any) -> str:
 
 
 def references(value: Any) -> tuple[str, ...]:
-    """Return the local ids, short ids and uuids that a value names, in order, each once."""
+    """Return the local ids, those behind a tag (`TAG:D003`), short ids and uuids, in order, each once."""
     return tuple(dict.fromkeys(_REFERENCES.findall(flat(value)[:20_000])))
 
 

@@ -22,6 +22,7 @@ _QUOTED = {
     "inherited context snapshot",
     "inherited context",
     "inherited decisions",
+    "previous archive",
     "carried decisions",
     "conflicts",
     "cross project context",
@@ -29,6 +30,7 @@ _QUOTED = {
     "retrieval protocol",
 }
 _REGISTRY = {"registry state", "updated context"}
+_REGISTRY_END = tuple(f"(end of {title})" for title in _REGISTRY)
 INHERITED = {"inherited context snapshot", "inherited context"}
 _TRANSCRIPT = {"full transcript", "transcript", "exchange log", "exchanges", "full conversation"}
 _AFTER_TRANSCRIPT = {
@@ -88,8 +90,10 @@ def printed(document: Document) -> Iterator[tuple[int, int]]:
         key = fold(section.title)
         if key in _TRANSCRIPT:
             reached = _transcript_end(document.sections, index, len(document.lines))
-        elif key in _REGISTRY or key.startswith("forge os:"):
-            reached = section.last_line
+        elif key.partition(":")[0] in _REGISTRY or key.startswith("forge os:"):
+            body = range(section.first_line, section.last_line + 1)
+            ends = (number for number in body if document.lines[number - 1].startswith(_REGISTRY_END))
+            reached = next(ends, section.last_line)
         else:
             continue
         yield section.heading_line, reached

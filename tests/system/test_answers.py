@@ -1,0 +1,138 @@
+"""What answers and blocks say stands: no decision that ended, no text that changed, no other project."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import new_repository
+
+from forgekit import decisions
+from forgekit.forge import Forge
+from forgekit.loop.asking import Answer, ask
+from forgekit.loop.compression import sync_compression
+from forgekit.loop.continuation import prepare_compression, prepare_continuation
+from forgekit.loop.incoming import Incoming
+from forgekit.model.decision import Decision
+from forgekit.model.kinds import Kind, short_id
+from forgekit.policy.filing import Envelope
+from forgekit.times import parse_instant
+
+SAMPLES = sorted((Path(__file__).parents[2] / "examples" / "archives").glob("*.md"))
+OLD = "A skill counts as mastered after three correct answers over two days"
+NEW = "A skill counts as mastered after five correct answers over seven days"
+
+
+def opened(root: Path) -> Forge:
+    return replace(Forge.open(root), now=lambda: parse_instant("2026-09-20T09:00:00Z"))
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = new_repository(tmp_path_factory.mktemp("template") / "repo")
+    sync_compression(opened(root), [Incoming(path=p, envelope=Envelope(), name=p.name) for p in SAMPLES])
+    return root
+
+
+@pytest.fixture
+def filed(template: Path, tmp_path: Path) -> Forge:
+    shutil.copytree(template, tmp_path / "filed")
+    return opened(tmp_path / "filed")
+
+
+def decision(forge: Forge, text: str) -> Decision:
+    (found,) = [d for d in forge.registry().decisions if d.decision == text]
+    return found
+
+
+def short(entity: Decision) -> str:
+    return short_id(Kind.DECISION, entity.id)
+
+
+def told(answer: Answer) -> list[str]:
+    return answer.text.splitlines()
+
+
+def test_a_decision_that_ended_stands_in_no_place(filed: Forge) -> None:
+    old, new = decision(filed, OLD), decision(filed, NEW)
+    line = f"- D002 {short(old)}: {OLD} is REVISED; in its place: "
+    block = prepare_continuation(filed, "TRELLIS_PLACEMENT_CHOSEN")
+    assert f"{line}{short(new)} (tier 0.8): {NEW}" in block.text.splitlines()
+    decisions.invalidate(filed, new.id, "Nobody waits that long")
+    nothing = f"nothing; {short(new)}, which followed, was invalidated"
+    block = prepare_continuation(filed, "TRELLIS_PLACEMENT_CHOSEN")
+    assert f"{line}{nothing}" in block.text.splitlines()
+    overtaken = block.data["overtaken"]
+    assert isinstance(overtaken, list)
+    assert [o["superseded_by"] for o in overtaken if o["local_id"] == "D002"] == [None]
+    assert f"- In its place now: {nothing}" in told(ask(filed, f"Why did we decide {OLD}?"))
+
+
+def test_blocks_count_as_stale_what_the_settings_say(filed: Forge) -> None:
+    settings = filed.root / "forgekit.toml"
+    settings.write_text(settings.read_text(encoding="utf-8") + "stale_max_tier = 0.4\n", encoding="utf-8")
+    forge = opened(filed.root)
+    assert "1 of 12 stale" in prepare_compression(forge, "Trellis").text
+    assert "0 of 12 stale" in prepare_continuation(forge, "TRELLIS_PLACEMENT_CHOSEN").text
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_an_archive_is_read_as_its_text_stands_whatever_hash_it_claims(filed: Forge, *, fresh: bool) -> None:
+    shed, curriculum = "What turns cover sheds?", "What turns cover the shape of the curriculum?"
+    (archive,) = [a for a in filed.registry().archives if a.compression_tag == "TRELLIS_CURRICULUM_GRAPH"]
+    (path,) = filed.root.glob(f"archives/*/{archive.id}.md")
+    if not fresh:
+        assert (ask(filed, curriculum).found, ask(filed, shed).found) == (True, False)
+    text = path.read_text(encoding="utf-8")
+    changed = text.replace("| 1-12 | Shape of the curriculum | D001 |", "| 1-12 | Garden sheds | |")
+    assert changed != text
+    path.write_text(changed, encoding="utf-8")
+    line = "- Turn 1 - Turn 12: Garden sheds (TRELLIS_CURRICULUM_GRAPH)"
+    assert line in told(ask(opened(filed.root), shed))
+    path.write_text(text, encoding="utf-8")
+    assert (ask(filed, curriculum).found, ask(filed, shed).found) == (True, False)
+
+
+def test_an_answer_stays_in_the_project_that_is_asked_about(repository: Path) -> None:
+    forge = opened(repository)
+    decisions.create(forge, "Encrypt backups with age", project="Quay")
+    decisions.create(forge, "Encrypt backups with age", rationale="It is short.", project="Pier")
+    foreign = decisions.create(forge, "Rotate keys monthly", project="Quay").entity
+    for question in ("Why did we decide {}?", "Expand on {}", "What were the alternatives for {}?"):
+        for name in ("Rotate keys monthly", foreign.id):
+            answer = ask(forge, question.format(name), "Pier")
+            assert (answer.found, answer.data["ids"]) == (False, [])
+        answer = ask(forge, question.format("Encrypt backups with age"), "Pier")
+        assert told(answer)[-1] == "**Scope:** Pier"
+
+
+def test_a_name_of_several_is_explained_for_each(filed: Forge) -> None:
+    answer = ask(filed, "Why did we decide D001?")
+    ids = answer.data["ids"]
+    assert isinstance(ids, list)
+    assert len(ids) == 2
+    (first, second) = (filed.registry().get(key) for key in ids)
+    assert {getattr(e, "project_name", "") for e in (first, second)} == {"Harbor", "Trellis"}
+    for question in ("Why did we decide D001?", "Expand on D001", "What were the alternatives for D001?"):
+        lines = told(ask(filed, question))
+        assert lines[-1] == "**Scope:** Harbor, Trellis"
+        assert not [line for line in lines if line.startswith("**Transcript Reference:**")]
+    forge = filed
+    for project in ("Harbor", "Trellis"):
+        decisions.create(forge, "Keep logs for a year", project=project)
+    assert told(ask(forge, "Why did we decide to keep logs for a year?"))[-1] == "**Scope:** Harbor, Trellis"
+
+
+def test_earlier_versions_are_all_that_gave_way(repository: Path) -> None:
+    forge = opened(repository)
+    texts = ("Use REST", "Use gRPC", "Use SOAP", "Use GraphQL")
+    a, older, b, heir = (decisions.create(forge, text, project="Nexus").entity for text in texts)
+    for name, by in ((a, heir), (older, b), (b, heir)):
+        decisions.supersede(forge, name.id, by.id)
+    shown = [line for line in told(ask(forge, "Show earlier version of Use GraphQL")) if line[:4] == "dec_"]
+    assert [line.partition(": ")[2].partition(" (")[0] for line in shown] in (
+        ["Use gRPC", "Use REST", "Use SOAP", "Use GraphQL"],
+        ["Use gRPC", "Use SOAP", "Use REST", "Use GraphQL"],
+    )
