@@ -71,15 +71,13 @@ def _take(talk: Talk, message: dict[str, Any], time: Instant | None) -> None:
     text, pictures = _content(talk, mapping(message.get("content")))
     own = name(message.get("id"))
     recipient = words(message.get("recipient")) or "all"
-    if role == "tool":
-        talk.result(text)
-    elif role not in _SPEAKERS:
-        talk.odd("role", mapping(message.get("author")).get("role"))
-    elif role == "assistant" and recipient != "all":
-        talk.call(recipient, text, time=time, external_id=own)
-    else:
+    if role == "assistant" and recipient != "all":
+        talk.call(recipient, time=time, external_id=own)
+    elif role in _SPEAKERS:
         attachments = attachments_of(mapping(message.get("metadata")).get("attachments"))
         talk.say(_SPEAKERS[role], text, time=time, external_id=own, attachments=attachments + pictures)
+    elif role != "tool":
+        talk.odd("role", mapping(message.get("author")).get("role"))
 
 
 def _content(talk: Talk, content: dict[str, Any]) -> tuple[str, tuple[Attachment, ...]]:

@@ -70,12 +70,8 @@ def _take(talk: Talk, message: dict[str, Any], time: Instant | None) -> None:
     for block in content:
         kind = words(block.get("type"))
         if kind.endswith("tool_use"):
-            talk.call(
-                block.get("name"), block.get("input"), call_id=block.get("id"), time=time, external_id=own
-            )
-        elif kind.endswith("tool_result"):
-            talk.result(block.get("content"), call_id=block.get("tool_use_id"))
-        elif kind != "text" and kind not in _PASSED:
+            talk.call(block.get("name"), time=time, external_id=own)
+        elif kind != "text" and not kind.endswith("tool_result") and kind not in _PASSED:
             talk.odd("block", block.get("type"))
 
 

@@ -1,9 +1,8 @@
 """The compactions in transcripts of Claude Code: JSON lines, plain or gzipped.
 
 A **compaction** is a `user` record with `isCompactSummary`; the `compact_boundary` record before it gives
-its time and trigger. A **stretch** is what one compaction summed up: the records since the one before it. The
-format is internal to that program and changes, so everything but the summary's text, its session and a time
-may be missing.
+its time and trigger. The format is internal to that program and changes, so everything but the summary's
+text, its session and a time may be missing.
 
 One line is held at a time. What cannot be read is told as a `Problem` with its line, in file order.
 """
@@ -13,7 +12,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
 from forgekit.errors import FormatError
@@ -21,9 +20,11 @@ from forgekit.ingest.fields import mapping, moment, told, words
 from forgekit.ingest.lines import records, session_id_of
 from forgekit.ingest.sources import GZIP, opened
 from forgekit.model.problem import Problem
+from forgekit.model.transcript import Compaction
 from forgekit.times import Instant
 
 MOST_SESSIONS = 10_000
+TOO_MANY_SESSIONS = "more than 10,000 sessions in one file; give one transcript at a time"
 
 _LEFT_OUT = {
     True: "this compaction summary names no session",
@@ -43,8 +44,6 @@ class CompactSummary:
         trigger: `auto`, `manual` or "".
         pre_tokens: tokens in the context before it, where said.
         ordinal: 1 for the session's first compaction.
-        started: time of the first record of the stretch that it sums up, not before the last one ended.
-        version: of the program that wrote it, "" if not said.
     """
 
     text: str
@@ -55,23 +54,13 @@ class CompactSummary:
     trigger: str
     pre_tokens: int | None
     ordinal: int
-    started: Instant
-    version: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Boundary:
-    at: Instant | None = None
-    trigger: str = ""
-    pre_tokens: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Session:
-    started: Instant | None = None
-    last: CompactSummary | None = None
+    summaries: int = 0
     project_hint: str = ""
-    boundary: _Boundary = field(default_factory=_Boundary)
+    boundary: Compaction | None = None
 
 
 def looks_like_transcript(head: bytes) -> bool:
@@ -116,37 +105,48 @@ def read_compactions(stream: BinaryIO) -> Iterator[CompactSummary | Problem]:
             if compact:
                 yield told("unusable-summary", _LEFT_OUT[session_id is None], number)
             continue
-        session = _advance(sessions.get(session_id, _Session()), record)
+        session = _advance(sessions.get(session_id, _Session()), record, number)
         uuid = str(record.get("uuid") or number)
         if compact and uuid not in seen:
             seen.add(uuid)
             found = _summary(session, record, session_id, number)
             yield found
             if isinstance(found, CompactSummary):
-                session = replace(session, started=None, last=found, boundary=_Boundary())
+                session = replace(session, summaries=found.ordinal, boundary=None)
         sessions[session_id] = session
         if len(sessions) > MOST_SESSIONS:
-            raise FormatError(
-                "more than 10,000 sessions in one file; give one transcript at a time", line=number
-            )
+            raise FormatError(TOO_MANY_SESSIONS, line=number)
 
 
-def _advance(session: _Session, record: dict[str, Any]) -> _Session:
-    """Note what a record says of its session: where the stretch began, the folder, the boundary."""
-    if session.started is None and record.get("isCompactSummary") is not True:
-        session = replace(session, started=moment(record.get("timestamp")))
+def boundary_of(record: dict[str, Any], number: int) -> Compaction | None:
+    """Return what a record says of a compaction that was made; None if it is no boundary.
+
+    Args:
+        record: one line of a transcript.
+        number: of the line, from 1.
+    """
+    subtype = record.get("subtype")
+    if record.get("type") != "system" or subtype not in ("compact_boundary", "microcompact_boundary"):
+        return None
+    kind = "compact" if subtype == "compact_boundary" else "microcompact"
+    said = mapping(record.get(f"{kind}Metadata"))
+    trigger, tokens = words(said.get("trigger")), said.get("preTokens")
+    counted = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
+    return Compaction(
+        kind=kind,
+        line=number,
+        time=moment(record.get("timestamp")),
+        trigger=trigger if trigger in {"auto", "manual"} else "",
+        pre_tokens=tokens if counted else None,
+    )
+
+
+def _advance(session: _Session, record: dict[str, Any], number: int) -> _Session:
+    """Note what a record says of its session: the folder, the boundary."""
     if not session.project_hint and isinstance(record.get("cwd"), str):
         session = replace(session, project_hint=project_of(record["cwd"]))
-    if record.get("type") == "system" and record.get("subtype") == "compact_boundary":
-        said = mapping(record.get("compactMetadata"))
-        trigger, tokens = words(said.get("trigger")), said.get("preTokens")
-        boundary = _Boundary(
-            at=moment(record.get("timestamp")),
-            trigger=trigger if trigger in {"auto", "manual"} else "",
-            pre_tokens=tokens
-            if isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
-            else None,
-        )
+    boundary = boundary_of(record, number)
+    if boundary is not None and boundary.kind == "compact":
         session = replace(session, boundary=boundary)
     return session
 
@@ -157,23 +157,19 @@ def _summary(
     text = _text(record)
     if not text.strip():
         return told("unusable-summary", "this compaction summary is empty", number)
-    at = session.boundary.at if session.boundary.at is not None else moment(record.get("timestamp"))
+    boundary = session.boundary or Compaction(kind="compact", line=number)
+    at = boundary.time if boundary.time is not None else moment(record.get("timestamp"))
     if at is None:
         return told("unusable-summary", "neither this compaction summary nor its boundary says when", number)
-    version = record.get("version")
-    last = session.last
-    started = min(session.started if session.started is not None else at, at)
     return CompactSummary(
         text=text,
         line=number,
         session_id=session_id,
         project_hint=session.project_hint,
         compacted_at=at,
-        trigger=session.boundary.trigger,
-        pre_tokens=session.boundary.pre_tokens,
-        ordinal=last.ordinal + 1 if last else 1,
-        started=max(started, last.compacted_at) if last else started,
-        version=version if isinstance(version, str) else "",
+        trigger=boundary.trigger,
+        pre_tokens=boundary.pre_tokens,
+        ordinal=session.summaries + 1,
     )
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from forgekit.model.problem import Problem, Severity
 from forgekit.times import LAST, Instant, parse_instant
 
-LONGEST_DATA = 2_000
 LONGEST_NAME = 300
 
 
@@ -40,30 +38,6 @@ def words(value: Any) -> str:
 def name(value: Any) -> str:
     """Return a title, an id or a file's name as one line of at most 300 characters."""
     return " ".join(words(value)[: 4 * LONGEST_NAME].split())[:LONGEST_NAME]
-
-
-def cut(text: str) -> str:
-    """Return at most 2,000 characters, and say how many were left out."""
-    if len(text) <= LONGEST_DATA:
-        return text
-    return f"{text[:LONGEST_DATA]} [{len(text) - LONGEST_DATA} more characters]"
-
-
-def data(value: Any) -> str:
-    """Return what a tool was given or gave, as text, cut.
-
-    A list of blocks is its texts; what cannot be written as JSON, such as one nested too deeply, is "".
-    """
-    if isinstance(value, str):
-        return cut(words(value))
-    if value is None or value in ({}, []):
-        return ""
-    if isinstance(value, list) and all(isinstance(one, dict) and "text" in one for one in value):
-        return cut("\n".join(words(one["text"]) for one in value))
-    try:
-        return cut(words(json.dumps(value, ensure_ascii=False)))
-    except (RecursionError, ValueError):
-        return ""
 
 
 def moment(value: Any) -> Instant | None:

@@ -92,8 +92,8 @@ def detect(head: bytes, name: str) -> str:
 def read(source: Source, form: str = "auto") -> Found:
     """Read the conversations of one source, and what could not be read, in the order of the file.
 
-    A conversation in which nobody says anything is told as a Problem. Of problems of one kind the first 20
-    are named and the rest counted.
+    Types that a reader does not know, and a conversation in which nobody says anything, are told as
+    Problems. Of problems of one kind the first 20 are named and the rest counted.
 
     Args:
         source: from `sources`.
@@ -112,19 +112,27 @@ def read(source: Source, form: str = "auto") -> Found:
 
 
 def _spoken(found: Found) -> Found:
-    """Tell the conversations in which nobody speaks; raise FormatError where there is none at all."""
+    """Tell unknown types, and conversations in which nobody speaks; raise FormatError where there is none."""
     any_yet = False
     for one in found:
         any_yet = any_yet or isinstance(one, Transcript)
+        if isinstance(one, Transcript) and one.unknown:
+            kinds = ", ".join(f"{kind} ({number})" for kind, number in one.unknown)
+            said = f"{_called(one)}: types that are not known were left out: {kinds}"
+            yield told("unknown-types", said, severity=Severity.INFO)
         if isinstance(one, Problem) or one.turns:
             yield one
         else:
-            said = f"conversation {one.external_id or one.title or '(no name)'} holds no turn"
+            said = f"{_called(one)} holds no turn"
             if one.branches_left:
                 said += f"; messages of side chains or branches that were left out: {one.branches_left}"
             yield told("empty-conversation", said, severity=Severity.INFO)
     if not any_yet:
         raise FormatError("no conversation is in it")
+
+
+def _called(talk: Transcript) -> str:
+    return f"conversation {talk.external_id or talk.title or '(no name)'}"
 
 
 def _named(found: Found) -> Found:

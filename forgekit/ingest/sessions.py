@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forgekit.errors import FormatError
-from forgekit.ingest.claude_code import MOST_SESSIONS
+from forgekit.ingest.claude_code import MOST_SESSIONS, TOO_MANY_SESSIONS, boundary_of
 from forgekit.ingest.fields import mapping, mappings, moment, name, told, words
 from forgekit.ingest.lines import records, session_id_of
 from forgekit.ingest.turns import Talk
@@ -126,7 +126,7 @@ def _file_record(file: _File, record: dict[str, Any], number: int) -> Problem | 
             file.strays.append(record)
         return None
     if session_id not in file.sessions and len(file.sessions) >= MOST_SESSIONS:
-        raise FormatError("more than 10,000 sessions in one file; give one transcript at a time", line=number)
+        raise FormatError(TOO_MANY_SESSIONS, line=number)
     session = file.sessions.setdefault(session_id, _Session(session_id=session_id))
     uuid = words(record.get("uuid"))
     if uuid not in file.homes:
@@ -202,9 +202,6 @@ def _own_id(record: dict[str, Any]) -> str:
 def _user(session: _Session, record: dict[str, Any], number: int) -> None:
     content = mapping(record.get("message")).get("content")
     blocks = mappings(content)
-    results = [block for block in blocks if block.get("type") == "tool_result"]
-    for block in results:
-        session.talk.result(block.get("content"), call_id=block.get("tool_use_id"))
     if record.get("isCompactSummary") is True:
         _summary(session, record, number, _text(session, content))
         return
@@ -224,7 +221,7 @@ def _user(session: _Session, record: dict[str, Any], number: int) -> None:
         external_id=_own_id(record),
         line=number,
         attachments=pictures,
-        aside=bool(results),
+        aside=any(block.get("type") == "tool_result" for block in blocks),
     )
 
 
@@ -251,37 +248,14 @@ def _summary(session: _Session, record: dict[str, Any], number: int, text: str) 
     if not session.boundary_open:
         session.compactions.append(Compaction(kind="compact", line=number, time=time))
     session.boundary_open = False
-    last = session.compactions.pop()
-    session.compactions.append(
-        Compaction(
-            kind=last.kind,
-            line=last.line,
-            time=last.time,
-            turn=turn,
-            trigger=last.trigger,
-            pre_tokens=last.pre_tokens,
-        )
-    )
+    session.compactions[-1] = replace(session.compactions[-1], turn=turn)
 
 
 def _system(session: _Session, record: dict[str, Any], number: int) -> None:
-    subtype = words(record.get("subtype"))
-    if subtype not in {"compact_boundary", "microcompact_boundary"}:
-        return
-    kind = "compact" if subtype == "compact_boundary" else "microcompact"
-    said = mapping(record.get(f"{kind}Metadata"))
-    trigger, tokens = words(said.get("trigger")), said.get("preTokens")
-    counted = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
-    session.compactions.append(
-        Compaction(
-            kind=kind,
-            line=number,
-            time=moment(record.get("timestamp")),
-            trigger=trigger if trigger in {"auto", "manual"} else "",
-            pre_tokens=tokens if counted else None,
-        )
-    )
-    session.boundary_open = kind == "compact"
+    boundary = boundary_of(record, number)
+    if boundary is not None:
+        session.compactions.append(boundary)
+        session.boundary_open = boundary.kind == "compact"
 
 
 def _attachment(session: _Session, record: dict[str, Any], number: int) -> None:
@@ -321,15 +295,6 @@ def _assistant(session: _Session, record: dict[str, Any], number: int) -> None:
             elif turn := session.talk.say(Speaker.ASSISTANT, text, time=time, external_id=own, line=number):
                 session.messages[key] = turn
         elif kind.endswith("tool_use"):
-            session.talk.call(
-                block.get("name"),
-                block.get("input"),
-                call_id=block.get("id"),
-                time=time,
-                external_id=own,
-                line=number,
-            )
-        elif kind.endswith("tool_result"):
-            session.talk.result(block.get("content"), call_id=block.get("tool_use_id"))
-        elif kind not in _THINKING:
+            session.talk.call(block.get("name"), time=time, external_id=own, line=number)
+        elif not kind.endswith("tool_result") and kind not in _THINKING:
             session.talk.odd("block", block.get("type"))

@@ -17,18 +17,17 @@ import re
 from collections.abc import Iterator
 
 from forgekit.errors import FormatError
-from forgekit.ingest.fields import cut, moment, name
+from forgekit.ingest.fields import moment, name
 from forgekit.ingest.markdown import text_of, trimmed
 from forgekit.ingest.sessions import from_the_program
 from forgekit.model.problem import Problem
-from forgekit.model.transcript import Speaker, ToolCall, Transcript, Turn
+from forgekit.model.transcript import Speaker, Transcript, Turn
 
 _SESSION = re.compile(r"<!-- [^<>]{1,60} Session ([\w-]{1,100}) \(([^()]{1,40})\) -->")
 _LABEL = re.compile(r"_\*\*(?:(User)|Agent|Assistant)(?: - [^()*]{1,60})?(?: \(([^()]{0,200})\))?\*\*_")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?Z")
 _TOOL = re.compile(r'<tool-use [^<>]{0,200}data-tool-name="([^"<>]{0,200})"')
 _OLD_TOOL = re.compile(r"Tool use: \*\*([^*]{1,200})\*\*")
-_SUMMARY = re.compile(r"\s*<summary>[^<>]*</summary>\s*")
 _CLOSES = ("</details></tool-use>", "</tool-use>")
 _SIDE = " - sidechain"
 
@@ -84,7 +83,7 @@ def _turn(label: re.Match[str], lines: list[str], number: int, line: int) -> Tur
     time = _TIME.search(label[2] or "")
     text, tools = (trimmed("\n".join(lines)), []) if user else _without_tools(lines)
     if user and from_the_program(text):
-        text, tools = "", [ToolCall(name="command", request=cut(text))]
+        text, tools = "", ["command"]
     return Turn(
         number=number,
         speaker=Speaker.USER if user else Speaker.ASSISTANT,
@@ -95,25 +94,23 @@ def _turn(label: re.Match[str], lines: list[str], number: int, line: int) -> Tur
     )
 
 
-def _without_tools(lines: list[str]) -> tuple[str, list[ToolCall]]:
+def _without_tools(lines: list[str]) -> tuple[str, list[str]]:
     """Take thinking and tool calls out of an assistant's turn."""
     said: list[str] = []
-    tools: list[ToolCall] = []
+    tools: list[str] = []
     place = 0
     while place < len(lines):
         line = lines[place]
         if line.startswith("<think>"):
             place = _after(lines, place, "</think>")
         elif tool := _TOOL.match(line):
-            end = _tool_end(lines, place)
-            tools.append(_tool(tool[1], lines[place + 1 : end]))
-            place = end
+            tools.append(name(tool[1]))
+            place = _tool_end(lines, place)
         elif tool := _OLD_TOOL.fullmatch(line.strip()):
             below = next((lines[at] for at in range(place + 1, len(lines)) if lines[at].strip()), "")
             output = below.lstrip().startswith("<details")
-            end = _after(lines, place, "</details>") if output else place + 1
-            tools.append(_tool(tool[1], lines[place + 1 : end]))
-            place = end
+            tools.append(name(tool[1]))
+            place = _after(lines, place, "</details>") if output else place + 1
         else:
             said.append(line)
             place += 1
@@ -131,9 +128,3 @@ def _tool_end(lines: list[str], start: int) -> int:
     stop = next(following, len(lines))
     closes = (place + 1 for place in range(stop - 1, start, -1) if lines[place].strip() in _CLOSES)
     return next(closes, stop)
-
-
-def _tool(called: str, lines: list[str]) -> ToolCall:
-    marks = ("</tool-use>", "</details>", "<details>")
-    kept = [line for line in lines if not line.strip().startswith(marks) and not _SUMMARY.fullmatch(line)]
-    return ToolCall(name=name(called), result=cut("\n".join(kept).strip()))

@@ -6,19 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from forgekit.ingest.fields import data, name, words
-from forgekit.model.transcript import Attachment, Speaker, ToolCall, Turn
+from forgekit.ingest.fields import name, words
+from forgekit.model.transcript import Attachment, Speaker, Turn
 from forgekit.times import Instant
 
 MOST_CALLS = 1_000
-MOST_TYPES = 100
-
-
-@dataclass(kw_only=True, slots=True)
-class _Call:
-    name: str
-    request: str = ""
-    result: str = ""
+MOST_TYPES = 10
 
 
 @dataclass(kw_only=True, slots=True)
@@ -29,7 +22,7 @@ class _Said:
     line: int | None
     texts: list[str] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
-    calls: list[_Call] = field(default_factory=list)
+    tools: list[str] = field(default_factory=list)
     compaction: bool = False
     aside: bool = False
 
@@ -39,7 +32,7 @@ class Talk:
     """Turns in the making.
 
     Tool calls stand with the assistant's turn before them; where there is none, with the one that they open,
-    which takes the next text. A result finds its call by id, else it is the last call's.
+    which takes the next text.
 
     Attributes:
         unknown: types that the reader does not know, with their number.
@@ -49,8 +42,6 @@ class Talk:
     unknown: Counter[str] = field(default_factory=Counter)
     size: int = 0
     _said: list[_Said] = field(default_factory=list)
-    _calls: dict[str, _Call] = field(default_factory=dict)
-    _last: _Call | None = None
     _heard: _Said | None = None
 
     def __len__(self) -> int:
@@ -100,30 +91,17 @@ class Talk:
     def call(
         self,
         tool: Any,
-        request: Any,
         *,
-        call_id: Any = None,
         time: Instant | None = None,
         external_id: str = "",
         line: int | None = None,
     ) -> None:
-        """Add a tool call, its request cut; the calls past 1,000 of a turn are left out."""
+        """Add a tool call; those past 1,000 of a turn are left out."""
         if not self._said or self._said[-1].speaker is Speaker.USER or self._said[-1].compaction:
             opened = _Said(speaker=Speaker.ASSISTANT, time=time, external_id=external_id, line=line)
             self._said.append(opened)
-        made = _Call(name=name(tool) or "tool", request=data(request))
-        if len(self._said[-1].calls) < MOST_CALLS:
-            self._said[-1].calls.append(made)
-        self._last = made
-        if isinstance(call_id, str) and call_id:
-            self._calls[call_id] = made
-
-    def result(self, value: Any, *, call_id: Any = None) -> None:
-        """Add what a tool gave, cut; one that answers no call is left out."""
-        known = isinstance(call_id, str) and call_id
-        made = self._calls.get(call_id) if known else self._last
-        if made is not None and not made.result:
-            made.result = data(value)
+        if len(self._said[-1].tools) < MOST_CALLS:
+            self._said[-1].tools.append(name(tool) or "tool")
 
     def odd(self, kind: str, value: Any) -> None:
         """Count a type that the reader does not know, such as `block video`."""
@@ -141,7 +119,7 @@ class Talk:
                 time=said.time,
                 text="\n\n".join(text for text in said.texts if text),
                 attachments=tuple(said.attachments),
-                tools=tuple(ToolCall(name=c.name, request=c.request, result=c.result) for c in said.calls),
+                tools=tuple(said.tools),
                 external_id=said.external_id,
                 line=said.line,
                 compaction=said.compaction,

@@ -28,15 +28,6 @@ class Attachment:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ToolCall:
-    """A tool that the assistant called; both texts may be cut, and neither is anybody's own words."""
-
-    name: str
-    request: str = ""
-    result: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
     """What one speaker said in one go: a prompt, or one message and the tools called after it.
 
@@ -44,6 +35,7 @@ class Turn:
         number: 1 for the first; turns are counted as they are shown, whoever speaks.
         time: None where the export does not say.
         text: the speaker's own words, Markdown; "" where the assistant only called tools.
+        tools: name of each tool that was called; what it was asked and answered is nobody's own words.
         external_id: the platform's id of its first message, "" if not said.
         line: 1-based line of its first record in a file of lines, else None.
         compaction: nobody said it: the assistant's program summed up what came before.
@@ -55,7 +47,7 @@ class Turn:
     time: Instant | None
     text: str
     attachments: tuple[Attachment, ...] = ()
-    tools: tuple[ToolCall, ...] = ()
+    tools: tuple[str, ...] = ()
     external_id: str = ""
     line: int | None = None
     compaction: bool = False

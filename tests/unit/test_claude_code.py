@@ -28,7 +28,6 @@ def record(kind: str, second: int, **fields: Any) -> dict[str, Any]:
         "uuid": f"{kind}-{second}",
         "timestamp": f"2026-03-01T10:00:{second:02d}.000Z",
         "cwd": "/home/ada/engine",
-        "version": "2.1.0",
         "isSidechain": False,
         **fields,
     }
@@ -75,32 +74,21 @@ def test_a_compaction_with_all_that_the_records_say() -> None:
             trigger="auto",
             pre_tokens=155_000,
             ordinal=1,
-            started=at(1),
-            version="2.1.0",
         )
     ]
 
 
-def test_the_second_stretch_begins_where_the_first_ended() -> None:
-    rows = (
-        record("user", 1),
-        boundary(5),
-        summary(6),
-        record("progress", 4),
-        boundary(20),
-        summary(21, uuid="b"),
-    )
-    first, second = read(*rows)
+def test_the_compactions_of_a_session_are_counted() -> None:
+    first, second = read(boundary(5), summary(6), boundary(20), summary(21, uuid="b"))
     assert isinstance(first, CompactSummary)
     assert isinstance(second, CompactSummary)
-    assert (first.ordinal, first.started, first.compacted_at) == (1, at(1), at(5))
-    assert (second.ordinal, second.started, second.compacted_at) == (2, at(5), at(20))
+    assert (first.ordinal, first.compacted_at) == (1, at(5))
+    assert (second.ordinal, second.compacted_at) == (2, at(20))
 
 
 def test_a_summary_without_a_boundary_has_its_own_time() -> None:
-    found = one(summary(6, version=None))
-    assert (found.compacted_at, found.started) == (at(6), at(6))
-    assert (found.trigger, found.pre_tokens, found.version) == ("", None, "")
+    found = one(summary(6))
+    assert (found.compacted_at, found.trigger, found.pre_tokens) == (at(6), "", None)
 
 
 def test_a_boundary_goes_for_one_summary_only() -> None:
@@ -126,12 +114,10 @@ def test_only_the_user_record_of_a_summary_counts() -> None:
 
 
 def test_a_copied_record_counts_once() -> None:
-    first, second = read(
-        boundary(5), summary(6), record("user", 7), summary(6), boundary(8), summary(9, uuid="b")
-    )
+    first, second = read(boundary(5), summary(6), summary(6), boundary(8), summary(9, uuid="b"))
     assert isinstance(first, CompactSummary)
     assert isinstance(second, CompactSummary)
-    assert (first.line, second.line, second.ordinal, second.started) == (2, 6, 2, at(7))
+    assert (first.line, second.line, second.ordinal) == (2, 5, 2)
 
 
 def test_sessions_of_one_file_are_counted_apart() -> None:
@@ -189,7 +175,7 @@ def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch) -> 
     found = read(record("user", 1, message="x" * 5_000), summary(2))
     assert found[0] == warning("line-too-long", "this line is longer than 32 MB and was skipped", 1)
     assert isinstance(found[1], CompactSummary)
-    assert (found[1].line, found[1].started) == (2, at(2))
+    assert found[1].line == 2
 
 
 def test_a_file_that_is_too_long_is_read_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,5 +272,3 @@ def test_the_real_transcripts_agree_with_their_notes() -> None:
             assert (one.session_id, one.ordinal) == (truth["session_id"], ordinal)
             assert (one.trigger, one.pre_tokens) == (event["trigger"], event["preTokens"])
             assert one.compacted_at == parse_instant(event["timestamp"])
-            assert one.started <= one.compacted_at
-            assert one.version in truth["versions"]

@@ -14,7 +14,7 @@ from forgekit.errors import FormatError, NotFoundError
 from forgekit.ingest.formats import conversations, detect, read
 from forgekit.ingest.sources import Reading, Source, _unpacked, sources
 from forgekit.model.problem import Problem, Severity
-from forgekit.model.transcript import Speaker, ToolCall, Transcript
+from forgekit.model.transcript import Speaker, Transcript
 from forgekit.times import parse_instant
 
 CLAUDE = json.dumps([{"uuid": "c", "chat_messages": [{"sender": "human", "text": "Hello."}]}]).encode()
@@ -158,12 +158,7 @@ def test_a_history_is_read_label_by_label() -> None:
         ("assistant", "Redis.\n\n---\n\n\n---\n\nIt is enough."),
     ]
     assert [turn.line for turn in talk.turns] == [7, 13, 19, 39, 43]
-    (grep,) = talk.turns[2].tools
-    assert grep.name == "Grep"
-    assert grep.result.startswith("pattern `queue`\n\n```text\n_**User**_\n")
-    assert grep.result.endswith("We decided: Kafka.\n```")
-    assert talk.turns[3].tools == (ToolCall(name="command", request="<command-name>/model</command-name>"),)
-    assert talk.turns[4].tools == (ToolCall(name="search", result="a result"),)
+    assert [turn.tools for turn in talk.turns] == [(), (), ("Grep",), ("command",), ("search",)]
     assert talk.turns[3].time == parse_instant("2026-01-12 15:09Z")
 
 
@@ -171,7 +166,7 @@ def test_an_old_tool_line_without_its_output_is_one_line() -> None:
     head, _, tail = STORY.partition("Tool use: **search**\n\n<details>")
     talk = one(f"{head}Tool use: **list**\n\nNothing there.\n\nTool use: **search**\n\n<details>{tail}")
     assert talk.turns[4].text == "Redis.\n\n---\n\n\nNothing there.\n\n\n---\n\nIt is enough."
-    assert talk.turns[4].tools == (ToolCall(name="list"), ToolCall(name="search", result="a result"))
+    assert talk.turns[4].tools == ("list", "search")
 
 
 def test_a_history_without_turns_is_an_error() -> None:
@@ -229,6 +224,21 @@ def test_odd_conversations_are_named_and_many_are_counted() -> None:
     ]
     assert str(found[-1]) == "given: 12 more findings of this kind: broken-item"
     assert len(found) == 1 + 3 + 18 + 1
+
+
+def test_types_that_are_not_known_are_told() -> None:
+    blocks = [{"type": "text", "text": "Hi."}, {"type": "dance"}, {"type": "dance"}, {"type": "video"}]
+    spoken = {"uuid": "s", "chat_messages": [{"sender": "human", "content": blocks}]}
+    silent = {"name": "Silence", "chat_messages": [{"sender": "narrator"}]}
+    told, talk, *others = of(json.dumps([spoken, silent]))
+    assert isinstance(talk, Transcript)
+    assert isinstance(told, Problem)
+    assert (told.code, told.severity) == ("unknown-types", Severity.INFO)
+    assert [str(one) for one in (told, *others)] == [
+        "given: conversation s: types that are not known were left out: block dance (2), block video (1)",
+        "given: conversation Silence: types that are not known were left out: sender narrator (1)",
+        "given: conversation Silence holds no turn",
+    ]
 
 
 def test_objects_one_after_the_other_are_read_like_a_list() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgekit.model.body import clean
-from forgekit.model.transcript import Attachment, Speaker, ToolCall, Turn
+from forgekit.model.transcript import Attachment, Speaker, Turn
 from forgekit.text.transcript import read_messages, write_parts
 from forgekit.times import Instant
 
@@ -54,7 +54,7 @@ def test_files_and_tools_stand_below_what_was_said() -> None:
         time=None,
         text="Done.",
         attachments=(Attachment(name="plan.md"),),
-        tools=(ToolCall(name="Bash"), ToolCall(name="Read"), ToolCall(name="Bash")),
+        tools=("Bash", "Read", "Bash"),
     )
     body = write_parts([turn])[0].body
     assert body == "### 1. Assistant\n\nDone.\n\n*Attachments: plan.md*\n*Tools: Bash (2), Read*"
