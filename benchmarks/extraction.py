@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib.util
 import json
 import random
 import sys
@@ -23,6 +22,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from messages import scorer
 
 from forgekit.ingest.formats import conversations
 from forgekit.model.problem import Problem
@@ -61,7 +62,7 @@ def _skip(path: Path) -> bool:
 def _excerpts(folder: Path, *, errors: bool, all_errors: bool) -> bool:
     if _skip(folder / "extraction.jsonl") or _skip(folder / "score.py"):
         return False
-    score = _scorer(folder / "score.py")
+    score = scorer(folder / "score.py").extraction
     lines = (folder / "extraction.jsonl").read_text(encoding="utf-8").splitlines()
     rows: list[Row] = [json.loads(line) for line in lines if line.strip()]
     rows.sort(key=lambda row: hashlib.sha256(row["id"].encode()).hexdigest())
@@ -87,16 +88,6 @@ def _excerpts(folder: Path, *, errors: bool, all_errors: bool) -> bool:
         for row in rows if all_errors else rows[0::2]:
             _print_errors(row, score)
     return True
-
-
-def _scorer(path: Path) -> Callable[[Sequence[Row], Sequence[Row]], Row]:
-    spec = importlib.util.spec_from_file_location("score", path)
-    if spec is None or spec.loader is None:
-        raise SystemExit(f"{path} cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    scorer: Callable[[Sequence[Row], Sequence[Row]], Row] = module.extraction
-    return scorer
 
 
 def _together(parts: Sequence[Row]) -> Row:

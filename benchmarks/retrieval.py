@@ -21,7 +21,6 @@ while the rule of the product was chosen: they show how far a figure hangs on th
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
 import tempfile
 from collections import defaultdict
@@ -31,6 +30,8 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+from messages import scorer
 
 from forgekit.catalogue import query as catalogue_query
 from forgekit.catalogue.catalogue import NAMED_SCORE, Hit
@@ -184,11 +185,7 @@ def main() -> None:
     options = parser.parse_args()
     if not (options.data / "score.py").is_file():
         sys.exit(f"SKIPPED: {options.data / 'score.py'} is not there; --data names another folder")
-    spec = importlib.util.spec_from_file_location("score", options.data / "score.py")
-    assert spec is not None  # noqa: S101 - the file is there
-    assert spec.loader is not None  # noqa: S101 - as above
-    score = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(score)
+    score = scorer(options.data / "score.py")
     with tempfile.TemporaryDirectory() as scratch:
         cache = options.cache or Path(scratch)
         encoder = find_encoder(Settings(), cache)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.forge import Forge
@@ -14,12 +12,9 @@ from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.policy.detection import statement, superseded
+from forgekit.policy.detection import superseded
 from forgekit.policy.staleness import open_conflicts
 from forgekit.writing import COMMITTED, How, Written, in_force, write
-
-if TYPE_CHECKING:
-    from forgekit.policy.judge import Judgement
 
 
 def in_registry(registry: Registry, entity: EntityId) -> Conflict:
@@ -34,7 +29,7 @@ def in_registry(registry: Registry, entity: EntityId) -> Conflict:
 
 
 def waiting(
-    registry: Registry, *, decision: EntityId | None = None, project: str | None = None
+    registry: Registry, *, decision: EntityId | None = None, project: EntityId | None = None
 ) -> list[Conflict]:
     """Return the conflicts that wait for a person, oldest first: all, a decision's, or a project's."""
 
@@ -42,8 +37,8 @@ def waiting(
         sides = conflict.decision_a, conflict.decision_b
         if decision is not None and decision not in sides:
             return False
-        named = {d.project_name for d in map(registry.get, sides) if isinstance(d, Decision)}
-        return project is None or project in named
+        owners = {d.project_uuid for d in map(registry.get, sides) if isinstance(d, Decision)}
+        return project is None or project in owners
 
     return [conflict for conflict in open_conflicts(registry) if concerns(conflict)]
 
@@ -120,14 +115,3 @@ def _open(registry: Registry, key: EntityId) -> Conflict:
     if conflict.status is not ConflictStatus.OPEN:
         raise TransitionError(f"{short_id(Kind.CONFLICT, key)} is already {conflict.status.value}")
     return conflict
-
-
-def explained(forge: Forge, conflicts: Sequence[Conflict]) -> dict[EntityId, Judgement]:
-    """Return the judgements on the pairs of conflicts, by the conflicts' ids."""
-    registry = forge.registry()
-    sides = {key: registry.get(key) for c in conflicts for key in (c.decision_a, c.decision_b)}
-    read = {key: statement(side) for key, side in sides.items() if isinstance(side, Decision)}
-    said = forge.judge.judge(
-        [(read[c.decision_a], read[c.decision_b]) for c in conflicts], [c.similarity for c in conflicts]
-    )
-    return {conflict.id: judgement for conflict, judgement in zip(conflicts, said, strict=True)}

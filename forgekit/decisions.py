@@ -107,9 +107,7 @@ def create(
             tags=words,
             body=with_section(with_section("", "Rationale", rationale), "Context", context),
         )
-        titled = (e for e in forge.titled(Kind.DECISION, line, owner) if isinstance(e, Decision))
-        same = sorted((d for d in titled if d.originated_in == source), key=lambda d: d.status.ended)
-        if same:
+        if same := _same(forge, line, owner, source):
             return [
                 as_it_stands(
                     in_force(same[0], _AGAIN),
@@ -126,6 +124,12 @@ def create(
         return against(forge, registry, [unclaimed(decision, registry), *forge.new_project(name, registry)])
 
     return write(forge, decide, "decision new", how)
+
+
+def _same(forge: Forge, text: str, project: EntityId, source: EntityId | None) -> list[Decision]:
+    """Return the decisions of a text in one project and conversation, those in force first."""
+    titled = (e for e in forge.titled(Kind.DECISION, text, project) if isinstance(e, Decision))
+    return sorted((d for d in titled if d.originated_in == source), key=lambda d: d.status.ended)
 
 
 def revise(
@@ -150,13 +154,14 @@ def revise(
     line = typed(text, "--rationale")
 
     def decide(registry: Registry) -> list[Entity]:
-        old = _in_force(registry, key)
+        old = in_force(in_registry(registry, key))
         origin = source or old.originated_in
         moment = at if at is not None else forge.now()
         new_id = decision_id(old.project_uuid, line, origin or EntityId(""), moment)
         if new_id == old.id or match_key(line) == match_key(old.decision):
             raise RuleError("the new text says the same as the old one; use `forgekit decision edit`")
-        if isinstance(taken := registry.get(new_id), Decision):
+        same = (d for d in _same(forge, line, old.project_uuid, origin) if not d.status.ended)
+        if isinstance(taken := next(same, registry.get(new_id)), Decision):
             by, here = (short_id(Kind.DECISION, d.id) for d in (in_force(taken, _AGAIN), old))
             raise RuleError(f"{by} says so already; `forgekit decision supersede {here} --by {by}`")
         body = old.body if rationale is None else with_section(old.body, "Rationale", rationale)
@@ -187,8 +192,8 @@ def supersede(forge: Forge, name: str, by: str, *, reason: str = "", how: How = 
     key, heir = forge.resolve(name, Kind.DECISION), forge.resolve(by, Kind.DECISION)
 
     def decide(registry: Registry) -> list[Decision]:
-        _in_force(registry, heir)
-        return [superseded(_in_force(registry, key), heir, reason)]
+        in_force(in_registry(registry, heir))
+        return [superseded(in_force(in_registry(registry, key)), heir, reason)]
 
     return write(forge, decide, "decision supersede", how)
 
@@ -249,23 +254,20 @@ def edit(
         None if dependencies is None else tuple(sorted(forge.resolve(d, Kind.DECISION) for d in dependencies))
     )
     key = forge.resolve(name, Kind.DECISION)
+    # A generator would be empty when this is decided again.
+    others, words = (None if given is None else tuple(given) for given in (alternatives, tags))
 
     def decide(registry: Registry) -> list[Decision]:
         decision = in_registry(registry, key)
-        body = decision.body
-        if rationale is not None:
-            body = with_section(body, "Rationale", rationale)
-        if context is not None:
-            body = with_section(body, "Context", context)
+        body = decision.body if rationale is None else with_section(decision.body, "Rationale", rationale)
+        body = body if context is None else with_section(body, "Context", context)
         edited = replace(
             decision,
             epistemic_tier=tier if tier is not None else decision.epistemic_tier,
             tier_token=None if tier is not None else decision.tier_token,
-            alternatives_rejected=(
-                tuple(alternatives) if alternatives is not None else decision.alternatives_rejected
-            ),
+            alternatives_rejected=others if others is not None else decision.alternatives_rejected,
             dependencies=bases if bases is not None else decision.dependencies,
-            tags=tuple(tags) if tags is not None else decision.tags,
+            tags=words if words is not None else decision.tags,
             body=body,
         )
         return [without_circle(edited, registry.decisions) if bases else edited]
@@ -277,11 +279,7 @@ def _change(
     forge: Forge, name: str, change: Callable[[Decision], Decision], operation: str, how: How
 ) -> Written:
     key = forge.resolve(name, Kind.DECISION)
-    return write(forge, lambda registry: [change(_in_force(registry, key))], operation, how)
-
-
-def _in_force(registry: Registry, key: EntityId) -> Decision:
-    return in_force(in_registry(registry, key))
+    return write(forge, lambda registry: [change(in_force(in_registry(registry, key)))], operation, how)
 
 
 def decision_create(
@@ -379,8 +377,9 @@ def decision_conflicts(
     forge = opened(forge)
     registry = forge.registry()
     key = forge.resolve(decision_id, Kind.DECISION) if decision_id else None
+    project = forge.known_project(project_name, registry).id if project_name else None
     derived = Derived(registry)
-    return [derived.view(c) for c in waiting(registry, decision=key, project=project_name)]
+    return [derived.view(c) for c in waiting(registry, decision=key, project=project)]
 
 
 def decision_resolve_conflict(

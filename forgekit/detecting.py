@@ -6,8 +6,7 @@ and goes when a side ends. So the order of filing leaves no trace in the files, 
 
 * of a decision the nearest are compared (`NEAREST`), as they were at that time;
 * once a tier has settled a contradiction, the decision that lost stays superseded, as if a person had done
-  it: an archive that changes a tier, or a third decision that contradicts the winner, comes too late.
-
+  it: an archive that changes a tier, or a third decision that contradicts the winner, comes too late;
 * the trained judge reads the pairs with the most evidence of those that it is given at once.
 
 A pair whose conflict is on file is never raised again, whatever became of it. A judge that does not always
@@ -137,14 +136,14 @@ def judgements(
 
 def contradictions(
     forge: Forge, state: State, pairs: Cosines, judge: Judge | None = None
-) -> list[tuple[Conflict, Decision, Decision]]:
-    """Return an open conflict for each pair that a judge finds to contradict each other, with its sides."""
+) -> list[tuple[Conflict, Decision, Decision, Judgement]]:
+    """Return an open conflict for each pair that a judge finds to contradict each other, with both sides."""
     if not pairs:
         return []
     from forgekit.policy.judge import Verdict  # noqa: PLC0415 - a judge's tables take 60 ms
 
     return [
-        (contradiction(a, b, judgement, pairs[a.id, b.id]), a, b)
+        (contradiction(a, b, judgement, pairs[a.id, b.id]), a, b, judgement)
         for a, b, judgement in judgements(forge, state, pairs, judge)
         if judgement.verdict is Verdict.CONTRADICTION
     ]
@@ -152,8 +151,11 @@ def contradictions(
 
 def detect(forge: Forge, state: State, pairs: Cosines) -> Settled:
     """Judge the pairs that have no conflict on file, and settle what the tiers settle."""
-    new = {sides: cosine for sides, cosine in pairs.items() if state.get(pair_id(*sides)) is None}
-    return settled(contradictions(forge, state, new))
+    return settled([found[:3] for found in contradictions(forge, state, _unfiled(state, pairs))])
+
+
+def _unfiled(state: State, pairs: Cosines) -> Cosines:
+    return {sides: cosine for sides, cosine in pairs.items() if state.get(pair_id(*sides)) is None}
 
 
 def against(forge: Forge, registry: Registry, entities: Sequence[Entity]) -> list[Entity]:
@@ -195,13 +197,17 @@ def filing(forge: Forge, ours: Registry, said: Said, settlement: Settlement) -> 
         and (entity.id in deletes or _weight(entity) != _weight(ours.get(entity.id)))
     ]
     told_otherwise = [ours.get(key) for key, _ in settlement.conflicts]
-    moved = {entity.id for entity in changed}
+    moved = {entity.id for entity in changed} | set(settlement.renamed.values())
     moved |= {c.decision_a for c in told_otherwise if isinstance(c, Conflict)}
     untouched = _untouched(forge, ours, moved) if moved else []
+    if settlement.renamed:  # one that comes to a pair whose conflict a person touched was joined with that
+        known = {conflict.id for conflict in untouched}
+        held = {_sides(conflict, settlement) for conflict in ours.conflicts if conflict.id not in known}
+        untouched = [conflict for conflict in untouched if _sides(conflict, settlement) not in held]
     again: dict[Pair, float | None] = {}
     told: set[EntityId] = set()
     for conflict in untouched:
-        a, b = (settlement.renamed.get(side, side) for side in (conflict.decision_a, conflict.decision_b))
+        a, b = _sides(conflict, settlement)
         if a == b:
             continue
         key = pair_id(a, b)
@@ -210,7 +216,7 @@ def filing(forge: Forge, ours: Registry, said: Said, settlement: Settlement) -> 
             told.add(key)
         else:
             writes.pop(key, None)
-            again[pair(a, b)] = conflict.similarity
+            again[a, b] = conflict.similarity
     hidden = {*deletes, *(conflict.id for conflict in untouched)}
     state = State(ours, writes, hidden)
     new = [found for entity in changed if (found := state.active(entity.id)) is not None]
@@ -236,6 +242,12 @@ def filing(forge: Forge, ours: Registry, said: Said, settlement: Settlement) -> 
     )
 
 
+def _sides(conflict: Conflict, settlement: Settlement) -> Pair:
+    """Return the sides of a conflict under the ids that they take."""
+    renamed = settlement.renamed
+    return pair(*(renamed.get(side, side) for side in (conflict.decision_a, conflict.decision_b)))
+
+
 def _weight(entity: Entity | None) -> object:
     """Return what the verdict on a decision, and the conflict's file, hang on."""
     return (statement(entity), entity.status.ended) if isinstance(entity, Decision) else None
@@ -245,7 +257,7 @@ def _dated(ours: Registry, state: State, settlement: Settlement) -> dict[EntityI
     """Return the conflicts whose sides took another identity, and so another time."""
     out = {}
     for old in ours.conflicts if settlement.renamed else ():
-        a, b = sorted(settlement.renamed.get(side, side) for side in (old.decision_a, old.decision_b))
+        a, b = _sides(old, settlement)
         found = state.get(pair_id(a, b))
         sides = [state.get(a), state.get(b)]
         times = [side.created_at for side in sides if isinstance(side, Decision)]
@@ -273,7 +285,7 @@ def _untouched(forge: Forge, registry: Registry, sides: Collection[EntityId]) ->
     made = [
         conflict
         for judge in judges
-        for conflict, _, _ in contradictions(forge, State(registry, {}), pairs, judge)
+        for conflict, *_ in contradictions(forge, State(registry, {}), pairs, judge)
         if read_bytes(forge.root, entity_path(conflict)) == codec.dumps(conflict).encode()
     ]
     return list({conflict.id: conflict for conflict in made}.values())
@@ -286,20 +298,13 @@ class Scanned:
     Attributes:
         compared: pairs that were judged.
         conflicts: new ones, those that a tier has settled included.
+        judgements: on their pairs, by the conflicts' ids.
     """
 
     outcome: Outcome
     compared: int
     conflicts: tuple[Conflict, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Duplicate:
-    """Two active decisions that say the same."""
-
-    a: Decision
-    b: Decision
-    reasons: tuple[str, ...]
+    judgements: Mapping[EntityId, Judgement]
 
 
 def scan(
@@ -317,9 +322,10 @@ def scan(
 
     def decide() -> Change:
         state, pairs = _standing(forge, project, near, progress)
-        found = detect(forge, state, pairs)
-        entities = found.entities
-        number = len(found.conflicts)
+        new = _unfiled(state, pairs)
+        judged = contradictions(forge, state, new)
+        found = settled([item[:3] for item in judged])
+        entities, number = found.entities, len(found.conflicts)
         return Change(
             writes=entities,
             subject=f"conflict: scan found {number} {'conflict' if number == 1 else 'conflicts'}",
@@ -328,7 +334,7 @@ def scan(
                 *(("Forgekit-Entity", entity.id) for entity in entities),
                 *superseding(entities),
             ),
-            result=(len(pairs), found.conflicts),
+            result=(len(new), found.conflicts, {conflict.id: said for conflict, *_, said in judged}),
         )
 
     if forge.settings.judge is JudgeKind.TRAINED and not how.dry_run:
@@ -336,7 +342,8 @@ def scan(
     outcome = forge.commit(decide, dry_run=how.dry_run, no_commit=how.no_commit)
     result = outcome.change.result
     assert isinstance(result, tuple)  # noqa: S101 - what decide put there
-    return Scanned(outcome=outcome, compared=result[0], conflicts=result[1])
+    compared, conflicts, judgements = result
+    return Scanned(outcome=outcome, compared=compared, conflicts=conflicts, judgements=judgements)
 
 
 def duplicates(
@@ -345,7 +352,7 @@ def duplicates(
     *,
     near: Near | None = None,
     progress: Progress | None = None,
-) -> list[Duplicate]:
+) -> list[tuple[Decision, Decision, Judgement]]:
     """Return the pairs of active decisions that say the same, in the order of ids; one side is the project's.
 
     Raises NotFoundError for a project that is not known.
@@ -353,7 +360,7 @@ def duplicates(
     from forgekit.policy.judge import Verdict  # noqa: PLC0415 - a judge's tables take 60 ms
 
     return [
-        Duplicate(a=a, b=b, reasons=judgement.reasons)
+        (a, b, judgement)
         for a, b, judgement in judgements(forge, *_standing(forge, project, near, progress))
         if judgement.verdict is Verdict.DUPLICATE
     ]
@@ -371,13 +378,6 @@ def _standing(
     ]
     state = State(registry, {})
     return state, candidates(forge, state, chosen, near, progress)
-
-
-def record(forge: Forge, conflicts: Sequence[Conflict]) -> None:
-    """Write conflicts into the work tree and leave committing to the person, as a formatter does."""
-    if conflicts:
-        change = Change(writes=tuple(conflicts), subject="conflict: record")
-        forge.commit(lambda: change, no_commit=True)
 
 
 def nearness(forge: Forge) -> Near | None:

@@ -178,7 +178,10 @@ class DirtyFileError(StoreError):
 
     def __str__(self) -> str:
         names = ", ".join(self.paths)
-        return f"uncommitted changes in {names}; commit or undo them (`git restore`), then run this again"
+        return (
+            f"uncommitted changes in {names}; commit or undo them (`git restore`; a new file: delete it), "
+            "then run this again"
+        )
 
 
 class ChangedError(StoreError):

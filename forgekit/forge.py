@@ -134,6 +134,17 @@ class Forge:
             return None
         return Vectors(cache_dir(self.root), self.encoder, self.catalogue.tree)
 
+    @property
+    def unread(self) -> str:
+        """Say how many files could not be read at the last look, or ""."""
+        bad = len({problem.path for problem in self.catalogue.problems()})
+        files = "1 file" if bad == 1 else f"{bad:,} files"
+        return f"{files} could not be read; `forgekit check` names them" if bad else ""
+
+    def _not_found(self, what: str, name: str, hint: str) -> NotFoundError:
+        """Return the error for a name that nothing answers to; a file that could not be read may hold it."""
+        return NotFoundError(what, name, "; ".join(filter(None, (hint, self.unread))))
+
     def registry(self) -> Registry:
         """Return everything as it stands in the work tree, uncommitted edits included.
 
@@ -175,21 +186,20 @@ class Forge:
             told = [
                 e.id
                 for e in talks
-                if getattr(e, "source", None) and name in {e.id, getattr(e, "external_id", None)}
+                if getattr(e, "source", None)
+                and match_key(name) in {match_key(getattr(e, "external_id", None) or ""), e.id}
             ]
             if len(told) != 1 or len({getattr(e, "external_id", None) or e.id for e in talks}) > 1:
                 raise
             return told[0]
-        except NotFoundError:
-            if kinds != (Kind.CONVERSATION,):
-                raise
+        except NotFoundError as e:
             # The tag of what a conversation was compressed to names the conversation as well.
-            archives = self.catalogue.find(name, (Kind.ARCHIVE,))
+            archives = self.catalogue.find(name, (Kind.ARCHIVE,)) if kinds == (Kind.CONVERSATION,) else []
             found = {
                 getattr(self.catalogue.entity(archive.id), "conversation_id", None) for archive in archives
             }
             if len(found) != 1 or None in found:
-                raise
+                raise self._not_found(e.what, e.name, e.hint) from None
             return EntityId(str(found.pop()))
 
     def entity(self, name: str, *kinds: Kind) -> Entity:
@@ -233,7 +243,7 @@ class Forge:
         found = _project_named(name, registry)
         if found is None:
             names = ", ".join(sorted(p.project_name for p in registry.projects)) or "none yet"
-            raise NotFoundError("project", name, f"known projects: {names}")
+            raise self._not_found("project", name, f"known projects: {names}")
         return found
 
 

@@ -23,7 +23,7 @@ class Provenance:
 
     Attributes:
         archives: (tag, conversation, archive) of each archive that states it, oldest first.
-        commit: the last one that touched its file, or None where there is none yet.
+        commit: the last one by then that touched its file, or None where there is none yet.
     """
 
     archives: tuple[tuple[str, EntityId, EntityId], ...]
@@ -38,11 +38,19 @@ class Provenance:
         return {"archives": archives, "last_commit": commit_view(self.commit) if self.commit else None}
 
 
-def provenance(forge: Forge, registry: Registry, entity: Entity) -> Provenance:
-    """Return where an entity came from."""
+def provenance(forge: Forge, registry: Registry, entity: Entity, revision: str | None = None) -> Provenance:
+    """Return where an entity came from.
+
+    Args:
+        forge: the registry.
+        registry: as it stood at the revision.
+        entity: of it.
+        revision: a revision or date; None for now.
+    """
     stated = [a for a in registry.archives if any(known == entity.id for _, known in a.records)]
     stated.sort(key=lambda a: (a.compressed_at, a.id))
-    commits = Program(forge.root).log(path_of(entity.kind, entity.id), limit=1)
+    tip = "HEAD" if revision is None else forge.store.repository.resolve(revision)
+    commits = Program(forge.root).log(path_of(entity.kind, entity.id), limit=1, revision=tip)
     return Provenance(
         archives=tuple((a.compression_tag, a.conversation_id, a.id) for a in stated),
         commit=commits[0] if commits else None,
@@ -93,12 +101,7 @@ def log(forge: Forge, *, limit: int | None = None, since: Instant | None = None)
     """Return the commits that touched the registry's files, newest first."""
     from forgekit.store.files import TOPS  # noqa: PLC0415 - the history of one entity reads no file
 
-    git = Program(forge.root)
-    found: dict[str, Commit] = {}
-    for top in TOPS:
-        for commit in git.log(top, limit=limit, since=since):
-            found.setdefault(commit.id, commit)
-    return sorted(found.values(), key=lambda c: c.time, reverse=True)[:limit]
+    return Program(forge.root).log(*TOPS, limit=limit, since=since)
 
 
 def past_entity(forge: Forge, past: Registry, name: str, kinds: tuple[Kind, ...], revision: str) -> Entity:
@@ -126,7 +129,11 @@ def past_entity(forge: Forge, past: Registry, name: str, kinds: tuple[Kind, ...]
         return known[0]
     found = past.get(key)
     if found is None:
-        raise NotFoundError("entity", name, f"it is not in the registry of {revision}")
+        today = forge.catalogue.entity(key)
+        path = path_of(today.kind, key) if today is not None else ""
+        unread = next((p for p in past.problems if p.path == path), None)
+        why = f"its file could not be read at {revision}: {unread}" if unread else ""
+        raise NotFoundError("entity", name, why or f"it is not in the registry of {revision}")
     return found
 
 

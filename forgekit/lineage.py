@@ -20,7 +20,7 @@ from forgekit.policy.derived import Derived
 from forgekit.policy.graph import Direction, one_talk, trace
 from forgekit.text.blocks import count
 from forgekit.times import Instant
-from forgekit.writing import COMMITTED, How, Written, as_it_stands, typed, without_circle, write
+from forgekit.writing import COMMITTED, How, Written, as_it_stands, typed, without_circle, word_of, write
 
 
 def new_conversation(
@@ -234,7 +234,10 @@ def lineage_link(
         threads_carried: see decisions_carried.
         threads_resolved: see decisions_carried.
         forge: the registry, else that of the working directory.
+
+    Raises UsageError for another mode.
     """
+    mode = word_of(CompressionMode, "compression_mode", compression_mode)
     forge = opened(forge)
     registry = forge.registry()
 
@@ -244,7 +247,7 @@ def lineage_link(
 
     compression = Compression(
         compression_tag=compression_tag,
-        compression_mode=CompressionMode(compression_mode) if compression_mode else None,
+        compression_mode=mode,
         compressed_at=compressed_at,
         turn_range=turn_range,
         decisions_carried=named(decisions_carried, Kind.DECISION),
@@ -265,12 +268,15 @@ def lineage_trace(
         conversation_id: any name of it; a platform's own uuid too.
         direction: `both`, `ancestors` or `descendants`.
         forge: the registry, else that of the working directory.
+
+    Raises UsageError for another direction.
     """
+    way = word_of(Direction, "direction", direction) or Direction.BOTH
     forge = opened(forge)
     key = forge.resolve(conversation_id, Kind.CONVERSATION)
     registry = forge.registry()
     derived = Derived(registry)
-    return [derived.view(hop.edge) for hop in trace(registry, key, Direction(direction))]
+    return [derived.view(hop.edge) for hop in trace(registry, key, way)]
 
 
 def lineage_bridge(source_id: str, target_id: str, *, forge: Forge | None = None) -> dict[str, object]:

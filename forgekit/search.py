@@ -10,7 +10,7 @@ Sums of scores beat sums of reciprocal ranks (Bruch, Gai and Ingber, TOIS 2023),
 
 What a query names by id, tag or exact title comes first in each mode. Filters choose before anything is
 ranked. Vectors are brought up to date on the way, a few texts at a time; where they cannot be had, the
-answer is that of the words, and says so. Values are NamedTuples: see `catalogue_query`.
+answer is that of the words, and says so. Values are NamedTuples: see `catalogue.query`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from forgekit.model.kinds import Kind
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
+    from forgekit.model.registry import Registry
     from forgekit.vectors.vectors import Built, Progress, Vectors
 
 POOL = 100
@@ -137,8 +138,7 @@ def search(
         owner = forge.known_project(project, past).id if project is not None else None
         hits = search_registry(past, query, kinds=kinds, status=status, project=owner, limit=limit)
         words = "searched by words alone: vectors are of the registry as it is now"
-        unread = f"files of that time that could not be read: {len(past.problems)}"
-        notices = (words if mode is not Mode.LEXICAL else "", unread if past.problems else "")
+        notices = (words if mode is not Mode.LEXICAL else "", unread_then(past))
         return _lexical(hits, "; ".join(filter(None, notices)))
     if project is None:
         forge.catalogue.refresh()
@@ -173,6 +173,12 @@ def search(
     texts = "1 text has" if missing == 1 else f"{missing:,} texts have"
     notice = f"{texts} no vector yet; run `forgekit index build`" if missing else ""
     return Found(tuple(Scored(known[p.id], *p[1:]) for p in places if p.id in known), mode, notice)
+
+
+def unread_then(past: Registry) -> str:
+    """Return what a person should know of an earlier time's files that could not be read, or ""."""
+    bad = {problem.path for problem in past.problems}
+    return f"files of that time that could not be read: {len(bad)}" if bad else ""
 
 
 class Place(NamedTuple):
@@ -247,17 +253,17 @@ def bring_up(
         progress: told how far the encoding is.
     """
 
-    def texts(entity: EntityId) -> Sequence[str]:
+    def texts(entity: EntityId, blob: str) -> Sequence[str]:
         from forgekit.policy.embedding_text import embedding_texts  # noqa: PLC0415 - for new texts only
 
-        found = forge.catalogue.entity(entity)
-        return embedding_texts(found) if found is not None else [""]
+        found = forge.catalogue.entity(entity, blob)  # another process may have looked at the files since
+        return embedding_texts(found) if found is not None else ()
 
     state = forge.catalogue.state()  # before the contents: where they are newer, the next look finds out
     standing = vectors.standing(state)
     if standing is not None:
         return standing
-    entries = ((entity, blob, partial(texts, entity)) for entity, blob in forge.catalogue.contents())
+    entries = ((entity, blob, partial(texts, entity, blob)) for entity, blob in forge.catalogue.contents())
     return vectors.update(entries, progress, limit, state)
 
 
@@ -271,11 +277,10 @@ def verify(forge: Forge, sample: int = 64) -> Checked:
     vectors = _vectors(forge)
     forge.catalogue.refresh()
     missing = bring_up(forge, vectors, limit=0).missing
-    ids = [entity for entity, _ in forge.catalogue.contents()]
-    chosen = ids[:: max(1, -(-len(ids) // sample))]
+    contents = forge.catalogue.contents()
     compared = wrong = 0
-    for entity in chosen:
-        found = forge.catalogue.entity(entity)
+    for entity, blob in contents[:: max(1, -(-len(contents) // sample))]:
+        found = forge.catalogue.entity(entity, blob)
         kept = None if found is None else vectors.nearness(entity, *embedding_texts(found))
         if kept is not None:
             compared += 1

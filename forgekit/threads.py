@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from enum import Enum
-from typing import TypeVar
 
 from forgekit.errors import NotFoundError, TransitionError, UsageError
 from forgekit.forge import Forge, opened
@@ -26,11 +24,17 @@ from forgekit.writing import (
     typed,
     unclaimed,
     without_circle,
+    word_of,
     write,
 )
 
-_PRIORITIES = list(Priority)
 _MORE = "--content"
+_VERBS = {
+    ThreadStatus.OPEN: "reopen",
+    ThreadStatus.RESOLVED: "resolve",
+    ThreadStatus.SUPERSEDED: "supersede",
+    ThreadStatus.ABANDONED: "abandon",
+}
 
 
 def in_registry(registry: Registry, entity: EntityId) -> Thread:
@@ -134,33 +138,36 @@ def end(
     """
     key = forge.resolve(name, Kind.THREAD)
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
-    verbs = {
-        ThreadStatus.RESOLVED: "resolve",
-        ThreadStatus.SUPERSEDED: "supersede",
-        ThreadStatus.ABANDONED: "abandon",
-    }
 
     def decide(registry: Registry) -> list[Thread]:
-        thread = in_registry(registry, key)
-        if (
-            thread.status is status
-            and resolution in {"", thread.resolution}
-            and source in {None, thread.resolved_in}
-            and at in {None, thread.updated_at}
-        ):
-            return [thread]
-        return [
-            replace(
-                _open(thread),
-                status=status,
-                resolved_in=source,
-                conversation_ids=_with(thread.conversation_ids, source),
-                updated_at=at if at is not None else forge.now(),
-                body=with_section(thread.body, "Resolution", resolution),
-            )
-        ]
+        return [_ended(in_registry(registry, key), status, resolution, source, at, forge.now())]
 
-    return write(forge, decide, f"thread {verbs[status]}", how)
+    return write(forge, decide, f"thread {_VERBS[status]}", how)
+
+
+def _ended(
+    thread: Thread,
+    status: ThreadStatus,
+    resolution: str,
+    source: EntityId | None,
+    at: Instant | None,
+    now: Instant,
+) -> Thread:
+    if (
+        thread.status is status
+        and resolution in {"", thread.resolution}
+        and source in {None, thread.resolved_in}
+        and at in {None, thread.updated_at}
+    ):
+        return thread
+    return replace(
+        _open(thread),
+        status=status,
+        resolved_in=source,
+        conversation_ids=_with(thread.conversation_ids, source),
+        updated_at=at if at is not None else now,
+        body=with_section(thread.body, "Resolution", resolution),
+    )
 
 
 def _open(thread: Thread) -> Thread:
@@ -180,26 +187,35 @@ def reopen(
     at: Instant | None = None,
     how: How = COMMITTED,
 ) -> Written:
-    """Open a thread again: the one way back from an end."""
+    """Open a thread again: the one way back from an end.
+
+    Raises TransitionError when it is open already, unless all that is given says so too.
+    """
     key = forge.resolve(name, Kind.THREAD)
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
 
     def decide(registry: Registry) -> list[Thread]:
-        thread = in_registry(registry, key)
-        if not thread.status.ended:
-            return [thread]
-        return [
-            replace(
-                thread,
-                status=ThreadStatus.OPEN,
-                resolved_in=None,
-                conversation_ids=_with(thread.conversation_ids, source),
-                updated_at=at if at is not None else forge.now(),
-                body=with_section(thread.body, "Resolution", ""),
-            )
-        ]
+        return [_reopened(in_registry(registry, key), source, at, forge.now())]
 
     return write(forge, decide, "thread reopen", how)
+
+
+def _reopened(thread: Thread, source: EntityId | None, at: Instant | None, now: Instant) -> Thread:
+    if thread.status.ended:
+        return replace(
+            thread,
+            status=ThreadStatus.OPEN,
+            resolved_in=None,
+            conversation_ids=_with(thread.conversation_ids, source),
+            updated_at=at if at is not None else now,
+            body=with_section(thread.body, "Resolution", ""),
+        )
+    if source not in {None, *thread.conversation_ids} or at not in {None, thread.updated_at}:
+        raise TransitionError(
+            f"{short_id(Kind.THREAD, thread.id)} is open already, and not since that date or in that "
+            "conversation; leave both out"
+        )
+    return thread
 
 
 def edit(
@@ -224,35 +240,44 @@ def edit(
     blockers = (
         None if blocked_by is None else tuple(sorted(forge.resolve(b, Kind.THREAD) for b in blocked_by))
     )
+    words = None if tags is None else tuple(tags)  # a generator would be empty when this is decided again
 
     def decide(registry: Registry) -> list[Thread]:
         thread = in_registry(registry, key)
         edited = replace(
-            thread,
-            title=line if line is not None else thread.title,
-            priority=priority or thread.priority,
+            _edited(thread, line, priority, content, source),
             blocked_by=blockers if blockers is not None else thread.blocked_by,
-            tags=tuple(tags) if tags is not None else thread.tags,
-            conversation_ids=_with(thread.conversation_ids, source),
-            body=with_section(thread.body, None, content) if content is not None else thread.body,
+            tags=words if words is not None else thread.tags,
         )
         return [without_circle(edited, registry.threads) if blockers else edited]
 
     return write(forge, decide, "thread edit", how)
 
 
+def _edited(
+    thread: Thread, title: str | None, priority: Priority | None, content: str | None, source: EntityId | None
+) -> Thread:
+    return replace(
+        thread,
+        title=title if title is not None else thread.title,
+        priority=priority or thread.priority,
+        conversation_ids=_with(thread.conversation_ids, source),
+        body=with_section(thread.body, None, content) if content is not None else thread.body,
+    )
+
+
 def _with(ids: tuple[EntityId, ...], entity: EntityId | None) -> tuple[EntityId, ...]:
     return tuple(sorted({*ids, entity})) if entity else ids
 
 
-def active(registry: Registry, project: str | None = None) -> list[Thread]:
+def active(registry: Registry, project: EntityId | None = None) -> list[Thread]:
     """Return the open threads, most important first, then newest."""
     chosen = [
         thread
         for thread in registry.threads
-        if not thread.status.ended and (project is None or thread.project_name == project)
+        if not thread.status.ended and (project is None or thread.project_uuid == project)
     ]
-    return sorted(chosen, key=lambda t: (_PRIORITIES.index(t.priority), -t.created_at, t.id))
+    return sorted(chosen, key=lambda t: (t.priority.rank, -t.created_at, t.id))
 
 
 def thread_create(
@@ -276,7 +301,7 @@ def thread_create(
         local_id=local_id,
         conversation=conversation_id,
         content=content,
-        priority=_one_of(Priority, "priority", priority),
+        priority=word_of(Priority, "priority", priority),
         blocked_by=blocked_by,
         tags=tags,
     )
@@ -306,47 +331,42 @@ def thread_update(
         content: a new description.
         forge: the registry, else that of the working directory.
 
-    Raises UsageError for another status or priority, and for a resolution of what does not end.
+    Raises UsageError for another status or priority, and for a resolution of what does not end;
+    TransitionError as of `end` and `reopen`, then nothing was changed.
     """
-    state = _one_of(ThreadStatus, "status", status)
-    level = _one_of(Priority, "priority", priority)
+    state = word_of(ThreadStatus, "status", status)
+    level = word_of(Priority, "priority", priority)
     if resolution and not (state and state.ended):
         raise UsageError(
             "a resolution says how a thread ended; give status resolved, superseded or abandoned"
         )
     forge = opened(forge)
-    written = None
-    if title is not None or level is not None or content is not None or state is None:
-        written = edit(
-            forge, thread_id, title=title, priority=level, content=content, conversation=conversation_id
-        )
-    if state is ThreadStatus.OPEN:
-        written = reopen(forge, thread_id, conversation=conversation_id)
-    elif state is not None:
-        written = end(forge, thread_id, state, resolution=resolution or "", conversation=conversation_id)
-    assert written is not None  # noqa: S101 - one of the branches ran
+    key = forge.resolve(thread_id, Kind.THREAD)
+    source = forge.resolve(conversation_id, Kind.CONVERSATION) if conversation_id else None
+    line, now = typed(title, _MORE) if title is not None else None, forge.now()
+
+    def decide(registry: Registry) -> list[Thread]:
+        thread = _edited(in_registry(registry, key), line, level, content, source)
+        if state is ThreadStatus.OPEN:
+            thread = _reopened(thread, source, None, now)
+        elif state is not None:
+            thread = _ended(thread, state, resolution or "", source, None, now)
+        return [thread]
+
+    written = write(forge, decide, f"thread {_VERBS[state] if state else 'edit'}")
     return Derived(forge.registry()).view(written.entity)
 
 
-_Word = TypeVar("_Word", bound=Enum)
-
-
-def _one_of(words: type[_Word], name: str, value: str | None) -> _Word | None:
-    """Return the value of a word; None where none was given.
-
-    Raises UsageError.
-    """
-    known = {word.value: word for word in words}
-    if value is not None and value not in known:
-        raise UsageError(f"{name}: {value!r} is none of {', '.join(known)}")
-    return known[value] if value is not None else None
-
-
 def thread_active(project_name: str | None = None, *, forge: Forge | None = None) -> list[dict[str, object]]:
-    """Return all open threads, most important first."""
-    registry = opened(forge).registry()
+    """Return all open threads, most important first.
+
+    Raises NotFoundError for a project that is not known.
+    """
+    forge = opened(forge)
+    registry = forge.registry()
     derived = Derived(registry)
-    return [derived.view(thread) for thread in active(registry, project_name)]
+    project = forge.known_project(project_name, registry).id if project_name else None
+    return [derived.view(thread) for thread in active(registry, project)]
 
 
 def thread_search(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
-from forgekit.errors import ChangedError, RuleError, TransitionError
+from forgekit.errors import ChangedError, RuleError, TransitionError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import normalise
 from forgekit.model.conflict import Conflict
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from forgekit.store.store import Change, Outcome
 
 E = TypeVar("E", bound=Entity)
+Word = TypeVar("Word", bound=Enum)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,6 +122,22 @@ def typed(text: str, more: str) -> str:
             f"say it shorter and put the rest into {more}"
         )
     return line
+
+
+def word_of(words: type[Word], name: str, value: str | None) -> Word | None:
+    """Return what a word stands for; None where none was given.
+
+    Args:
+        words: those that there are.
+        name: of the argument.
+        value: as given.
+
+    Raises UsageError for another word.
+    """
+    known = {word.value: word for word in words}
+    if value is not None and value not in known:
+        raise UsageError(f"{name}: {value!r} is none of {', '.join(known)}")
+    return known[value] if value is not None else None
 
 
 def unclaimed(entity: E, registry: Registry) -> E:

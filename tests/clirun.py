@@ -1,12 +1,17 @@
-"""What running a command line gives back."""
+"""Running a command line, and what that gives back."""
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 _COMMIT = re.compile(r"(?<=committed as )[0-9a-f]{10}")
 
@@ -29,3 +34,17 @@ class Ran:
 
 
 Cli = Callable[..., Ran]
+
+
+def runner(monkeypatch: pytest.MonkeyPatch, said: Callable[[], tuple[str, str]]) -> Cli:
+    """Return what runs a command line in this process; `said` takes what was printed since it last did."""
+    from forgekit.cli.main import main
+
+    def run(*arguments: str, root: Path | None = None, stdin: bytes = b"") -> Ran:
+        if root is not None:
+            monkeypatch.chdir(root)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        said()
+        return Ran.of(main(arguments), *said())
+
+    return run

@@ -35,6 +35,12 @@ def new_repository(root: Path, *options: str) -> Path:
     return root
 
 
+def files(root: Path) -> dict[str, bytes]:
+    """Return what a registry's Markdown files hold, by path."""
+    found = [*(root / "registry").rglob("*.md"), *(root / "archives").rglob("*.md")]
+    return {str(path.relative_to(root)): path.read_bytes() for path in found}
+
+
 def decision(text: str, rationale: str = "") -> Decision:
     """Make a decision."""
     return Decision(

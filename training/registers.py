@@ -40,9 +40,9 @@ def beside(registers: Sequence[Register], seed: int) -> list[Pair]:
     as many pairs that share none.
     """
     random = Random(seed)
-    near, far = [], []
-    for pair in all_beside(registers):
-        (near if pair.label is Verdict.RELATED else far).append(pair)
+    pairs = all_beside(registers)
+    near = [pair for pair in pairs if pair.label is Verdict.RELATED]
+    far = [pair for pair in pairs if pair.label is Verdict.UNRELATED]
     again = [replace(pair, a=dressed(random, pair.b), b=dressed(random, pair.a)) for pair in near]
     return [*near, *again, *random.sample(far, min(len(near), len(far)))]
 

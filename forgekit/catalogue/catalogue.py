@@ -32,7 +32,7 @@ from forgekit.catalogue import query as query_
 from forgekit.catalogue.naming import Candidate
 from forgekit.catalogue.query import MARK, NAMED_SCORE, SCOPES, UNMARK, Hit, Said, search_registry
 from forgekit.catalogue.schema import MADE_BY, DamageError, create, drop_all, entity_of, made_by
-from forgekit.catalogue.update import Progress, Refresh, problems, update
+from forgekit.catalogue.update import Refresh, problems, update
 from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind
 
@@ -96,14 +96,13 @@ class Catalogue:
             self._finalizer()
         self._db = None
 
-    def refresh(self, progress: Progress | None = None, within: Collection[str] | None = None) -> Refresh:
+    def refresh(self, within: Collection[str] | None = None) -> Refresh:
         """Bring the catalogue up to what the files hold now.
 
         Args:
-            progress: told how many files of all were looked at.
             within: look into these folders alone, those in them and those that lead to them.
         """
-        return self._answer(lambda db: update(db, self._root, progress, within), fill=False)
+        return self._answer(lambda db: update(db, self._root, within), fill=False)
 
     def registry(self) -> Registry:
         """Return every entity, and a Problem for each file that is none."""
@@ -115,12 +114,12 @@ class Catalogue:
         """Return the entities of a kind, in the order of their ids, which is that of time."""
         return sorted(self._entities(kind), key=lambda entity: entity.id)
 
-    def entity(self, entity: EntityId) -> Entity | None:
-        """Return one entity, or None."""
+    def entity(self, entity: EntityId, blob: str | None = None) -> Entity | None:
+        """Return one entity, or None; with `blob`, only as that blob of its file says it."""
         if not is_id(entity):  # a file's name may hold what SQLite does not take for text
             return None
-        query = "SELECT kind, fields, body FROM entity WHERE id = ?"
-        found = self._answer(lambda db: [entity_of(*row) for row in db.execute(query, (entity,))])
+        query = "SELECT kind, fields, body FROM entity WHERE id = ? AND blob = ifnull(?, blob)"
+        found = self._answer(lambda db: [entity_of(*row) for row in db.execute(query, (entity, blob))])
         return found[0] if found else None
 
     def problems(self) -> tuple[Problem, ...]:
@@ -145,22 +144,11 @@ class Catalogue:
         kinds: Collection[Kind] | None = None,
         status: str | None = None,
         project: str | None = None,
-        since: int | None = None,
-        until: int | None = None,
         limit: int = 20,
     ) -> list[Hit]:
-        """Return what a query finds, best first; the options are those of `catalogue_query.search`."""
+        """Return what a query finds, best first; the options are those of `catalogue.query.search`."""
         return self._answer(
-            lambda db: query_.search(
-                db,
-                query,
-                kinds=kinds,
-                status=status,
-                project=project,
-                since=since,
-                until=until,
-                limit=limit,
-            )
+            lambda db: query_.search(db, query, kinds=kinds, status=status, project=project, limit=limit)
         )
 
     def messages(self, query: str, *, project: str | None = None, limit: int = 20) -> list[Said]:

@@ -39,13 +39,11 @@ SCOPES: dict[str, frozenset[Kind]] = {
 
 _K1 = 1.2  # of FTS5's bm25, which has no setting for it
 
-# Kinds, status, project and time; each parameter left None filters nothing.
+# Kinds, status and project; each parameter left None filters nothing.
 _FILTER = """
     instr(:kinds, ' ' || e.kind || ' ') > 0
     AND (:status IS NULL OR e.status = :status)
     AND (:project IS NULL OR e.project_uuid = :project OR e.project_key = :project)
-    AND (:since IS NULL OR e.created >= :since)
-    AND (:until IS NULL OR e.created <= :until)
 """
 _HIT = "e.row, e.kind, e.id, e.title, e.status, e.project_name"
 _BY_WORDS = f"""
@@ -135,16 +133,12 @@ def search_registry(
     kinds: Collection[Kind] | None = None,
     status: str | None = None,
     project: str | None = None,
-    since: int | None = None,
-    until: int | None = None,
     limit: int = 20,
 ) -> list[Hit]:
     """Return what a query finds among any entities, as `Catalogue.search` does among files."""
     db = memory_of(registry)
     try:
-        return search(
-            db, query, kinds=kinds, status=status, project=project, since=since, until=until, limit=limit
-        )
+        return search(db, query, kinds=kinds, status=status, project=project, limit=limit)
     finally:
         db.close()
 
@@ -156,8 +150,6 @@ def search(
     kinds: Collection[Kind] | None = None,
     status: str | None = None,
     project: str | None = None,
-    since: int | None = None,
-    until: int | None = None,
     limit: int = 20,
 ) -> list[Hit]:
     """Return what a query finds, best first: what it names, then its words ranked by bm25.
@@ -168,11 +160,9 @@ def search(
         kinds: None for all.
         status: such as `open`; None for all.
         project: name or id; None for all. Conflicts belong to no project.
-        since: ms since 1970; the entity was made then or later.
-        until: ms since 1970; the entity was made then or before.
         limit: greatest number of hits.
     """
-    given = {**_given(kinds, status, project), "since": since, "until": until, "limit": max(limit, 0)}
+    given = {**_given(kinds, status, project), "limit": _rows(limit)}
     rows = named_rows(db, query)
     named = [
         _hit(columns, NAMED_SCORE, one_line(checked_text(body))[:160])
@@ -206,7 +196,7 @@ def messages(
     match = match_expression(query)
     if not match:
         return []
-    given = {"match": match, "project": project and match_key(storable(project)), "limit": max(limit, 0)}
+    given = {"match": match, "project": project and match_key(storable(project)), "limit": _rows(limit)}
     return [_said(*row) for row in db.execute(_MESSAGES, given)]
 
 
@@ -245,8 +235,7 @@ def matching(
     project: str | None = None,
 ) -> set[str]:
     """Return the ids that a search with these filters chooses from."""
-    given = {**_given(kinds, status, project), "since": None, "until": None}
-    return {entity for (entity,) in db.execute(_MATCHING, given)}
+    return {entity for (entity,) in db.execute(_MATCHING, _given(kinds, status, project))}
 
 
 def tied(db: sqlite3.Connection, names: Collection[str]) -> list[EntityId]:
@@ -316,3 +305,8 @@ def _given(kinds: Collection[Kind] | None, status: str | None, project: str | No
         "status": status and storable(status),
         "project": project and match_key(storable(project)),
     }
+
+
+def _rows(limit: int) -> int:
+    """Return a limit as SQLite takes it: a whole number of 64 bits."""
+    return min(max(limit, 0), 2**31)

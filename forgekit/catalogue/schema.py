@@ -16,13 +16,13 @@ from forgekit import __version__
 from forgekit.catalogue.words import indexed
 from forgekit.errors import FormatError, StoreError
 from forgekit.ids import is_id, match_key
-from forgekit.model.kinds import Kind, path_of
+from forgekit.model.kinds import Kind
 
 if TYPE_CHECKING:
     from forgekit.model.entity import Entity
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-MADE_BY = f"schema 3, forgekit {__version__}, {TOKENIZER}"
+MADE_BY = f"schema 4, forgekit {__version__}, {TOKENIZER}"
 """A database that says anything else is made anew."""
 
 _TABLES = f"""
@@ -35,9 +35,9 @@ CREATE TABLE file (
 CREATE INDEX file_problem ON file (row) WHERE problem IS NOT NULL;
 CREATE TABLE entity (
     row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, hex TEXT NOT NULL, tail TEXT NOT NULL,
-    kind TEXT NOT NULL, path TEXT NOT NULL, blob TEXT NOT NULL, title TEXT NOT NULL, status TEXT,
-    priority TEXT, tier REAL, project_uuid TEXT, project_name TEXT, project_key TEXT, created INTEGER,
-    updated INTEGER, local_id TEXT, external_id TEXT, tag TEXT, fields TEXT NOT NULL, body TEXT NOT NULL);
+    kind TEXT NOT NULL, blob TEXT NOT NULL, title TEXT NOT NULL, status TEXT, project_uuid TEXT,
+    project_name TEXT, project_key TEXT, external_id TEXT, tag TEXT, fields TEXT NOT NULL,
+    body TEXT NOT NULL);
 CREATE INDEX entity_hex ON entity (hex);
 CREATE INDEX entity_tail ON entity (tail);
 CREATE INDEX entity_kind ON entity (kind);
@@ -127,29 +127,23 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         entity: what to write.
         fields: what `from_fields` makes the entity of.
     """
-    status, priority = _first(entity, "status"), _first(entity, "priority")
-    tag, external = _first(entity, "compression_tag"), _first(entity, "external_id")
-    project, title = _first(entity, "project_name"), entity.title
+    status, project = getattr(entity, "status", None), getattr(entity, "project_name", None)
+    tag, external = getattr(entity, "compression_tag", None), getattr(entity, "external_id", None)
+    title = entity.title
     db.execute(
-        f"INSERT INTO entity VALUES ({', '.join('?' * 21)})",  # noqa: S608 - question marks only
+        f"INSERT INTO entity VALUES ({', '.join('?' * 15)})",  # noqa: S608 - question marks only
         (
             row,
             entity.id,
             entity.id.replace("-", ""),
             entity.id[-12:],
             entity.kind.value,
-            path_of(entity.kind, entity.id),
             blob,
             title,
             status and status.value,
-            priority and priority.value,
-            _first(entity, "epistemic_tier"),
-            _first(entity, "project_uuid"),
+            getattr(entity, "project_uuid", None),
             project,
             project and match_key(project),
-            _first(entity, "created_at", "detected_at", "compressed_at") or None,  # 0: nobody said
-            _first(entity, "updated_at", "last_validated"),
-            _first(entity, "local_id"),
             external,
             tag,
             json.dumps(fields),
@@ -194,11 +188,6 @@ def _put_messages(db: sqlite3.Connection, row: int, kept: Any) -> None:
         db.execute(
             "INSERT INTO message_words (rowid, text) VALUES (?, ?)", (added.lastrowid, indexed(message.text))
         )
-
-
-def _first(entity: Entity, *attributes: str) -> Any:
-    """Return the first of these attributes that the entity has and that is set."""
-    return next((v for name in attributes if (v := getattr(entity, name, None)) is not None), None)
 
 
 def drop(db: sqlite3.Connection, row: int) -> None:

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,9 +39,6 @@ from forgekit.model.kinds import Kind, kind_of_path, path_of
 if TYPE_CHECKING:
     from forgekit.model.problem import Problem
 
-Progress = Callable[[int, int], None]
-"""Called with the number of files looked at and of files to look at."""
-
 _REBUILD_CACHE_KB = 65_536  # a rebuild that fits in memory is written once
 _NO_BLOB = ""  # of a file that could not be read: every look reads it again
 
@@ -67,18 +64,12 @@ class _File(NamedTuple):
     ctime: int
 
 
-def update(
-    db: sqlite3.Connection,
-    root: Path,
-    progress: Progress | None = None,
-    within: Collection[str] | None = None,
-) -> Refresh:
+def update(db: sqlite3.Connection, root: Path, within: Collection[str] | None = None) -> Refresh:
     """Compare the files with their rows, and read what changed, in one transaction.
 
     Args:
         db: a catalogue.
         root: the registry's root.
-        progress: told how far it is.
         within: folders to look into, as of `is_within`; all where None.
 
     Raises DamageError for a catalogue that lost rows.
@@ -90,7 +81,7 @@ def update(
         with db:
             if _version(db) != version:  # another process wrote since, and may have seen newer files
                 stale = _stale(root, db, within)
-            done = _Pass(db, root, progress).over(stale)
+            done = _Pass(db, root).over(stale)
     else:
         done = Refresh(0, 0, 0, _unreadable(db))
     _require_whole(db)
@@ -146,10 +137,9 @@ _TWICE = "duplicate-id"
 class _Pass:
     """One pass over folders that changed, inside a transaction."""
 
-    def __init__(self, db: sqlite3.Connection, root: Path, progress: Progress | None) -> None:
+    def __init__(self, db: sqlite3.Connection, root: Path) -> None:
         self._db = db
         self._root = os.fspath(root)
-        self._progress = progress
         self._now = time.time_ns()
         self._whole = db.execute("SELECT 1 FROM file LIMIT 1").fetchone() is None
         if self._whole:
@@ -167,15 +157,10 @@ class _Pass:
             and self._db.execute("SELECT 1 FROM file WHERE problem LIKE ?", (twice,)).fetchone()
         ):
             raise DamageError("two files had one id")
-        total = sum(len(listing or ()) for listing in stale.values())
-        done = 0
         for folder, listing in sorted(stale.items()):
             strays, racy = list[Entry](), False
             known, kind = self._known(folder), kind_of_path(folder + "/")
             for entry in map(Entry._make, listing or ()):
-                done += 1
-                if self._progress:
-                    self._progress(done, total)
                 if stat.S_ISREG(entry.mode) and is_entity_name(entry.name) and kind:
                     racy |= self._file(kind, folder, entry, known.pop(entry.name, None))
                 elif not (entry.mode == stat.S_IFDIR and is_place(folder, entry.name)):

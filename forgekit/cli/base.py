@@ -97,8 +97,9 @@ class _Moment(click.ParamType):  # type: ignore[type-arg] # generic from click 8
 
 MOMENT = _Moment()
 
-TIER = click.FloatRange(0.0, 1.0)
+SHARE = click.FloatRange(0.0, 1.0)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+limit_option = click.option("--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N")
 project_option = click.option("--project", metavar="NAME", help="The project's name.")
 at_option = click.option("--at", type=MOMENT, metavar="DATE", help="When it happened; now where not given.")
 conversation_option = click.option(
@@ -183,9 +184,9 @@ def example(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def root_of(ctx: click.Context | None = None) -> str | None:
+def root_of() -> str | None:
     """Return the folder given by `-C`."""
-    found = (ctx or click.get_current_context()).find_object(dict)
+    found = click.get_current_context().find_object(dict)
     return str(found["root"]) if found and found["root"] else None
 
 

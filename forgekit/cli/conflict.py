@@ -89,7 +89,7 @@ def dismiss(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
 @writing
 def scan(project: str | None, judge: str | None, *, explain: bool, dry_run: bool, no_commit: bool) -> None:
     """Look for contradictions among all decisions, or between one project's and all."""
-    from forgekit import conflicts, detecting  # noqa: PLC0415 - help loads no store
+    from forgekit import detecting  # noqa: PLC0415 - help loads no store
     from forgekit.judges import promise_of  # noqa: PLC0415 - as above
     from forgekit.model.settings import JudgeKind  # noqa: PLC0415 - as above
 
@@ -97,10 +97,9 @@ def scan(project: str | None, judge: str | None, *, explain: bool, dry_run: bool
     forge = open_forge()
     if judge is not None:
         forge = replace(forge, judge_kind=JudgeKind(judge))
-    chosen = None if project == "all" else project
     with output.meter("comparing decisions") as progress:
-        found = detecting.scan(forge, chosen, near=detecting.nearness(forge), how=way, progress=progress)
-    said = conflicts.explained(forge, found.conflicts) if explain else {}
+        found = detecting.scan(forge, project, near=detecting.nearness(forge), how=way, progress=progress)
+    said = found.judgements if explain else {}
     promise = promise_of(forge.judge) if explain else None
     talk_of_judge(forge)
     talk_of_unreadable(forge)

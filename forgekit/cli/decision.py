@@ -6,7 +6,7 @@ import click
 
 from forgekit.cli import output
 from forgekit.cli.base import (
-    TIER,
+    SHARE,
     at_option,
     conversation_option,
     example,
@@ -39,7 +39,7 @@ add_reading(decision, Kind.DECISION)
 @click.argument("text")
 @click.option("--rationale", default="", metavar="TEXT", help="Why, Markdown.")
 @click.option("--context", default="", metavar="TEXT", help="In which circumstances, Markdown.")
-@click.option("--tier", type=TIER, metavar="0..1", help="How sure it is.")
+@click.option("--tier", type=SHARE, metavar="0..1", help="How sure it is.")
 @project_option
 @click.option("--depends-on", "dependencies", multiple=True, metavar="ID", help="Repeatable.")
 @click.option("--rejected", "alternatives", multiple=True, metavar="TEXT", help="An alternative; repeatable.")
@@ -94,7 +94,7 @@ def new(
 @click.argument("name", metavar="ID")
 @click.argument("text")
 @click.option("--rationale", metavar="TEXT", help="Why, Markdown; the old one where not given.")
-@click.option("--tier", type=TIER, metavar="0..1", help="How sure it is.")
+@click.option("--tier", type=SHARE, metavar="0..1", help="How sure it is.")
 @conversation_option
 @at_option
 @writing
@@ -132,7 +132,7 @@ def revise(
     + example("forgekit decision validate dec_b34bfcd74276 --tier 0.9")
 )
 @click.argument("name", metavar="ID")
-@click.option("--tier", type=TIER, metavar="0..1", help="How sure it is now.")
+@click.option("--tier", type=SHARE, metavar="0..1", help="How sure it is now.")
 @at_option
 @writing
 def validate(name: str, tier: float | None, at: Instant | None, *, dry_run: bool, no_commit: bool) -> None:
@@ -191,19 +191,23 @@ def duplicates(project: str | None, *, as_json: bool) -> None:
     talk_of_judge(forge)
     talk_of_unreadable(forge)
     if as_json:
-        rows = [(item.a, item.b, item.reasons) for item in found]
         output.as_json(
             [
-                {"decision_a": a.id, "decision_b": b.id, "texts": [a.decision, b.decision], "reasons": [*why]}
-                for a, b, why in rows
+                {
+                    "decision_a": a.id,
+                    "decision_b": b.id,
+                    "texts": [a.decision, b.decision],
+                    "reasons": [*said.reasons],
+                }
+                for a, b, said in found
             ]
         )
         return
     output.table(
         ("id", "title", "other id", "title"),
         [
-            (short_id(Kind.DECISION, i.a.id), i.a.decision, short_id(Kind.DECISION, i.b.id), i.b.decision)
-            for i in found
+            (short_id(Kind.DECISION, a.id), a.decision, short_id(Kind.DECISION, b.id), b.decision)
+            for a, b, _ in found
         ],
     )
     if not found:

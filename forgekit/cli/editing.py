@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import TIER, example, how, open_forge, writing
-from forgekit.cli.written import wrote
+from forgekit.cli.base import SHARE, example, how, open_forge, writing
+from forgekit.cli.written import talk_of_judge, wrote
 from forgekit.errors import ForgeError, UsageError
 from forgekit.model.kinds import Kind, short_id
 
@@ -42,7 +42,7 @@ OPTIONS: dict[Kind, tuple[Option, ...]] = {
     Kind.DECISION: (
         click.option("--rationale", metavar="TEXT", help="Why, Markdown."),
         click.option("--context", metavar="TEXT", help="In which circumstances, Markdown."),
-        click.option("--tier", type=TIER, metavar="0..1", help="How sure it is."),
+        click.option("--tier", type=SHARE, metavar="0..1", help="How sure it is."),
         click.option(
             "--rejected", "alternatives", multiple=True, metavar="TEXT", help="In place of the old ones."
         ),
@@ -78,6 +78,8 @@ def add_edit(group: click.Group, kind: Kind) -> None:
             output.talk("nothing changed")
         else:
             wrote(written, f"{kind.value} edit")
+            if len(written.outcome.change.writes) > 1:  # a new text was compared
+                talk_of_judge(forge)
 
     decorated: Any = run
     for option in reversed(OPTIONS[kind]):

@@ -10,6 +10,7 @@ import click
 from forgekit.cli import output
 from forgekit.cli.base import example, json_option, open_forge, project_option
 from forgekit.cli.showing import partial, show_entity, show_turns
+from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import Instant, format_date, format_instant
 
@@ -163,6 +164,8 @@ def _show_command(kind: Kind) -> click.Command:
         *, name: str, at: str | None, as_json: bool, text: bool = False, turns: str | None = None
     ) -> None:
         if turns is not None:
+            if at is not None:
+                raise UsageError("--turns shows the text as it is kept now; leave --at out")
             show_turns(name, turns, as_json=as_json)
         else:
             show_entity(name, (kind,), at=at, as_json=as_json, text=text)
@@ -248,9 +251,8 @@ def print_commits(commits: Iterable[Commit], *, as_json: bool, nothing: str = "n
 
 def talk_of_unreadable(forge: Forge) -> None:
     """Say on stderr how many files could not be read."""
-    bad = {problem.path for problem in forge.catalogue.problems()}
-    if bad:
-        output.talk(f"{output.count(len(bad), 'file')} could not be read; `forgekit check` names them")
+    if forge.unread:
+        output.talk(forge.unread)
 
 
 def problem_view(problem: Problem) -> dict[str, object]:

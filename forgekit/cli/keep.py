@@ -12,6 +12,7 @@ from forgekit.cli.base import (
     COMPLETE,
     example,
     how,
+    is_dry_run,
     json_option,
     noun,
     open_forge,
@@ -21,7 +22,7 @@ from forgekit.cli.base import (
     writing,
 )
 from forgekit.cli.entities import problem_view
-from forgekit.cli.written import done
+from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge
 from forgekit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def init(folder: str | None, *, dry_run: bool, no_commit: bool) -> None:
         output.data("\n".join(made.outcome.written))
     if made.outcome.written:
         output.talk(f"init {made.root}: {done(made.outcome)}")
-        output.talk("next: `forgekit sync-compression --archive FILE`, or `forgekit decision new TEXT`")
+        output.talk(
+            "next: `forgekit sync-compression --archive FILE`, or `forgekit decision new TEXT --project NAME`"
+        )
     elif made.registered:
         output.talk(f"{made.root} is a registry already; this clone now merges its files by their meaning")
     else:
@@ -89,7 +92,7 @@ def check(paths: tuple[str, ...], *, fix: bool, staged: bool, dry_run: bool, no_
     if not paths:
         _ = forge.settings  # a registry whose settings cannot be read is not in order
     chosen: list[str] | None = None
-    if staged:
+    if staged and fix:
         chosen = [path for path, _ in forge.store.repository.staged()]
     elif paths:
         chosen = checking.relative(forge, paths, Path.cwd())
@@ -97,11 +100,13 @@ def check(paths: tuple[str, ...], *, fix: bool, staged: bool, dry_run: bool, no_
         if fix:
             found = checking.fix(forge, chosen, dry_run=way.dry_run, no_commit=way.no_commit)
         else:
-            found = checking.check(forge, chosen)
+            found = checking.check_staged(forge) if staged else checking.check(forge, chosen)
     if wants_json():
         output.as_json(_findings(found))
     else:
         _say(found)
+        if found.fixed:
+            talk_of_judge(forge)
     return 1 if found.errors else 0
 
 
@@ -112,6 +117,9 @@ def _say(found: Findings) -> None:
         if found.outcome.diff:
             output.diff(found.outcome.diff)
         output.talk(f"check --fix: {done(found.outcome)}")
+        for conflict in found.conflicts:
+            for line in conflict_lines(conflict):
+                output.talk(line)
     for problem in found.problems:
         output.data(f"{problem.severity.value}: {problem}")
     files = f"{found.looked_at:,} {'entity' if found.looked_at == 1 else 'entities'} checked"
@@ -128,6 +136,9 @@ def _findings(found: Findings) -> dict[str, object]:
         "problems": [problem_view(problem) for problem in found.problems],
         "fixed": [{"code": f.code, "path": f.path, "message": f.message} for f in found.fixed],
         "commit": found.outcome.commit if found.outcome else None,
+        "dry_run": is_dry_run(),
+        "written": sorted(found.outcome.written) if found.outcome else [],
+        "conflicts": [conflict_view(conflict) for conflict in found.conflicts],
     }
 
 
@@ -160,6 +171,9 @@ def build(*, force: bool) -> None:
     with output.meter("encoding texts") as progress:
         built = bring_up(forge, forge.vectors, progress=progress)
     output.talk(f"vectors: {built.added} added, {built.reused} kept, {built.removed} removed")
+    if forge.vectors.status().count < built.added + built.reused:
+        folder = forge.catalogue.path.parent
+        output.talk(f"they are not kept: {folder} cannot be written; make it writable and build again")
 
 
 def _files_of(database: Path) -> list[Path]:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import MOMENT, TIER, example, json_option, open_forge, project_option, words_of
+from forgekit.cli.base import (
+    MOMENT,
+    SHARE,
+    example,
+    json_option,
+    limit_option,
+    open_forge,
+    project_option,
+    words_of,
+)
 from forgekit.cli.entities import PLURALS, print_commits, talk_of_unreadable
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import Instant, format_instant
@@ -15,8 +24,6 @@ from forgekit.times import Instant, format_instant
 if TYPE_CHECKING:
     from forgekit.ids import EntityId
     from forgekit.model.registry import Registry
-
-_limit = click.option("--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N")
 
 
 @click.command(help="Show the registry on one screen.\n\n" + example("forgekit status"))
@@ -38,7 +45,8 @@ def status(*, as_json: bool) -> None:
             + (f", {output.count(line.candidates, 'candidate')} waiting" if line.candidates else "")
         )
     if not found.projects:
-        output.data("no project yet; `forgekit sync-compression --archive FILE` files a first archive")
+        first = "no project yet; `forgekit sync-compression --archive FILE` files a first archive"
+        output.data("no project can be read" if found.unreadable else first)
     output.data()
     share = f"{found.stale} of {found.active} active"
     waiting = found.candidates > 0
@@ -54,7 +62,7 @@ def status(*, as_json: bool) -> None:
             "open conflicts": str(found.open_conflicts),
             "to revalidate": str(found.revalidate),
             **({"candidates": f"{found.candidates:,} waiting; `forgekit review`"} if waiting else {}),
-            "vectors": f"{found.vectors:,} of {sum(n for _, n in found.kinds):,} ({found.model})"
+            "vectors": f"{found.vectors:,} of {len(forge.catalogue.contents()):,} ({found.model})"
             if found.model
             else "none; `forgekit doctor` says why",
             "judge": found.judge
@@ -132,7 +140,7 @@ def context(
 )
 @click.option("--days", type=click.IntRange(1), help="Not validated for so many days.")
 @click.option("--hops", type=click.IntRange(1), help="Left out by so many compressions in a row.")
-@click.option("--max-tier", type=TIER, metavar="0..1", help="Only decisions of this tier or below.")
+@click.option("--max-tier", type=SHARE, metavar="0..1", help="Only decisions of this tier or below.")
 @project_option
 @json_option
 def stale(
@@ -144,9 +152,9 @@ def stale(
 
     forge = open_forge()
     registry = forge.registry()
-    talk_of_unreadable(forge)
     settings = forge.settings
     owner = forge.known_project(project, registry).id if project is not None else None
+    talk_of_unreadable(forge)
     found = staleness.stale(
         registry,
         forge.now(),
@@ -265,6 +273,7 @@ def bridge(source: str, target: str, *, as_json: bool) -> None:
     forge = open_forge()
     ends = [forge.resolve(name, Kind.CONVERSATION) for name in (source, target)]
     registry = forge.registry()
+    talk_of_unreadable(forge)
     found = bridge_of(registry, *ends)
     if as_json:
         output.as_json(bridge_view(found))
@@ -283,7 +292,7 @@ def bridge(source: str, target: str, *, as_json: bool) -> None:
     help="Show what changed in the registry, newest first.\n\n"
     + example("forgekit log --limit 5", "forgekit log --since 2026-03-01 --json")
 )
-@_limit
+@limit_option
 @click.option("--since", type=MOMENT, metavar="DATE", help="No older ones.")
 @json_option
 def log(limit: int, since: Instant | None, *, as_json: bool) -> None:

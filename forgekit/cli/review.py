@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import example, how, is_dry_run, open_forge, project_option, wants_json, writing
+from forgekit.cli.base import SHARE, example, how, is_dry_run, open_forge, project_option, wants_json, writing
 from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge
 from forgekit.errors import AmbiguousError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from forgekit.loop.reviewing import Answers, Reviewed, Seen, Waiting
     from forgekit.model.candidate import Candidate
 
-_SHARE = click.FloatRange(0.0, 1.0)
 _ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
 
 
@@ -43,7 +42,7 @@ _ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
     "--merge", multiple=True, nargs=2, metavar="ID INTO", help="A registered one says it; repeatable."
 )
 @click.option("--title", "titles", multiple=True, nargs=2, metavar="ID TEXT", help="Reword it; repeatable.")
-@click.option("--all-above", type=_SHARE, metavar="0..1", help="Approve all of at least this confidence.")
+@click.option("--all-above", type=SHARE, metavar="0..1", help="Approve all of at least this confidence.")
 @click.option("--list", "only_list", is_flag=True, help="List, and ask nothing.")
 @project_option
 @writing

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import example, json_option, open_forge, project_option, words_of
+from forgekit.cli.base import example, json_option, limit_option, open_forge, project_option, words_of
 from forgekit.cli.entities import talk_of_unreadable
 from forgekit.cli.showing import partial
 from forgekit.errors import UsageError
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _MODES = ("lexical", "semantic", "hybrid")
 _SCOPES = ("threads", "decisions", "lineage", "conversations", "archives", "messages", "all")
-_limit = click.option("--limit", type=click.IntRange(1), default=20, show_default=True, metavar="N")
 
 
 @click.command(
@@ -37,7 +36,7 @@ _limit = click.option("--limit", type=click.IntRange(1), default=20, show_defaul
 @click.option("--as-of", metavar="REV|DATE", help="The registry of a revision or date, by words.")
 @click.option("--mode", type=click.Choice(_MODES), help="By words, by meaning, or both, as far as can be.")
 @click.option("--explain", is_flag=True, help="Say what put each hit in its place.")
-@_limit
+@limit_option
 @json_option
 def search(
     query: tuple[str, ...],

@@ -8,7 +8,7 @@ from forgekit.cli import output
 from forgekit.cli.base import open_forge
 from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind, short_id
-from forgekit.times import format_date, format_instant
+from forgekit.times import UNKNOWN, format_date, format_instant
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
@@ -19,6 +19,7 @@ _HIDDEN = (
     *("kind", "short_id", "path", "extra", "body", "records", "compressions"),
     *("title", "decision", "candidate", "project_uuid"),  # the headline and the project's name say it
 )
+_WHEN = ("created_at", "compressed_at")
 _LONG = ("content", "quote", "rationale", "context", "resolution", "bridge_summary")
 
 
@@ -36,6 +37,7 @@ def show_entity(
     """Print one entity: its fields, what follows from them, and where it came from."""
     from forgekit.history import past_entity, provenance  # noqa: PLC0415 - the other commands load none
     from forgekit.policy.derived import Derived  # noqa: PLC0415 - as above
+    from forgekit.search import unread_then  # noqa: PLC0415 - as above
 
     forge = open_forge()
     if at is None:
@@ -44,11 +46,13 @@ def show_entity(
     else:
         registry = forge.registry_at(at)
         entity = past_entity(forge, registry, name, kinds, at)
+        if unread := unread_then(registry):
+            output.talk(unread)
     if text:
         output.verbatim(entity.body)
         return
     view = Derived(registry).view(entity)
-    origin = provenance(forge, registry, entity)
+    origin = provenance(forge, registry, entity, at)
     if as_json:
         output.as_json({**view, "provenance": origin.as_json()})
     else:
@@ -59,6 +63,7 @@ def show_turns(name: str, turns: str, *, as_json: bool) -> None:
     """Print some turns of a conversation as they were kept."""
     from forgekit.errors import NotFoundError, UsageError  # noqa: PLC0415 - the other commands need neither
     from forgekit.model.kept import in_order  # noqa: PLC0415 - as above
+    from forgekit.policy.graph import one_talk  # noqa: PLC0415 - as above
     from forgekit.text.transcript import read_messages  # noqa: PLC0415 - as above
 
     first, _, last = turns.partition("-")
@@ -66,8 +71,12 @@ def show_turns(name: str, turns: str, *, as_json: bool) -> None:
         raise UsageError(f"--turns takes numbers such as 12-18, not {turns[:40]!r}")
     low, high = int(first), int(last or first)
     forge = open_forge()
+    registry = partial(forge)
     key = forge.resolve(name, Kind.CONVERSATION)
-    parts = in_order(kept for kept in partial(forge).transcripts if kept.conversation_id == key)
+    texts = registry.transcripts
+    own = any(kept.conversation_id == key for kept in texts)
+    talk = key if own else one_talk(registry).get(key)
+    parts = in_order(kept for kept in texts if kept.conversation_id == talk)
     if not parts:
         raise NotFoundError("text of conversation", name, "`forgekit ingest --with-text` keeps it")
     near = [kept.body for kept in parts if kept.turn_range[0] <= high and kept.turn_range[1] >= low]
@@ -105,6 +114,7 @@ def _print_entity(registry: Registry, entity: Any, view: dict[str, object], orig
     if entity.kind is Kind.ARCHIVE:
         own -= {"compression_mode", "compressed_at", "turn_range"}
     shown = {"id": entity.id} | {key: _shown(registry, view[key]) for key in view if key not in own}
+    shown |= {key: format_date(UNKNOWN) for key in _WHEN if key in shown and view[key] is None}
     lines = {_label(key): value for key, value in shown.items() if value}
     for tag, conversation, archive in origin.archives:
         said = f"{tag} ({short_id(Kind.ARCHIVE, archive)}) of {_named(registry, conversation)}"

@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import re
 
+from forgekit.model.rules import SURROGATE
+
 _SPECIAL = r"#{1,2}(?:\s|$)|<{7} |>{7} |\|{7} "
 _OPENS = re.compile(rf"^(\\*)({_SPECIAL})", re.MULTILINE)
 _ESCAPED = re.compile(rf"^\\(\\*(?:{_SPECIAL}))", re.MULTILINE)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
     """Return text fit for a body: LF, no NUL, no half of a surrogate pair, no blank lines at either end."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
-    return _SURROGATE.sub("\ufffd", text).strip("\n")
+    return SURROGATE.sub("\ufffd", text).strip("\n")
 
 
 def _heading(line: str) -> str | None:

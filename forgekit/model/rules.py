@@ -69,14 +69,14 @@ def require_keys(name: str, pairs: Iterable[tuple[str, str]]) -> None:
 
 # What git leaves where a merge failed; a file that holds it is never read as an entity.
 MERGE_MARKER = re.compile(r"^(?:<{7} |>{7} |\|{7} )", re.MULTILINE)
-_SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def require_body(body: str) -> None:
     """Raise RuleError unless the body can be written to a file and read back."""
     if MERGE_MARKER.search(body):
         raise RuleError("body: holds a merge-conflict marker")
-    if _SURROGATE.search(body):
+    if SURROGATE.search(body):
         raise RuleError("body: holds half of a surrogate pair, which no file can")
     if "\r" in body or "\x00" in body or body != body.strip("\n"):
         raise RuleError("body: uses LF and has no blank lines at either end")

@@ -128,11 +128,15 @@ def _yes_or_no(value: object) -> bool:
 
 def _patterns(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found: list[tuple[str, Any]] = list(value.items()) if isinstance(value, dict) else [("", None)]
-    if not all(
-        name.strip() and isinstance(texts, list) and all(isinstance(t, str) and len(t) <= 200 for t in texts)
-        for name, texts in found
-    ):
-        raise ValueError('must be a table of projects with lists of patterns: "The Nexus" = ["*nexus*"]')
+    for name, texts in found:
+        lists = isinstance(texts, list) and all(isinstance(t, str) and len(t) <= 200 for t in texts)
+        # What is added at the end of the file lands here; fingerprints could be a project's patterns.
+        if name in _READERS and (not lists or name == "allowed_secrets"):
+            raise ValueError(
+                f"holds `{name}`, which is a setting; set it above [projects] and take it out here"
+            )
+        if not (lists and name.strip()):
+            raise ValueError('must be a table of projects with lists of patterns: "The Nexus" = ["*nexus*"]')
     return tuple((" ".join(name.split()), tuple(texts)) for name, texts in found)
 
 

@@ -29,11 +29,16 @@ class ThreadStatus(Enum):
 
 
 class Priority(Enum):
-    """How much a thread matters."""
+    """How much a thread matters, the most important first."""
 
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"
+
+    @property
+    def rank(self) -> int:
+        """Its place in that order, from 0."""
+        return list(Priority).index(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,7 +1,7 @@
 """Search by meaning: the vectors of a registry's texts, kept and searched in the cache folder.
 
 Two things are kept, and either can be deleted or damaged at any moment without changing an answer: the
-vector of each text (`vectors_cache`, what costs time to make) and the index over them (`vectors_index`,
+vector of each text (`vectors.cache`, what costs time to make) and the index over them (`vectors.index`,
 made from the former in well under a second). What neither vouches for is made anew from the texts.
 
     space   encoder and chunk rule; vectors of different spaces are never compared
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Called with the texts that are encoded so far, and how many there are to encode."""
 Texts = Callable[[], Sequence[str]] | str
-"""A text, or what returns one or more."""
+"""A text, or what returns one or more; none where the entry's text is another by now."""
 Entry = tuple[str, str, Texts]
 """Key, hash, texts; neither of the first two holds a line break."""
 
@@ -46,7 +46,7 @@ class Built:
         added: whose text had to be encoded.
         reused: whose vector was known.
         removed: that were in the index and are no more.
-        missing: that are not in the index yet, because the limit was reached.
+        missing: that are not in the index yet: the limit was reached, or the text is another by now.
     """
 
     added: int
@@ -231,10 +231,11 @@ class Vectors:
         if progress is not None and todo:
             progress(0, len(todo))
         for first in range(0, len(todo), _WINDOW):
-            window = [
+            read = [
                 (h, (texts,) if isinstance(texts, str) else texts())
                 for h, texts in todo[first : first + _WINDOW]
             ]
+            window = [(h, texts) for h, texts in read if texts]
             window.sort(key=lambda item: sum(map(len, item[1])))
             for start in range(0, len(window), _COMMIT):
                 group = window[start : start + _COMMIT]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from pathlib import Path
 
 import pytest
-from clirun import Cli, Ran
+from clirun import Cli, runner
 
 NOW = "2026-04-01T12:00:00Z"
 
@@ -21,21 +19,9 @@ def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """Run a command line: `cli("status", root=folder, stdin=b"...")`."""
-    from forgekit.cli.main import main
-
     monkeypatch.setenv("FORGEKIT_NOW", NOW)
     monkeypatch.setenv("CI", "1")
-
-    def run(*arguments: str, root: Path | None = None, stdin: bytes = b"") -> Ran:
-        if root is not None:
-            monkeypatch.chdir(root)
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        capsys.readouterr()
-        code = main(arguments)
-        out, err = capsys.readouterr()
-        return Ran.of(code, out, err)
-
-    return run
+    return runner(monkeypatch, capsys.readouterr)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from clirun import Cli, Ran
+from support import git
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
 DECISION = "registry/decisions/2023-11/018bcfe5-6800-8f8f-b518-b34bfcd74276.md"
@@ -15,12 +16,7 @@ HEAD = "---\ndecision_id: 018bcfe5-6800-8f8f-b518-b34bfcd74276\n"
 
 
 def _state(root: Path) -> tuple[str, str]:
-    def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
-        ).stdout
-
-    return git("rev-parse", "HEAD"), git("status", "--porcelain", "--untracked-files=all")
+    return git(root, "rev-parse", "HEAD"), git(root, "status", "--porcelain", "--untracked-files=all")
 
 
 def _refused(cli: Cli, registry: Path, *arguments: str, stdin: bytes = b"") -> Ran:
@@ -260,7 +256,7 @@ def test_writing_over_uncommitted_work_is_refused_by_name(cli: Cli, registry: Pa
         1,
         (
             f"forgekit: uncommitted changes in {path.relative_to(registry)}; "
-            "commit or undo them (`git restore`), then run this again\n"
+            "commit or undo them (`git restore`; a new file: delete it), then run this again\n"
         ),
     )
 
@@ -285,6 +281,10 @@ def test_writing_over_uncommitted_work_is_refused_by_name(cli: Cli, registry: Pa
         (("check", "missing.md"), "missing.md does not exist"),
         (("thread", "resolve"), "Missing argument 'ID'"),
         (("decision", "list", "--project", "Nowhere"), "no project answers to 'Nowhere'"),
+        (
+            ("conversation", "show", "x", "--turns", "1", "--at", "nonsense"),
+            "--turns shows the text as it is kept now; leave --at out",
+        ),
         (("show", "x", "--at", "not-a-revision"), "no revision or date answers to 'not-a-revision'"),
         (("show", "x", "--at", "--output=/etc/passwd"), "no revision or date answers to"),
     ],
@@ -311,3 +311,36 @@ def test_a_bare_repository(cli: Cli, tmp_path: Path) -> None:
             "clone it and run this in the clone, where files are\n"
         )
     assert not (tmp_path / "bare" / "inner").exists()
+
+
+def test_what_is_not_found_may_be_in_a_file_that_could_not_be_read(cli: Cli, registry: Path) -> None:
+    files = [str(CASES / f"example_{letter}.md") for letter in "ab"]
+    assert cli("sync-compression", "--project", "Harbor", *files, root=registry).code == 0
+    a, b = (edge := cli("lineage", "list").out.split("\t"))[1:3]
+    for path in (*registry.glob("registry/projects/*.md"), *registry.glob("registry/lineage/*/*.md")):
+        path.write_text("<<<<<<< ours\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    unread = "2 files could not be read; `forgekit check` names them\n"
+    said = f"forgekit: no project answers to 'Harbor'; known projects: none yet; {unread}"
+    for arguments in (("stale",), ("decision", "list"), ("search", "table"), ("prepare-compression",)):
+        ran = cli(*arguments, "--project", "Harbor")
+        assert (ran.code, ran.out, ran.err) == (1, "", said)
+    ran = cli("show", edge[0])
+    assert (ran.code, ran.err) == (
+        1,
+        f"forgekit: no entity answers to '{edge[0]}'; find its id with `forgekit search`; {unread}",
+    )
+    ran = cli("bridge", a, b)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        f"{unread}forgekit: no lineage answers to '{a[4:]} -> {b[4:]}'; "
+        "`forgekit trace` shows what is linked\n"
+    )
+    assert cli("status").out.splitlines()[:2] == ["no project can be read", ""]
+
+
+@pytest.mark.parametrize("scope", ["all", "messages"])
+def test_a_limit_may_be_greater_than_any_number_of_answers(cli: Cli, registry: Path, scope: str) -> None:
+    cli("decision", "new", "Use NATS", "--project", "P", root=registry)
+    whole = cli("search", "NATS", "--scope", scope)
+    assert cli("search", "NATS", "--scope", scope, "--limit", "99999999999999999999") == whole
+    assert whole.code == 0

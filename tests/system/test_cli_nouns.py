@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from clirun import Cli
+from support import git
 
 NATS = ("decision", "new", "Use NATS", "--tier", "0.8", "--rationale", "Fast", "--rejected", "Kafka")
 
@@ -252,6 +252,36 @@ def test_a_text_changed_in_the_editor_becomes_a_revision(nexus: Path, cli: Cli, 
     assert cli("show", new, "--json").json["decision"] == "Use JetStream"
 
 
+NOBODY = "019cc85a-5700-8000-8000-000000000000"
+UNKNOWN = f"no decision has the id {NOBODY}; restore its file, or take the id out"
+ALONE = (
+    "cannot be changed along with the text, which makes a new decision; undo this change, or make it alone"
+)
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("created_at:", f"dependencies: [{NOBODY}]\ncreated_at:", f"9: dependencies: {UNKNOWN}"),
+        ("status: active", "status: superseded", f"4: status: {ALONE}"),
+        ("project_name: The Nexus", "project_name: Elsewhere", f"6: project_name: {ALONE}"),
+    ],
+)
+def test_all_of_an_edit_is_checked_where_the_text_was_changed(
+    nexus: Path, cli: Cli, editor: Path, old: str, new: str, says: str
+) -> None:
+    name = cli(*NATS, "--at", "2026-03-01", root=nexus).out.strip()
+    path = cli("show", name, "--json").json["path"]
+    _writes(editor, old, new)
+    with editor.open("a", encoding="utf-8") as script:
+        script.write("path.write_text(path.read_text().replace('Use NATS', 'Use JetStream'))\n")
+    tip = git(nexus, "rev-parse", "HEAD")
+    ran = cli("decision", "edit", name)
+    assert (ran.code, ran.err.splitlines()[0]) == (1, f"forgekit: {path}:{says}")
+    assert git(nexus, "rev-parse", "HEAD") == tip
+
+
 @pytest.mark.usefixtures("terminal")
 def test_an_edit_that_cannot_be_read_is_refused_and_kept(nexus: Path, cli: Cli, editor: Path) -> None:
     name = cli(*NATS, root=nexus).out.strip()
@@ -264,7 +294,7 @@ def test_an_edit_that_cannot_be_read_is_refused_and_kept(nexus: Path, cli: Cli, 
     )
     copy = Path(second.removeprefix("your edit is kept in "))
     assert "status: sleeping" in copy.read_text(encoding="utf-8")
-    assert _git(nexus, "status", "--porcelain") == ""
+    assert git(nexus, "status", "--porcelain") == ""
 
 
 @pytest.mark.usefixtures("terminal")
@@ -284,7 +314,7 @@ def test_an_edit_in_another_encoding_is_refused_and_kept(nexus: Path, cli: Cli, 
     )
     copy = Path(second.removeprefix("your edit is kept in "))
     assert b"Fast, \xe0 la carte" in copy.read_bytes()
-    assert _git(nexus, "status", "--porcelain") == ""
+    assert git(nexus, "status", "--porcelain") == ""
 
 
 @pytest.mark.usefixtures("terminal")
@@ -327,7 +357,3 @@ def test_a_conflict_is_shown_and_a_person_chooses(nexus: Path, cli: Cli) -> None
     assert cli("show", a, "--json").json["status"] == "superseded"
     settled = cli("conflict", "dismiss", row.split("\t")[0], "--reason", "no")
     assert (settled.code, settled.err) == (1, f"forgekit: {row.split(chr(9))[0]} is already resolved\n")
-
-
-def _git(root: Path, *arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from clirun import Cli
 from fakeencoder import FakeEncoder
-from support import git, new_repository
+from support import files, git, new_repository
 
 from forgekit import conflicts, decisions, detecting, lineage
+from forgekit.cli.written import conflict_lines
 from forgekit.forge import Forge
 from forgekit.ids import v8_named
 from forgekit.judges import Remembering
@@ -70,11 +71,6 @@ def saved(
 
 def file(forge: Forge, *texts: str) -> SyncReport:
     return sync_compression(forge, [Incoming(data=text.encode(), envelope=Envelope()) for text in texts])
-
-
-def files(root: Path) -> dict[str, bytes]:
-    found = itertools.chain((root / "registry").rglob("*.md"), (root / "archives").rglob("*.md"))
-    return {str(path.relative_to(root)): path.read_bytes() for path in found}
 
 
 def by_text(forge: Forge) -> dict[str, Decision]:
@@ -254,6 +250,88 @@ def test_a_conflict_goes_with_its_side_unless_a_person_has_touched_it(tmp_path: 
     assert kept == [False, True]
 
 
+PARENT = saved("PARENT", (SQL, 0.6))
+
+
+def inherited(tag: str, text: str, tier: float, day: int, old: str = "PARENT") -> str:
+    """Return an archive that has D001 of another, in its own words."""
+    told = saved(tag, (text, tier), day=day, old=old)
+    return told.replace("    tier:", "    scope: inherited\n    tier:")
+
+
+def test_two_wordings_of_one_decision_do_not_end_each_other(tmp_path: Path) -> None:
+    archives = [PARENT, inherited("ONE", SQL, 0.9, 2), inherited("TWO", MONGO, 0.3, 3)]
+    ends = []
+    for number, (order, at_once) in enumerate(orders(archives)):
+        forge = opened(new_repository(tmp_path / str(number)))
+        for texts in [order] if at_once else [[text] for text in order]:
+            file(forge, *texts)
+        [decision] = forge.registry().decisions
+        assert (decision.status, decision.body) == (DecisionStatus.ACTIVE, "")
+        assert (forge.registry().conflicts, errors(forge)) == ([], [])
+        ends.append(files(forge.root))
+    assert all(end == ends[0] for end in ends)
+
+
+def test_a_wording_that_joins_a_standing_decision_leaves_no_trace_in_its_conflict(tmp_path: Path) -> None:
+    other = saved("OTHER", (MONGO, 0.6), project="Harbour", day=4)
+    one = inherited("ONE", SQL, 0.6, 2)
+    two = inherited("TWO", "Use PostgreSQL for the primary database instead of MongoDB", 0.6, 3, "ONE")
+    ends: list[dict[str, bytes]] = []
+    for order in ((PARENT, one, two, other), (PARENT, other, two, one)):
+        forge = opened(new_repository(tmp_path / str(len(ends))))
+        for text in order:
+            file(forge, text)
+        assert len(forge.registry().conflicts) == 1
+        ends.append(files(forge.root))
+    assert ends[0] == ends[1]
+
+
+ALIKE = "Use PostgreSQL as the primary database everywhere"
+
+
+@pytest.fixture
+def twice(forge: Forge) -> Forge:
+    """Return a registry with a decision in two wordings, not yet its parent, and one that contradicts it."""
+    one, two = inherited("ONE", SQL, 0.6, 2), inherited("TWO", ALIKE, 0.6, 3)
+    file(forge, one, two, saved("OTHER", (MONGO, 0.6), project="Harbour", day=4))
+    assert len(forge.registry().conflicts) == 2
+    return forge
+
+
+def test_a_wording_that_gave_way_to_its_twin_is_in_force_with_it(twice: Forge) -> None:
+    decisions.supersede(twice, by_text(twice)[ALIKE].id, by_text(twice)[SQL].id, reason="the same")
+    file(twice, PARENT)
+    decision, [conflict] = by_text(twice)[SQL], twice.registry().conflicts
+    assert (decision.status, decision.superseded_by, decision.body) == (DecisionStatus.ACTIVE, None, "")
+    assert (sides(conflict, twice), conflict.status) == ({SQL, MONGO}, ConflictStatus.OPEN)
+    assert errors(twice) == []
+
+
+@pytest.mark.parametrize("answered", [SQL, ALIKE])
+@pytest.mark.parametrize("answer", ["dismissed", "resolved", "noted"])
+def test_an_answer_stays_when_two_conflicts_become_one(twice: Forge, answered: str, answer: str) -> None:
+    harbour = by_text(twice)[MONGO].id
+    [answering] = [c for c in twice.registry().conflicts if answered in sides(c, twice)]
+    if answer == "dismissed":
+        conflicts.dismiss(twice, answering.id, "one is for tests")
+    elif answer == "resolved":
+        conflicts.resolve(twice, answering.id, harbour, "measured")
+    else:
+        path = twice.root / entity_path(answering)
+        path.write_text(path.read_text(encoding="utf-8") + "\nAsked Ada.\n", encoding="utf-8")
+        git(twice.root, "commit", "--quiet", "--all", "--message", "note")
+    file(twice, PARENT)
+    [conflict] = twice.registry().conflicts
+    assert sides(conflict, twice) == {SQL, MONGO}
+    assert (conflict.status, conflict.kept, conflict.reason, conflict.body) == {
+        "dismissed": (ConflictStatus.DISMISSED, None, "one is for tests", ""),
+        "resolved": (ConflictStatus.RESOLVED, harbour, "measured", ""),
+        "noted": (ConflictStatus.OPEN, None, None, "Asked Ada."),
+    }[answer]
+    assert errors(twice) == []
+
+
 def test_a_settled_pair_is_never_raised_again(forge: Forge) -> None:
     file(forge, saved("ONE", (SQL, 0.9)), saved("TWO", (MONGO, 0.8), day=2))
     [conflict] = forge.registry().conflicts
@@ -281,6 +359,54 @@ def test_a_new_decision_may_give_way_at_once(forge: Forge) -> None:
     weak = decisions.create(forge, MONGO, project="Ledger", tier=0.2).entity
     assert isinstance(weak, Decision)
     assert (weak.status, weak.superseded_by) == (DecisionStatus.SUPERSEDED, strong.id)
+    assert errors(forge) == []
+
+
+def test_a_text_changed_in_the_editor_is_compared_in_the_same_commit(
+    cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    cli("decision", "new", SQL, "--project", "Ledger", "--at", "2026-03-01", root=registry)
+    name = cli(
+        "decision", "new", "Back up every night", "--project", "Ledger", "--at", "2026-03-01"
+    ).out.strip()
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!/bin/sh\nsed -i 's/^decision: .*/decision: {MONGO}/' \"$1\"\n", encoding="utf-8")
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    monkeypatch.setattr("forgekit.cli.output.is_terminal", lambda: True)
+    ran = cli("decision", "edit", name)
+    forge = opened(registry)
+    [conflict] = forge.registry().conflicts
+    assert sides(conflict, forge) == {SQL, MONGO}
+    assert ran.out == f"{short_id(Kind.DECISION, by_text(forge)[MONGO].id)}\n"
+    assert ran.err.splitlines()[1:] == conflict_lines(conflict)
+    assert f"Forgekit-Entity: {conflict.id}\n" in git(registry, "log", "-1", "--format=%B")
+
+
+@pytest.mark.parametrize("tier", [0.8, 0.2])
+def test_a_text_changed_in_its_file_is_compared_when_it_is_mended(
+    cli: Cli, registry: Path, tier: float
+) -> None:
+    cli("decision", "new", "Back up every night", "--project", "Ledger", "--at", "2026-03-01", root=registry)
+    cli("decision", "edit", "Back up every night", "--tier", "0.8")
+    cli("decision", "new", SQL, "--project", "Ledger", "--tier", str(tier), "--at", "2026-03-01")
+    forge = opened(registry)
+    edited, other = (registry / entity_path(by_text(forge)[text]) for text in ("Back up every night", SQL))
+    other.write_text(other.read_text(encoding="utf-8").replace("tags: []\n", "") + "\n\n", encoding="utf-8")
+    git(registry, "commit", "--quiet", "--all", "--message", "blanks")
+    text = edited.read_text(encoding="utf-8")
+    edited.write_text(text.replace("decision: Back up every night", f"decision: {MONGO}"), encoding="utf-8")
+    ran = cli("check", "--fix")
+    [conflict] = forge.registry().conflicts
+    assert sides(conflict, forge) == {SQL, MONGO}
+    assert conflict.status is (ConflictStatus.OPEN if tier > 0.5 else ConflictStatus.RESOLVED)
+    assert by_text(forge)[SQL].status.ended is (tier < 0.5)
+    assert ran.err.splitlines()[1:-1] == conflict_lines(conflict)
+    assert git(registry, "status", "--porcelain") == ""
+    message = git(registry, "log", "-1", "--format=%B")
+    assert f"Forgekit-Entity: {conflict.id}\n" in message
+    assert ("Forgekit-Superseded: " in message) is (tier < 0.5)
+    assert cli("check", "--fix", "--json").json["conflicts"] == []
     assert errors(forge) == []
 
 
@@ -372,7 +498,12 @@ def test_commands_say_which_decisions_contradict_each_other(
         f"  choose: forgekit conflict resolve {name} --keep {a} --reason TEXT; or scope, or dismiss",
     ]
     again = cli("conflict", "scan")
-    assert (again.code, again.out, again.err) == (0, "", "1 pair compared, no new conflict\n")
+    assert (again.code, again.out, again.err) == (0, "", "0 pairs compared, no new conflict\n")
+    refused = cli("conflict", "scan", "--project", "all")
+    assert (refused.code, refused.err) == (
+        1,
+        "forgekit: no project answers to 'all'; known projects: Ledger\n",
+    )
     told = cli(
         "sync-compression", "-", "--json", stdin=saved("ONE", (SQL, 0.9), project="Harbour").encode()
     ).json

@@ -11,7 +11,7 @@ from support import decision, git, new_repository, path_of_text, recording
 from forgekit.errors import NotFoundError, RepositoryError
 from forgekit.forge import Forge
 from forgekit.git.program import Program
-from forgekit.history import entity_history
+from forgekit.history import entity_history, log
 from forgekit.model.kinds import Kind, short_id
 from forgekit.store.store import Change, Store
 
@@ -95,3 +95,44 @@ def test_no_commit_is_said_on_stderr(cli: Cli, registry: Path) -> None:
     name = cli("decision", "new", "Use A", "--project", "P", "--no-commit", root=registry).out.strip()
     ran = cli("history", name)
     assert (ran.code, ran.out, ran.err) == (0, "", "not committed yet\n")
+
+
+def test_what_an_entity_was_names_no_later_commit(cli: Cli, registry: Path) -> None:
+    name = cli("decision", "new", "Use A", "--project", "P", root=registry).out.strip()
+    cli("decision", "invalidate", name, "--reason", "It is over")
+    at = [cli("show", name, "--at", revision, "--json").json for revision in ("HEAD~1", "HEAD")]
+    assert [one["status"] for one in at] == ["active", "invalidated"]
+    subjects = [one["provenance"]["last_commit"]["subject"] for one in at]
+    assert subjects == [f"decision: new {name}", f"decision: invalidate {name}"]
+
+
+def test_a_file_of_another_time_that_could_not_be_read_is_told(cli: Cli, registry: Path) -> None:
+    name, other = (
+        cli("decision", "new", text, "--project", "P", root=registry).out.strip() for text in ("A", "B")
+    )
+    path = registry / cli("show", name, "--json").json["path"]
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("status:", "<<<<<<< ours\nstatus:"), encoding="utf-8")
+    git(registry, "commit", "--quiet", "--all", "--message", "by hand")
+    path.write_text(text, encoding="utf-8")
+    git(registry, "commit", "--quiet", "--all", "--message", "mended")
+    ran = cli("show", name, "--at", "HEAD~1")
+    assert (ran.code, ran.out) == (1, "")
+    unread = f"its file could not be read at HEAD~1: {path.relative_to(registry)}:4: "
+    assert ran.err.startswith(f"forgekit: no entity answers to '{name}'; {unread}")
+    ran = cli("show", other, "--at", "HEAD~1")
+    assert (ran.code, ran.err) == (0, "files of that time that could not be read: 1\n")
+    assert cli("show", other, "--at", "HEAD").err == ""
+
+
+def test_commits_of_one_second_are_in_their_order(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
+    for place in ("registry/one.md", "archives/two.md", "registry/three.md"):
+        (repository / place).parent.mkdir(exist_ok=True)
+        (repository / place).touch()
+        git(repository, "add", place)
+        git(repository, "commit", "--quiet", "--message", place)
+    forge = Forge.open(repository)
+    newest = ["registry/three.md", "archives/two.md", "registry/one.md"]
+    assert [commit.subject for commit in log(forge)] == newest
+    assert [commit.subject for commit in log(forge, limit=2)] == newest[:2]

@@ -262,4 +262,9 @@ def test_no_date_is_said_where_there_is_none(cli: Cli, tmp_path: Path) -> None:
     cli("ingest", "markdown", str(pasted))
     assert "\tno date\t" in cli("conversation", "list").out
     assert ", no date)" in cli("review", "--list").out
-    assert "1970-01-01" not in cli("conversation", "show", "chat", "--json").out
+    (talk,), (found,) = (cli(kind, "list", "--json").json for kind in ("conversation", "candidate"))
+    assert (talk["created_at"], found["created_at"]) == (None, None)
+    for item in (talk, found):
+        shown = cli("show", item["short_id"]).out.splitlines()
+        assert [line.split(maxsplit=2)[2] for line in shown if line.startswith("created at")] == ["no date"]
+    assert "1970-01-01" not in cli("export", "--format", "csv").out

@@ -12,7 +12,9 @@ from tinyjudge import Reader, install
 from forgekit import decisions, detecting
 from forgekit.forge import Forge
 from forgekit.judges import files
+from forgekit.model.entity import entity_path
 from forgekit.model.settings import JudgeKind
+from forgekit.policy.judge.joined import MOST_KNOWN
 from forgekit.times import parse_instant
 
 DERIVED = "Ids are derived from content"
@@ -107,6 +109,17 @@ def test_scan_explains_what_a_verdict_is_made_of(
     assert "threshold" not in cli("conflict", "scan", "--json").json
 
 
+@pytest.mark.parametrize("unread", [0, 2])
+def test_what_is_recorded_is_what_is_explained(
+    trained: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, unread: int
+) -> None:
+    others = [f"Use spaces for indentation in part {n}" for n in range(MOST_KNOWN + unread)]
+    unchecked(trained, monkeypatch, "Use tabs for indentation", *others)
+    found = cli("conflict", "scan", "--explain", "--json", root=trained).json["conflicts"]
+    # The model denies each pair that it reads; of the others the rules say what is recorded.
+    assert [(item["score"], item.get("words")) for item in found] == [(0.94, None)] * unread
+
+
 def test_a_judge_may_be_named_for_one_scan(
     trained: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -153,6 +166,22 @@ def test_without_the_model_the_rules_judge_and_it_is_said_once(
     assert ran.err.splitlines().count(warning) == 1
     assert "2 pairs compared, 1 new conflict" in ran.err
     assert "warning" not in cli("conflict", "scan", "--judge", "rules").err
+
+
+def test_the_hook_says_that_the_rules_judge_in_place_of_the_model(
+    trained: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "FOLDER", trained / "nowhere")
+    forge = unchecked(trained, monkeypatch, DERIVED, HANDED, "Lunch is at noon")
+    paths = {d.decision: entity_path(d) for d in forge.registry().decisions}
+    ran = cli("hook", "conflicts", paths[DERIVED], root=trained)
+    warning = (
+        "warning: forgekit.toml: judge: the rules judge in place of the trained judge: its files are not in "
+        f'{trained}/nowhere; install forgekit again, or set it to "rules"\n'
+    )
+    assert (ran.code, ran.out) == (0, warning)
+    alone = cli("hook", "conflicts", paths["Lunch is at noon"])
+    assert (alone.code, alone.out, alone.err) == (0, "", "")
 
 
 def test_status_and_doctor_say_which_judge_is_in_force(trained: Path, cli: Cli) -> None:

@@ -18,11 +18,13 @@ from forgekit.ids import EntityId
 from forgekit.lineage import bridge, new_conversation, pairs
 from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
+from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT
-from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.model.settings import JudgeKind
+from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.times import Instant, parse_instant
 from forgekit.upkeep.checking import check
 
@@ -95,6 +97,17 @@ def test_a_revision_writes_over_no_decision(forge: Forge, talk: str) -> None:
     assert decisions.revise(forge, second, "Use NATS", conversation=elsewhere).entity.id != first
 
 
+def test_a_revision_makes_no_twin(forge: Forge) -> None:
+    disk, memory = (
+        decisions.create(forge, text, at=EARLIER).entity.id for text in ("Cache on disk", "Cache in memory")
+    )
+    said = refused(forge, RuleError, lambda: decisions.revise(forge, memory, "cache on disk"))
+    supersede = f"`forgekit decision supersede {dec(memory)} --by {dec(disk)}`"
+    assert said == f"{dec(disk)} says so already; {supersede}"
+    decisions.invalidate(forge, disk, "Too slow")
+    assert decisions.revise(forge, memory, "Cache on disk").entity.id not in {disk, memory}
+
+
 # What is there already
 
 
@@ -129,6 +142,21 @@ def test_an_end_that_says_more_than_the_first_is_refused(forge: Forge, talk: str
     threads.reopen(forge, question)
     assert resolve(talk)
     assert resolve(talk) is None
+
+
+def test_a_reopening_that_says_more_than_the_first_is_refused(forge: Forge, talk: str) -> None:
+    question = threads.create(forge, "Which queue?").entity.id
+    threads.end(forge, question, ThreadStatus.RESOLVED)
+
+    def reopen(conversation: str, at: Instant) -> object:
+        return threads.reopen(forge, question, conversation=conversation, at=at).outcome.commit
+
+    assert reopen(talk, EARLIER)
+    assert reopen(talk, EARLIER) is None
+    elsewhere = new_conversation(forge, "Elsewhere", at=EARLIER).entity.id
+    said = f"{thr(question)} is open already, and not since that date or in that conversation; leave both out"
+    assert refused(forge, TransitionError, lambda: reopen(elsewhere, EARLIER)) == said
+    assert refused(forge, TransitionError, lambda: reopen(talk, NOW)) == said
 
 
 def test_values_that_differ_from_what_stands_are_not_dropped(forge: Forge, talk: str) -> None:
@@ -317,6 +345,42 @@ def test_a_thread_is_updated_in_whole_or_not_at_all(forge: Forge) -> None:
         "Which bus?",
         "high",
     ]
+    ended = f"{thr(question)} is already resolved; `forgekit thread reopen {thr(question)}` first"
+    assert ended == refused(forge, TransitionError, update(status="abandoned", title="Which queue?"))
+    before = git(forge.root, "rev-list", "--count", "HEAD")
+    view = threads.thread_update("Which bus?", "open", title="Which queue?", forge=forge)
+    assert (view["status"], view["title"]) == ("open", "Which queue?")
+    assert int(git(forge.root, "rev-list", "--count", "HEAD")) == int(before) + 1
+
+
+def test_what_is_given_once_is_there_when_a_change_is_decided_again(forge: Forge) -> None:
+    slow = replace(forge, judge_kind=JudgeKind.NLI)  # a change is decided before the lock is taken, and after
+    question, made = (module.create(forge, "Eat").entity.id for module in (threads, decisions))
+    asked = threads.edit(slow, question, tags=(word for word in ("a", "b"))).entity
+    edited = decisions.edit(slow, made, tags=iter(("a",)), alternatives=iter(("Sleep",))).entity
+    assert isinstance(asked, Thread)
+    assert isinstance(edited, Decision)
+    assert (asked.tags, edited.tags, edited.alternatives_rejected) == (("a", "b"), ("a",), ("Sleep",))
+
+
+@pytest.mark.parametrize("function", [threads.thread_active, decisions.decision_conflicts])
+def test_a_project_is_known_by_its_name_or_refused(
+    forge: Forge, function: Callable[..., list[object]]
+) -> None:
+    threads.create(forge, "Which queue?")
+    opposed(forge, SQL, MONGO)
+    assert len(function(project_name=NAME.lower(), forge=forge)) == 1
+    said = refused(forge, NotFoundError, lambda: function(project_name="nope", forge=forge))
+    assert said == f"no project answers to 'nope'; known projects: {NAME}"
+
+
+def test_words_that_there_are_not_are_refused(forge: Forge, talk: str) -> None:
+    said = refused(forge, UsageError, lambda: lineage.lineage_trace(talk, "up", forge=forge))
+    assert said == "direction: 'up' is none of both, ancestors, descendants"
+    said = refused(
+        forge, UsageError, lambda: lineage.lineage_link(talk, talk, "A", compression_mode="zip", forge=forge)
+    )
+    assert said == "compression_mode: 'zip' is none of lossless, lossy, partial"
 
 
 def test_a_bridge_follows_one_talk_under_both_its_names() -> None:

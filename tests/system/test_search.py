@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -351,3 +352,48 @@ def test_the_real_model_finds_a_paraphrase(root: Path, monkeypatch: pytest.Monke
     assert titles(answer)[0] == "Ship on Fridays"
     assert answer.hits[0].lexical_rank is None
     assert titles(search(forge, "how are rows identified", mode=Mode.SEMANTIC))[0] == ("Naming of tables")
+
+
+@pytest.mark.parametrize("text", ["", "Ship on Mondays"], ids=["gone", "edited"])
+def test_a_text_that_changed_on_the_way_has_no_vector_under_its_old_hash(
+    root: Path, encoder: Synonyms, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    (path,) = [p for p in (root / "registry").rglob("*.md") if "Fridays" in p.read_text(encoding="utf-8")]
+    before, contents = path.read_text(encoding="utf-8"), Catalogue.contents
+
+    def read_meanwhile(catalogue: Catalogue) -> list[tuple[EntityId, str]]:
+        listed = contents(catalogue)
+        path.write_text(before.replace("Ship on Fridays", text) if text else "", encoding="utf-8")
+        Forge.open(root).catalogue.refresh()
+        return listed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Catalogue, "contents", read_meanwhile)
+        assert found(root, "ids").notice == "1 text has no vector yet; run `forgekit index build`"
+    path.write_text(before, encoding="utf-8")
+    assert found(root, "ids").notice == ""
+    assert {"", "Ship on Mondays"}.isdisjoint(encoder.encoded)
+    assert encoder.encoded[-1] == "Ship on Fridays"
+
+
+@pytest.mark.usefixtures("encoder")
+def test_what_gets_no_vector_is_not_counted(cli: Cli, root: Path, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.md"
+    said = "We decided to use Postgres for the queue because it is already there."
+    chat.write_text(f"User: Which store?\n\nAssistant: {said}\n", encoding="utf-8")
+    cli("ingest", "markdown", str(chat), "--project", "Nexus", "--with-text", root=root)
+    cli("index", "build")
+    status = cli("status", "--json").json
+    assert (status["vectors"], status["kinds"]["transcript"]) == (8, 1)
+    assert "vectors         8 of 8 (fake)\n" in cli("status").out
+
+
+@pytest.mark.usefixtures("encoder")
+def test_a_cache_that_cannot_be_written_is_named_by_the_build(cli: Cli, root: Path) -> None:
+    cache = root / ".git" / "forgekit"
+    shutil.rmtree(cache)
+    cache.write_text("in the way", encoding="utf-8")
+    assert cli("index", "build", root=root).err.splitlines()[1:] == [
+        "vectors: 7 added, 0 kept, 0 removed",
+        f"they are not kept: {cache} cannot be written; make it writable and build again",
+    ]

@@ -467,3 +467,11 @@ def test_processes_do_not_disturb_each_other(tmp_path: Path, racing: list[subpro
     alone.update(entries(300))
     assert answers(vectors) == answers(alone)
     assert encoder.encoded == []
+
+
+def test_an_entry_whose_text_is_another_by_now_waits(tmp_path: Path) -> None:
+    vectors = Vectors(tmp_path, FakeEncoder())
+    built = vectors.update([("a", "1", "ids"), ("b", "2", lambda: ())], state="now")
+    assert built == Built(added=1, reused=0, removed=0, missing=1)
+    assert (vectors.standing("now"), vectors.nearness("b", "ids")) == (None, None)
+    assert vectors.update([("a", "1", "ids"), ("b", "2", lambda: ("keys",))]).added == 1

@@ -15,6 +15,7 @@ from forgekit.model.registry import Registry
 from forgekit.model.thread import ThreadStatus
 from forgekit.policy.derived import Derived
 from forgekit.text.codec import known_fields
+from forgekit.times import UNKNOWN
 
 
 def test_a_decision_carries_what_is_counted() -> None:
@@ -138,6 +139,15 @@ def test_a_conversation_names_its_neighbours_and_an_archive_its_text_only_when_a
     assert derived.view(filed)["records"] == {}
 
 
+def test_a_time_that_nobody_said_is_none_and_a_whole_number_is_no_time() -> None:
+    (talk,) = chain("a")
+    d = decision("Keep rows", talk, epistemic_tier=0, created_at=UNKNOWN, last_validated=UNKNOWN)
+    derived = Derived(Registry.of([PROJECT, replace(talk, created_at=UNKNOWN), d]))
+    assert derived.view(replace(talk, created_at=UNKNOWN))["created_at"] is None
+    view = derived.view(d)
+    assert (view["created_at"], view["epistemic_tier"]) == (None, 0)
+
+
 def test_every_kind_has_all_its_stored_keys_and_is_json() -> None:
     a, b = chain("a", "b")
     x, y = decision("x", a), decision("y", a)
@@ -147,3 +157,13 @@ def test_every_kind_has_all_its_stored_keys_and_is_json() -> None:
         view = Derived(registry).view(entity)
         assert set(known_fields(entity.kind)) <= set(view)
         assert json.loads(json.dumps(view)) == view
+
+
+def test_a_conversation_has_the_neighbours_of_what_its_archive_tells_of() -> None:
+    a, b, archived = chain("a", "b", "a archived")
+    a = replace(a, source="claude", external_id="platform-a")
+    archived = replace(archived, external_id="platform-a")
+    derived = Derived(Registry.of([a, b, archived, edge(archived, b), edge(a, archived)]))
+    assert [derived.view(talk)["continued_by"] for talk in (a, archived)] == [[b.id], [b.id]]
+    assert [derived.view(talk)["continues"] for talk in (a, archived)] == [[], []]
+    assert derived.view(b)["continues"] == [a.id]

@@ -32,7 +32,6 @@ auto-increment; UUID v4
 
 database, ids"""
 THREAD = w.thread("Which keys?", SOURCE, tags=("ids",), body="Rows need one.\n\n## Resolution\n\nUUID v7.")
-LISTED = "# T\n\n## Decisions\n\n### D001: Use UUID v7\n\n- **T001:** Which?\n"
 TAGGED = Compression(compression_tag="LEDGER_KEYS_SETTLED")
 
 

@@ -109,3 +109,9 @@ def test_graphs_of_a_registry_hold_what_is_only_named() -> None:
     registry = Registry.of([a, second, *links(a, b)])
     assert lineage_graph(registry).after == {a.id: [b.id], b.id: []}
     assert dependency_graph(registry).after == {first.id: [second.id], second.id: []}
+
+
+def test_conversations_that_count_as_one_are_one_node() -> None:
+    a, b, c = chain("a", "b", "c")
+    registry = Registry.of([a, b, c, *links(a, b, c)])
+    assert lineage_graph(registry, {b.id: a.id}).after == {a.id: [c.id], c.id: []}

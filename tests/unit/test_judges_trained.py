@@ -40,6 +40,7 @@ from forgekit.model.settings import JudgeKind, Settings
 from forgekit.policy.judge import Judgement, Parts, RuleJudge, Statement, Verdict
 from forgekit.policy.judge.joined import (
     MOST,
+    MOST_KNOWN,
     Join,
     Least,
     RuleFeatures,
@@ -294,9 +295,11 @@ def pair(a: str, b: str, evidence: float, **changed: Any) -> Weighed:
     return replace(row, **changed)
 
 
+DIFFERING = RuleFeatures(log_odds=-6.0, headings=0, excluded=False)
+KNOWN = RuleFeatures(log_odds=1.5, headings=0, excluded=True)
 letters = st.sampled_from("abcdefghijklmnopqrstuvwxyz")
 rows = st.lists(
-    st.builds(pair, letters, letters, st.floats(-8, 8)),
+    st.builds(pair, letters, letters, st.floats(-8, 8), features=st.sampled_from((DIFFERING, KNOWN))),
     min_size=1,
     max_size=60,
 )
@@ -327,6 +330,17 @@ def test_of_one_decision_the_pairs_with_most_evidence_are_read() -> None:
     read = [row for row, chosen in zip(some, worth_reading(some), strict=True) if chosen]
     assert len(read) == MOST
     assert sorted(row.evidence for row in read) == sorted(row.evidence for row in some)[-MOST:]
+
+
+def test_what_the_rules_alone_would_call_is_read_up_to_a_number() -> None:
+    some = [pair("new", f"old {n}", 9.0) for n in range(MOST)]
+    some += [pair("new", f"known {n:02}", float(n % 7), features=KNOWN) for n in range(MOST_KNOWN + 4)]
+    some += [pair("new", "unsure", 6.0, features=replace(KNOWN, log_odds=-0.1))]
+    chosen = worth_reading(some)
+    assert chosen[:MOST] == [True] * MOST
+    known = [(row.evidence, read) for row, read in zip(some, chosen, strict=True) if row.features == KNOWN]
+    assert sorted(evidence for evidence, read in known if not read) == [0.0, 0.0, 1.0, 1.0]
+    assert chosen[-1] is False
 
 
 def test_what_the_rules_call_a_contradiction_is_worth_reading() -> None:

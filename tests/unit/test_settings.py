@@ -59,6 +59,12 @@ ALL = (
 NO_FINGERPRINT = (
     'forgekit.toml: allowed_secrets: must be a list of fingerprints, as a refusal names them: ["3f9a1c2b"]'
 )
+MISPLACED = (
+    "forgekit.toml: projects: holds `{}`, which is a setting; set it above [projects] and take it out here"
+)
+NO_PATTERNS = (
+    'forgekit.toml: projects: must be a table of projects with lists of patterns: "The Nexus" = ["*nexus*"]'
+)
 NO_ADDRESS = (
     "forgekit.toml: judge_url: "
     "must be an address such as http://127.0.0.1:11434 or https://host/v1, and no more"
@@ -89,6 +95,9 @@ NO_ADDRESS = (
         ('judge_url = "127.0.0.1:11434"', NO_ADDRESS),
         ('allowed_secrets = "3f9a1c2b"', NO_FINGERPRINT),
         ('allowed_secrets = ["hunter2"]', NO_FINGERPRINT),
+        ('[projects]\njudge = "rules"', MISPLACED.format("judge")),
+        ('[projects]\nallowed_secrets = ["3f9a1c2b"]', MISPLACED.format("allowed_secrets")),
+        ('[projects]\nNexus = "*nexus*"', NO_PATTERNS),
         ("schema = 2", "forgekit.toml: schema: is 2, and this forgekit reads up to 1; upgrade forgekit"),
     ],
 )

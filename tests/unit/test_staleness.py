@@ -170,11 +170,10 @@ def test_what_rests_on_an_ended_decision_needs_another_look_through_others_too()
     registry = Registry.of([a, new, base, direct, beyond, ended])
     base_short, direct_short, new_short = (f"dec_{d.id[-12:]}" for d in (base, direct, new))
     found = {s.decision.decision: s for s in needs_revalidation(registry)}
-    assert {text: (s.broken.decision, s.direct, s.why) for text, s in found.items()} == {
-        "direct": ("base", True, f"rests on {base_short}, which was revised by {new_short}"),
+    assert {text: (s.broken.decision, s.why) for text, s in found.items()} == {
+        "direct": ("base", f"rests on {base_short}, which was revised by {new_short}"),
         "beyond": (
             "base",
-            False,
             f"rests on {direct_short}, and so on {base_short}, which was revised by {new_short}",
         ),
     }
@@ -208,3 +207,16 @@ def test_a_conflict_waits_while_both_sides_stand() -> None:
     )
     assert open_conflicts(registry) == [waiting]
     assert blocked_from_carrying(registry) == {x.id, y.id}
+
+
+def test_an_ingested_conversation_and_what_its_archive_tells_of_are_one() -> None:
+    told = [replace(c, source="claude", external_id=f"platform-{c.title}") for c in chain("a", "b", "c")]
+    archived = [replace(conversation(f"{c.title} archived", 9), external_id=c.external_id) for c in told]
+    a, b, c = told
+    x = decision("x", a, archived[0], last_validated=day(0))
+    first = replace(archive(archived[0], records=(("D001", x.id),)), compressed_at=day(0))
+    entities: list[Entity] = [*told, *archived, edge(archived[0], b), edge(archived[1], c), first]
+    entities += map(archive, archived[1:])
+    assert Ages(Registry.of([x, *entities])).age(x).conversations == (a.id,)
+    assert hops(x, *entities) == 2
+    assert hops(x, *entities, edge(a, archived[0]), edge(archived[0], archived[1])) == 2
