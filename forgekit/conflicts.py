@@ -60,7 +60,7 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, how: How = COMMI
         lost = conflict.decision_b if kept == conflict.decision_a else conflict.decision_a
         winner, loser = registry.get(kept), registry.get(lost)
         if isinstance(winner, Decision):
-            in_force(winner)
+            in_force(registry, winner)
         settled = replace(conflict, status=ConflictStatus.RESOLVED, kept=kept, reason=reason)
         if not isinstance(loser, Decision) or loser.status is not DecisionStatus.ACTIVE:
             return [settled]

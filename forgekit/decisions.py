@@ -110,7 +110,7 @@ def create(
         if same := _same(forge, line, owner, source):
             return [
                 as_it_stands(
-                    in_force(same[0], _AGAIN),
+                    in_force(registry, same[0], _AGAIN),
                     rationale=decision.rationale,
                     context=decision.context,
                     epistemic_tier=tier,
@@ -154,7 +154,7 @@ def revise(
     line = typed(text, "--rationale")
 
     def decide(registry: Registry) -> list[Entity]:
-        old = in_force(in_registry(registry, key))
+        old = in_force(registry, in_registry(registry, key))
         origin = source or old.originated_in
         moment = at if at is not None else forge.now()
         new_id = decision_id(old.project_uuid, line, origin or EntityId(""), moment)
@@ -162,7 +162,7 @@ def revise(
             raise RuleError("the new text says the same as the old one; use `forgekit decision edit`")
         same = (d for d in _same(forge, line, old.project_uuid, origin) if not d.status.ended)
         if isinstance(taken := next(same, registry.get(new_id)), Decision):
-            by, here = (short_id(Kind.DECISION, d.id) for d in (in_force(taken, _AGAIN), old))
+            by, here = (short_id(Kind.DECISION, d.id) for d in (in_force(registry, taken, _AGAIN), old))
             raise RuleError(f"{by} says so already; `forgekit decision supersede {here} --by {by}`")
         body = old.body if rationale is None else with_section(old.body, "Rationale", rationale)
         new = replace(
@@ -192,8 +192,8 @@ def supersede(forge: Forge, name: str, by: str, *, reason: str = "", how: How = 
     key, heir = forge.resolve(name, Kind.DECISION), forge.resolve(by, Kind.DECISION)
 
     def decide(registry: Registry) -> list[Decision]:
-        in_force(in_registry(registry, heir))
-        return [superseded(in_force(in_registry(registry, key)), heir, reason)]
+        in_force(registry, in_registry(registry, heir))
+        return [superseded(in_force(registry, in_registry(registry, key)), heir, reason)]
 
     return write(forge, decide, "decision supersede", how)
 
@@ -279,7 +279,9 @@ def _change(
     forge: Forge, name: str, change: Callable[[Decision], Decision], operation: str, how: How
 ) -> Written:
     key = forge.resolve(name, Kind.DECISION)
-    return write(forge, lambda registry: [change(in_force(in_registry(registry, key)))], operation, how)
+    return write(
+        forge, lambda registry: [change(in_force(registry, in_registry(registry, key)))], operation, how
+    )
 
 
 def decision_create(

@@ -179,18 +179,21 @@ def as_it_stands(standing: E, part: Compression | None = None, **given: object) 
     return standing
 
 
-def in_force(decision: Decision, then: str = "") -> Decision:
+def in_force(registry: Registry, decision: Decision, then: str = "") -> Decision:
     """Return a decision that can be changed, kept or put in another's place.
 
     Args:
+        registry: what is in its place.
         decision: as it stands.
         then: what to do where it is out of force.
 
     Raises TransitionError where it is.
     """
     if decision.status.ended:
-        heir = decision.superseded_by
-        hint = f"; {short_id(Kind.DECISION, heir)} stands in its place" if heir else ""
+        from forgekit.policy.state import last_heir, nothing_stands  # noqa: PLC0415 - only for a refusal
+
+        heir = last_heir(registry, decision)
+        hint = f"; in its place: {nothing_stands(heir) or short_id(Kind.DECISION, heir.id)}" if heir else ""
         raise TransitionError(
             f"{short_id(Kind.DECISION, decision.id)} is {decision.status.value}{hint}{then}"
         )

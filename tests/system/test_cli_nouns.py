@@ -143,7 +143,7 @@ def test_a_decision_is_revised_and_its_history_kept(nexus: Path, cli: Cli) -> No
         f"forgekit: no entity answers to '{new}'; it is not in the registry of HEAD~1\n",
     )
     again = cli("decision", "revise", old, "Use Kafka")
-    assert (again.code, again.err) == (1, f"forgekit: {old} is revised; {new} stands in its place\n")
+    assert (again.code, again.err) == (1, f"forgekit: {old} is revised; in its place: {new}\n")
     assert cli("decision", "validate", new, "--tier", "0.95").code == 0
     other = cli("decision", "new", "Use gRPC").out.strip()
     assert cli("decision", "supersede", other, "--by", new, "--reason", "One transport").code == 0

@@ -90,7 +90,7 @@ def test_a_revision_writes_over_no_decision(forge: Forge, talk: str) -> None:
     second = decisions.revise(forge, first, "Use Kafka").entity.id
     said = refused(forge, TransitionError, lambda: decisions.revise(forge, second, "Use NATS"))
     assert said == (
-        f"{dec(first)} is revised; {dec(second)} stands in its place; "
+        f"{dec(first)} is revised; in its place: {dec(second)}; "
         "to decide the same again say another --conversation"
     )
     elsewhere = new_conversation(forge, "Elsewhere", at=EARLIER).entity.id
@@ -295,8 +295,11 @@ def test_what_is_out_of_force_takes_no_place(forge: Forge) -> None:
     assert refused(forge, TransitionError, lambda: decisions.supersede(forge, b, a)) == said
     other = decisions.create(forge, "Eat").entity.id
     decisions.supersede(forge, other, b)
-    said = f"{dec(other)} is superseded; {dec(b)} stands in its place"
+    said = f"{dec(other)} is superseded; in its place: {dec(b)}"
     assert refused(forge, TransitionError, lambda: decisions.supersede(forge, b, other)) == said
+    decisions.invalidate(forge, b, "Gone")
+    said = f"{dec(other)} is superseded; in its place: nothing; {dec(b)}, which followed, was invalidated"
+    assert refused(forge, TransitionError, lambda: decisions.validate(forge, other)) == said
 
 
 def test_a_conflict_is_open_while_both_sides_stand(forge: Forge) -> None:
