@@ -139,7 +139,7 @@ def spread(pairs: Sequence[Pair], judged: Sequence[Sequence[Judgement]]) -> None
                 "best precision at recall >= 0.70": best_precision(truth, scores, recall=0.7),
             }
         )
-    print(f"  as forgekit asks {len(rows)} judges: mean (least to most)")
+    print(f"  as forgekit asks it, mean of all {len(rows)} (least to most)")
     for name in rows[0]:
         values = [row[name] for row in rows]
         print(f"    {name:34}{statistics.fmean(values):.2f} ({min(values):.2f} to {max(values):.2f})")
