@@ -31,7 +31,7 @@ MOST_ODDS = 6.0
 """Log-odds that either side of the join is believed, at most."""
 MOST = 6
 """Pairs of one text that are read."""
-MOST_KNOWN = 10
+MOST_KNOWN = 8
 """Pairs of one text that are read because the rules know them."""
 SECOND = 1.5
 """Log-odds that reading a pair the other way round may add; more is not waited for."""
