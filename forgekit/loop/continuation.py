@@ -8,6 +8,7 @@ from textwrap import shorten
 
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge
+from forgekit.loop.facts import facts
 from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
@@ -107,7 +108,7 @@ def prepare_continuation(
         archive.project_uuid,
         forge.now(),
         _limits(forge),
-        archive=archive,
+        continued=facts(forge.catalogue, [archive])[0],
         similarities=close_in_meaning(forge, archive.project_uuid),
     )
     parts = [

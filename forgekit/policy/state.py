@@ -17,6 +17,7 @@ from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Lineage
+from forgekit.model.records import ArchiveText
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.policy.fold import fold
@@ -115,7 +116,7 @@ def project_state(
     now: Instant,
     limits: Limits,
     *,
-    archive: Archive | None = None,
+    continued: tuple[Archive, ArchiveText] | None = None,
     similarities: Mapping[tuple[EntityId, EntityId], float] | None = None,
 ) -> State:
     """Gather what a conversation in a project must know.
@@ -125,11 +126,12 @@ def project_state(
         project: its id.
         now: the time of asking.
         limits: of staleness.
-        archive: the one that is to be continued: its records come first, speculative decisions stay out,
-            and what the registry says otherwise is named.
+        continued: the archive that is to be continued, with what it says: its records come first,
+            speculative decisions stay out, and what the registry says otherwise is named.
         similarities: (own thread or decision, foreign decision) -> cosine, of those that are close.
     """
     blocked = blocked_from_carrying(registry)
+    archive = continued[0] if continued else None
     standing = frozenset(entity for _, entity in archive.records) if archive else frozenset()
     mine = [d for d in registry.decisions if d.project_uuid == project or d.id in standing]
     carriable = [d for d in mine if not d.status.ended and d.id not in blocked]
@@ -146,7 +148,7 @@ def project_state(
     return State(
         threads=tuple(open_threads),
         decisions=tuple(decisions),
-        overtaken=tuple(_overtaken(registry, archive)) if archive else (),
+        overtaken=tuple(_overtaken(registry, *continued)) if continued else (),
         conflicts=tuple(_opposed(registry, {d.id for d in mine})),
         speculative=len(carriable) - len(decisions),
         shaken=tuple(
@@ -161,10 +163,7 @@ def project_state(
     )
 
 
-def _overtaken(registry: Registry, archive: Archive) -> Iterable[Overtaken]:
-    from forgekit.text.archive import read_archive  # noqa: PLC0415 - only a continuation reads a text
-
-    text = read_archive(archive.body)
+def _overtaken(registry: Registry, archive: Archive, text: ArchiveText) -> Iterable[Overtaken]:
     # What it carries came from archives that are not read here.
     alone = fold([(archive, replace(text, decisions=(*text.carried, *text.decisions), carried=()))])
     for local_id, entity in archive.records:
