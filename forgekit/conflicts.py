@@ -17,17 +17,6 @@ from forgekit.policy.staleness import open_conflicts
 from forgekit.writing import COMMITTED, How, Written, in_force, write
 
 
-def in_registry(registry: Registry, entity: EntityId) -> Conflict:
-    """Return a conflict of the registry.
-
-    Raises NotFoundError.
-    """
-    conflict = registry.get(entity)
-    if not isinstance(conflict, Conflict):
-        raise NotFoundError("conflict", entity)
-    return conflict
-
-
 def waiting(
     registry: Registry, *, decision: EntityId | None = None, project: EntityId | None = None
 ) -> list[Conflict]:
@@ -111,7 +100,7 @@ def _settle(forge: Forge, name: str, status: ConflictStatus, reason: str, how: H
 
 
 def _open(registry: Registry, key: EntityId) -> Conflict:
-    conflict = in_registry(registry, key)
+    conflict = registry.expect(Conflict, key)
     if conflict.status is not ConflictStatus.OPEN:
         raise TransitionError(f"{short_id(Kind.CONFLICT, key)} is already {conflict.status.value}")
     return conflict

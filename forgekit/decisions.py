@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from forgekit.conflicts import resolve_between, waiting
 from forgekit.detecting import against
-from forgekit.errors import NotFoundError, RuleError
+from forgekit.errors import RuleError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, decision_id, match_key, project_id
 from forgekit.model.body import with_section
@@ -33,17 +33,6 @@ from forgekit.writing import (
 )
 
 _AGAIN = "; to decide the same again say another --conversation"
-
-
-def in_registry(registry: Registry, entity: EntityId) -> Decision:
-    """Return a decision of the registry.
-
-    Raises NotFoundError.
-    """
-    decision = registry.get(entity)
-    if not isinstance(decision, Decision):
-        raise NotFoundError("decision", entity)
-    return decision
 
 
 def create(
@@ -154,7 +143,7 @@ def revise(
     line = typed(text, "--rationale")
 
     def decide(registry: Registry) -> list[Entity]:
-        old = in_force(registry, in_registry(registry, key))
+        old = in_force(registry, registry.expect(Decision, key))
         origin = source or old.originated_in
         moment = at if at is not None else forge.now()
         new_id = decision_id(old.project_uuid, line, origin or EntityId(""), moment)
@@ -192,8 +181,8 @@ def supersede(forge: Forge, name: str, by: str, *, reason: str = "", how: How = 
     key, heir = forge.resolve(name, Kind.DECISION), forge.resolve(by, Kind.DECISION)
 
     def decide(registry: Registry) -> list[Decision]:
-        in_force(registry, in_registry(registry, heir))
-        return [superseded(in_force(registry, in_registry(registry, key)), heir, reason)]
+        in_force(registry, registry.expect(Decision, heir))
+        return [superseded(in_force(registry, registry.expect(Decision, key)), heir, reason)]
 
     return write(forge, decide, "decision supersede", how)
 
@@ -258,7 +247,7 @@ def edit(
     others, words = (None if given is None else tuple(given) for given in (alternatives, tags))
 
     def decide(registry: Registry) -> list[Decision]:
-        decision = in_registry(registry, key)
+        decision = registry.expect(Decision, key)
         body = decision.body if rationale is None else with_section(decision.body, "Rationale", rationale)
         body = body if context is None else with_section(body, "Context", context)
         edited = replace(
@@ -280,7 +269,7 @@ def _change(
 ) -> Written:
     key = forge.resolve(name, Kind.DECISION)
     return write(
-        forge, lambda registry: [change(in_force(registry, in_registry(registry, key)))], operation, how
+        forge, lambda registry: [change(in_force(registry, registry.expect(Decision, key)))], operation, how
     )
 
 

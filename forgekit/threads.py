@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from forgekit.errors import NotFoundError, TransitionError, UsageError
+from forgekit.errors import TransitionError, UsageError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, project_id, thread_id
 from forgekit.model.body import with_section
@@ -35,17 +35,6 @@ _VERBS = {
     ThreadStatus.SUPERSEDED: "supersede",
     ThreadStatus.ABANDONED: "abandon",
 }
-
-
-def in_registry(registry: Registry, entity: EntityId) -> Thread:
-    """Return a thread of the registry.
-
-    Raises NotFoundError.
-    """
-    thread = registry.get(entity)
-    if not isinstance(thread, Thread):
-        raise NotFoundError("thread", entity)
-    return thread
 
 
 def create(
@@ -140,7 +129,7 @@ def end(
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
 
     def decide(registry: Registry) -> list[Thread]:
-        return [_ended(in_registry(registry, key), status, resolution, source, at, forge.now())]
+        return [_ended(registry.expect(Thread, key), status, resolution, source, at, forge.now())]
 
     return write(forge, decide, f"thread {_VERBS[status]}", how)
 
@@ -195,7 +184,7 @@ def reopen(
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
 
     def decide(registry: Registry) -> list[Thread]:
-        return [_reopened(in_registry(registry, key), source, at, forge.now())]
+        return [_reopened(registry.expect(Thread, key), source, at, forge.now())]
 
     return write(forge, decide, "thread reopen", how)
 
@@ -243,7 +232,7 @@ def edit(
     words = None if tags is None else tuple(tags)  # a generator would be empty when this is decided again
 
     def decide(registry: Registry) -> list[Thread]:
-        thread = in_registry(registry, key)
+        thread = registry.expect(Thread, key)
         edited = replace(
             _edited(thread, line, priority, content, source),
             blocked_by=blockers if blockers is not None else thread.blocked_by,
@@ -346,7 +335,7 @@ def thread_update(
     line, now = typed(title, _MORE) if title is not None else None, forge.now()
 
     def decide(registry: Registry) -> list[Thread]:
-        thread = _edited(in_registry(registry, key), line, level, content, source)
+        thread = _edited(registry.expect(Thread, key), line, level, content, source)
         if state is ThreadStatus.OPEN:
             thread = _reopened(thread, source, None, now)
         elif state is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+from forgekit.errors import NotFoundError
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
 from forgekit.model.candidate import Candidate
@@ -17,6 +19,8 @@ from forgekit.model.lineage import Lineage
 from forgekit.model.problem import Problem
 from forgekit.model.project import Project
 from forgekit.model.thread import Thread
+
+Expected = TypeVar("Expected", Conflict, Decision, Thread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,16 @@ class Registry:
     def get(self, entity: EntityId | None) -> Entity | None:
         """Return the entity of an id, or None."""
         return self.entities.get(entity) if entity else None
+
+    def expect(self, kind: type[Expected], entity: EntityId) -> Expected:
+        """Return the entity of an id and kind.
+
+        Raises NotFoundError.
+        """
+        found = self.get(entity)
+        if not isinstance(found, kind):
+            raise NotFoundError(kind.kind.value, entity)
+        return found
 
     def __iter__(self) -> Iterator[Entity]:
         return iter(self.entities.values())

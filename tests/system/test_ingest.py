@@ -26,7 +26,7 @@ from forgekit.model.candidate import CandidateStatus
 from forgekit.model.conversation import Conversation
 from forgekit.model.kept import in_order
 from forgekit.model.kinds import Kind
-from forgekit.model.thread import ThreadStatus
+from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.model.transcript import Attachment, Compaction, Speaker, Transcript, Turn
 from forgekit.policy.filing import Envelope
 from forgekit.policy.graph import one_talk, trace
@@ -531,10 +531,10 @@ def test_an_end_that_is_older_than_its_thread_ends_it_unless_it_was_opened_again
             f"{thread} was opened again after the end that {candidate} tells of; reject {candidate}, "
             f"or end it now: `forgekit thread resolve {thread}`"
         )
-        assert threads.in_registry(forge.registry(), made.entity.id).status is ThreadStatus.OPEN
+        assert forge.registry().expect(Thread, made.entity.id).status is ThreadStatus.OPEN
         return
     reviewing.answer(forge, answers)
-    ended = threads.in_registry(forge.registry(), made.entity.id)
+    ended = forge.registry().expect(Thread, made.entity.id)
     assert (ended.status, ended.resolved_in) == (ThreadStatus.RESOLVED, found.conversation_id)
     assert ended.updated_at == max(found.created_at, day[5 if reopened is None else reopened])
 

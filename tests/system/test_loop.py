@@ -26,7 +26,7 @@ from forgekit.loop.incoming import Incoming
 from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.records import ArchiveText
-from forgekit.model.thread import ThreadStatus
+from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.policy.filing import Envelope
 from forgekit.policy.staleness import Ages
 from forgekit.threads import thread_active
@@ -175,7 +175,7 @@ def test_what_people_changed_stands_against_an_archive_that_says_nothing_new(rep
     threads.end(forge, thread.id, ThreadStatus.ABANDONED, resolution="Nobody asked for it")
     threads.edit(forge, thread.id, title="Do lessons work offline?")
     file(forge, *SAMPLES)
-    kept = threads.in_registry(forge.registry(), thread.id)
+    kept = forge.registry().expect(Thread, thread.id)
     assert (kept.status, kept.title) == (ThreadStatus.ABANDONED, "Do lessons work offline?")
 
 
@@ -458,9 +458,7 @@ def test_an_archive_repeats_the_heir_that_a_person_made(repository: Path, local_
     report = paste(forge, text)
     assert report.filed[0].archive.records == ((local_id, heir.id),)
     assert len(forge.registry().decisions) == 2
-    assert decisions.in_registry(forge.registry(), heir.id).last_validated == parse_instant(
-        "2026-12-02T10:00:00Z"
-    )
+    assert forge.registry().expect(Decision, heir.id).last_validated == parse_instant("2026-12-02T10:00:00Z")
 
 
 @pytest.mark.parametrize("form", ["\r\n", "no end", "blank"])
