@@ -18,6 +18,9 @@ from phrasing import dressed
 from forgekit.policy.judge import Verdict
 from forgekit.policy.relevance import shared
 
+_NEAR = 40
+"""Pairs of one register that are near each other and met; a folder of titles has hundreds."""
+
 
 def named(registers: Sequence[Register]) -> list[Written]:
     """Return the pairs that registers name: what excludes, restates and narrows each decision."""
@@ -33,18 +36,35 @@ def named(registers: Sequence[Register]) -> list[Written]:
     ]
 
 
+def tied(registers: Sequence[Register]) -> list[Written]:
+    """Return pairs that tie all that a register says, so that strangers are of different registers."""
+    return [
+        Written(label=Verdict.RELATED.value, a=register.decisions[0], b=text)
+        for register in registers
+        for text in (*register.decisions[1:], *(text for _, text in (*register.same, *register.detail)))
+    ]
+
+
+def near_beside(registers: Sequence[Register], seed: int) -> list[Pair]:
+    """Return pairs of decisions of one register that share a telling word: what a scan compares.
+
+    Up to `_NEAR` of a register, as they stand.
+    """
+    random = Random(seed)
+    told = ([pair for pair in all_beside([one]) if pair.label is Verdict.RELATED] for one in registers)
+    return [pair for near in told for pair in random.sample(near, min(len(near), _NEAR))]
+
+
 def beside(registers: Sequence[Register], seed: int) -> list[Pair]:
     """Return pairs of decisions of one register that stand side by side, to train on.
 
-    What shares a telling word is what a scan compares: all of it is met, as it stands and put otherwise; and
-    as many pairs that share none.
+    The near ones are met as they stand and put otherwise; half as many share no telling word.
     """
     random = Random(seed)
-    pairs = all_beside(registers)
-    near = [pair for pair in pairs if pair.label is Verdict.RELATED]
-    far = [pair for pair in pairs if pair.label is Verdict.UNRELATED]
+    near = near_beside(registers, seed)
+    far = [pair for pair in all_beside(registers) if pair.label is Verdict.UNRELATED]
     again = [replace(pair, a=dressed(random, pair.b), b=dressed(random, pair.a)) for pair in near]
-    return [*near, *again, *random.sample(far, min(len(near), len(far)))]
+    return [*near, *again, *random.sample(far, min(len(near) // 2, len(far)))]
 
 
 def all_beside(registers: Sequence[Register]) -> list[Pair]:

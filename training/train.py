@@ -29,7 +29,7 @@ from delta import apply_delta, delta_of, write_delta
 from network import SIDE, Network, Tokens, tokens_of
 from numpy.typing import NDArray
 from pairs import Pair, generate, written
-from registers import all_beside, beside, named
+from registers import beside, named, near_beside, tied
 from sklearn.metrics import roc_auc_score
 from split import Split, own_texts
 from strangers import strangers
@@ -64,10 +64,12 @@ def main() -> int:
     by_hand, registers = read_pairs(), read_registers()
     kept = [register for register in registers if held_back(register)]
     registers = [register for register in registers if not held_back(register)]
+    encode = partial(vectors_of, cache)
     pairs = [
         *generate(trained, given.seed, given.pairs),
         *written([*by_hand, *named(registers)], given.seed, given.written),
-        *strangers(by_hand, partial(vectors_of, cache), given.seed, given.strangers),
+        *strangers(by_hand, encode, given.seed, given.strangers),
+        *strangers([*tied(registers), *named(registers)], encode, given.seed, given.strangers // 2),
         *beside(registers, given.seed),
     ]
     checks = {
@@ -93,7 +95,7 @@ def main() -> int:
     figures = {name: validation(some, logits[name]) for name, some in checks.items()}
     found = calibrate(checks["written"], log_odds(logits["written"]))
     figures["joined"] = {"auroc": found.area, "precision": found.precision, "recall": found.recall}
-    stood = all_beside(kept)
+    stood = near_beside(kept, VALIDATION_SEED)
     told = both_ways(network, tokenizer, stood)
     figures["registers"] = {"pairs": len(stood), "flagged": flagged(found, stood, log_odds(told))}
     print(json.dumps(figures), flush=True)

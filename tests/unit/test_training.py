@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[2] / "training"))
 import pairs
 import phrasing
 from bank import Register, Slot, Written, read_attributes, read_bank, read_pairs, read_registers
-from registers import all_beside, beside, named
+from registers import all_beside, beside, named, near_beside, tied
 from split import Split, own_texts
 from strangers import strangers
 
@@ -143,15 +143,50 @@ def test_a_register_tells_what_stands_side_by_side_and_what_does_not() -> None:
     assert len(stood) == 3 + 2 + 2 + 1  # of decisions; of `same` and `detail` with the others, and each other
 
 
-def test_what_is_near_is_met_twice_and_as_much_that_is_far() -> None:
+def test_what_is_near_is_met_twice_and_half_as_much_that_is_far() -> None:
     read = read_registers()[:4]
-    labels = Counter(one.label for one in all_beside(read))
+    near = near_beside(read, 1)
     made = beside(read, 1)
     assert made == beside(read, 1) != beside(read, 2)
+    assert made[: len(near)] == near
     assert Counter(one.label for one in made) == {
-        Verdict.RELATED: 2 * labels[Verdict.RELATED],
-        Verdict.UNRELATED: labels[Verdict.RELATED],
+        Verdict.RELATED: 2 * len(near),
+        Verdict.UNRELATED: len(near) // 2,
     }
+
+
+def test_a_register_gives_up_to_forty_of_its_near_pairs() -> None:
+    told = (
+        ("Keys hang here", "Keys are counted", "Tea at four"),
+        tuple(f"Keys of room {n}" for n in range(30)),
+    )
+    read = [Register(name=texts[0], decisions=texts, against=(), same=(), detail=()) for texts in told]
+    sides = [(one.a, one.b) for one in near_beside(read, 1)]
+    assert sides[0] == told[0][:2]
+    assert len(sides) == len({*sides}) == 1 + 40
+    assert {one.label for one in near_beside(read, 1)} == {Verdict.RELATED}
+
+
+def test_no_text_of_a_register_is_a_stranger_to_another_of_it() -> None:
+    one = Register(
+        name="Boat house",
+        decisions=("Keys hang in the hall", "Keys are counted weekly", "Boats are washed in May"),
+        against=((0, "Keys stay with the warden"),),
+        same=((1, "A count of the keys each week"),),
+        detail=((2, "The hose has keys"),),
+    )
+    ties = tied([one])
+    assert {text for tie in ties for text in (tie.a, tie.b)} == {
+        *one.decisions,
+        "A count of the keys each week",
+        "The hose has keys",
+    }
+    other = Written(label="related", a="Piano keys are cleaned", b="The tuner comes in spring")
+    made = strangers(
+        [*ties, *named([one]), other], lambda texts: np.eye(len(texts), 99, dtype=np.float32), 1, 40
+    )
+    assert made
+    assert all("Piano" in pair.a + pair.b for pair in made)
 
 
 def test_registers_hold_what_they_should() -> None:
