@@ -81,18 +81,22 @@ def noun(name: str, summary: str) -> click.Group:
 
 
 class _Moment(click.ParamType):  # type: ignore[type-arg] # generic from click 8.4 on only
-    """A date, or a date with time, in UTC."""
+    """A date, or a date with time, in UTC; none that lies ahead."""
 
     name = "date"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Instant:
         """Read it."""
-        from forgekit.times import parse_instant  # noqa: PLC0415 - only where a date is given
+        from forgekit.forge import clock  # noqa: PLC0415 - only where a date is given
+        from forgekit.times import DAY_MS, parse_instant  # noqa: PLC0415 - as above
 
         try:
-            return parse_instant(value)
+            moment = parse_instant(value)
         except ValueError as e:
             self.fail(str(e), param, ctx)
+        if moment > clock() + DAY_MS:  # it may be tomorrow already where somebody sits
+            self.fail(f"{value} lies ahead", param, ctx)
+        return moment
 
 
 MOMENT = _Moment()

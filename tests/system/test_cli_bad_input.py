@@ -267,6 +267,7 @@ def test_writing_over_uncommitted_work_is_refused_by_name(cli: Cli, registry: Pa
         (("decision", "new", "X", "--tier", "1.5"), "Invalid value for '--tier': 1.5 is not in the range"),
         (("decision", "new", "X", "--tier", "nan", "--project", "P"), "nan must lie between 0 and 1"),
         (("decision", "new", "X", "--at", "soon"), "'soon' is not a date such as 2026-03-04T16:20:00Z"),
+        (("decision", "validate", "X", "--at", "2062-04-01"), "2062-04-01 lies ahead"),
         (("decision", "new", "   ", "--project", "P"), "must be one line of text"),
         (("decision", "new", "X"), "which project? say --project NAME"),
         (("sync-compression",), "which archive? say --archive FILE"),
