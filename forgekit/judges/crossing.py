@@ -2,8 +2,8 @@
 
 A pair goes through the encoder's own layers as `[CLS] a [SEP] b [SEP]`; with `u` and `v` the means over the
 tokens of either side, the head is linear over `[u; v; |u - v|; u * v]`. The delta is a safetensors file. For
-a weight W of the encoder it holds a tensor of W's name, which replaces W, or `W.a` and `W.b` of a low rank
-(Hu et al., "LoRA", 2021), which are added as b @ a; and the head.
+a weight W of the encoder it holds a tensor of W's name, which replaces W, or, for one that a layer multiplies
+by, `W.a` and `W.b` of a low rank (Hu et al., "LoRA", 2021), which are added as b @ a; and the head.
 
 Pairs are ordered by length and go through in small batches, as texts do in the encoder.
 """
@@ -11,7 +11,7 @@ Pairs are ordered by length and go through in small batches, as texts do in the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ from forgekit.errors import FormatError
 HEAD, BIAS = "head.weight", "head.bias"
 
 _BATCH = 8
+_FEW = 16
+"""Pairs up to which the differences are not added to the weights: that takes as long as reading some more."""
 _WORD = re.compile(r"[^\W_]+(?:[-'./_][^\W_]+)*")
 
 
@@ -64,9 +66,8 @@ class CrossEncoder:
     """
 
     def __init__(self, model: BertModel, delta: Path, labels: int, most: int) -> None:
-        weights, self._head, self._bias = _applied(model, delta, labels)
+        self._layers, self._head, self._bias = _changed(model, delta, labels)
         self._model = model
-        self._layers = Layers(model, weights)
         self._tokenizer = open_tokenizer(model, most)
         found = [self._tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]")]
         if None in found or 2 * most + 3 > model.positions or model.types < 2:
@@ -81,6 +82,8 @@ class CrossEncoder:
         texts = sorted({text for pair in pairs for text in pair})
         encodings = tokenise(self._model, self._tokenizer, texts, marks=False)
         tokens = dict(zip(texts, encodings, strict=True))
+        if len(pairs) > _FEW:
+            self._layers.merge()
         out: dict[int, Read] = {}
         order = sorted(range(len(pairs)), key=lambda i: sum(len(tokens[text].ids) for text in pairs[i]))
         for start in range(0, len(order), _BATCH):
@@ -150,15 +153,15 @@ def _mean(hidden: Floats, side: NDArray[np.bool_]) -> Floats:
     return out
 
 
-def _applied(model: BertModel, delta: Path, labels: int) -> tuple[Mapping[str, Floats], Floats, Floats]:
-    """Return the encoder's weights with the delta on them, and the head.
+def _changed(model: BertModel, delta: Path, labels: int) -> tuple[Layers, Floats, Floats]:
+    """Return the encoder's layers with the delta on their weights, and the head.
 
     Raises FormatError for a tensor that has no place in the encoder, or another shape than its place.
     """
     header, known = read_header(delta), shapes(model)
     odd = [name for name, tensor in header.items() if tensor.dtype not in {"F32", "F16", "BF16"}]
     tensors = read_tensors(delta, header) if not odd else {}
-    weights = read_weights(model)
+    weights, differences = read_weights(model), {}
     head, bias = tensors.pop(HEAD, None), tensors.pop(BIAS, None)
     if head is None or bias is None or head.shape != (labels, 4 * model.hidden) or bias.shape != (labels,):
         raise FormatError("has no head, or one of another shape", path=str(delta))
@@ -166,13 +169,14 @@ def _applied(model: BertModel, delta: Path, labels: int) -> tuple[Mapping[str, F
         stem = name.removesuffix(".a").removesuffix(".b")
         shape = known.get(stem, ())
         tensor = tensors[name]
+        ranked = stem.startswith("encoder.") and len(shape) == 2
         if stem == name and tensor.shape == shape:
             weights[name] = tensor
-        elif name == f"{stem}.a" and len(shape) == 2 and f"{stem}.b" in tensors:
+        elif name == f"{stem}.a" and ranked and f"{stem}.b" in tensors:
             b = tensors[f"{stem}.b"]
             if (b.shape[:1], b.shape[1:], tensor.shape[1:]) != (shape[:1], tensor.shape[:1], shape[1:]):
                 raise FormatError(f"has a tensor of another shape: {name[:80]}", path=str(delta))
-            weights[stem] = weights[stem] + b @ tensor
+            differences[stem] = tensor, b
         elif not (name == f"{stem}.b" and f"{stem}.a" in tensors):
             raise FormatError(f"has a tensor without a place: {name[:80]}", path=str(delta))
-    return weights, head, bias
+    return Layers(model, weights, differences), head, bias

@@ -163,6 +163,14 @@ def test_a_delta_that_does_not_fit_is_refused(
     assert str(refused.value) == (place + named if said.endswith(": ") else place)
 
 
+def test_a_low_rank_of_what_is_looked_up_is_refused(tmp_path: Path) -> None:
+    name, ones = "embeddings.position_embeddings.weight", np.ones
+    shape = tensors()[name].shape
+    ranked = {f"{name}.a": ones((1, shape[1]), np.float32), f"{name}.b": ones((shape[0], 1), np.float32)}
+    with pytest.raises(FormatError, match=rf"has a tensor without a place: {name}\.a"):
+        cross(tmp_path, delta_tensors() | ranked)
+
+
 def test_figures_that_are_no_numbers_become_no_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
