@@ -17,7 +17,6 @@ import argparse
 import itertools
 import json
 import os
-import os
 import random
 import resource
 import statistics
@@ -76,7 +75,7 @@ class Row:
 
 
 def process(root: Path, *command: str, allowed: tuple[int, ...] = (0,)) -> Callable[[], object]:
-    """Return a call that runs a whole process in the registry, with its bytecode written as when installed."""
+    """Return a call that runs a whole process in the registry; bytecode is kept, as where it is installed."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
     def run() -> object:
