@@ -26,7 +26,7 @@ SHARE = 0.25
 PRECISION = 0.85
 """Asked of the threshold at that share."""
 TAKEN = 0.01
-"""Share of what stands side by side in one project, and is near, that may be taken for duplicates."""
+"""Share of what stands side by side in one project, and is near, that may be taken for something else."""
 
 Numbers = NDArray[np.float64]
 
@@ -36,6 +36,7 @@ class Calibration:
     """What was set.
 
     Attributes:
+        threshold: the lowest that keeps `PRECISION`, and above which lie `TAKEN` of what stands side by side.
         precision: of what lies above the threshold, at the share of `SHARE`.
         recall: of the contradictions among the pairs.
         area: under the curve of the joined scores.
@@ -48,12 +49,16 @@ class Calibration:
     area: float
 
 
-def calibrate(pairs: Sequence[Pair], log_odds: Sequence[float]) -> Calibration:
-    """Fit the join, then find the lowest threshold that keeps the asked precision.
+def calibrate(
+    pairs: Sequence[Pair], log_odds: Sequence[float], stood: Sequence[Pair], stood_log_odds: Sequence[float]
+) -> Calibration:
+    """Fit the join, then find the lowest threshold that keeps the asked precision and takes little else.
 
     Args:
         pairs: that were not trained on.
         log_odds: of a contradiction, by the model, for each pair.
+        stood: near pairs that stand side by side in registers held back; none is a contradiction.
+        stood_log_odds: the same of these.
     """
     rules = _rules(pairs)
     clipped = np.clip(log_odds, -MOST_ODDS, MOST_ODDS)
@@ -72,18 +77,20 @@ def calibrate(pairs: Sequence[Pair], log_odds: Sequence[float]) -> Calibration:
         heading=heading,
     )
     scores = np.array([joined_score(join, m, r) for m, r in zip(log_odds, rules, strict=True)])
-    threshold, precision = _threshold(scores, truth, weights)
+    beside = [joined_score(join, m, r) for m, r in zip(stood_log_odds, _rules(stood), strict=True)]
+    threshold = max(_threshold(scores, truth, weights), bar(beside))
+    called = scores >= threshold
     return Calibration(
         join=join,
         threshold=threshold,
-        precision=precision,
-        recall=round(float((scores[truth] >= threshold).mean()), 3),
+        precision=round(float(weights[called & truth].sum() / weights[called].sum()), 3),
+        recall=round(float(called[truth].mean()), 3),
         area=round(float(roc_auc_score(truth, scores)), 3),
     )
 
 
 def flagged(found: Calibration, pairs: Sequence[Pair], log_odds: Sequence[float]) -> float:
-    """Return the share of pairs that are called a contradiction; arguments as of `calibrate`."""
+    """Return the share of pairs that are called a contradiction, by the rules alone too."""
     rules = _rules(pairs)
     called = [
         contradicts(joined_score(found.join, odds, rule), found.threshold, odds, rule)
@@ -92,15 +99,9 @@ def flagged(found: Calibration, pairs: Sequence[Pair], log_odds: Sequence[float]
     return round(sum(called) / len(called), 4)
 
 
-def duplicate_log_odds(stood: Sequence[Pair], log_odds: Sequence[float]) -> float:
-    """Return the least log-odds of a duplicate, above which lie `TAKEN` of the near pairs at most.
-
-    Args:
-        stood: pairs that stand side by side in registers held back; the near ones are called related.
-        log_odds: of a duplicate, by the model, for each pair.
-    """
-    near = [odds for pair, odds in zip(stood, log_odds, strict=True) if pair.label is Verdict.RELATED]
-    return float(np.ceil(np.quantile(near, 1 - TAKEN) * 1000) / 1000)
+def bar(figures: Sequence[float]) -> float:
+    """Return what a share of `TAKEN` of the figures lies above."""
+    return float(np.ceil(np.quantile(figures, 1 - TAKEN) * 1000) / 1000)
 
 
 def _rules(pairs: Sequence[Pair]) -> list[RuleFeatures]:
@@ -122,11 +123,11 @@ def _fitted(rows: Numbers, truth: NDArray[np.bool_], weights: Numbers) -> list[f
         used &= ~wrong
 
 
-def _threshold(scores: Numbers, truth: NDArray[np.bool_], weights: Numbers) -> tuple[float, float]:
-    """Return the lowest threshold from which on every higher one keeps the precision too, and its own."""
+def _threshold(scores: Numbers, truth: NDArray[np.bool_], weights: Numbers) -> float:
+    """Return the lowest threshold from which on every higher one keeps the precision too."""
     order = np.argsort(-scores, kind="stable")
     right = np.cumsum(np.where(truth, weights, 0)[order])
     precision = right / np.cumsum(weights[order])
     kept = np.flatnonzero(precision >= PRECISION)
     last = int(kept[-1]) if len(kept) else 0
-    return float(np.floor(scores[order[last]] * 1000) / 1000), round(float(precision[last]), 3)
+    return float(np.floor(scores[order[last]] * 1000) / 1000)

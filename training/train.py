@@ -24,7 +24,7 @@ from random import Random
 import numpy as np
 import torch
 from bank import Attribute, Register, Slot, read_attributes, read_bank, read_pairs, read_registers
-from calibrate import Calibration, calibrate, duplicate_log_odds, flagged
+from calibrate import Calibration, bar, calibrate, flagged
 from delta import apply_delta, delta_of, write_delta
 from network import SIDE, Network, Tokens, tokens_of
 from numpy.typing import NDArray
@@ -93,13 +93,13 @@ def main() -> int:
     apply_delta(network, delta, before)
     logits = {name: both_ways(network, tokenizer, some) for name, some in checks.items()}
     figures = {name: validation(some, logits[name]) for name, some in checks.items()}
-    found = calibrate(checks["written"], log_odds(logits["written"]))
-    figures["joined"] = {"auroc": found.area, "precision": found.precision, "recall": found.recall}
     stood = near_beside(kept, VALIDATION_SEED)
     told = both_ways(network, tokenizer, stood)
+    found = calibrate(checks["written"], log_odds(logits["written"]), stood, log_odds(told))
+    figures["joined"] = {"auroc": found.area, "precision": found.precision, "recall": found.recall}
     figures["registers"] = {"pairs": len(stood), "flagged": flagged(found, stood, log_odds(told))}
     print(json.dumps(figures), flush=True)
-    write(given, model, delta, found, duplicate_log_odds(stood, log_odds(told, Verdict.DUPLICATE)), figures)
+    write(given, model, delta, found, bar(log_odds(told, Verdict.DUPLICATE)), figures)
     return 0
 
 
