@@ -392,6 +392,13 @@ def test_scope_words_beside_the_text_count() -> None:
     assert judge(a, b).verdict is Verdict.RELATED
 
 
+@pytest.mark.parametrize("joined", ["and", "&", "or"])
+def test_a_verb_beside_one_that_rejects_is_not_rejected(joined: str) -> None:
+    told = judge(f"Deprecate {joined} remove the RunOnce mode", "Deprecate the proxy mode")
+    assert told.verdict is not Verdict.CONTRADICTION
+    assert not any("not remove" in reason for reason in told.reasons)
+
+
 def test_a_heading_decides_nothing() -> None:
     assert judge("Synchronous replication of the ledger", "Asynchronous ledger replication").score < 0.5
     assert judge("Replicate the ledger synchronously", "Replicate the ledger asynchronously").score > 0.5

@@ -154,7 +154,7 @@ class _Scan:
                 Term(word, Part.CORE, sign=sign, verb=True, answers=answers().get(word.stem, ()))
             )
             return
-        sign = self.adjunct or not (self.negated or self.rejecting)
+        sign = self.adjunct or not (self.negated or self.rejecting) or self._joins(at)
         behind = self.verb is None or at >= self.verb
         following = self.words[at + 1].raw if at + 1 < len(self.words) else ""
         if not following or following in FILLERS:  # "unreleased version" names a kind of version
@@ -171,6 +171,15 @@ class _Scan:
         ):
             given = tuple(a for a in given if a.topic or not a.opposite)  # part of a name (Cloud Platform)
         self.terms.append(Term(word, part, sign=sign, verb=verb, answers=given, denial=denial))
+
+    def _joins(self, at: int) -> bool:
+        """Whether a verb stands beside the one that rejects: "deprecate and remove" says no to its object."""
+        before = self.words[max(0, at - 2) : at]
+        return (
+            [word.raw for word in before[1:]] in (["and"], ["or"])
+            and before[0].stem in _REJECTED_BEFORE
+            and self.words[at].raw in grammar.VERBS
+        )
 
     def _turn(self, part: Part) -> None:
         self.terms = [

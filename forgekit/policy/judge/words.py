@@ -50,9 +50,10 @@ class Word:
 
 
 def plain(text: str) -> str:
-    """Return a text without its record number, in one form for hyphens, quotes and blanks."""
+    """Return a text without its record number, in one form for quotes, blanks and "and"."""
     text = unicodedata.normalize("NFKC", text[:TEXT_LIMIT])[:TEXT_LIMIT]
     text = text.replace("\u2019", "'").replace("\u2018", "'").replace("`", "").replace("*", "")
+    text = text.replace(" & ", " and ")
     return _RECORD_NUMBER.sub("", text, count=1) if _RECORD_NUMBER.match(text) else text
 
 
