@@ -235,11 +235,11 @@ def stability(judge: TrainedJudge, pairs: Sequence[Pair], encoder: Encoder) -> N
 
 
 _COLD = """
-import resource, sys, time
+import sys, time
 from pathlib import Path
 
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def peak():  # ru_maxrss is that of the parent where it has more
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
 
 start, before = time.perf_counter(), peak()
 from forgekit.judges.trained import TrainedJudge
