@@ -239,7 +239,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=OUT, help="folder that is written")
     parser.add_argument("--pairs", type=int, default=14_000)
     parser.add_argument("--written", type=int, default=3, help="times that a written pair is met")
-    parser.add_argument("--strangers", type=int, default=16_000, help="pairs of texts of different pairs")
+    parser.add_argument(
+        "--strangers",
+        type=int,
+        default=16_000,
+        help="pairs of texts of different pairs; half as many of registers",
+    )
     parser.add_argument("--validation", type=int, default=3_000, help="pairs of slots held back")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--layers", type=int, default=6, help="upper layers that are trained")
