@@ -10,6 +10,7 @@ from forgekit.forge import Forge
 from forgekit.git.program import Commit, Program
 from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind, path_of, short_id
+from forgekit.store.roots import TOPS
 from forgekit.times import Instant, format_instant
 
 if TYPE_CHECKING:
@@ -99,8 +100,6 @@ def _history_of_id(git: Program, name: EntityId, kinds: tuple[Kind, ...], limit:
 
 def log(forge: Forge, *, limit: int | None = None, since: Instant | None = None) -> list[Commit]:
     """Return the commits that touched the registry's files, newest first."""
-    from forgekit.store.files import TOPS  # noqa: PLC0415 - the history of one entity reads no file
-
     return Program(forge.root).log(*TOPS, limit=limit, since=since)
 
 

@@ -22,13 +22,13 @@ from typing import NamedTuple
 from forgekit.errors import FormatError
 from forgekit.ids import is_id
 from forgekit.model.kinds import Kind
+from forgekit.store.roots import TOPS
 
 READ_LIMIT = 1_000_000
 """Bytes of the longest file that is read."""
 RACY_NS = 2_000_000_000
 """A file written less than this before it was read may change again within one tick of its clock."""
 
-_TOPS = ("archives", "registry")
 _FOLDERS = frozenset(kind.folder for kind in Kind)
 _MONTH = re.compile(r"\d{4}-\d{2}")
 
@@ -56,7 +56,7 @@ def scan(root: Path, within: Collection[str] | None = None) -> Iterator[tuple[st
         root: the registry's root.
         within: as of `is_within`; all folders where None.
     """
-    tops = [row for name in _TOPS if (row := _top(root / name)) is not None] + _twins(root)
+    tops = [row for name in TOPS if (row := _top(root / name)) is not None] + _twins(root)
     yield "", tops
     waiting = [name for name, mode, *_ in tops if mode == stat.S_IFDIR]
     base = os.fspath(root)
@@ -86,7 +86,7 @@ def is_place(folder: str, name: str) -> bool:
     path = f"{folder}/{name}" if folder else name
     if folder in _FOLDERS and _MONTH.fullmatch(name):
         return True
-    return path in _TOPS or path in _FOLDERS
+    return path in TOPS or path in _FOLDERS
 
 
 def is_entity_name(name: str) -> bool:
@@ -161,7 +161,7 @@ def _twins(root: Path) -> Listing:
         return [
             (name, stat.S_IFREG, 0, 0, 0, 0)
             for name in sorted(os.listdir(root))  # noqa: PTH208 - names alone, and half the time
-            if name not in _TOPS and folded(name) in _TOPS
+            if name not in TOPS and folded(name) in TOPS
         ]
     return []
 

@@ -19,7 +19,7 @@ from forgekit.git.publish import running_git
 from forgekit.git.repository import Repository, present
 from forgekit.model.problem import Problem
 from forgekit.store import files
-from forgekit.store.roots import git_dirs, work_tree, worktree_key
+from forgekit.store.roots import TOPS, git_dirs, work_tree, worktree_key
 
 LOCK_SECONDS = 60
 """A lock younger than this may belong to somebody who is at work."""
@@ -233,7 +233,7 @@ def journals(repository: Repository) -> Iterator[Problem]:
 
 def leftovers(root: Path) -> list[str]:
     """Return the paths of temporary files below the registry's two folders."""
-    found = (path for top in files.TOPS for path in (root / top).rglob(f"{files.TEMPORARY}*"))
+    found = (path for top in TOPS for path in (root / top).rglob(f"{files.TEMPORARY}*"))
     return sorted(path.relative_to(root).as_posix() for path in found if path.is_file())
 
 
@@ -269,7 +269,7 @@ def entries(repository: Repository) -> Iterator[Problem]:
     committed = repository.blobs(tip)
     # What a merge left with two sides is a person's.
     options = ("--cached", "--name-only", "--no-renames", "--diff-filter=u", "--relative", "-z")
-    listed = repository.attempt("diff-index", *options, tip, "--", *files.TOPS)
+    listed = repository.attempt("diff-index", *options, tip, "--", *TOPS)
     for name in listed.stdout.decode("utf-8", "surrogateescape").split("\0"):
         if name and present(repository.root, name) == committed.get(name):
             yield Problem(

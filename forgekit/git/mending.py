@@ -20,7 +20,7 @@ from forgekit.git.journal import Places
 from forgekit.git.repository import Repository, blob_of
 from forgekit.model.problem import Problem
 from forgekit.store import files
-from forgekit.store.roots import work_tree
+from forgekit.store.roots import TOPS, work_tree
 
 Mending = tuple[str, Callable[[], None]]
 
@@ -148,7 +148,7 @@ def _object(repository: Repository, place: Path, _: str) -> Mending | None:
 
 def _contents(root: Path) -> Iterator[tuple[str, bytes]]:
     """Return the files of the work tree that may hold what git lost."""
-    found = [path for top in files.TOPS for path in sorted((root / top).rglob("*"))]
+    found = [path for top in TOPS for path in sorted((root / top).rglob("*"))]
     for path in (*found, *(p for p in sorted(root.iterdir()) if p.name != ".git")):
         name = path.relative_to(root).as_posix()
         try:

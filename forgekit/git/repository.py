@@ -18,8 +18,7 @@ from pygit2.enums import FileMode, FileStatus, RepositoryOpenFlag
 from forgekit.errors import FormatError, NotFoundError, RepositoryError, StoreError, WriteError
 from forgekit.git.program import Program
 from forgekit.store import files
-from forgekit.store.files import TOPS
-from forgekit.store.roots import require_no_pipes
+from forgekit.store.roots import TOPS, require_no_pipes
 from forgekit.times import DAY_MS, parse_instant
 
 pygit2.settings.enable_fsync_gitdir(True)

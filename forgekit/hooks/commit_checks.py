@@ -27,8 +27,8 @@ from forgekit.policy import staleness
 from forgekit.policy.checks import check
 from forgekit.policy.checks.base import CheckInput, locate
 from forgekit.policy.checks.disclosure import secrets_in
-from forgekit.store.files import TOPS, entity_of_path, read_bytes
-from forgekit.store.roots import SETTINGS_FILE, find_root
+from forgekit.store.files import entity_of_path, read_bytes
+from forgekit.store.roots import SETTINGS_FILE, TOPS, find_root
 from forgekit.store.settings import load_settings
 from forgekit.text import codec, frontmatter
 from forgekit.text.redaction import redact

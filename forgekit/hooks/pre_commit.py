@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from forgekit.errors import RepositoryError
-from forgekit.store.roots import git_program
+from forgekit.store.roots import TOPS, git_program
 
 _KEPT = frozenset({"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"})
-_TOPS = ("registry", "archives")
 _OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
@@ -136,7 +135,7 @@ def _staged_changes(git: Callable[..., subprocess.CompletedProcess[bytes]]) -> l
         return []  # before the first commit there is nothing to change
     parts = os.fsdecode(_said(listed)).split("\0")
     rows = zip(parts[::2], parts[1::2], strict=False)
-    return [(state, path) for state, path in rows if path.endswith(".md") and _has_folder(path, *_TOPS)]
+    return [(state, path) for state, path in rows if path.endswith(".md") and _has_folder(path, *TOPS)]
 
 
 def _has_folder(path: str, *names: str) -> bool:

@@ -238,27 +238,21 @@ def _decide(forge: Forge, answers: Answers) -> Change:
         if key in titles:
             found = replace(found, candidate=_words(titles[key]))
         same = known.get(_key(found))
-        standing = writes.get(same) or registry.get(same) if same else None
-        made: Decision | Thread
-        timed = _timed(found, now)
-        if isinstance(standing, (Decision, Thread)):
-            made = _joined(standing, timed)
-        elif found.proposes is Proposal.DECISION:
-            made = decision_from(timed)
-        else:
-            made = thread_from(timed, timed)
+        made = _approved(_timed(found, now), writes.get(same) or registry.get(same) if same else None)
         known.setdefault(_key(found), made.id)
         writes[made.id] = made
         answered[key] = replace(found, status=CandidateStatus.APPROVED, became=made.id)
     changed = [entity for key, entity in writes.items() if registry.get(key) != entity]
     entities = against(forge, registry, changed) if changed else []
     projects = [p for c in answered.values() for p in forge.new_project(c.project_name, registry)]
-    noun = (
-        short_id(Kind.CANDIDATE, next(iter(answered)))
-        if len(answered) == 1
-        else f"{len(answered)} candidates"
-    )
-    every = {e.id: e for e in (*entities, *answered.values(), *projects)}
+    return _change(tuple(answered.values()), entities, projects)
+
+
+def _change(
+    answered: tuple[Candidate, ...], entities: Sequence[Entity], projects: Sequence[Entity]
+) -> Change:
+    noun = short_id(Kind.CANDIDATE, answered[0].id) if len(answered) == 1 else f"{len(answered)} candidates"
+    every = {e.id: e for e in (*entities, *answered, *projects)}
     return Change(
         writes=tuple(every.values()),
         deletes=(),
@@ -266,10 +260,10 @@ def _decide(forge: Forge, answers: Answers) -> Change:
         trailers=(
             ("Forgekit-Op", "review"),
             *(("Forgekit-Entity", entity) for entity in every),
-            *(("Forgekit-Conversation", c) for c in sorted({c.conversation_id for c in answered.values()})),
+            *(("Forgekit-Conversation", c) for c in sorted({c.conversation_id for c in answered})),
             *superseding(entities),
         ),
-        result=(tuple(answered.values()), tuple(entities)),
+        result=(answered, tuple(entities)),
     )
 
 
@@ -280,6 +274,17 @@ def _waiting(registry: Registry, key: EntityId) -> Candidate:
     if found.status is not CandidateStatus.WAITING:
         raise TransitionError(f"{short_id(Kind.CANDIDATE, key)} is already {found.status.value}")
     return found
+
+
+def _approved(candidate: Candidate, standing: Entity | None) -> Decision | Thread:
+    """Return what a candidate becomes, beside what stands that says the same; errors as of `_joined`."""
+    if isinstance(standing, (Decision, Thread)):
+        return _joined(standing, candidate)
+    return (
+        decision_from(candidate)
+        if candidate.proposes is Proposal.DECISION
+        else thread_from(candidate, candidate)
+    )
 
 
 def _timed(candidate: Candidate, now: Instant) -> Candidate:

@@ -21,11 +21,11 @@ from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind
 from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry
+from forgekit.store.roots import TOPS
 from forgekit.text import codec
 from forgekit.text.frontmatter import ENTITY_LIMIT, decode
 from forgekit.times import DAY_MS, month
 
-TOPS = ("registry", "archives")
 _KINDS = {kind.folder: kind for kind in Kind}
 _BESIDE = frozenset({"README.md", ".gitkeep"})
 _LEADING_AWAY = frozenset({"", ".", "..", ".git"})

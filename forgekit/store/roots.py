@@ -15,6 +15,8 @@ from pathlib import Path
 from forgekit.errors import NoRegistryError, RepositoryError
 
 SETTINGS_FILE = "forgekit.toml"
+TOPS = ("archives", "registry")
+"""The folders of a registry that hold entities, beside its settings."""
 # What git and libgit2 read of a repository before they know anything, by gitrepository-layout(5).
 _GIT_FILES = (
     "HEAD",

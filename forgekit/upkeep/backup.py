@@ -20,8 +20,7 @@ from pathlib import Path
 from forgekit.errors import RepositoryError, WriteError
 from forgekit.git import health
 from forgekit.git.repository import Repository
-from forgekit.store.files import TOPS
-from forgekit.store.roots import SETTINGS_FILE, git_dirs, work_tree
+from forgekit.store.roots import SETTINGS_FILE, TOPS, git_dirs, work_tree
 
 FOLDER = "forgekit-backups"
 _OWN = ("HEAD", "config", "index", "packed-refs", "refs", "logs")

@@ -20,8 +20,8 @@ from forgekit.git import driver, health
 from forgekit.git.repository import Repository
 from forgekit.judges import judge_in_force
 from forgekit.model.problem import Problem
-from forgekit.store.files import TOPS, read_bytes
-from forgekit.store.roots import SETTINGS_FILE, cache_dir, find_root, work_tree
+from forgekit.store.files import read_bytes
+from forgekit.store.roots import SETTINGS_FILE, TOPS, cache_dir, find_root, work_tree
 from forgekit.store.settings import load_settings, require_schema
 from forgekit.upkeep import damage
 from forgekit.upkeep.initialising import ATTRIBUTES_FILE, wanted

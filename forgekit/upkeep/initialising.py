@@ -9,8 +9,8 @@ from forgekit.errors import FormatError, NoRegistryError, RepositoryError, Usage
 from forgekit.git import driver
 from forgekit.git.repository import create
 from forgekit.model.settings import DEFAULT_TOML
-from forgekit.store.files import TOPS, read_bytes
-from forgekit.store.roots import SETTINGS_FILE, find_root, work_tree
+from forgekit.store.files import read_bytes
+from forgekit.store.roots import SETTINGS_FILE, TOPS, find_root, work_tree
 from forgekit.store.settings import require_schema
 from forgekit.store.store import Change, Outcome, Store
 

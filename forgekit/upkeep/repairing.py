@@ -25,7 +25,7 @@ from forgekit.model.kinds import path_of
 from forgekit.model.problem import Problem
 from forgekit.policy.checks.references import references
 from forgekit.store import files
-from forgekit.store.roots import SETTINGS_FILE
+from forgekit.store.roots import SETTINGS_FILE, TOPS
 from forgekit.store.settings import parse_settings
 from forgekit.store.store import Change, Store
 from forgekit.text.frontmatter import decode
@@ -201,7 +201,7 @@ def _edits(root: Path, steps: list[Step]) -> tuple[str, ...]:
     touched = {path for step in steps for path in step.files if _bytes(root, path) is not None}
     if not touched:
         return ()
-    changed = Repository(root).changed_paths([*files.TOPS, SETTINGS_FILE, ".gitattributes"])
+    changed = Repository(root).changed_paths([*TOPS, SETTINGS_FILE, ".gitattributes"])
     return tuple(sorted(touched.intersection(changed)))
 
 
