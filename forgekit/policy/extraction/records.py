@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from forgekit.policy.extraction.find import FindKind
 from forgekit.policy.extraction.own_words import own_lines
-from forgekit.text.archive.records import annotated
+from forgekit.text.archive.annotations import annotated
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

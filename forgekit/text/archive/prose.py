@@ -9,9 +9,9 @@ from typing import Any
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.records import Family
 from forgekit.model.rules import one_line
+from forgekit.text.archive.annotations import annotated
 from forgekit.text.archive.claims import Claim, Found, make_claim
 from forgekit.text.archive.lines import LINE_LIMIT, Document, fold
-from forgekit.text.archive.records import annotated
 from forgekit.text.archive.values import IDS, kind_of, parse_integer
 
 _LEAD_IN = re.compile(

@@ -11,31 +11,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from forgekit.model.records import Chunk, Family
+from forgekit.text.archive.annotations import TICKED, annotated, noted
 from forgekit.text.archive.claims import KEYS, Found, make_claim
 from forgekit.text.archive.lines import LINE_LIMIT, Document, Table, fold
 from forgekit.text.archive.turns import parse_range
 from forgekit.text.archive.values import (
-    DECISION_STATUS,
     IDS,
     LOCAL_ID,
     bare,
     kind_of,
-    parse_priority,
-    parse_thread_status,
-    references,
-    word_in,
 )
 
 _ID = r"(?:OT\d{3}|[DTA]\d{3,4})"
-_TICK = "[\u2705\u2713\u2714\u2611]\ufe0f?"
-_TICKED = re.compile(rf"(?:\[[xX]\]|{_TICK})\s*")
 _START = re.compile(
     r"(?P<indent>\s*)(?P<mark>#{2,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+)?(?:\[ \]\s+)?"
-    rf"(?P<tick>{_TICKED.pattern})?(?P<open>[*_`\[~]{{0,5}})"
+    rf"(?P<tick>{TICKED.pattern})?(?P<open>[*_`\[~]{{0,5}})"
     r"(?:(?:Artifact|Decision|Thread|Open Thread)\s+)?[*`\[]{0,3}"
     rf"(?P<id>{_ID})[`\]]{{0,2}}(?P<notes>\s*[(\[][^()\[\]]{{0,80}}[)\]])?"
     r"(?P<colon>:\*\*|\*\*\s*:|:__|__\s*:|\s*:|\*\*|\.(?=\s)|\s+[\u2014\u2013-]+(?=\s))?(?P<title>.*)$",
 )
+_BEHIND_ID = re.compile(r"\s*(?P<notes>[(\[][^()\[\]]{0,80}[)\]])\s*(?::|[\u2014\u2013]|--?(?=\s))\s*(?=\S)")
 _FIELD = re.compile(
     r"\s*(?:[-*+]\s+)?(?:\*\*|__)?(?P<key>[A-Za-z][A-Za-z _/-]{0,40}?)(?:\s*\([^()]{0,60}\))?"
     r"(?:\*\*\s*:|:\s*\*\*|__\s*:|:__|:)(?:\s+|$)(?P<value>.*)$"
@@ -43,29 +38,6 @@ _FIELD = re.compile(
 _BOLD = re.compile(r"\s*(?:[-*+]\s+)?(?:\*\*|__)")
 _BULLET = re.compile(r"\s*[-*+]\s+(?=\S)")
 _PART = re.compile(r" {0,3}(#{3,6})\s+(.*)$")
-_TRAILING = re.compile(r"\s*(?P<code>(?<=\s)`)?[(\[](?P<inner>[^()\[\]]{0,120})[)\]](?(code)`)\s*$")
-_LEADING = re.compile(r"\s*(?:\*\*)?\[([^\[\]]{0,40})\](?:\*\*)?:?\s+")
-_BRACKETS_LIMIT = 8
-_ENDED = (
-    "resolved|done|closed|completed?|answered|settled|fixed|superseded|abandoned|dropped|cancell?ed|wontfix"
-)
-_ENDED_INSIDE = re.compile(
-    rf"(?P<word>{_ENDED})(?=\s*[:,;\u2013\u2014-]|\s+(?:in|as|via|with|on|by(?=\s+[DT]\d))\s)(?P<said>.*)$",
-    re.IGNORECASE,
-)
-_DASH = r"(?:[\u2014\u2013]|(?<=\s)--?(?=\s))\s{0,3}"
-# Behind a dash in capitals or as the last word: a title may speak of what is done.
-_ENDS = tuple(
-    re.compile(rf"\s{{0,3}}{mark}(?P<said>.*)$")
-    for mark in (
-        rf"{_DASH}(?P<word>{_ENDED.upper()})\b",
-        rf"(?:{_TICK}|(?<=\S)~~)[\s\u2014\u2013:-]{{0,4}}\*{{0,2}}[\[(]?(?P<word>(?i:{_ENDED}))\b",
-        rf"\*\*[\[(]?(?P<word>(?i:{_ENDED}))(?=\s*[:\])\u2014\u2013-]|\*\*)",
-        rf"{_DASH}(?P<word>(?i:{_ENDED}))[.!]?(?=\s*$)",
-        rf"(?:{_TICK}|(?<=\S)~~)(?P<word>)(?=\s*$)",
-    )
-)
-_SPLIT = re.compile(r"[,;]")
 _ID_COLUMNS = {
     "local id",
     "id",
@@ -85,82 +57,6 @@ def field_of(line: str) -> tuple[str, str] | None:
     if match is None or LOCAL_ID.fullmatch(match["key"]):
         return None
     return match["key"], match["value"].strip()
-
-
-def annotated(text: str, kind: str) -> tuple[str, dict[str, Any]]:
-    """Split `title [OPEN] (high, blocked by T001)` and `title — RESOLVED: so` into title and fields.
-
-    Args:
-        text: what stands behind the id.
-        kind: D, T or A; a decision's statuses are others than a thread's.
-    """
-    fields: dict[str, Any] = {}
-    leading = _LEADING.match(text)
-    if leading and (told := _annotation(leading.group(1), kind)):
-        fields.update(told)
-        text = text[leading.end() :]
-    tick = _TICKED.match(text) if kind == "T" else None
-    if tick is not None:
-        text = text[tick.end() :]
-    for _ in range(_BRACKETS_LIMIT):
-        match = _TRAILING.search(text[-200:])
-        told = _annotation(match["inner"], kind) if match else {}
-        if match is not None and not told and kind == "T" and (ended := _ENDED_INSIDE.match(match["inner"])):
-            told = _end_of(ended)
-        if match is not None and told:
-            text = text[: len(text) - len(match.group())]
-        elif kind == "T" and (end := _end_in(text)):
-            text, told = end
-        else:
-            break
-        fields = {**told, **fields}
-    if tick is not None:
-        fields.setdefault("status", "resolved")
-    return text.strip(), fields
-
-
-def _end_in(text: str) -> tuple[str, dict[str, Any]] | None:
-    """Split a thread's title from the mark of an end behind it."""
-    for pattern in _ENDS:
-        if (match := pattern.search(text)) and (title := text[: match.start()].removeprefix("~~").strip()):
-            return title.removesuffix("~~"), _end_of(match)
-    return None
-
-
-def _end_of(match: re.Match[str]) -> dict[str, Any]:
-    said = match["said"].lstrip(" *:;,.\u2013\u2014-").rstrip(" *")
-    if said.count(")") > said.count("(") or said.count("]") > said.count("["):
-        said = said[:-1]
-    return {"status": match["word"] or "resolved", **({"resolution": said} if said.strip("])") else {})}
-
-
-def _annotation(inner: str, kind: str) -> dict[str, Any]:
-    """Return the fields of a bracket, or {} when any part of it is something else."""
-    fields: dict[str, Any] = {}
-    blockers = re.match(r"(.*?)\bblocked (?:by|on):?\s*(.+)$", inner.strip(), re.IGNORECASE)
-    if blockers:
-        if not references(blockers.group(2)) and "#" not in blockers.group(2):
-            return {}
-        fields["blocked by"] = re.sub(r"#(\d{1,3})", lambda m: f"OT{int(m[1]):03d}", blockers.group(2))
-        inner = blockers.group(1)
-    for part in filter(None, (bare(part) for part in _SPLIT.split(inner))):
-        tier = re.fullmatch(r"(0?\.\d{1,6}|1\.0{1,6})|tier:?\s*(\d?\.\d{1,6}|[0-3])", part, re.IGNORECASE)
-        turn = re.fullmatch(r"turn:?\s*(\d{1,6})", part, re.IGNORECASE)
-        words = part.casefold().split()
-        status = word_in(part, DECISION_STATUS) if kind == "D" else parse_thread_status(part)[0]
-        if tier:
-            fields["tier"] = tier.group(1) or tier.group(2)
-        elif turn:
-            fields["turn"] = turn.group(1)
-        elif len(words) <= 2 and words[-1] in ("priority", words[0]) and parse_priority(words[0]):
-            fields["priority"] = words[0]
-        elif (len(words) <= 2 and status) or (words[:2] == ["superseded", "by"] and references(part)):
-            fields["status"] = part
-        elif words[0] in ("supersedes", "revises", "replaces") and references(part):
-            fields["revises"] = part
-        else:
-            return {}
-    return fields
 
 
 def read_records(found: Found, document: Document, own: Sequence[bool]) -> set[int]:
@@ -248,9 +144,14 @@ def _take_record(found: Found, lines: Sequence[str], line: int, match: re.Match[
         title = f"[x] ~~{title}"
     elif match["tick"] and kind_of(local_id) == "T":
         title = f"[x] {title}"
+    notes = match["notes"]
+    if not notes and (behind := _BEHIND_ID.match(title)) and (match["colon"] or "").strip() in ("**", "__"):
+        notes, title = behind["notes"], title[behind.end() :]
     title, raw = annotated(title, kind_of(local_id))
-    if match["notes"]:
-        raw = {**_annotation(match["notes"].strip(" ()[]"), kind_of(local_id)), **raw}
+    if notes:
+        rest, told = noted(notes, kind_of(local_id))
+        raw = {**told, **raw}
+        title = f"{title} ({rest})" if rest and bare(title) else title
     fields, rest = _fields(lines[1:], local_id)
     raw = {**raw, **fields}
     text_key = {"D": "decision", "T": "title", "A": "name"}[kind_of(local_id)]

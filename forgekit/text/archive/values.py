@@ -31,10 +31,11 @@ _INTEGER = re.compile(r"(?:turns?\s*)?#?(\d{1,9})(?!\d)", re.IGNORECASE)
 _DATE = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:Z|z|UTC|[+-]\d{2}:?\d{2}))?)?"
 )
+_MARK = re.compile(r"[,;()\[\]{}]")
 _LETTERS = re.compile(r"[^a-z ]+")
 
 _CLASSES = {"1": 0.9, "2": 0.5, "3": 0.1}
-_BANDS = {"validated": 0.9, "heuristic": 0.5, "speculative": 0.1}
+BANDS = {"validated": 0.9, "heuristic": 0.5, "speculative": 0.1}
 CONFIDENCE = {"highest": 0.9, "high": 0.7, "medium": 0.5, "low": 0.3, "speculative": 0.2}
 _PRIORITIES = {
     **dict.fromkeys(("high", "critical", "urgent", "highest"), Priority.HIGH),
@@ -89,11 +90,25 @@ def items(value: Any) -> tuple[str, ...]:
         inner = value.strip()
         if inner.startswith("[") and inner.endswith("]"):
             inner = inner[1:-1]
-        value = re.split(r"[,;]", inner)
+        value = _outside_brackets(inner)
     elif isinstance(value, dict):
         value = list(value.values())
     found = (one_line(bare(flat(item))) for item in value)
     return tuple(item for item in found if not is_none(item))
+
+
+def _outside_brackets(text: str) -> list[str]:
+    """Split at commas and semicolons that stand in no bracket; in none at all where one is never closed."""
+    parts, depth, start = [], 0, 0
+    for match in _MARK.finditer(text):
+        if match.group() in "([{":
+            depth += 1
+        elif match.group() in ")]}":
+            depth = max(depth - 1, 0)
+        elif depth == 0:
+            parts.append(text[start : match.start()])
+            start = match.end()
+    return re.split(r"[,;]", text) if depth else [*parts, text[start:]]
 
 
 def flat(value: Any) -> str:
@@ -126,8 +141,8 @@ def parse_tier(text: str) -> tuple[float | None, str | None]:
     match = _NUMBER.match(token) or _INSIDE.search(token)
     if match is None:
         word = token.casefold().split()[:1]
-        if word and word[0].strip(",;:") in _BANDS:
-            return _BANDS[word[0].strip(",;:")], None
+        if word and word[0].strip(",;:") in BANDS:
+            return BANDS[word[0].strip(",;:")], None
         raise ValueError(f"{token[:40]!r} is not a tier between 0 and 1")
     number = match.group(1).replace(",", ".")
     if number in _CLASSES:
