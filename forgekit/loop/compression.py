@@ -235,9 +235,10 @@ def _ids(text: ArchiveText) -> set[str]:
 
 def _report(archive: Archive, text: ArchiveText, decided: _Decided) -> FiledArchive:
     written = {entity.id: entity for entity in decided.settlement.writes}
+    said = decided.after.mentions
     overruled = []
     for record in text.threads:
-        entity = decided.after.mentions.get((archive.id, record.local_id))
+        entity = said.get((archive.id, record.local_id))
         thread = written.get(entity) or decided.ours.get(entity) if entity else None
         open_here = record.status in {None, ThreadStatus.OPEN}
         if isinstance(thread, Thread) and thread.status.ended and open_here:
@@ -246,8 +247,8 @@ def _report(archive: Archive, text: ArchiveText, decided: _Decided) -> FiledArch
     return FiledArchive(
         archive=filed if isinstance(filed, Archive) else archive,
         new=archive.id not in decided.known,
-        decisions=len(text.decisions),
-        threads=len(text.threads),
+        decisions=sum((archive.id, record.local_id) in said for record in text.decisions),
+        threads=sum((archive.id, record.local_id) in said for record in text.threads),
         artifacts=len(text.artifacts),
         problems=(*text.problems, *decided.after.problems.get(archive.id, ())),
         overruled=tuple(overruled),

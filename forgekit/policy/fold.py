@@ -29,7 +29,7 @@ from forgekit.model.rules import statement
 from forgekit.model.thread import Thread
 from forgekit.policy.ancestry import ancestry
 from forgekit.policy.carrying import Known
-from forgekit.policy.joining import Speaker, edges
+from forgekit.policy.joining import Speaker, edges, local_ids
 from forgekit.policy.standing import asked, decided
 from forgekit.policy.told import DecisionNotes, End, ThreadNotes, decision_of, thread_of
 from forgekit.times import Instant
@@ -111,9 +111,11 @@ class _Fold:
         for archive, tag in self.ancestry.waiting:
             self._note(archive, None, "parent-not-filed", f"its parent {tag} has not been filed yet")
 
-    def _note(self, archive: Archive, line: int | None, code: str, message: str) -> None:
+    def _note(self, archive: Archive, line: int | None, code: str, message: str, fix: str = "") -> None:
+        """Note a finding; what a person may mend is a warning."""
+        severity = Severity.WARNING if fix else Severity.INFO
         self.problems[archive.id].append(
-            Problem(code=code, message=message, line=line, severity=Severity.INFO)
+            Problem(code=code, message=message, line=line, fix=fix, severity=severity)
         )
 
     def result(self) -> Said:
@@ -125,7 +127,7 @@ class _Fold:
                 archive.project_uuid,
                 Project(project_uuid=archive.project_uuid, project_name=archive.project_name),
             )
-            filed = replace(archive, records=tuple(sorted(self.own[archive.id].items())))
+            filed = replace(archive, records=local_ids(self.own[archive.id]))
             entities[archive.id] = filed
         for conversation in _conversations(self.ancestry.order):
             entities[conversation.id] = conversation
@@ -196,6 +198,8 @@ class _Fold:
     ) -> None:
         made, text = _decision(archive, record)
         entity = self._meant(self.known_decisions, archive, record, text, lineage)
+        if entity is None and self._misnames(archive, record, self.known_decisions):
+            return
         if entity is None:
             entity = made
             self.known_decisions.add(entity, archive.project_uuid, text)
@@ -211,11 +215,30 @@ class _Fold:
     ) -> None:
         made, title = _thread(archive, record)
         entity = self._meant(self.known_threads, archive, record, title, lineage)
+        if entity is None and self._misnames(archive, record, self.known_threads):
+            return
         if entity is None:
             entity = made
             self.known_threads.add(entity, archive.project_uuid, title)
         self.threads.setdefault(entity, ThreadNotes(archive, record, title)).told.append((archive, record))
         own[record.local_id] = entity
+
+    def _misnames(self, archive: Archive, record: DecisionRecord | ThreadRecord, known: Known) -> bool:
+        """Say, and note, that a record has nothing but an id by which nothing of that text is known."""
+        named, letter = known.named(record.entity), "D" if known is self.known_decisions else "T"
+        there = named is not None and known.projects[named] == archive.project_uuid
+        alone = record.local_id == record.entity
+        if there:
+            kept = "left out" if alone else "taken for a new decision"
+            message = f"{record.entity} reads otherwise in the registry; the line was {kept}"
+            name = f"{letter}001" if alone else record.local_id
+            fix = f"write it as `{name} (revises {record.entity}): ...` if it replaces that"
+            self._note(archive, record.line, "id-reads-otherwise", message, fix)
+        elif alone:
+            message = f"{record.entity} is not known in this project; the line was left out"
+            fix = f"write it as `{letter}001: ...` if it is new"
+            self._note(archive, record.line, "unknown-id", message, fix)
+        return alone
 
     def _notes(self, entity: EntityId, archive: Archive, record: DecisionRecord) -> DecisionNotes:
         """Return what is said of a decision, begun by this record where nothing was."""
@@ -256,9 +279,10 @@ class _Fold:
         """Join what the archive's records say of each other, once all of them are known."""
         visible = self.visible[archive.id]
         for record in text.decisions:
-            self._refer_decision(archive, record, inherited)
+            if record.local_id in self.own[archive.id]:
+                self._refer_decision(archive, record, inherited)
         for thread in text.threads:
-            if thread.blocked_by is not None:
+            if thread.blocked_by is not None and thread.local_id in self.own[archive.id]:
                 me = visible[thread.local_id]
                 found = {
                     self._find(archive, visible, local, self.known_threads, line=thread.line, me=me)
@@ -325,7 +349,9 @@ class _Fold:
             ended=frozenset(
                 self.own[archive.id][record.local_id]
                 for record in text.threads
-                if record.status is not None and record.status.ended
+                if record.status is not None
+                and record.status.ended
+                and record.local_id in self.own[archive.id]
             ),
             summary=text.summary,
         )

@@ -22,7 +22,7 @@ class Speaker:
     """An archive and what it spoke of.
 
     Attributes:
-        own: its local ids.
+        own: its local ids, and the short ids that stand in the place of one.
         decisions: ids of all decisions there are.
         ended_at: when each decision first went out of force, of those that did.
         ended: threads that it says have ended.
@@ -74,8 +74,8 @@ def _compressions(links: Sequence[tuple[Speaker, Speaker]]) -> Iterable[Compress
     for parent, children in ordered:
         spoken = {entity for child in children for entity in child.own.values()}
         ended = {entity for child in children for entity in child.ended}
-        decided = [(name, e) for name, e in sorted(parent.own.items()) if e in parent.decisions]
-        threads = [(name, e) for name, e in sorted(parent.own.items()) if e not in parent.decisions]
+        decided = [(name, e) for name, e in local_ids(parent.own) if e in parent.decisions]
+        threads = [(name, e) for name, e in local_ids(parent.own) if e not in parent.decisions]
         until = max(child.archive.compressed_at for child in children)
         out = {e for _, e in decided if e in parent.ended_at and parent.ended_at[e] <= until}
         standing = [(name, e) for name, e in threads if e not in parent.ended]
@@ -89,6 +89,13 @@ def _compressions(links: Sequence[tuple[Speaker, Speaker]]) -> Iterable[Compress
             threads_carried=once((name, e) for name, e in standing if e in spoken - ended),
             threads_resolved=once((name, e) for name, e in standing if e in ended),
         )
+
+
+def local_ids(own: Mapping[str, EntityId]) -> Pairs:
+    """Return what an archive's local ids stand for; what it names by short id alone has none."""
+    named = {(local, entity) for local, entity in own.items() if "_" not in local}
+    told = {entity for _, entity in named}
+    return tuple(sorted(named | {("", entity) for entity in own.values() if entity not in told}))
 
 
 def once(found: Iterable[tuple[str, EntityId]]) -> Pairs:

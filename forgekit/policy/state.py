@@ -165,7 +165,11 @@ def project_state(
 
 def _overtaken(registry: Registry, archive: Archive, text: ArchiveText) -> Iterable[Overtaken]:
     # What it carries came from archives that are not read here.
-    alone = fold([(archive, replace(text, decisions=(*text.carried, *text.decisions), carried=()))])
+    by_id = (registry.get(entity) for local_id, entity in archive.records if not local_id)
+    alone = fold(
+        [(archive, replace(text, decisions=(*text.carried, *text.decisions), carried=()))],
+        [entity for entity in by_id if isinstance(entity, (Decision, Thread))],
+    )
     for local_id, entity in archive.records:
         found = registry.get(entity)
         said = alone.entities.get(alone.mentions.get((archive.id, local_id), entity))

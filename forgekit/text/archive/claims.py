@@ -21,6 +21,7 @@ from forgekit.text.archive.values import (
     CONFIDENCE,
     DECISION_STATUS,
     LOCAL_ID,
+    SHORT_ID,
     bare,
     flat,
     is_none,
@@ -150,7 +151,7 @@ def make_claim(
 
     Args:
         found: receives the claim and a problem for each value that cannot be converted.
-        local_id: `D001`, in any case.
+        local_id: `D001`, in any case, or the short id that stands in its place.
         raw: keys as written to raw values.
         line: of the record.
         family: the shape it was written in.
@@ -163,7 +164,8 @@ def make_claim(
                 "too-many-records", f"more than {RECORDS_LIMIT:,} records; the rest was left out", line
             )
         return
-    claim = Claim(local_id=local_id.upper(), line=line, family=family)
+    name = local_id if SHORT_ID.fullmatch(local_id) else local_id.upper()
+    claim = Claim(local_id=name, line=line, family=family)
     keys = KEYS[claim.kind]
     folded: dict[str, Any] = {}
     for key, value in raw.items():

@@ -8,6 +8,7 @@ the decision index and of prose is expected to be shorter and never disagrees.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from forgekit.ids import match_key
@@ -24,9 +25,25 @@ _TIER = ("tier", "tier_token")
 def join(found: Found, claims: Iterable[Claim]) -> list[Claim]:
     """Merge claims about the same local id; the result is in order of local id's first line."""
     groups: dict[str, list[Claim]] = {}
-    for claim in claims:
+    for claim in _apart(list(claims)):
         groups.setdefault(claim.local_id, []).append(claim)
     return [_merge(found, group) for group in groups.values()]
+
+
+def _apart(claims: Sequence[Claim]) -> Iterable[Claim]:
+    """Yield the claims, each `D001 dec_...` beside another D001 under its short id.
+
+    So the lines that forgekit prints may stand among the new records of an archive, which count from D001.
+    """
+    own = {claim.local_id: match_key(claim.values.get("text", "")) for claim in claims if _unnamed(claim)}
+    for claim in claims:
+        other = own.get(claim.local_id)
+        same = other is None or _unnamed(claim) or other == match_key(claim.values.get("text", ""))
+        yield claim if same else replace(claim, local_id=claim.values["entity"])
+
+
+def _unnamed(claim: Claim) -> bool:
+    return claim.family is Family.MACHINE or not claim.values.get("entity")
 
 
 def _merge(found: Found, group: list[Claim]) -> Claim:

@@ -12,7 +12,7 @@ from forgekit.model.rules import one_line
 from forgekit.text.archive.annotations import annotated
 from forgekit.text.archive.claims import Claim, Found, make_claim
 from forgekit.text.archive.lines import LINE_LIMIT, Document, fold
-from forgekit.text.archive.values import IDS, kind_of, parse_integer
+from forgekit.text.archive.values import IDS, SHORT_ID, kind_of, parse_integer
 
 _LEAD_IN = re.compile(
     r"\b(?P<what>open|active|unresolved|outstanding|remaining|resolved|closed|key|main|final)?\s{0,3}"
@@ -150,9 +150,11 @@ def seen_ids(lines: Sequence[str], own: Sequence[bool]) -> dict[str, tuple[int, 
     for number, line in enumerate(lines, 1):
         if not own[number - 1]:
             continue
-        for match in IDS.finditer(line):
+        for match in (*IDS.finditer(line), *SHORT_ID.finditer(line)):
             local_id = match.group()
             defines = _DEFINES.match(line[: min(match.start(), 40)]) is not None and match.start() < 40
+            if not defines and "_" in local_id:  # a reference, which `fold` looks up
+                continue
             if local_id not in seen:
                 seen[local_id] = (number, defines)
             elif defines and not seen[local_id][1]:
@@ -188,7 +190,9 @@ def lost_ids(
                 code="unparsed-id",
                 message=f"{local_id} is named but no record of it could be read",
                 line=line,
-                fix=f"write it as `### {local_id}: ...` or in the YAML log",
+                fix=f"write it as `- {local_id}: ...` with its words"
+                if "_" in local_id
+                else f"write it as `### {local_id}: ...` or in the YAML log",
                 severity=Severity.WARNING,
             )
 

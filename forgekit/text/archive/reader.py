@@ -142,6 +142,7 @@ def _assemble(
     carried = _carried(found, parents)
     seen = prose.seen_ids(document.lines, own)
     known = {claim.local_id for claim in (*merged, *found.carried)}
+    known |= {claim.values["entity"] for claim in merged if "entity" in claim.values}
     has_parent = bool(parents or carried or zones.inherited_lines(document))
     found.problems += prose.lost_ids(found, seen, known, has_parent=has_parent)
     prose.name_short_ids(found, document, own, known)

@@ -18,19 +18,23 @@ from forgekit.text.archive.turns import parse_range
 from forgekit.text.archive.values import (
     IDS,
     LOCAL_ID,
+    SHORT,
+    SHORT_ID,
     bare,
     kind_of,
 )
 
-_ID = r"(?:OT\d{3}|[DTA]\d{3,4})"
+_ID = rf"(?:OT\d{{3}}|[DTA]\d{{3,4}}|{SHORT}(?![A-Za-z0-9_]))"
 _START = re.compile(
     r"(?P<indent>\s*)(?P<mark>#{2,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+)?(?:\[ \]\s+)?"
     rf"(?P<tick>{TICKED.pattern})?(?P<open>[*_`\[~]{{0,5}})"
     r"(?:(?:Artifact|Decision|Thread|Open Thread)\s+)?[*`\[]{0,3}"
-    rf"(?P<id>{_ID})[`\]]{{0,2}}(?P<notes>\s*[(\[][^()\[\]]{{0,80}}[)\]])?"
+    rf"(?P<id>{_ID})[`\]]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?"
+    r"(?P<notes>\s*[(\[][^()\[\]]{0,80}[)\]])?"
     r"(?P<colon>:\*\*|\*\*\s*:|:__|__\s*:|\s*:|\*\*|\.(?=\s)|\s+[\u2014\u2013-]+(?=\s))?(?P<title>.*)$",
 )
 _BEHIND_ID = re.compile(r"\s*(?P<notes>[(\[][^()\[\]]{0,80}[)\]])\s*(?::|[\u2014\u2013]|--?(?=\s))\s*(?=\S)")
+_NAMED = re.compile(f"{IDS.pattern}|{SHORT_ID.pattern}")
 _FIELD = re.compile(
     r"\s*(?:[-*+]\s+)?(?:\*\*|__)?(?P<key>[A-Za-z][A-Za-z _/-]{0,40}?)(?:\s*\([^()]{0,60}\))?"
     r"(?:\*\*\s*:|:\s*\*\*|__\s*:|:__|:)(?:\s+|$)(?P<value>.*)$"
@@ -89,7 +93,7 @@ def _in_table(line: str) -> bool:
 
 def record_start(line: str) -> re.Match[str] | None:
     """Return how a line begins a record, None if it begins none."""
-    if len(line) > LINE_LIMIT or IDS.search(line, 0, 60) is None:
+    if len(line) > LINE_LIMIT or not _NAMED.search(line, 0, 60):
         return None
     match = _START.match(line)
     if match is None:
@@ -153,7 +157,8 @@ def _take_record(found: Found, lines: Sequence[str], line: int, match: re.Match[
         raw = {**told, **raw}
         title = f"{title} ({rest})" if rest and bare(title) else title
     fields, rest = _fields(lines[1:], local_id)
-    raw = {**raw, **fields}
+    entity = match["entity"] or (local_id if SHORT_ID.fullmatch(local_id) else None)
+    raw = {**raw, **fields, **({"entity": entity} if entity else {})}
     text_key = {"D": "decision", "T": "title", "A": "name"}[kind_of(local_id)]
     if bare(title) and not any(fold(key) == text_key for key in raw):
         raw[text_key] = bare(title) if title.startswith("`") else title.strip("* ")
@@ -246,9 +251,12 @@ def read_tables(
 
 def _take_row(found: Found, columns: Sequence[str], row: Sequence[str], line: int, family: Family) -> None:
     local_id = bare(row[0]) if row else ""
-    if not LOCAL_ID.fullmatch(local_id):
+    is_short = SHORT_ID.fullmatch(local_id) is not None
+    if not is_short and not LOCAL_ID.fullmatch(local_id):
         return
     raw = {name: cell for name, cell in zip(columns[1:], row[1:], strict=False) if cell}
+    if is_short:
+        raw["entity"] = local_id
     kind = kind_of(local_id)
     raw.setdefault({"D": "decision", "T": "title", "A": "name"}[kind], "")
     if kind == "T" and not raw["title"]:

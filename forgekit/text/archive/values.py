@@ -17,9 +17,11 @@ T = TypeVar("T")
 
 LOCAL_ID = re.compile(r"(?:OT|[DTA])\d{1,4}")
 IDS = re.compile(r"(?<![A-Za-z0-9_])(?:OT\d{3}|[DTA]\d{3,4})(?![A-Za-z0-9_])")
+SHORT = r"(?:dec|thr)_[0-9a-f]{12}"
+SHORT_ID = re.compile(rf"(?<![A-Za-z0-9_]){SHORT}(?![A-Za-z0-9_])")
 _REFERENCES = re.compile(
     r"(?<![A-Za-z0-9_-])(?:(?:[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}:)?(?:OT\d{1,3}|[DTA]\d{1,4})"
-    r"|(?:dec|thr)_[0-9a-f]{12}"
+    rf"|{SHORT}"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])"
 )
 _NONE = {"", "none", "-", "\u2013", "\u2014", "n/a", "na", "null", "~", "nothing", "no", "[]"}
@@ -66,8 +68,8 @@ DECISION_STATUS = _table(
 
 
 def kind_of(local_id: str) -> str:
-    """Return D, T or A."""
-    return local_id.lstrip("O")[0]
+    """Return D, T or A; of a short id D or T."""
+    return local_id.lstrip("O")[0].upper()
 
 
 def is_none(value: Any) -> bool:
