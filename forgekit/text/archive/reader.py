@@ -7,13 +7,13 @@ finding with its line; an id that stands in the archive's own prose and has no r
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from forgekit.ids import match_key
 from forgekit.model.records import ArchiveText, Chunk, DecisionRecord, Family, Scope, Section
-from forgekit.text.archive import join, metadata, prose, zones
+from forgekit.text.archive import join, labels, metadata, prose, zones
 from forgekit.text.archive.claims import Claim, Found
 from forgekit.text.archive.lines import Document, fold, read_document
 from forgekit.text.archive.machine import MachineBlock, read_blocks
@@ -22,8 +22,6 @@ from forgekit.text.archive.summary import is_summary, read_summary
 from forgekit.text.archive.values import is_none
 from forgekit.text.archive.values import prose as text_of
 from forgekit.text.archive.yaml_log import is_log, read_log
-
-_SAID_LIMIT = 100
 
 
 def read_archive(text: str) -> ArchiveText:
@@ -44,7 +42,7 @@ def _read(document: Document) -> ArchiveText:
     prose.read_sentences(found, document.lines, own, taken)
     prose.read_numbered(found, document, own, taken)
     prose.number_threads(found)
-    _say_status(found, document.sections)
+    _say_status(found, document, own, taken)
     return _assemble(found, document, own, blocks, chunks, _unclosed_block(all_blocks, document))
 
 
@@ -93,18 +91,14 @@ def _read_fences(found: Found, document: Document, spans: Sequence[tuple[int, in
             found.documents += read_log(found, fence.content, fence.first_line + 1, carried_only=carried)
 
 
-def _say_status(found: Found, sections: Sequence[Section]) -> None:
-    """A thread without a status of its own has the one that its section's heading says."""
-    said = [
-        (section.first_line, section.last_line, status)
-        for section in sections
-        if (status := zones.HEADING_STATUS.get(fold(section.title)))
-    ]
+def _say_status(found: Found, document: Document, own: Sequence[bool], taken: Collection[int]) -> None:
+    """A record without a status of its own has the one that the label above it says."""
+    spans = list(labels.labels(document, own, taken))
+    said = {kind: labels.said_by_line(len(document.lines), spans, kind) for kind in ("D", "T")}
     for claim in found.claims:
-        if claim.kind == "T" and "status" not in claim.values and claim.family is not Family.MACHINE:
-            for first, last, status in said[:_SAID_LIMIT]:
-                if first <= claim.line <= last:
-                    claim.values["status"] = status
+        status = said[claim.kind][claim.line - 1] if claim.kind in said else None
+        if status is not None and "status" not in claim.values and claim.family is not Family.MACHINE:
+            claim.values["status"] = status
 
 
 def _index_lines(sections: Sequence[Section]) -> set[int]:

@@ -11,13 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from forgekit.model.records import Section
-from forgekit.model.thread import ThreadStatus
 from forgekit.text.archive.lines import Document, fold
 
-HEADING_STATUS = {
-    **dict.fromkeys(("open threads", "active threads", "unresolved threads"), ThreadStatus.OPEN),
-    **dict.fromkeys(("resolved threads", "closed threads"), ThreadStatus.RESOLVED),
-}
 _QUOTED = {
     "inherited context snapshot",
     "inherited context",
@@ -49,7 +44,11 @@ _AFTER_TRANSCRIPT = {
     "extracted entities",
     "insights",
     "compression lineage",
-    *HEADING_STATUS,
+    "open threads",
+    "active threads",
+    "unresolved threads",
+    "resolved threads",
+    "closed threads",
     *_QUOTED,
     *_REGISTRY,
 }
