@@ -23,6 +23,12 @@ from forgekit.times import Instant
 Arrival = tuple[Archive, ArchiveText]
 _HEAD = 65_536
 _SHOWN = 20
+_NOTHING = Problem(
+    code="no-record",
+    message="no decision, thread or artifact was found in it; only its text is kept",
+    fix="write them as `- D001: ...` and `- T001: ...`",
+    severity=Severity.WARNING,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,7 +146,8 @@ def arrival(item: Incoming, default_project: Callable[[], str], allowed: Collect
     raw, text = clean.text, read_archive(clean.text)
     if text.truncated:
         raise ArchiveError(f"{item.name} seems to be cut off: {text.truncated}; paste the whole archive")
-    if not (text.decisions or text.threads or text.artifacts or text.carried):
+    bare = not (text.decisions or text.threads or text.artifacts or text.carried)
+    if bare:
         wrong = [f"line {p}" for p in text.problems if p.severity is Severity.ERROR and p.line]
         if text.ids_seen:
             lines = [f"line {line}: {local}" for local, line in text.ids_seen]
@@ -152,7 +159,8 @@ def arrival(item: Incoming, default_project: Callable[[], str], allowed: Collect
         if not named:
             raise ArchiveError(f"{item.name} does not look like an archive: no record, tag or session in it")
     project = item.envelope.project or text.project or default_project()
-    told = replace(text, problems=(*_redactions(clean.findings), *text.problems))
+    nothing = (_NOTHING,) if bare else ()
+    told = replace(text, problems=(*_redactions(clean.findings), *text.problems, *nothing))
     return identify(raw, text, item.envelope, project), told
 
 

@@ -200,6 +200,10 @@ def test_an_id_of_too_few_digits_is_named_where_a_record_would_begin() -> None:
         f"(write {whole} if it is one)"
         for line, short, whole in ((5, "D1", "D001"), (7, "T12", "T012"), (9, "OT3", "OT003"))
     ]
+    below = read_archive(
+        "## Decisions\n- D1: Use rows\n\n## Notes\n- D2: a printer\n\n**Open threads:**\n1. T1: Which?\n"
+    )
+    assert [(p.code, p.line) for p in below.problems] == [("short-id", 2), ("short-id", 8)]
     log = "```yaml\ndecisions:\n  - id: D1\n    decision: Use rows\n```\n"
     assert read_archive(f"### D1: Use rows\n\n{log}").problems == ()
 

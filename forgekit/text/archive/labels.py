@@ -69,10 +69,10 @@ def _words(label: str) -> str:
     return " ".join(re.findall(r"[a-z]+", label[:200].casefold()))
 
 
-def about(label: str) -> bool:
-    """Say whether a label announces decisions or threads."""
+def announces(label: str) -> bool:
+    """Say whether a label names decisions or threads."""
     words = _words(label)
-    return any(re.search(rf"\b{noun}\b", words) or status_of(label, kind) for kind, noun in _NOUNS.items())
+    return any(re.search(rf"\b{noun}\b", words) for noun in _NOUNS.values())
 
 
 def labels(document: Document, own: Sequence[bool], taken: Collection[int]) -> Iterator[tuple[int, int, str]]:

@@ -26,7 +26,8 @@ _JOINING = re.compile(r"\b(?:and|or|to|through|OT\d{3}|[DTA]\d{3,4})\b|[\s,;&\u2
 _NUMBERED = re.compile(r"\s{0,8}(\d{1,3})[.)]\s+(\S.*)$")
 _BOLD_LEAD_IN = re.compile(r"\s{0,3}(?:\*\*|__)([^*_]{1,120}?):?(?:\*\*|__):?\s*$")
 _SHORT = re.compile(
-    r"(?:#{2,6}\s+|(?:[-*+]\s+)?\*\*)((?:OT|[DT])\d{1,2})(?::\*\*|\*\*\s*:|\s*:|\s+[\u2014\u2013-]+\s)"
+    r"\s{0,8}(?P<mark>#{2,6}\s+|[-*+]\s+|\d{1,3}[.)]\s+)?(?P<bold>\*\*)?(?P<id>(?:OT|[DT])\d{1,2})"
+    r"(?:\s*[(\[][^()\[\]]{0,80}[)\]])?(?::\*\*|\*\*\s*:|\s*:|\s+[\u2014\u2013-]+\s)"
 )
 _DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
 _WORDS = re.compile(r"[^\W_]{3,}")
@@ -162,14 +163,26 @@ def seen_ids(lines: Sequence[str], own: Sequence[bool]) -> dict[str, tuple[int, 
     return seen
 
 
-def name_short_ids(found: Found, document: Document, own: Sequence[bool], known: Collection[str]) -> None:
-    """Warn of each line that begins as a record does, but with an id of one or two digits."""
-    for number, line in enumerate(document.lines, 1):
+def name_short_ids(
+    found: Found, lines: Sequence[str], own: Sequence[bool], known: Collection[str], listed: Collection[int]
+) -> None:
+    """Warn of each line that begins as a record does, but with an id of one or two digits.
+
+    Args:
+        found: receives the warnings.
+        lines: of the text.
+        own: for each line (0-based) whether it speaks for the archive itself.
+        known: ids of records.
+        listed: lines below a label of decisions or threads; elsewhere a plain `- D2: a printer` is none.
+    """
+    for number, line in enumerate(lines, 1):
         match = _SHORT.match(line) if own[number - 1] else None
-        if match is not None and match[1] not in known:
-            kind = match[1].rstrip("0123456789")
-            message = f"{match[1]} begins a line like a record's, but such ids have three digits"
-            fix = f"write {kind}{match[1].removeprefix(kind):0>3} if it is one"
+        if match is None or match["id"] in known:
+            continue
+        if match["bold"] or (match["mark"] or "").startswith("#") or number in listed:
+            kind = match["id"].rstrip("0123456789")
+            message = f"{match['id']} begins a line like a record's, but such ids have three digits"
+            fix = f"write {kind}{match['id'].removeprefix(kind):0>3} if it is one"
             found.warn("short-id", message, number, fix)
 
 

@@ -42,8 +42,10 @@ def _read(document: Document) -> ArchiveText:
     prose.read_sentences(found, document.lines, own, taken)
     prose.read_numbered(found, document, own, taken)
     prose.number_threads(found)
-    _say_status(found, document, own, taken)
-    return _assemble(found, document, own, blocks, chunks, _unclosed_block(all_blocks, document))
+    labelled = list(labels.labels(document, own, taken))
+    _say_status(found, len(document.lines), labelled)
+    listed = {n for first, last, label in labelled if labels.announces(label) for n in range(first, last + 1)}
+    return _assemble(found, document, own, blocks, chunks, _unclosed_block(all_blocks, document), listed)
 
 
 def _unclosed_block(blocks: Sequence[MachineBlock], document: Document) -> str:
@@ -91,10 +93,9 @@ def _read_fences(found: Found, document: Document, spans: Sequence[tuple[int, in
             found.documents += read_log(found, fence.content, fence.first_line + 1, carried_only=carried)
 
 
-def _say_status(found: Found, document: Document, own: Sequence[bool], taken: Collection[int]) -> None:
+def _say_status(found: Found, lines: int, labelled: Sequence[tuple[int, int, str]]) -> None:
     """A record without a status of its own has the one that the label above it says."""
-    spans = list(labels.labels(document, own, taken))
-    said = {kind: labels.said_by_line(len(document.lines), spans, kind) for kind in ("D", "T")}
+    said = {kind: labels.said_by_line(lines, labelled, kind) for kind in ("D", "T")}
     for claim in found.claims:
         status = said[claim.kind][claim.line - 1] if claim.kind in said else None
         if status is not None and "status" not in claim.values and claim.family is not Family.MACHINE:
@@ -116,6 +117,7 @@ def _assemble(
     blocks: Sequence[MachineBlock],
     chunks: tuple[Chunk, ...],
     unclosed: str,
+    listed: Collection[int],
 ) -> ArchiveText:
     facts = metadata.collect(found, document, own, blocks)
     tag = metadata.tag_of(found, facts)
@@ -139,7 +141,7 @@ def _assemble(
     known |= {claim.values["entity"] for claim in merged if "entity" in claim.values}
     has_parent = bool(parents or carried or zones.inherited_lines(document))
     found.problems += prose.lost_ids(found, seen, known, has_parent=has_parent)
-    prose.name_short_ids(found, document, own, known)
+    prose.name_short_ids(found, document.lines, own, known, listed)
     return ArchiveText(
         title=title or facts.first("session id", "session") or "",
         session_id=facts.first("session id", "session") or session,
