@@ -15,10 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from forgekit.ids import EntityId, decision_id, pair_id, thread_id
+from forgekit.ids import EntityId, decision_id, thread_id
 from forgekit.model.archive import Archive
-from forgekit.model.conflict import Conflict
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
@@ -29,9 +27,18 @@ from forgekit.model.rules import statement
 from forgekit.model.thread import Thread
 from forgekit.policy.ancestry import ancestry
 from forgekit.policy.carrying import Known
-from forgekit.policy.joining import Speaker, edges, local_ids
+from forgekit.policy.circles import Reference, parted, take_out_circles
+from forgekit.policy.joining import Speaker, edges, links, local_ids
 from forgekit.policy.standing import asked, decided
-from forgekit.policy.told import DecisionNotes, End, ThreadNotes, decision_of, thread_of
+from forgekit.policy.told import (
+    DecisionNotes,
+    End,
+    ThreadNotes,
+    conversations_of,
+    decision_of,
+    revision_conflicts,
+    thread_of,
+)
 from forgekit.times import Instant
 
 Mention = tuple[EntityId, str]
@@ -107,6 +114,8 @@ class _Fold:
         self.visible: dict[EntityId, dict[str, EntityId]] = {}
         self.named: dict[str, list[Archive]] = defaultdict(list)
         self.ended_at: dict[EntityId, Instant] = {}
+        self.rests: list[Reference] = []
+        self.waits: dict[EntityId, list[Reference]] = {}
         self.problems: dict[EntityId, list[Problem]] = defaultdict(list)
         for archive, tag in self.ancestry.waiting:
             self._note(archive, None, "parent-not-filed", f"its parent {tag} has not been filed yet")
@@ -129,8 +138,9 @@ class _Fold:
             )
             filed = replace(archive, records=local_ids(self.own[archive.id]))
             entities[archive.id] = filed
-        for conversation in _conversations(self.ancestry.order):
+        for conversation in conversations_of(self.ancestry.order):
             entities[conversation.id] = conversation
+        self._break_circles()
         decisions = {key: decision_of(key, notes) for key, notes in self.decisions.items()}
         threads = {key: thread_of(key, notes) for key, notes in self.threads.items()}
         for entity in self.standing.values():
@@ -141,16 +151,43 @@ class _Fold:
                 threads[entity.id] = asked(entity, threads.get(entity.id), self.threads.get(entity.id))
         entities.update(decisions)
         entities.update(threads)
-        entities.update((c.id, c) for c in self._revision_conflicts(decisions))
+        entities.update((c.id, c) for c in revision_conflicts(self.decisions, decisions))
         self.ended_at = {
             key: min(end.at for end in notes.ends) for key, notes in self.decisions.items() if notes.ends
         }
-        for edge in edges(self.ancestry, [self._speaker(a) for a in self.ancestry.order]):
+        joined, back = links(self.ancestry, [self._speaker(a) for a in self.ancestry.order])
+        for parent, child in (pair for pairs in back.values() for pair in pairs):
+            self._leads_back(
+                child.archive,
+                None,
+                child.archive.compression_tag,
+                "continues",
+                parent.archive.compression_tag,
+            )
+        for edge in edges(joined):
             entities[edge.id] = edge
         mentions = {
             (archive, local): entity for archive, own in self.own.items() for local, entity in own.items()
         }
         return Said(entities, mentions, {key: tuple(found) for key, found in self.problems.items()})
+
+    def _break_circles(self) -> None:
+        """Settle what rests on, waits for and replaces what, but for what leads back to itself."""
+        rests, turned = parted(self.rests)
+        waits, back = parted(reference for said in self.waits.values() for reference in said)
+        for reference in (*turned, *back):
+            self._leads_back(reference.archive, reference.line, *reference.said)
+        for me, target in (reference.ends for reference in rests):
+            self.decisions[me].dependencies[target] = None
+        for me, target in (reference.ends for reference in waits):
+            self.threads[me].blocked_by = tuple(sorted({*self.threads[me].blocked_by, target}))
+        for old, end in take_out_circles(self.decisions):
+            names = [short_id(Kind.DECISION, key) for key in (old, end.heir) if key]
+            self._leads_back(end.archive, end.line, names[0], "is replaced by", names[1])
+
+    def _leads_back(self, archive: Archive, line: int | None, one: str, verb: str, other: str) -> None:
+        message = f"{one} {verb} {other}, and that leads back to {one}; this was left out"
+        self._note(archive, line, "leads-back", message, "say it one way only")
 
     def _lineage(self, archive: Archive) -> list[dict[str, EntityId]]:
         return [self.visible[p.id] for p in self.ancestry.parents[archive.id] if p.id in self.visible]
@@ -284,11 +321,16 @@ class _Fold:
         for thread in text.threads:
             if thread.blocked_by is not None and thread.local_id in self.own[archive.id]:
                 me = visible[thread.local_id]
-                found = {
-                    self._find(archive, visible, local, self.known_threads, line=thread.line, me=me)
+                self.waits.pop(me, None)  # who speaks last is asked last
+                self.waits[me] = [
+                    Reference(archive, thread.line, (thread.local_id, "waits for", local), (me, target))
                     for local in thread.blocked_by
-                }
-                self.threads[me].blocked_by = tuple(sorted(target for target in found if target))
+                    if (
+                        target := self._find(
+                            archive, visible, local, self.known_threads, line=thread.line, me=me
+                        )
+                    )
+                ]
 
     def _refer_decision(
         self, archive: Archive, record: DecisionRecord, inherited: Mapping[str, EntityId]
@@ -297,7 +339,8 @@ class _Fold:
         me = visible[record.local_id]
         for local in record.dependencies or ():
             if target := self._find(archive, visible, local, known, line=record.line, me=me):
-                self.decisions[me].dependencies[target] = None
+                said = record.local_id, "rests on", local
+                self.rests.append(Reference(archive, record.line, said, (me, target)))
         if record.superseded_by is None:
             heir = None
         else:
@@ -306,7 +349,7 @@ class _Fold:
         for local in record.revises:
             before = inherited if local == record.local_id else visible
             if old := self._find(archive, before, local, known, line=record.line, me=me):
-                end = End(archive.compressed_at, archive, DecisionStatus.REVISED, me)
+                end = End(archive.compressed_at, archive, DecisionStatus.REVISED, me, record.line)
                 self._notes(old, archive, record).ends.append(end)
 
     def _find(
@@ -337,7 +380,7 @@ class _Fold:
             status = DecisionStatus.SUPERSEDED
         if status.ended:
             kept = None if status is DecisionStatus.INVALIDATED else heir
-            self.decisions[me].ends.append(End(archive.compressed_at, archive, status, kept))
+            self.decisions[me].ends.append(End(archive.compressed_at, archive, status, kept, record.line))
 
     def _speaker(self, archive: Archive) -> Speaker:
         text = self.texts[archive.id]
@@ -354,43 +397,4 @@ class _Fold:
                 and record.local_id in self.own[archive.id]
             ),
             summary=text.summary,
-        )
-
-    def _revision_conflicts(self, decisions: Mapping[EntityId, Decision]) -> Iterable[Conflict]:
-        """Yield a conflict for each pair of active revisions of one decision."""
-        for old, notes in sorted(self.decisions.items()):
-            revised = {
-                end.heir: end.at
-                for end in sorted(notes.ends, key=lambda end: end.order)
-                if end.status is DecisionStatus.REVISED
-                and end.heir is not None
-                and decisions[end.heir].status is DecisionStatus.ACTIVE
-            }
-            heirs = sorted(revised)
-            for index, a in enumerate(heirs):
-                for b in heirs[index + 1 :]:
-                    yield Conflict(
-                        conflict_id=pair_id(a, b),
-                        decision_a=a,
-                        decision_b=b,
-                        nature=f"two active revisions of {short_id(Kind.DECISION, old)}",
-                        evidence=tuple(decisions[x].decision for x in (a, b)),
-                        detected_at=max(revised[a], revised[b]),
-                    )
-
-
-def _conversations(order: Sequence[Archive]) -> Iterable[Conversation]:
-    by_id: dict[EntityId, list[Archive]] = defaultdict(list)
-    for archive in order:
-        by_id[archive.conversation_id].append(archive)
-    for conversation, archives in by_id.items():
-        first = archives[0]
-        yield Conversation(
-            conversation_id=conversation,
-            title=first.conversation_title,
-            project_name=first.project_name,
-            project_uuid=first.project_uuid,
-            created_at=first.conversation_started,
-            external_id=next((a.external_id for a in archives if a.external_id), None),
-            session_id=next((a.session_id for a in archives if a.session_id), None),
         )

@@ -11,6 +11,7 @@ from forgekit.model.archive import Archive
 from forgekit.model.body import clean, with_section
 from forgekit.model.lineage import Compression, Lineage
 from forgekit.policy.ancestry import Ancestry
+from forgekit.policy.circles import Pair, closing
 from forgekit.times import Instant
 
 SUMMARY_LIMIT = 2_000
@@ -39,36 +40,48 @@ class Speaker:
 Pairs = tuple[tuple[str, EntityId], ...]
 
 
-def edges(ancestry: Ancestry, speakers: Sequence[Speaker]) -> Iterable[Lineage]:
-    """Yield one edge per pair of conversations, with an entry per tag that was carried over."""
+Links = dict[Pair, list[tuple[Speaker, Speaker]]]
+"""(source, target) conversations to the (parent, child) archives that join them."""
+
+
+def links(ancestry: Ancestry, speakers: Sequence[Speaker]) -> tuple[Links, Links]:
+    """Return what joins conversations, and what would lead one back to itself."""
     by_id = {speaker.archive.id: speaker for speaker in speakers}
-    pairs: dict[tuple[EntityId, EntityId], list[tuple[Speaker, Speaker]]] = defaultdict(list)
+    place = {speaker.archive.id: number for number, speaker in enumerate(speakers)}
+    pairs: Links = defaultdict(list)
     for child in speakers:
         for parent in ancestry.parents[child.archive.id]:
             source, target = parent.conversation_id, child.archive.conversation_id
             if source != target:
                 pairs[source, target].append((by_id[parent.id], child))
-    joined: set[EntityId] = set()
-    for (source, target), links in pairs.items():
-        edge = pair_id(source, target)
-        if edge in joined:  # a cycle: the earlier direction stands
-            continue
-        joined.add(edge)
-        first_child = links[0][1]
+    # A parent that speaks after its child does so in a circle alone.
+    late = {
+        pair
+        for pair, found in pairs.items()
+        if all(place[p.archive.id] > place[c.archive.id] for p, c in found)
+    }
+    back = closing(sorted(pairs, key=late.__contains__))
+    return {p: v for p, v in pairs.items() if p not in back}, {p: v for p, v in pairs.items() if p in back}
+
+
+def edges(joined: Links) -> Iterable[Lineage]:
+    """Yield one edge per pair of conversations, with an entry per tag that was carried over."""
+    for (source, target), found in joined.items():
+        first_child = found[0][1]
         yield Lineage(
-            lineage_id=edge,
+            lineage_id=pair_id(source, target),
             source_conversation_id=source,
             target_conversation_id=target,
             project_name=first_child.archive.project_name,
             project_uuid=first_child.archive.project_uuid,
-            compressions=tuple(_compressions(links)),
+            compressions=tuple(_compressions(found)),
             body=with_section("", None, clean(first_child.summary)[:SUMMARY_LIMIT].strip()),
         )
 
 
-def _compressions(links: Sequence[tuple[Speaker, Speaker]]) -> Iterable[Compression]:
+def _compressions(joined: Sequence[tuple[Speaker, Speaker]]) -> Iterable[Compression]:
     by_parent: dict[EntityId, tuple[Speaker, list[Speaker]]] = {}
-    for parent, child in links:
+    for parent, child in joined:
         by_parent.setdefault(parent.archive.id, (parent, []))[1].append(child)
     ordered = sorted(by_parent.values(), key=lambda p: (p[0].archive.compressed_at, p[0].archive.id))
     for parent, children in ordered:

@@ -6,13 +6,17 @@ priority; an end stands over every statement; the first to speak gives the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from forgekit.ids import EntityId
+from forgekit.ids import EntityId, pair_id
 from forgekit.model.archive import Archive
 from forgekit.model.body import with_section
+from forgekit.model.conflict import Conflict
+from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.kinds import Kind, short_id
 from forgekit.model.records import DecisionRecord, ThreadRecord
 from forgekit.model.rules import statement
 from forgekit.model.thread import Priority, Thread, ThreadStatus
@@ -24,12 +28,13 @@ _ITEMS_LIMIT = 50
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One archive says that a decision is out of force."""
+    """One archive says, on a line, that a decision is out of force."""
 
     at: Instant
     archive: Archive
     status: DecisionStatus
     heir: EntityId | None
+    line: int = 0
 
     @property
     def order(self) -> tuple[Instant, EntityId, str, str]:
@@ -74,7 +79,7 @@ def decision_of(entity: EntityId, notes: DecisionNotes) -> Decision:
     origin, first = notes.origin, notes.first
     by_time = sorted(notes.told, key=_moment)
     tiers = [record for _, record in by_time if record.tier is not None]
-    latest = _latest(notes.ends)
+    latest = standing_end(notes.ends)
     status = latest.status if latest else DecisionStatus.ACTIVE
     reviser = latest.archive.conversation_id if latest else None
     stated = [
@@ -112,7 +117,7 @@ def decision_of(entity: EntityId, notes: DecisionNotes) -> Decision:
     )
 
 
-def _latest(ends: Iterable[End]) -> End | None:
+def standing_end(ends: Iterable[End]) -> End | None:
     """Return the end that stands: the last one, unless it only says an earlier one again."""
     latest: End | None = None
     for end in sorted(ends, key=lambda end: end.order):
@@ -170,3 +175,46 @@ def thread_of(entity: EntityId, notes: ThreadNotes) -> Thread:
         tags=_union(record.tags for _, record in notes.told),
         body=body,
     )
+
+
+def revision_conflicts(
+    said: Mapping[EntityId, DecisionNotes], decisions: Mapping[EntityId, Decision]
+) -> Iterable[Conflict]:
+    """Yield a conflict for each pair of active revisions of one decision."""
+    for old, notes in sorted(said.items()):
+        revised = {
+            end.heir: end.at
+            for end in sorted(notes.ends, key=lambda end: end.order)
+            if end.status is DecisionStatus.REVISED
+            and end.heir is not None
+            and decisions[end.heir].status is DecisionStatus.ACTIVE
+        }
+        heirs = sorted(revised)
+        for index, a in enumerate(heirs):
+            for b in heirs[index + 1 :]:
+                yield Conflict(
+                    conflict_id=pair_id(a, b),
+                    decision_a=a,
+                    decision_b=b,
+                    nature=f"two active revisions of {short_id(Kind.DECISION, old)}",
+                    evidence=tuple(decisions[x].decision for x in (a, b)),
+                    detected_at=max(revised[a], revised[b]),
+                )
+
+
+def conversations_of(order: Sequence[Archive]) -> Iterable[Conversation]:
+    """Yield the conversations that archives stand for."""
+    by_id: dict[EntityId, list[Archive]] = defaultdict(list)
+    for archive in order:
+        by_id[archive.conversation_id].append(archive)
+    for conversation, archives in by_id.items():
+        first = archives[0]
+        yield Conversation(
+            conversation_id=conversation,
+            title=first.conversation_title,
+            project_name=first.project_name,
+            project_uuid=first.project_uuid,
+            created_at=first.conversation_started,
+            external_id=next((a.external_id for a in archives if a.external_id), None),
+            session_id=next((a.session_id for a in archives if a.session_id), None),
+        )

@@ -16,6 +16,8 @@ from forgekit.model.lineage import CompressionMode
 from forgekit.model.records import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread, ThreadStatus
+from forgekit.policy.checks.base import CheckInput
+from forgekit.policy.checks.references import no_cycles
 from forgekit.policy.filing import Envelope, identify
 from forgekit.policy.fold import Said, coined, fold
 from forgekit.policy.settling import settle
@@ -184,3 +186,10 @@ def test_an_archive_that_shows_a_thread_open_never_reopens_it(pairs: list[Pair])
 
 def _records(said: Said, pair: Pair, key: EntityId) -> list[ThreadRecord]:
     return [r for r in pair[1].threads if said.mentions.get((pair[0].id, r.local_id)) == key]
+
+
+@given(worlds)
+@settings(max_examples=200, deadline=None)
+def test_nothing_that_archives_say_leads_back_to_itself(pairs: list[Pair]) -> None:
+    said = Registry.of(fold(pairs).entities.values())
+    assert list(no_cycles(said, CheckInput())) == []
