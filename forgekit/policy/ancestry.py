@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
+from forgekit.policy.graph import Graph, order
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +96,10 @@ def _sorted(ordered: Sequence[Archive], parents: Mapping[EntityId, tuple[Archive
             children[parent.id].append(archive)
     ready = [(_moment(a), a) for a in ordered if not missing[a.id]]
     heapq.heapify(ready)
-    rest = iter(ordered)
+    circles = _circles(ordered, parents)
     done: set[EntityId] = set()
     while len(done) < len(ordered):
-        archive = heapq.heappop(ready)[1] if ready else next(a for a in rest if a.id not in done)
+        archive = heapq.heappop(ready)[1] if ready else next(circles)
         if archive.id in done:
             continue
         done.add(archive.id)
@@ -107,3 +108,14 @@ def _sorted(ordered: Sequence[Archive], parents: Mapping[EntityId, tuple[Archive
             missing[child.id] -= 1
             if missing[child.id] == 0 and child.id not in done:
                 heapq.heappush(ready, (_moment(child), child))
+
+
+def _circles(
+    ordered: Sequence[Archive], parents: Mapping[EntityId, tuple[Archive, ...]]
+) -> Iterator[Archive]:
+    """Yield the archives of cycles, those of a cycle that rests on no other first, each cycle's by time."""
+    by_id = {archive.id: archive for archive in ordered}
+    found = order(Graph.of((p.id, a.id) for a in ordered for p in parents[a.id]))
+    for group in found.groups:
+        if len(group) > 1:
+            yield from sorted((by_id[name] for name in group), key=_moment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 from forgekit.ids import EntityId, decision_id, thread_id
 from forgekit.model.archive import Archive
@@ -11,6 +12,7 @@ from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.lineage import CompressionMode, Lineage
 from forgekit.model.records import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
 from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.policy.ancestry import ancestry
 from forgekit.policy.filing import Envelope, identify
 from forgekit.policy.fold import Said, fold
 from forgekit.times import Instant, parse_instant
@@ -436,3 +438,14 @@ def test_what_people_registered_is_found_and_told_of() -> None:
         )
         untold = fold([A], standing).entities
         assert (untold[own.id], untold[asked.id]) == (own, asked)
+
+
+def test_a_cycle_is_cut_at_its_earliest_archive_and_not_at_an_earlier_child() -> None:
+    child = archive("X_X", "2026-01-05", inherits_from=("C_ONE",))
+    one = archive("C_ONE", "2026-02-05", inherits_from=("C_TWO",))
+    two = archive("C_TWO", "2026-02-06", inherits_from=("C_ONE",))
+    below = archive("D_ONE", "2026-01-01", inherits_from=("C_TWO", "D_TWO"))
+    last = archive("D_TWO", "2026-01-02", inherits_from=("D_ONE",))
+    for pairs in permutations([child, one, two, below, last]):
+        order = ancestry(filed for filed, _ in pairs).order
+        assert [a.compression_tag for a in order] == ["C_ONE", "X_X", "C_TWO", "D_ONE", "D_TWO"]
