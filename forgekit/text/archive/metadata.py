@@ -28,10 +28,24 @@ _CREATED_KEYS = (
     "date",
     "updated",
 )
+_PARENT_KEYS = {"continues", "continues from", "inherits from", "parent", "parent tag", "parent archive"}
+_HEAD_PARENT = "parent in the head"
+_PLAIN_KEYS = {
+    *_TAG_KEYS,
+    *_PARENT_KEYS,
+    "tag",
+    "project",
+    "project name",
+    "date",
+    "created",
+    "session id",
+    "inherited from",
+}
 _PLACES = {"session reference", "metadata", "compression", "archive metadata"}
 _TABLE_KEYS = {"field", "key", "property", "attribute"}
 _WRAPPERS = {"conversation state", "compression scope", "metadata"}
 _FRONT_LIMIT = 200
+_NAMES_ONE = re.compile(r"[-_.\d]")  # a mere word is none
 
 _BRIDGING = re.compile(
     r"bridg(?:ing|es?|ed)\s{1,3}from\s{1,3}[`\"'*]*([A-Za-z0-9][A-Za-z0-9._-]{1,127})", re.IGNORECASE
@@ -104,9 +118,11 @@ def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:
 
 def _text_facts(facts: Facts, document: Document, own: Sequence[bool]) -> None:
     headings = {s.heading_line: s for s in document.sections}
-    inside = True
-    front = _front_matter_end(document.lines)
     lines = document.lines
+    inside = True
+    front = _front_matter_end(lines)
+    head = next((s.heading_line for s in document.sections if s.level > 1), len(lines) + 1)
+    plain = _first_block_end(lines, min(head, len(lines) + 1))
     for number, line in enumerate(lines, 1):
         section = headings.get(number)
         if section is not None:
@@ -119,8 +135,11 @@ def _text_facts(facts: Facts, document: Document, own: Sequence[bool]) -> None:
             if pair is None:
                 continue
             marked = "**" in part or "__" in part or line.lstrip().startswith(("-", "*")) or number <= front
-            if (inside and marked) or (marked and fold(pair[0]) in _TAG_KEYS):
-                facts.add(pair[0], pair[1] or _nested(lines, number, own), number)
+            key = fold(pair[0])
+            marked = marked or (number < plain and key in _PLAIN_KEYS)
+            if (inside and marked) or (marked and key in _TAG_KEYS):
+                key = _HEAD_PARENT if key in _PARENT_KEYS and number < head and line[:1].strip() else key
+                facts.add(key, pair[1] or _nested(lines, number, own), number)
 
 
 def _front_matter_end(lines: Sequence[str]) -> int:
@@ -128,6 +147,18 @@ def _front_matter_end(lines: Sequence[str]) -> int:
     if lines[0].rstrip() != "---":
         return 0
     return next((n for n, line in enumerate(lines[1:_FRONT_LIMIT], 2) if line.rstrip() == "---"), 0)
+
+
+def _first_block_end(lines: Sequence[str], head: int) -> int:
+    """Return the first line that is neither a title, nor blank, nor `Key: value`; `head` where all are."""
+    return next(
+        (
+            number
+            for number, line in enumerate(lines[: head - 1], 1)
+            if line.strip(" -=") and not line.startswith("# ") and field_of(line) is None
+        ),
+        head,
+    )
 
 
 def _nested(lines: Sequence[str], number: int, own: Sequence[bool]) -> str:
@@ -205,12 +236,25 @@ def conversation_of(facts: Facts) -> str | None:
 
 
 def parents_of(
-    facts: Facts, document: Document, own: Sequence[bool], blocks: Sequence[MachineBlock], tag: str | None
+    found: Found,
+    facts: Facts,
+    document: Document,
+    own: Sequence[bool],
+    blocks: Sequence[MachineBlock],
+    tag: str | None,
 ) -> tuple[str, ...]:
     """Return what the archive continues, nearest first."""
     named: list[str] = []
     for value, _ in facts.all("inherited from", "previous session", "prior compression tag"):
         named += _names(value)
+    for value, line in facts.all(_HEAD_PARENT):
+        for name in _names(value):
+            if _TAG.fullmatch(name) and _NAMES_ONE.search(name):
+                named.append(name)
+            else:
+                found.warn(
+                    "bad-parent", f"{name[:40]!r} is no compression tag", line, "write the parent's tag"
+                )
     for table in document.tables:
         if own[table.line - 1] and {"tag", "relationship"} <= set(table.columns):
             named += _lineage_rows(table)

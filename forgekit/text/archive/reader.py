@@ -123,7 +123,7 @@ def _assemble(
     tag = metadata.tag_of(found, facts)
     created = metadata.created_of(found, facts)
     turns, turn_range = metadata.turns_of(facts)
-    parents = metadata.parents_of(facts, document, own, blocks, tag)
+    parents = metadata.parents_of(found, facts, document, own, blocks, tag)
     title, session = metadata.title_of(document, own)
     merged = join.join(found, found.claims)
     decisions = tuple(

@@ -1,0 +1,54 @@
+"""The head of an archive: what it says of itself before its first section."""
+
+from __future__ import annotations
+
+import pytest
+
+from forgekit.text.archive import read_archive
+from forgekit.times import parse_instant
+
+TITLE = "# Conversation Archive: broker choice\n\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "parents"),
+    [
+        ("**Continues:** `NEXUS_START`", ("NEXUS_START",)),
+        ("**Inherits From:** NEXUS_START, NEXUS_B (the other)", ("NEXUS_START", "NEXUS_B")),
+        ("- **Parent:** NEXUS_START", ("NEXUS_START",)),
+        ("**Parent:**\n  - NEXUS_START\n  - NEXUS_B", ("NEXUS_START", "NEXUS_B")),
+        ("Continues: NEXUS_START", ("NEXUS_START",)),
+        ("**Parent:** none", ()),
+        ("We talked.\n\nContinues: NEXUS_START", ()),
+        ("## Notes\n**Parent:** NEXUS_START", ()),
+        ("## Metadata\n- Parent: NEXUS_START", ()),
+        ("- D001: Use NATS\n  - **Parent:** NEXUS_START", ()),
+    ],
+)
+def test_what_an_archive_continues_may_be_said_in_several_words(line: str, parents: tuple[str, ...]) -> None:
+    read = read_archive(f"{TITLE}**Date:** 2026-10-03\n{line}\n\n- T001: Which cloud?\n")
+    assert read.inherits_from == parents
+    assert read.problems == ()
+
+
+def test_a_parent_that_is_no_tag_is_named() -> None:
+    read = read_archive(f"{TITLE}**Continues:** the talk of May, discussion\n")
+    assert read.inherits_from == ()
+    assert [str(problem) for problem in read.problems] == [
+        f"3: {name!r} is no compression tag (write the parent's tag)"
+        for name in ("the talk of May", "discussion")
+    ]
+
+
+def test_plain_lines_of_the_first_block_are_metadata() -> None:
+    head = (
+        "Project: Nexus\nTag: NEXUS_BROKER\n\nDate: 2026-10-03\nParticipants: a, b\nInherited From: NEXUS_A\n"
+    )
+    read = read_archive(f"{TITLE}{head}\nWe met.\n\nTag: OTHER_TAG\n\n## Notes\nProject: Another\n")
+    assert (read.project, read.tag, read.created, read.inherits_from) == (
+        "Nexus",
+        "NEXUS_BROKER",
+        parse_instant("2026-10-03"),
+        ("NEXUS_A",),
+    )
+    assert read.problems == ()
