@@ -7,8 +7,8 @@ contradict each other are found on the way (`detecting`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from forgekit.detecting import Filing, filing
 from forgekit.errors import ArchiveError, NothingCompactedError
@@ -20,7 +20,7 @@ from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.problem import Problem
+from forgekit.model.problem import Problem, Severity
 from forgekit.model.records import ArchiveText
 from forgekit.model.registry import Registry
 from forgekit.model.rules import one_line
@@ -49,7 +49,7 @@ class FiledArchive:
 
     Attributes:
         new: whether it was not filed before.
-        problems: what could not be read or joined, with lines.
+        problems: what could not be read or joined, with lines; the last also has what is new in earlier ones.
         overruled: threads where the registry stands against the archive.
     """
 
@@ -94,9 +94,13 @@ def sync_compression(
     outcome = forge.commit(lambda: _decide(forge, read), dry_run=dry_run, no_commit=no_commit)
     report = outcome.change.result
     assert isinstance(report, _Decided)  # noqa: S101 - what _decide put there
+    filed = [_report(archive, text, report) for archive, text, _ in read]
+    if filed:
+        elsewhere = _elsewhere(report, {archive.id for archive, _, _ in read})
+        filed[-1] = replace(filed[-1], problems=(*filed[-1].problems, *elsewhere))
     return SyncReport(
         outcome=outcome,
-        filed=tuple(_report(archive, text, report) for archive, text, _ in read),
+        filed=tuple(filed),
         created=tuple(e for e in report.settlement.writes if e.id not in report.ours.entities),
         changed=tuple(e for e in report.settlement.writes if e.id in report.ours.entities),
         removed=report.settlement.deletes,
@@ -129,6 +133,7 @@ class _Decided:
     """What was decided, for the report."""
 
     ours: Registry
+    before: Said
     after: Said
     settlement: Settlement
     found: tuple[Conflict, ...]
@@ -172,7 +177,7 @@ def _decide(forge: Forge, read: Sequence[_Arrived]) -> Change:
     nothing = Filing(Settlement((), (), {}, ()), ())
     done = filing(forge, ours, after, settle(before, after, ours)) if new else nothing
     settlement = done.settlement
-    decided = _Decided(ours, after, settlement, done.found, frozenset(filed))
+    decided = _Decided(ours, before, after, settlement, done.found, frozenset(filed))
     archives = [archive for archive, _ in new.values()]
     subject = (
         f"sync: file {short_id(Kind.ARCHIVE, archives[0].id)}"
@@ -231,6 +236,17 @@ def _plain(archive: Archive) -> str:
 def _ids(text: ArchiveText) -> set[str]:
     records = (*text.decisions, *text.carried), text.threads, text.artifacts
     return {record.local_id for some in records for record in some}
+
+
+def _elsewhere(decided: _Decided, here: Collection[EntityId]) -> Iterable[Problem]:
+    """Yield the warnings that archives filed earlier have by now."""
+    for key, problems in sorted(decided.after.problems.items()):
+        known = decided.before.problems.get(key, ())
+        tag = decided.after.entities[key].title
+        for problem in problems if key not in here else ():
+            if problem.severity is Severity.WARNING and problem not in known:
+                place = f", line {problem.line}" if problem.line else ""
+                yield replace(problem, message=f"in {tag}{place}: {problem.message}", line=None)
 
 
 def _report(archive: Archive, text: ArchiveText, decided: _Decided) -> FiledArchive:

@@ -25,6 +25,7 @@ from forgekit.loop.facts import facts
 from forgekit.loop.incoming import Incoming
 from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
+from forgekit.model.lineage import Lineage
 from forgekit.model.records import ArchiveText
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.policy.filing import Envelope
@@ -468,3 +469,40 @@ def test_line_ends_and_blank_lines_around_an_archive_make_no_other_text(reposito
     paste(forge, text)
     forms = {"\r\n": text.replace("\n", "\r\n"), "no end": text.rstrip(), "blank": f"\n\n{text}\n\n"}
     assert paste(forge, forms[form]).outcome.commit is None
+
+
+def test_the_lines_that_a_block_prints_come_back_as_what_they_name(filed: Forge) -> None:
+    text = (
+        "# Conversation Archive: after the pilot\n\n**Project:** Trellis\n**Date:** 2026-10-20\n"
+        "**Compression Tag:** `TRELLIS_AFTER_PILOT`\n**Inherited From:** TRELLIS_PILOT_READY\n\n"
+        "- dec_5f41b0bfcafb (tier 0.9): Design the curriculum as a graph of skills with prerequisites\n"
+        "- D003 dec_d9e329eca63d (tier 0.75): One lesson takes at most twelve minutes\n"
+        "- D012: Run a second pilot in spring\n"
+        "- thr_ad29cacee06d: Who may see a learner's answers after the pilot? [RESOLVED]\n"
+    )
+    report = paste(filed, text)
+    assert [e.title for e in report.created if isinstance(e, (Decision, Thread))] == [
+        "Run a second pilot in spring"
+    ]
+    assert [(e.title, e.status) for e in report.changed if isinstance(e, Thread)] == [
+        ("Who may see a learner's answers after the pilot?", ThreadStatus.RESOLVED)
+    ]
+    assert (report.filed[0].decisions, report.filed[0].problems) == (3, ())
+    (edge,) = [e for e in report.created if isinstance(e, Lineage)]
+    assert [local for local, _ in edge.compressions[0].decisions_carried] == ["D001", "D003"]
+    block = prepare_continuation(filed, "TRELLIS_AFTER_PILOT").text
+    assert "\n- dec_5f41b0bfcafb (tier 0.9): Design the curriculum" in block
+
+
+def test_what_filing_brings_up_in_an_earlier_archive_is_told(repository: Path) -> None:
+    forge = opened(repository)
+    text = "# Conversation Archive: {0}\n\n**Project:** Nexus\n**Date:** 2026-10-0{1}\n**Tag:** {0}\n"
+    one = text.format("RING_ONE", 1) + "**Inherited From:** RING_TWO\n\n- D001: Use NATS\n"
+    two = text.format("RING_TWO", 2) + "**Inherited From:** RING_ONE\n\n- D002: Use Protobuf\n"
+    paste(forge, one)
+    report = paste(forge, two)
+    (problem,) = report.filed[0].problems
+    assert str(problem) == (
+        "in RING_ONE: RING_ONE continues RING_TWO, and that leads back to RING_ONE; this was left out "
+        "(say it one way only)"
+    )
