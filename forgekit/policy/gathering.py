@@ -23,7 +23,6 @@ from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
-from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression, Lineage
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.policy.ancestry import names_of
@@ -170,16 +169,14 @@ def _compression(archive: Archive, talk: Conversation, entities: Mapping[EntityI
     brought = set(talk.brought)
     decided = [(local, e) for local, e in archive.records if isinstance(entities.get(e), Decision)]
     asked = [(local, e) for local, e in archive.records if isinstance(entities.get(e), Thread)]
-    here = {e for name, e in decided if (name or short_id(Kind.DECISION, e)) in brought}
-    here |= {e for name, e in asked if (name or short_id(Kind.THREAD, e)) in brought}
     return Compression(
         compression_tag=archive.compression_tag,
         compression_mode=archive.compression_mode,
         compressed_at=archive.compressed_at,
         turn_range=archive.turn_range,
-        decisions_carried=once(pair for pair in decided if pair[1] in here),
-        decisions_dropped=once(pair for pair in decided if brought and pair[1] not in here),
-        threads_carried=once(pair for pair in asked if pair[1] in here),
+        decisions_carried=once(pair for pair in decided if pair[0] in brought),
+        decisions_dropped=once(pair for pair in decided if brought and pair[0] not in brought),
+        threads_carried=once(pair for pair in asked if pair[0] in brought),
     )
 
 

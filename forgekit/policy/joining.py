@@ -105,15 +105,14 @@ def _compressions(joined: Sequence[tuple[Speaker, Speaker]]) -> Iterable[Compres
 
 
 def local_ids(own: Mapping[str, EntityId]) -> Pairs:
-    """Return what an archive's local ids stand for; what it names by short id alone has none."""
-    named = {(local, entity) for local, entity in own.items() if "_" not in local}
-    told = {entity for _, entity in named}
-    return tuple(sorted(named | {("", entity) for entity in own.values() if entity not in told}))
+    """Return what an archive's names stand for: short ids only where there is no local id."""
+    told = {entity for local, entity in own.items() if "_" not in local}
+    return tuple(sorted(pair for pair in own.items() if "_" not in pair[0] or pair[1] not in told))
 
 
 def once(found: Iterable[tuple[str, EntityId]]) -> Pairs:
-    """Keep one (local id, id) pair per entity: the first."""
+    """Keep one (local id, id) pair per entity: the first; a short id is no local id."""
     by_entity: dict[EntityId, str] = {}
     for local, entity in found:
-        by_entity.setdefault(entity, local)
+        by_entity.setdefault(entity, "" if "_" in local else local)
     return tuple(sorted((local, entity) for entity, local in by_entity.items()))

@@ -165,7 +165,7 @@ def project_state(
 
 def _overtaken(registry: Registry, archive: Archive, text: ArchiveText) -> Iterable[Overtaken]:
     # What it carries came from archives that are not read here.
-    by_id = (registry.get(entity) for local_id, entity in archive.records if not local_id)
+    by_id = (registry.get(entity) for local_id, entity in archive.records if "_" in local_id)
     alone = fold(
         [(archive, replace(text, decisions=(*text.carried, *text.decisions), carried=()))],
         [entity for entity in by_id if isinstance(entity, (Decision, Thread))],
