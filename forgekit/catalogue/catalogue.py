@@ -126,9 +126,15 @@ class Catalogue:
         """Return a Problem for each file that holds no entity, by path."""
         return self._answer(problems)
 
-    def find(self, name: str, kinds: Collection[Kind] | None = None) -> list[Candidate]:
-        """Return every entity that a name may stand for; exact matches hide mere beginnings and ends."""
-        return self._answer(lambda db: naming.find(db, name, kinds))
+    def find(self, name: str, kinds: Collection[Kind] | None = None, *, bare: bool = True) -> list[Candidate]:
+        """Return every entity that a name may stand for; exact matches hide mere beginnings and ends.
+
+        Args:
+            name: any text.
+            kinds: None for all.
+            bare: whether a part of an id counts without the prefix of its kind.
+        """
+        return self._answer(lambda db: naming.find(db, name, kinds, bare=bare))
 
     def resolve(self, name: str, kinds: Collection[Kind] | None = None) -> EntityId:
         """Return the one id that a person means: uuid, short id, prefix, suffix, `TAG:D003`, tag, title.

@@ -34,14 +34,22 @@ class Candidate(NamedTuple):
     title: str
 
 
-def find(db: sqlite3.Connection, name: str, kinds: Collection[Kind] | None = None) -> list[Candidate]:
+def find(
+    db: sqlite3.Connection, name: str, kinds: Collection[Kind] | None = None, *, bare: bool = True
+) -> list[Candidate]:
     """Return every entity that a name may stand for, in the order of ids.
 
     What answers exactly (id, short id, external id, `TAG:D003`, tag, title) hides what merely begins or
     ends alike.
+
+    Args:
+        db: a catalogue.
+        name: any text.
+        kinds: None for all.
+        bare: whether a part of an id counts without the prefix of its kind; among words it may be a word.
     """
     found = _candidates(db, _exact(db, name), kinds)
-    return found or _candidates(db, _alike(db, name), kinds)
+    return found or _candidates(db, _alike(db, name, bare=bare), kinds)
 
 
 def resolve(db: sqlite3.Connection, name: str, kinds: Collection[Kind] | None = None) -> EntityId:
@@ -92,10 +100,10 @@ def _recorded(db: sqlite3.Connection, tag: str, local: str) -> list[str]:
     return out
 
 
-def _alike(db: sqlite3.Connection, name: str) -> set[int]:
+def _alike(db: sqlite3.Connection, name: str, *, bare: bool) -> set[int]:
     """Return the rows whose id begins or ends with a name of at least four hex digits."""
     match = _SHORT.fullmatch(name.strip()[:60].lower())
-    if not match or (match[1] and match[1] not in _PREFIXES):
+    if not match or (match[1] not in _PREFIXES if match[1] else not bare):
         return set()
     digits = match[2].replace("-", "")
     if len(digits) < 4:

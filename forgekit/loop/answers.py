@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
@@ -15,11 +16,11 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.records import ArchiveText, ArtifactRecord, DecisionRecord, ThreadRecord
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.policy.question import Command
+from forgekit.policy.question import Command, about
 from forgekit.policy.relevance import relevant, shared
 from forgekit.policy.state import last_heir, nothing_stands
+from forgekit.search import CLOSE, search
 from forgekit.search import Found as Ranked
-from forgekit.search import search
 from forgekit.text.archive.lines import split_lines
 from forgekit.text.blocks import quote
 from forgekit.times import format_date
@@ -62,24 +63,31 @@ def _searched(store: Store, subject: str, kinds: tuple[Kind, ...] | None = None)
 
 
 def _named(store: Store, subject: str, *kinds: Kind) -> Entity | None:
-    """Return what a name means in the project that is asked about; one of several things is nobody's."""
-    known = (store.registry.get(candidate.id) for candidate in store.forge.catalogue.find(subject, kinds))
+    """Return what a name means in the project that is asked about; one of several things is nobody's.
+
+    A word of a question may be made of hex digits: a part of an id needs its prefix here.
+    """
+    candidates = store.forge.catalogue.find(subject, kinds, bare=False)
+    known = (store.registry.get(candidate.id) for candidate in candidates)
     found = [e for e in known if e is not None and store.project in (None, getattr(e, "project_name", None))]
     return found[0] if len(found) == 1 else None
 
 
 def _best(store: Store, subject: str) -> list[Decision]:
-    """Return the decisions that a name may stand for, else the first that shares telling words."""
+    """Return the decisions that a name may stand for, else the first that is about it in words or meaning."""
     named = _named(store, subject, Kind.DECISION)
     if named is not None or _LOCAL_ID.fullmatch(subject):
         chosen = [named] if named is not None else _of_local_id(store, subject)
         return [e for e in chosen if isinstance(e, Decision)][:_MOST]
     hits = _searched(store, subject, (Kind.DECISION,)).hits
-    of_name = [scored.hit.id for scored in hits if scored.named]
-    wanted = of_name or [scored.hit.id for scored in hits]
-    found = [e for key in wanted if isinstance(e := store.registry.get(key), Decision)]
-    telling = [e for e in found if shared(subject, f"{e.title} {e.body}")]
-    return found if of_name else (telling or found)[:1]
+    found = [(s, e) for s in hits if isinstance(e := store.registry.get(s.hit.id), Decision)]
+    of_name = [e for scored, e in found if scored.named]
+    bearing = (e for scored, e in found if (scored.cosine or 0) >= CLOSE or about(subject, _told(e)))
+    return of_name or [*islice(bearing, 1)]
+
+
+def _told(decision: Decision) -> str:
+    return " ".join((decision.title, decision.body, *decision.alternatives_rejected))
 
 
 def _cite(store: Store, found: Found, entity: Decision | Thread) -> None:

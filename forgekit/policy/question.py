@@ -6,8 +6,13 @@ The eight patterns are those of the retrieval protocol; a question of none of th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
+
+from forgekit.policy.judge.words import stem
+from forgekit.policy.relevance import wide, words
 
 
 class Command(Enum):
@@ -67,6 +72,8 @@ _SHAPES = (
     (Command.EXPAND, r"expand (?:on )?(.+)"),
 )
 _PATTERNS = tuple((command, re.compile(shape, re.IGNORECASE)) for command, shape in _SHAPES)
+_OVER = re.compile(r"\s(?:over|instead of|rather than|versus|vs\.?)\s", re.IGNORECASE)
+_FORM = 5  # letters by which longer forms of a word are known: mastered, mastery
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019[]"
 LONGEST = 2_000
 
@@ -79,3 +86,27 @@ def read_question(text: str) -> Question:
         if match:
             return Question(command, match.group(1).strip(_QUOTES + " "))
     return Question(Command.DISCUSSED, line.strip(_QUOTES))
+
+
+def about(subject: str, text: str) -> bool:
+    """Say whether a text is about a question's subject: it shares two telling words, or its only one.
+
+    What something was chosen over (`Postgres over MySQL`) is not what is asked about.
+    """
+    wanted, said = set(_terms(_OVER.split(subject, 1)[0])), set(_terms(text))
+    common = sum(any(_akin(one, other) for other in said) for one in wanted)
+    return 0 < min(2, len(wanted)) <= common
+
+
+def _terms(text: str) -> Iterable[str]:
+    """Return stems, and of a script that sets no blanks the pairs of its characters."""
+    for word in words(text):
+        if len(word) > 1 and wide().match(word):
+            yield from map("".join, pairwise(word))
+        else:
+            yield stem(word)
+
+
+def _akin(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return short == long or (len(short) >= _FORM and long.startswith(short))

@@ -11,15 +11,15 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 @cache
-def _wide() -> re.Pattern[str]:
-    """Compile on demand: it takes longer than to use it."""
+def wide() -> re.Pattern[str]:
+    """Return what matches a wide character, compiled on demand: it takes longer than to use it."""
     return re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 
 
 def words(text: str) -> list[str]:
     """Return a text's words that say something, folded, in order, each once."""
     found = (_stem(word) for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS)
-    return list(dict.fromkeys(word for word in found if len(word) > 1 or _wide().match(word)))
+    return list(dict.fromkeys(word for word in found if len(word) > 1 or wide().match(word)))
 
 
 def _stem(word: str) -> str:
@@ -46,5 +46,5 @@ def relevant(query: str, text: str) -> list[str]:
 
 def tokens(text: str) -> int:
     """Estimate what a text costs a model: 4 characters a token, wide (CJK) characters 1 each."""
-    wide = len(_wide().findall(text))
-    return wide + (len(text) - wide + 3) // 4
+    broad = len(wide().findall(text))
+    return broad + (len(text) - broad + 3) // 4

@@ -136,3 +136,26 @@ def test_earlier_versions_are_all_that_gave_way(repository: Path) -> None:
         ["Use gRPC", "Use REST", "Use SOAP", "Use GraphQL"],
         ["Use gRPC", "Use SOAP", "Use REST", "Use GraphQL"],
     )
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Why did we choose Postgres over MySQL?",
+        "Why do we use Kubernetes instead of Nomad?",
+        "Why did we choose tabs rather than spaces?",
+        "What were the alternatives for the database?",
+    ],
+)
+def test_a_word_in_common_makes_no_answer(filed: Forge, question: str) -> None:
+    given = ask(filed, question)
+    assert given.text == f"## Retrieved Context: {question}\n\nNothing in the registry answers this.\n"
+    assert (given.found, given.data["ids"]) == (False, [])
+
+
+def test_a_word_of_hex_digits_is_no_id(filed: Forge) -> None:
+    known = decision(filed, NEW)
+    for digits in (known.id[-12:-8], known.id[:5], known.id[-6:]):
+        assert not ask(filed, f"Why did we choose {digits}?").found
+    for name in (short(known), short(known)[:9], known.id, "TRELLIS_SPACED_PRACTICE:D007", NEW):
+        assert ask(filed, f"Why did we choose {name}?").data["ids"] == [known.id]

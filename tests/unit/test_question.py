@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.policy.question import Command, read_question
+from forgekit.policy.question import Command, about, read_question
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,25 @@ def test_reads_the_eight_commands_and_takes_the_rest_for_a_search(
 ) -> None:
     asked = read_question(text)
     assert (asked.command, asked.subject) == (command, subject)
+
+
+@pytest.mark.parametrize(
+    ("subject", "text", "found"),
+    [
+        ("Postgres over MySQL", "Five correct answers over seven days", False),
+        ("Kubernetes instead of Nomad", "Read all through GraphQL instead of REST", False),
+        ("Rust over Go", "Mix skills that are due into every lesson, over and over", False),
+        ("Postgres over MySQL", "Keep rows in PostgreSQL", True),
+        ("MySQL rather than Postgres", "Keep rows in Postgres", False),
+        ("offer the public API as REST", "Offer the public API as REST resources", True),
+        ("offer the public API as REST", "API keys are for our own servers only", False),
+        ("the mastery rule", "Skills mastered by the old rule were forgotten", True),
+        ("webhooks", "Sign every webhook with a secret of the partner", True),
+        ("データベース", "注文データベースを使う", True),
+        ("データベース", "注文を保存する", False),
+        ("over", "Five correct answers over seven days", True),
+        ("the", "the", False),
+    ],
+)
+def test_two_telling_words_make_a_text_bear_on_a_subject(subject: str, text: str, *, found: bool) -> None:
+    assert about(subject, text) is found
