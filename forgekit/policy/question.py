@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import pairwise
 
 from forgekit.policy.judge.words import stem
-from forgekit.policy.relevance import wide, words
+from forgekit.policy.relevance import needed, wide, words
 
 
 class Command(Enum):
@@ -95,7 +95,7 @@ def about(subject: str, text: str) -> bool:
     """
     wanted, said = set(_terms(_OVER.split(subject, 1)[0])), set(_terms(text))
     common = sum(any(_akin(one, other) for other in said) for one in wanted)
-    return 0 < min(2, len(wanted)) <= common
+    return 0 < needed(wanted) <= common
 
 
 def _terms(text: str) -> Iterable[str]:

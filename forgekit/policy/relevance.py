@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import cache
 
 from forgekit.text.stopwords import STOP_WORDS
@@ -41,7 +42,12 @@ def relevant(query: str, text: str) -> list[str]:
     Two telling words must be shared, or all of them where the query has fewer.
     """
     common = shared(query, text)
-    return common if common and len(common) >= min(2, len(words(query))) else []
+    return common if len(common) >= needed(words(query)) else []
+
+
+def needed(telling: Collection[str]) -> int:
+    """Return how many of a query's telling words must be shared."""
+    return min(2, len(telling))
 
 
 def tokens(text: str) -> int:

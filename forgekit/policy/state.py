@@ -7,7 +7,8 @@ continuation blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from forgekit.ids import EntityId
@@ -22,7 +23,7 @@ from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.policy.fold import fold
 from forgekit.policy.graph import Direction, trace
-from forgekit.policy.relevance import relevant
+from forgekit.policy.relevance import needed, words
 from forgekit.policy.staleness import (
     Shaken,
     Stale,
@@ -211,26 +212,45 @@ def _abroad(
     similarities: Mapping[tuple[EntityId, EntityId], float],
 ) -> Iterable[Abroad]:
     """Return each decision of another project under what it shares most words with, or is closest to."""
-    others = [
-        d
+    others = {
+        d.id: d
         for d in registry.decisions
         if d.project_uuid != project and not d.status.ended and not d.speculative
-    ]
+    }
+    close: dict[EntityId, dict[EntityId, float]] = defaultdict(dict)
+    for (ours, theirs), cosine in similarities.items():
+        if theirs in others:
+            close[ours][theirs] = cosine
     best: dict[EntityId, Abroad] = {}
-    for mine in own:
-        for other in others:
-            common = relevant(mine.title, other.decision)
-            cosine = similarities.get((mine.id, other.id))
-            if not common and cosine is None:
-                continue
-            found = Abroad(decision=other, bears_on=mine, words=tuple(common), cosine=cosine)
-            standing = best.get(other.id)
+    for mine, common in _sharing(own, others.values()):
+        near = close[mine.id]
+        for key in dict.fromkeys((*common, *near)):
+            shared = tuple(common.get(key, ()))
+            found = Abroad(decision=others[key], bears_on=mine, words=shared, cosine=near.get(key))
+            standing = best.get(key)
             if standing is None or _nearness(found) > _nearness(standing):
-                best[other.id] = found
+                best[key] = found
     return sorted(
         best.values(),
         key=lambda a: (-len(a.words), -(a.cosine or 0), -a.decision.created_at, a.decision.id),
     )
+
+
+def _sharing(
+    own: Iterable[Thread | Decision], others: Iterable[Decision]
+) -> Iterator[tuple[Thread | Decision, Mapping[EntityId, list[str]]]]:
+    """Yield each with the words that others share with it where these are enough; a text is read once."""
+    saying: dict[str, list[EntityId]] = defaultdict(list)
+    for other in others:
+        for word in words(other.decision):
+            saying[word].append(other.id)
+    for mine in own:
+        telling = words(mine.title)
+        common: dict[EntityId, list[str]] = defaultdict(list)
+        for word in telling:
+            for key in saying.get(word, ()):
+                common[key].append(word)
+        yield mine, {key: shared for key, shared in common.items() if len(shared) >= needed(telling)}
 
 
 def _nearness(found: Abroad) -> tuple[int, float]:
