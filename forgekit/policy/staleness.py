@@ -247,7 +247,7 @@ def needs_revalidation(registry: Registry) -> list[Shaken]:
     shaken: dict[EntityId, Shaken] = {}
     todo: list[Shaken] = []
     for decision in registry.decisions:
-        for dependency in () if decision.status.ended else decision.dependencies:
+        for dependency in () if decision.status.ended else dict.fromkeys(decision.dependencies):
             broken = registry.get(dependency)
             if isinstance(broken, Decision) and broken.status.ended:
                 found = Shaken(decision=decision, broken=broken, why=_rests(broken, broken))

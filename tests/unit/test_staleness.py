@@ -188,6 +188,14 @@ def test_an_ended_decision_passes_its_own_ground_on_to_nobody() -> None:
     assert (found.decision, found.broken) == (third, second)
 
 
+def test_a_dependency_that_is_listed_twice_is_named_once() -> None:
+    a = conversation("a")
+    base = decision("base", a, status=DecisionStatus.INVALIDATED)
+    twice = decision("twice", a, dependencies=(base.id, base.id))
+    [found] = needs_revalidation(Registry.of([a, base, twice]))
+    assert found.why == f"rests on dec_{base.id[-12:]}, which was invalidated"
+
+
 def test_revalidation_ends_on_a_cycle() -> None:
     a = conversation("a")
     dead = decision("dead", a, status=DecisionStatus.INVALIDATED)
