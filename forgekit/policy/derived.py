@@ -78,7 +78,7 @@ class Derived:
             talk = self._same.get(entity.id, entity.id)
             return {
                 "content": entity.body,
-                "continues": list(self._lineage.before.get(talk, ())),
+                "continuation_of": list(self._lineage.before.get(talk, ())),
                 "continued_by": list(self._lineage.after.get(talk, ())),
             }
         if isinstance(entity, Candidate):

@@ -133,7 +133,7 @@ def test_a_conversation_names_its_neighbours_and_an_archive_its_text_only_when_a
     filed = archive(a)
     derived = Derived(Registry.of([a, b, edge(a, b), filed]))
     assert derived.view(a)["continued_by"] == [b.id]
-    assert derived.view(b)["continues"] == [a.id]
+    assert derived.view(b)["continuation_of"] == [a.id]
     assert "body" not in derived.view(filed)
     assert derived.view(filed, body=True)["body"] == "text\n"
     assert derived.view(filed)["records"] == {}
@@ -165,5 +165,12 @@ def test_a_conversation_has_the_neighbours_of_what_its_archive_tells_of() -> Non
     archived = replace(archived, external_id="platform-a")
     derived = Derived(Registry.of([a, b, archived, edge(archived, b), edge(a, archived)]))
     assert [derived.view(talk)["continued_by"] for talk in (a, archived)] == [[b.id], [b.id]]
-    assert [derived.view(talk)["continues"] for talk in (a, archived)] == [[], []]
-    assert derived.view(b)["continues"] == [a.id]
+    assert [derived.view(talk)["continuation_of"] for talk in (a, archived)] == [[], []]
+    assert derived.view(b)["continuation_of"] == [a.id]
+
+
+def test_what_a_conversation_says_it_continues_stays_beside_what_was_found() -> None:
+    a, b = chain("a", "b")
+    b = replace(b, continues=("LEDGER_API_FROZEN",))
+    view = Derived(Registry.of([a, b, edge(a, b)])).view(b)
+    assert (view["continues"], view["continuation_of"]) == (["LEDGER_API_FROZEN"], [a.id])
