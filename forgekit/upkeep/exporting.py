@@ -23,6 +23,7 @@ from forgekit.model.rules import one_line
 from forgekit.model.thread import Thread
 from forgekit.policy.derived import Derived
 from forgekit.policy.staleness import open_conflicts
+from forgekit.text.blocks import quote
 from forgekit.times import format_date
 
 MERMAID_NODES = 100
@@ -132,14 +133,14 @@ def _markdown(registry: Registry, chosen: list[Entity]) -> str:
         own = [e for e in chosen if getattr(e, "project_name", None) == name]
         decisions = [e for e in own if isinstance(e, Decision)]
         threads = [e for e in own if isinstance(e, Thread)]
-        lines += ["", f"## {_inline(name)}"]
+        lines += ["", f"## {quote(name)}"]
         lines += _part("Decisions in force", (_decision(d, opposed) for d in decisions if not d.status.ended))
         lines += _part("Open threads", (_thread(t) for t in threads if not t.status.ended))
         lines += _part("Decisions out of force", (_decision(d, opposed) for d in decisions if d.status.ended))
         lines += _part("Threads that ended", (_thread(t) for t in threads if t.status.ended))
     conflicts = (
         f"- {short_id(c.kind, c.id)} [{c.status.value}] {short_id(Kind.DECISION, c.decision_a)} and "
-        f"{short_id(Kind.DECISION, c.decision_b)}: {_inline(c.nature)}"
+        f"{short_id(Kind.DECISION, c.decision_b)}: {quote(c.nature)}"
         for c in registry.conflicts
         if c in chosen
     )
@@ -161,23 +162,18 @@ def _decision(decision: Decision, opposed: set[EntityId]) -> str:
     if decision.superseded_by:
         state += f" by {short_id(Kind.DECISION, decision.superseded_by)}"
     mark = " **in an open conflict**" if decision.id in opposed else ""
-    why = f" — {_inline(decision.rationale)}" if decision.rationale else ""
+    why = f" — {quote(decision.rationale)}" if decision.rationale else ""
     date = format_date(decision.created_at)
     name = short_id(decision.kind, decision.id)
-    return f"- {name} (tier {tier}, {date}{state}): {_inline(decision.decision)}{mark}{why}"
+    return f"- {name} (tier {tier}, {date}{state}): {quote(decision.decision)}{mark}{why}"
 
 
 def _thread(thread: Thread) -> str:
     how = section(thread.body, "Resolution")
-    end = f" — {_inline(how)}" if thread.status.ended and how else ""
+    end = f" — {quote(how)}" if thread.status.ended and how else ""
     state = f"{thread.status.value}, " if thread.status.ended else ""
     about = f"{state}{thread.priority.value}, {format_date(thread.updated_at)}"
-    return f"- {short_id(thread.kind, thread.id)} ({about}): {_inline(thread.title)}{end}"
-
-
-def _inline(text: str) -> str:
-    """Return text on one line that opens no HTML and no code span."""
-    return one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace("`", "'")
+    return f"- {short_id(thread.kind, thread.id)} ({about}): {quote(thread.title)}{end}"
 
 
 def _mermaid(registry: Registry, chosen: list[Entity]) -> str:

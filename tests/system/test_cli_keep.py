@@ -334,7 +334,11 @@ def test_exported_text_is_no_formula_no_markup_and_no_chart(cli: Cli, registry: 
     assert {row["title"] for row in rows if "cmd" in row["title"]} == {f"'{hostile}"}
     chart = cli("export", "--format", "mermaid").out
     assert '["=cmd|#quot;x#quot;]; click #lt;script#gt; (2026-04-01)"]' in chart
-    assert "<script>" not in cli("export", "--format", "markdown").out
+    image, link = "![x](https://example.org/x.png)", "[y](https://example.org/y)\u202e"
+    cli("decision", "new", f"See {image} and {link}", "--project", "P")
+    text = cli("export", "--format", "markdown").out
+    assert "<script>" not in text
+    assert ": See ![x] (https://example.org/x.png) and [y] (https://example.org/y)\n" in text
 
 
 def test_log_has_the_registry_s_commits_alone(cli: Cli, registry: Path) -> None:
