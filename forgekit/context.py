@@ -21,6 +21,8 @@ from forgekit.times import format_date
 
 HITS = 12
 """Entities of one kind that a context considers."""
+ECHO = 200
+"""Characters of a query that are shown, a quarter of the budget at most."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +53,8 @@ def load(
         budget: tokens, else as the settings say.
         include_threads: whether open and ended threads come along.
         include_decisions: whether decisions come along.
+
+    Raises UsageError for a budget that does not hold the headings.
     """
     registry = forge.registry()
     own = None if cross_project and project is None else forge.project(project, registry, required=False)
@@ -75,8 +79,8 @@ def load(
         Part(title="Threads", items=_threads(registry, threads), rank=2),
         Part(title="Conversations", items=_conversations(conversations), empty="", rank=3),
     ]
-    opening = f"## Context: {quote(query)}\n\n{NOTICE}"
     room = budget if budget is not None else forge.settings.budget
+    opening = f"## Context: {_brief(quote(query), min(ECHO, room // 4))}\n\n{NOTICE}"
     laid = lay_out(opening, parts, "(end of context)", budget=room, cost=tokens)
     derived = Derived(registry)
 
@@ -97,6 +101,10 @@ def load(
         "context_text": laid.text,
     }
     return Context(text=laid.text, data=data)
+
+
+def _brief(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: max(length - 1, 0)]}…"
 
 
 def _decisions(registry: Registry, hits: Iterable[Hit]) -> list[str]:

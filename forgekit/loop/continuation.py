@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from textwrap import shorten
 
-from forgekit.errors import NotFoundError, UsageError
+from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
+from forgekit.ids import EntityId
 from forgekit.loop.facts import facts
 from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
@@ -77,7 +78,7 @@ def prepare_compression(forge: Forge, project: str | None = None, budget: int | 
     )
     parts = [
         _conflicts(state, rank=1),
-        _threads(state, archive=None, rank=2),
+        _threads(registry, state, archive=None, rank=2),
         *_revalidation(state, rank=4),
         _decisions(state, archive=None, rank=3),
         _abroad(state, rank=5),
@@ -114,7 +115,7 @@ def prepare_continuation(
     parts = [
         _overtaken(state, rank=0),
         _conflicts(state, rank=1),
-        _threads(state, archive, rank=2),
+        _threads(registry, state, archive, rank=2),
         *_revalidation(state, rank=4),
         _decisions(state, archive, rank=3),
         _abroad(state, rank=5),
@@ -163,10 +164,6 @@ def _block(
     )
     rest = f"\n{write_machine_block(names, '')}decisions:\nthreads:\n"
     laid = lay_out(page.opening, page.parts, f"(end of {page.words})", budget=room, cost=tokens, rest=rest)
-    if room < laid.least:
-        raise UsageError(
-            f"{room} tokens do not hold the headings of the block; ask for --budget {laid.least} or more"
-        )
     kept = dict(zip((part.title for part in page.parts), laid.kept, strict=True))
     names = replace(
         names,
@@ -256,10 +253,14 @@ def _tier(decision: Decision) -> str:
     return "tier ?" if decision.epistemic_tier is None else f"tier {decision.epistemic_tier:g}"
 
 
-def _threads(state: State, archive: Archive | None, rank: int) -> Part:
+def _threads(registry: Registry, state: State, archive: Archive | None, rank: int) -> Part:
+    def ended(blocker: EntityId) -> bool:
+        known = registry.get(blocker)
+        return isinstance(known, Thread) and known.status.ended
+
     def lines() -> Iterable[str]:
         for thread in state.threads:
-            blocked = ", ".join(short_id(Kind.THREAD, blocker) for blocker in thread.blocked_by)
+            blocked = ", ".join(short_id(Kind.THREAD, b) for b in thread.blocked_by if not ended(b))
             yield (
                 f"- {_local(thread, archive)}{_name(thread)}: {quote(thread.title)} [OPEN] "
                 f"({thread.priority.value}){f', blocked by {blocked}' if blocked else ''}"

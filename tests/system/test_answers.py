@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from support import new_repository
 
-from forgekit import decisions
+from forgekit import context, decisions, threads
+from forgekit.errors import UsageError
 from forgekit.forge import Forge
 from forgekit.loop.asking import Answer, ask
 from forgekit.loop.compression import sync_compression
@@ -17,7 +18,9 @@ from forgekit.loop.continuation import prepare_compression, prepare_continuation
 from forgekit.loop.incoming import Incoming
 from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
+from forgekit.model.thread import ThreadStatus
 from forgekit.policy.filing import Envelope
+from forgekit.policy.relevance import tokens
 from forgekit.times import parse_instant
 
 SAMPLES = sorted((Path(__file__).parents[2] / "examples" / "archives").glob("*.md"))
@@ -159,3 +162,26 @@ def test_a_word_of_hex_digits_is_no_id(filed: Forge) -> None:
         assert not ask(filed, f"Why did we choose {digits}?").found
     for name in (short(known), short(known)[:9], known.id, "TRELLIS_SPACED_PRACTICE:D007", NEW):
         assert ask(filed, f"Why did we choose {name}?").data["ids"] == [known.id]
+
+
+def test_a_thread_that_ended_blocks_nothing(repository: Path) -> None:
+    forge = opened(repository)
+    first, second = (threads.create(forge, t, project="Nexus").entity for t in ("Who pays?", "When?"))
+    waiting = threads.create(forge, "Ship it", project="Nexus", blocked_by=[first.id, second.id]).entity
+    threads.end(forge, first.id, ThreadStatus.RESOLVED, resolution="We do")
+    name, blocker = (short_id(Kind.THREAD, entity.id) for entity in (waiting, second))
+    lines = prepare_compression(forge, "Nexus").text.splitlines()
+    assert f"- {name}: Ship it [OPEN] (medium), blocked by {blocker}" in lines
+    threads.end(forge, second.id, ThreadStatus.RESOLVED, resolution="Now")
+    assert f"- {name}: Ship it [OPEN] (medium)" in prepare_compression(forge, "Nexus").text.splitlines()
+
+
+def test_a_context_keeps_to_its_budget_whatever_is_asked(filed: Forge) -> None:
+    query = "how do learners find the next lesson " * 200
+    for budget in (100, 150, 1000):
+        assert tokens(context.load(filed, query, budget=budget).text) <= budget
+    head = context.load(filed, query, budget=4000).text.partition("\n")[0]
+    assert head == f"## Context: {query[:199]}…"
+    with pytest.raises(UsageError) as refused:
+        context.load(filed, query, budget=20)
+    assert str(refused.value).startswith("20 tokens do not hold the headings of the block; ask for --budget ")
