@@ -18,6 +18,7 @@ from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.policy.derived import Derived
 from forgekit.policy.graph import Direction, one_talk, trace
+from forgekit.policy.state import last_heir
 from forgekit.text.blocks import count
 from forgekit.times import Instant
 from forgekit.writing import COMMITTED, How, Written, as_it_stands, typed, without_circle, word_of, write
@@ -129,7 +130,9 @@ class Bridge:
 
     Attributes:
         hops: the edges from source to target, in order.
-        carried, dropped: decisions over the whole way.
+        carried: decisions that the source knew and the target has.
+        dropped: decisions that the source knew, that were dropped on the way and that the target has not.
+        revised: decisions that the source knew, with what the target has in their place.
         resolved: threads that ended on the way.
         summary: in words.
     """
@@ -139,6 +142,7 @@ class Bridge:
     hops: tuple[Lineage, ...]
     carried: tuple[EntityId, ...]
     dropped: tuple[EntityId, ...]
+    revised: tuple[tuple[EntityId, EntityId], ...]
     resolved: tuple[EntityId, ...]
     summary: str
 
@@ -157,14 +161,22 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
             "lineage", f"{source[-12:]} -> {target[-12:]}", "`forgekit trace` shows what is linked"
         )
     entries = [entry for edge in hops for entry in edge.compressions]
-    carried = _ids(pair for entry in hops[-1].compressions for pair in entry.decisions_carried)
+    first, last = hops[0].compressions, hops[-1].compressions
+    told = (pair for entry in first for pair in (*entry.decisions_carried, *entry.decisions_dropped))
+    had = {*_ids(told), *_known(registry, source)}
+    has = dict.fromkeys(_ids(pair for entry in last for pair in entry.decisions_carried))
+    has |= dict.fromkeys(_known(registry, target))
+    heirs = {d.id: last_heir(registry, d) for d in registry.decisions if d.id in had}
+    revised = {old: new.id for old, new in heirs.items() if new and new.id in has and new.id not in had}
+    carried = tuple(decision for decision in has if decision in had and decision not in revised)
     left = _ids(pair for entry in entries for pair in entry.decisions_dropped)
-    dropped = tuple(decision for decision in left if decision not in carried)
+    dropped = tuple(d for d in left if d in had and d not in has and d not in revised)
     resolved = _ids(pair for entry in entries for pair in entry.threads_resolved)
-    told = [edge.body for edge in hops if edge.body]
+    summaries = [edge.body for edge in hops if edge.body]
+    changed = f"{count(len(revised), 'decision')} revised, " if revised else ""
     counts = (
         f"{count(len(hops), 'hop')}: {count(len(carried), 'decision')} carried, "
-        f"{count(len(dropped), 'decision')} dropped, {count(len(resolved), 'thread')} resolved."
+        f"{count(len(dropped), 'decision')} dropped, {changed}{count(len(resolved), 'thread')} resolved."
     )
     return Bridge(
         source=ends[0],
@@ -172,8 +184,9 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
         hops=tuple(hops),
         carried=carried,
         dropped=dropped,
+        revised=tuple(revised.items()),
         resolved=resolved,
-        summary="\n\n".join([counts, *told]),
+        summary="\n\n".join([counts, *summaries]),
     )
 
 
@@ -198,6 +211,19 @@ def _way(registry: Registry, source: EntityId, target: EntityId) -> list[Lineage
         hops.insert(0, step[1])
         step = came[step[0]]
     return hops
+
+
+def _known(registry: Registry, conversation: EntityId) -> list[EntityId]:
+    """Return the decisions that a conversation states or its archives record."""
+    same = one_talk(registry)
+    talk = same.get(conversation, conversation)
+    archives = (a for a in registry.archives if same.get(a.conversation_id, a.conversation_id) == talk)
+    recorded = {entity for archive in archives for _, entity in archive.records}
+    return [
+        d.id
+        for d in registry.decisions
+        if d.id in recorded or any(same.get(c, c) == talk for c in d.conversation_ids)
+    ]
 
 
 def _ids(pairs: Iterable[tuple[str, EntityId]]) -> tuple[EntityId, ...]:
@@ -283,7 +309,7 @@ def lineage_bridge(source_id: str, target_id: str, *, forge: Forge | None = None
     """Return what changed between two linked conversations.
 
     Keys: `source_conversation_id`, `target_conversation_id`, `hops`, `decisions_carried`,
-    `decisions_dropped`, `threads_resolved` (short ids), `bridge_summary`.
+    `decisions_dropped`, `decisions_revised` (old -> new), `threads_resolved` (short ids), `bridge_summary`.
     """
     forge = opened(forge)
     a, b = forge.resolve(source_id, Kind.CONVERSATION), forge.resolve(target_id, Kind.CONVERSATION)
@@ -299,6 +325,9 @@ def bridge_view(found: Bridge) -> dict[str, object]:
         "hops": [short_id(Kind.LINEAGE, edge.id) for edge in found.hops],
         "decisions_carried": [short_id(Kind.DECISION, entity) for entity in found.carried],
         "decisions_dropped": [short_id(Kind.DECISION, entity) for entity in found.dropped],
+        "decisions_revised": {
+            short_id(Kind.DECISION, old): short_id(Kind.DECISION, new) for old, new in found.revised
+        },
         "threads_resolved": [short_id(Kind.THREAD, entity) for entity in found.resolved],
         "bridge_summary": found.summary,
     }

@@ -279,12 +279,18 @@ def bridge(source: str, target: str, *, as_json: bool) -> None:
         output.as_json(bridge_view(found))
         return
     output.data(f"{_conversation(registry, found.source.id)} -> {_conversation(registry, found.target.id)}")
-    groups = (("carried", found.carried), ("dropped", found.dropped), ("resolved", found.resolved))
-    for name, entities in groups:
+
+    def shown(entity: EntityId) -> str:
+        known = registry.get(entity)
+        return f"{short_id(known.kind, known.id)}  {output.one_line(known.title)}" if known else entity
+
+    for name, entities in (("carried", found.carried), ("dropped", found.dropped)):
         for entity in entities:
-            known = registry.get(entity)
-            title = f"{short_id(known.kind, known.id)}  {output.one_line(known.title)}" if known else entity
-            output.data(f"  {name}  {title}")
+            output.data(f"  {name}  {shown(entity)}")
+    for old, new in found.revised:
+        output.data(f"  revised  {shown(old)} -> {shown(new)}")
+    for entity in found.resolved:
+        output.data(f"  resolved  {shown(entity)}")
     output.data(f"\n{found.summary}")
 
 

@@ -259,7 +259,17 @@ def test_the_functions_of_the_seed_answer_on_the_samples(filed: Forge) -> None:
     assert "Design the curriculum as a graph of skills with prerequisites" in text
     talks = {c.session_id: c.id for c in filed.registry().conversations}
     bridge = lineage_bridge(talks["trellis-curriculum-graph"], talks["trellis-pilot"], forge=filed)
-    assert str(bridge["bridge_summary"]).startswith("3 hops: ")
+    graph, lesson, redraw, old, new = (
+        "dec_5f41b0bfcafb",
+        "dec_d9e329eca63d",
+        "dec_2963e3452990",
+        "dec_339bd30ce2ec",
+        "dec_b81925cecf3a",
+    )
+    assert (bridge["decisions_carried"], bridge["decisions_dropped"]) == ([graph, lesson], [redraw])
+    assert bridge["decisions_revised"] == {old: new}
+    counts = "3 hops: 2 decisions carried, 1 decision dropped, 1 decision revised, 3 threads resolved."
+    assert str(bridge["bridge_summary"]).partition("\n")[0] == counts
 
 
 @pytest.mark.parametrize(
