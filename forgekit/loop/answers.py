@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from itertools import islice
 
-from forgekit.forge import Forge
 from forgekit.ids import EntityId
+from forgekit.loop.found import Found, Store, told_decision, told_thread
 from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
@@ -27,33 +26,6 @@ from forgekit.times import format_date
 
 _LOCAL_ID = re.compile(r"(?:OT|[DTAI])\d{3,4}")
 _MOST = 8
-
-
-@dataclass(slots=True)
-class Found:
-    """What an answer is put together from."""
-
-    lines: list[str] = field(default_factory=list)
-    sources: list[str] = field(default_factory=list)
-    turns: str = ""
-    scopes: list[str] = field(default_factory=list)
-    ids: list[EntityId] = field(default_factory=list)
-
-    @property
-    def scope(self) -> str:
-        """What the answer is about: projects."""
-        return ", ".join(sorted(set(self.scopes))) or "this project"
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """What is asked: the registry, what each archive says, and what searches say of themselves."""
-
-    forge: Forge
-    registry: Registry
-    project: str | None
-    archives: Sequence[tuple[Archive, ArchiveText]]
-    notices: list[str] = field(default_factory=list)
 
 
 def _searched(store: Store, subject: str, kinds: tuple[Kind, ...] | None = None) -> Ranked:
@@ -154,11 +126,7 @@ def _of_local_id(store: Store, subject: str) -> list[Entity]:
 
 
 def _state_decision(store: Store, found: Found, decision: Decision) -> None:
-    tier = "?" if decision.epistemic_tier is None else f"{decision.epistemic_tier:g}"
-    found.lines.append(
-        f"{short_id(Kind.DECISION, decision.id)}: {quote(decision.decision)} "
-        f"(tier {tier}, {decision.status.value}, decided {format_date(decision.created_at)})"
-    )
+    found.lines.append(told_decision(decision))
     heir = last_heir(store.registry, decision)
     if heir is not None:
         stands = f"{short_id(Kind.DECISION, heir.id)}: {quote(heir.decision)}"
@@ -253,9 +221,7 @@ def _expand(store: Store, subject: str) -> Found:
         if isinstance(entity, Decision):
             _explain(store, found, entity)
         elif isinstance(entity, Thread):
-            found.lines.append(
-                f"{short_id(Kind.THREAD, entity.id)}: {quote(entity.title)} [{entity.status.value.upper()}]"
-            )
+            found.lines.append(told_thread(entity))
             found.lines.extend(f"- {quote(text)}" for text in (entity.content, entity.resolution) if text)
             _cite(store, found, entity)
     if found.lines:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forgekit.forge import Forge
-from forgekit.loop.answers import Found, Store, answer
+from forgekit.loop.answers import answer
 from forgekit.loop.facts import facts
+from forgekit.loop.found import Found, Store
+from forgekit.loop.standing import STANDING
 from forgekit.policy.question import Question, read_question
 from forgekit.text.blocks import quote
 
@@ -38,7 +40,8 @@ def ask(forge: Forge, question: str, project: str | None = None) -> Answer:
     kept = [a for a in registry.archives if project in (None, a.project_name)]
     store = Store(forge, registry, project, facts(forge.catalogue, kept))
     asked = read_question(question)
-    found = answer(store, asked.command, asked.subject)
+    standing = STANDING.get(asked.command)
+    found = standing(store) if standing else answer(store, asked.command, asked.subject)
     return _answer(asked, question, found, "; ".join(store.notices))
 
 

@@ -1,6 +1,7 @@
 """The retrieval commands that archives promise, read from a question.
 
-The eight patterns are those of the retrieval protocol; a question of none of these shapes is a search.
+Eight patterns are those of the retrieval protocol, two ask what stands; a question of none of these shapes
+is a search.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ class Command(Enum):
     TAG = "what was in the TAG compression"
     INHERITED = "show what I inherited from TAG"
     TURNS = "what turns cover Y"
+    OPEN = "what threads are open"
+    STANDING = "what decisions are in force"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A command and what it is about."""
+    """A command and what it is about; "" where that is everything."""
 
     command: Command
     subject: str
@@ -41,6 +44,9 @@ _WHY_VERB = (
     r"(?: on| to| for| that| with)?"
 )
 _WHO = r"(?:i|we|they)"
+_LIST = r"(?:(?:what|which)(?: are)?|(?:show|list)(?: me)?)(?: all)?(?: the| our| my)?"
+_STATE = r"(?:still )?(?:open|active|unresolved)"
+_FORCE = r"(?:still )?(?:in force|active|stand|standing|hold|current)"
 _OF_TAG = r"(?:the )?(\S+)(?: compression| archive)?"
 # Tried in order; each pattern is one pass over the text.
 _SHAPES = (
@@ -58,6 +64,14 @@ _SHAPES = (
     (
         Command.EARLIER,
         r"show (?:me )?(?:the |an )?(?:earlier|previous|older|prior) versions? of (.+)",
+    ),
+    (
+        Command.OPEN,
+        rf"{_LIST} (?:{_STATE} (?:threads?|questions?)|(?:threads?|questions?) (?:are |is )?{_STATE})()",
+    ),
+    (
+        Command.STANDING,
+        rf"{_LIST} (?:{_FORCE} decisions?|decisions? (?:are |is )?{_FORCE})()",
     ),
     (
         Command.INHERITED,

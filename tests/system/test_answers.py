@@ -185,3 +185,29 @@ def test_a_context_keeps_to_its_budget_whatever_is_asked(filed: Forge) -> None:
     with pytest.raises(UsageError) as refused:
         context.load(filed, query, budget=20)
     assert str(refused.value).startswith("20 tokens do not hold the headings of the block; ask for --budget ")
+
+
+def test_what_stands_is_read_from_the_registry(filed: Forge) -> None:
+    assert told(ask(filed, "What are the open threads?", "Harbor")) == [
+        "## Retrieved Context: What are the open threads?",
+        "",
+        "- thr_153154ae060a: Where do partners register their applications? [OPEN] (high)",
+        "- thr_9fc644a63e42: How long are parked webhooks kept? [OPEN] (medium)",
+        "- thr_6cd4d091b946: Which scope does the curriculum design tool of Trellis ask for? [OPEN] (low)",
+        "- thr_17b1c4b42229: How do partners learn that a limit changed? [OPEN] (low)",
+        "",
+        "**Source:** `forgekit thread list --status open`",
+        "**Scope:** Harbor",
+    ]
+    new = decision(filed, NEW)
+    shown = told(ask(filed, "Which decisions are in force?"))
+    assert f"- {short(new)}: {NEW} (tier 0.8, active, decided 2026-07-14)" in shown
+    assert shown[-1] == "**Scope:** Harbor, Trellis"
+    assert len([line for line in shown if line.startswith("- dec_")]) == 21
+    assert not [line for line in shown if OLD in line]
+
+
+def test_where_nothing_stands_nothing_is_answered(repository: Path) -> None:
+    forge = opened(repository)
+    decisions.create(forge, "Use REST", project="Nexus")
+    assert not ask(forge, "What are the open questions?", "Nexus").found

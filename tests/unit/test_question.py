@@ -21,11 +21,22 @@ from forgekit.policy.question import Command, about, read_question
         ("What was in the LEDGER_API_FROZEN compression?", Command.TAG, "LEDGER_API_FROZEN"),
         ("Show what I inherited from LEDGER_API_FROZEN", Command.INHERITED, "LEDGER_API_FROZEN"),
         ("What turns cover delivery guarantees?", Command.TURNS, "delivery guarantees"),
+        ("What are the open threads?", Command.OPEN, ""),
+        ("which questions are still open", Command.OPEN, ""),
+        ("List all open questions", Command.OPEN, ""),
+        ("What decisions are in force?", Command.STANDING, ""),
+        ("Which decisions still stand?", Command.STANDING, ""),
+        ("show me the active decisions", Command.STANDING, ""),
+        (
+            "What are the open threads of the gateway?",
+            Command.DISCUSSED,
+            "What are the open threads of the gateway",
+        ),
         ("authentication approach", Command.DISCUSSED, "authentication approach"),
         ("", Command.DISCUSSED, ""),
     ],
 )
-def test_reads_the_eight_commands_and_takes_the_rest_for_a_search(
+def test_reads_the_commands_and_takes_the_rest_for_a_search(
     text: str, command: Command, subject: str
 ) -> None:
     asked = read_question(text)
