@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from forgekit.errors import NotFoundError, RepositoryError
 from forgekit.forge import Forge
 from forgekit.git.program import Commit, Program
 from forgekit.ids import EntityId, is_id
+from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.store.roots import TOPS
 from forgekit.times import Instant, format_instant
@@ -96,6 +98,23 @@ def _history_of_id(git: Program, name: EntityId, kinds: tuple[Kind, ...], limit:
     paths = [path_of(kind, name) for kind in kinds]
     paths.sort(key=lambda path: not (git.root / path).is_file())
     return next(filter(None, (git.log(path, limit=limit) for path in paths)), [])
+
+
+def endings(forge: Forge, decisions: Iterable[Decision]) -> dict[EntityId, Instant]:
+    """Return when a person, or the answer to a conflict, put decisions out of force, as the commits say.
+
+    What archives say of it has no commit of its own, and what was revised is dated by its revision.
+    """
+    ended = {d.id for d in decisions if d.status in (DecisionStatus.SUPERSEDED, DecisionStatus.INVALIDATED)}
+    found: dict[EntityId, Instant] = {}
+    paths = [path_of(Kind.DECISION, key) for key in sorted(ended)]
+    for commit in Program(forge.root).log(*paths) if paths else ():  # newest first
+        ending = ("Forgekit-Op", "decision invalidate"), ("Forgekit-Op", "decision supersede")
+        by_command = not set(commit.trailers).isdisjoint(ending)
+        for key, value in commit.trailers:
+            if key == "Forgekit-Superseded" or (by_command and key == "Forgekit-Entity"):
+                found.setdefault(EntityId(value.partition(" ")[0]), commit.time)
+    return {key: at for key, at in found.items() if key in ended}
 
 
 def log(forge: Forge, *, limit: int | None = None, since: Instant | None = None) -> list[Commit]:

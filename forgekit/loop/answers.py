@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from itertools import islice
 
+from forgekit.history import endings
 from forgekit.ids import EntityId
-from forgekit.loop.found import Found, Store, told_decision, told_thread
+from forgekit.loop.found import Found, Store, since, told_decision, told_thread
 from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
@@ -127,6 +128,9 @@ def _of_local_id(store: Store, subject: str) -> list[Entity]:
 
 def _state_decision(store: Store, found: Found, decision: Decision) -> None:
     found.lines.append(told_decision(decision))
+    ended = since(decision, endings(store.forge, [decision]).get(decision.id))
+    if ended:
+        found.lines.append(f"- {decision.status.value.capitalize()}{ended}")
     heir = last_heir(store.registry, decision)
     if heir is not None:
         stands = f"{short_id(Kind.DECISION, heir.id)}: {quote(heir.decision)}"

@@ -8,8 +8,10 @@ from textwrap import shorten
 
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
+from forgekit.history import endings
 from forgekit.ids import EntityId
 from forgekit.loop.facts import facts
+from forgekit.loop.found import since
 from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
@@ -113,7 +115,7 @@ def prepare_continuation(
         similarities=close_in_meaning(forge, archive.project_uuid),
     )
     parts = [
-        _overtaken(state, rank=0),
+        _overtaken(forge, state, rank=0),
         _conflicts(state, rank=1),
         _threads(registry, state, archive, rank=2),
         *_revalidation(state, rank=4),
@@ -283,7 +285,9 @@ def _decisions(state: State, archive: Archive | None, rank: int) -> Part:
     return Part(title=_DECISIONS, items=list(lines()), rank=rank, beside=names)
 
 
-def _overtaken(state: State, rank: int) -> Part:
+def _overtaken(forge: Forge, state: State, rank: int) -> Part:
+    ended = endings(forge, (o.entity for o in state.overtaken if isinstance(o.entity, Decision)))
+
     def line(item: Overtaken) -> str:
         entity = item.entity
         stands = f"{entity.status.value.upper()}{'' if entity.status.ended else ' again'}"
@@ -296,11 +300,11 @@ def _overtaken(state: State, rank: int) -> Part:
                 f"- {item.local_id} {_name(entity)}: {quote(entity.title)} is "
                 f"{stands} since {format_date(entity.updated_at)}{where}{how}"
             )
-        now, heir = "", item.heir
+        how, now, heir = since(entity, ended.get(entity.id)), "", item.heir
         if heir is not None:
             successor = f"{_name(heir)} ({_tier(heir)}): {quote(heir.decision)}"
             now = f"; in its place: {nothing_stands(heir) or successor}"
-        return f"- {item.local_id} {_name(entity)}: {quote(entity.decision)} is {stands}{now}"
+        return f"- {item.local_id} {_name(entity)}: {quote(entity.decision)} is {stands}{how}{now}"
 
     title = "Changed Since This Archive"
     return Part(title=title, items=[line(o) for o in state.overtaken], rank=rank)

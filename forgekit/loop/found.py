@@ -14,7 +14,7 @@ from forgekit.model.records import ArchiveText
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.text.blocks import quote
-from forgekit.times import format_date
+from forgekit.times import Instant, format_date
 
 
 @dataclass(slots=True)
@@ -51,6 +51,12 @@ def told_decision(decision: Decision) -> str:
         f"{short_id(Kind.DECISION, decision.id)}: {quote(decision.decision)} "
         f"(tier {tier}, {decision.status.value}, decided {format_date(decision.created_at)})"
     )
+
+
+def since(decision: Decision, at: Instant | None) -> str:
+    """Return from when on and why a decision is out of force, as far as either is known."""
+    day = f" since {format_date(at)}" if at is not None else ""
+    return day + (f": {quote(decision.ending)}" if decision.ending else "")
 
 
 def told_thread(thread: Thread) -> str:

@@ -116,6 +116,11 @@ class Decision:
         return section(self.body, "Context")
 
     @property
+    def ending(self) -> str:
+        """Why it is out of force, where somebody said."""
+        return section(self.body, self.status.value.capitalize()) if self.status.ended else ""
+
+    @property
     def speculative(self) -> bool:
         """Whether it stays out of continuation blocks."""
         return self.epistemic_tier is not None and self.epistemic_tier < SPECULATIVE_BELOW

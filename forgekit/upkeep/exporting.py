@@ -163,9 +163,10 @@ def _decision(decision: Decision, opposed: set[EntityId]) -> str:
         state += f" by {short_id(Kind.DECISION, decision.superseded_by)}"
     mark = " **in an open conflict**" if decision.id in opposed else ""
     why = f" — {quote(decision.rationale)}" if decision.rationale else ""
+    end = f" — {decision.status.value}: {quote(decision.ending)}" if decision.ending else ""
     date = format_date(decision.created_at)
     name = short_id(decision.kind, decision.id)
-    return f"- {name} (tier {tier}, {date}{state}): {quote(decision.decision)}{mark}{why}"
+    return f"- {name} (tier {tier}, {date}{state}): {quote(decision.decision)}{mark}{why}{end}"
 
 
 def _thread(thread: Thread) -> str:

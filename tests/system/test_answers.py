@@ -21,11 +21,14 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.thread import ThreadStatus
 from forgekit.policy.filing import Envelope
 from forgekit.policy.relevance import tokens
-from forgekit.times import parse_instant
+from forgekit.times import format_date, parse_instant
+from forgekit.upkeep.exporting import Format, export
 
 SAMPLES = sorted((Path(__file__).parents[2] / "examples" / "archives").glob("*.md"))
 OLD = "A skill counts as mastered after three correct answers over two days"
 NEW = "A skill counts as mastered after five correct answers over seven days"
+
+LIMIT, REST = "Limit each partner to ten requests a second", "Offer the public API as REST resources"
 
 
 def opened(root: Path) -> Forge:
@@ -211,3 +214,28 @@ def test_where_nothing_stands_nothing_is_answered(repository: Path) -> None:
     forge = opened(repository)
     decisions.create(forge, "Use REST", project="Nexus")
     assert not ask(forge, "What are the open questions?", "Nexus").found
+
+
+def test_why_a_decision_went_out_of_force_is_said_with_the_day(filed: Forge) -> None:
+    cursors, limit = (decision(filed, text) for text in ("Page long lists with opaque cursors", LIMIT))
+    decisions.invalidate(filed, cursors.id, "Exports of long lists broke")
+    decisions.supersede(filed, limit.id, decision(filed, REST).id, reason="Gateways count")
+    (commit,) = filed.store.repository.log(limit=1)
+    day, rest = format_date(commit.time), f"{short(decision(filed, REST))} (tier 0.85): {REST}"
+    decisions.edit(filed, cursors.id, tags=["api"])
+    lines = prepare_continuation(filed, "HARBOR_REST_RESOURCES").text.splitlines()
+    assert (
+        f"- D005 {short(cursors)}: Page long lists with opaque cursors is INVALIDATED since {day}: "
+        "Exports of long lists broke"
+    ) in lines
+    assert (
+        f"- D007 {short(limit)}: {LIMIT} is SUPERSEDED since {day}: Gateways count; in its place: {rest}"
+    ) in lines
+    shown = told(ask(filed, "Why did we choose opaque cursors?"))
+    assert shown[3:5] == [
+        f"- Invalidated since {day}: Exports of long lists broke",
+        "- Because: Rows move while a partner pages; an offset skips some and repeats others.",
+    ]
+    assert f"- Superseded since {day}: Gateways count" in told(ask(filed, f"Why did we decide {LIMIT}?"))
+    exported = export(filed.registry(), Format.MARKDOWN)
+    assert "an offset skips some and repeats others. — invalidated: Exports of long lists broke\n" in exported
