@@ -87,7 +87,7 @@ _SHAPES = (
 )
 _PATTERNS = tuple((command, re.compile(shape, re.IGNORECASE)) for command, shape in _SHAPES)
 _OVER = re.compile(r"\s(?:over|instead of|rather than|versus|vs\.?)\s", re.IGNORECASE)
-_FORM = 5  # letters by which longer forms of a word are known: mastered, mastery
+_FORM = range(5, 40)  # letters by which longer forms of a word are known: mastered, mastery
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019[]"
 LONGEST = 2_000
 
@@ -108,7 +108,8 @@ def about(subject: str, text: str) -> bool:
     What something was chosen over (`Postgres over MySQL`) is not what is asked about.
     """
     wanted, said = set(_terms(_OVER.split(subject, 1)[0])), set(_terms(text))
-    common = sum(any(_akin(one, other) for other in said) for one in wanted)
+    begun = {start for term in said for start in _starts(term)}
+    common = sum(term in begun or not said.isdisjoint(_starts(term)) for term in wanted)
     return 0 < needed(wanted) <= common
 
 
@@ -121,6 +122,6 @@ def _terms(text: str) -> Iterable[str]:
             yield stem(word)
 
 
-def _akin(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    return short == long or (len(short) >= _FORM and long.startswith(short))
+def _starts(term: str) -> Iterable[str]:
+    """Return a term and its beginnings that tell what word it is a form of."""
+    return term, *(term[:end] for end in _FORM if end < len(term))
