@@ -8,7 +8,7 @@ from itertools import islice
 
 from forgekit.history import endings
 from forgekit.ids import EntityId
-from forgekit.loop.found import Found, Store, since, told_decision, told_thread
+from forgekit.loop.found import Found, Store, called, since, told_decision, told_thread
 from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
@@ -262,9 +262,7 @@ def _tag(store: Store, subject: str) -> Found:
         known = store.registry.get(entity)
         if isinstance(known, (Decision, Thread)):
             found.ids.append(known.id)
-            found.lines.append(
-                f"- {local} {short_id(known.kind, known.id)}: {quote(known.title)} [{known.status.value}]"
-            )
+            found.lines.append(f"- {called(local, known)}: {quote(known.title)} [{known.status.value}]")
     return found
 
 

@@ -11,7 +11,7 @@ from forgekit.forge import Forge
 from forgekit.history import endings
 from forgekit.ids import EntityId
 from forgekit.loop.facts import facts
-from forgekit.loop.found import since
+from forgekit.loop.found import called, since
 from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
@@ -240,10 +240,10 @@ def _name(entity: Decision | Thread) -> str:
 
 
 def _local(entity: Decision | Thread, archive: Archive | None) -> str:
-    """Return the local id under which the archive knows an entity, with a blank, or ""."""
+    """Return the local id under which the archive knows an entity, and a blank, or ""; a short id is none."""
     if archive is None:
         return ""
-    local = next((local for local, known in archive.records if known == entity.id), None)
+    local = next((local for local, known in archive.records if known == entity.id and "_" not in local), None)
     return f"{local} " if local else ""
 
 
@@ -297,14 +297,14 @@ def _overtaken(forge: Forge, state: State, rank: int) -> Part:
             )
             where = f" in {short_id(Kind.CONVERSATION, entity.resolved_in)}" if entity.resolved_in else ""
             return (
-                f"- {item.local_id} {_name(entity)}: {quote(entity.title)} is "
+                f"- {called(item.local_id, entity)}: {quote(entity.title)} is "
                 f"{stands} since {format_date(entity.updated_at)}{where}{how}"
             )
         how, now, heir = since(entity, ended.get(entity.id)), "", item.heir
         if heir is not None:
             successor = f"{_name(heir)} ({_tier(heir)}): {quote(heir.decision)}"
             now = f"; in its place: {nothing_stands(heir) or successor}"
-        return f"- {item.local_id} {_name(entity)}: {quote(entity.decision)} is {stands}{how}{now}"
+        return f"- {called(item.local_id, entity)}: {quote(entity.decision)} is {stands}{how}{now}"
 
     title = "Changed Since This Archive"
     return Part(title=title, items=[line(o) for o in state.overtaken], rank=rank)

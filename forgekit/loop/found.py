@@ -53,6 +53,12 @@ def told_decision(decision: Decision) -> str:
     )
 
 
+def called(local_id: str, entity: Decision | Thread) -> str:
+    """Return what an archive calls an entity and what the registry does, once where both are one."""
+    short = short_id(entity.kind, entity.id)
+    return short if "_" in local_id else f"{local_id} {short}"
+
+
 def since(decision: Decision, at: Instant | None) -> str:
     """Return from when on and why a decision is out of force, as far as either is known."""
     day = f" since {format_date(at)}" if at is not None else ""

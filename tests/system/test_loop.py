@@ -501,7 +501,9 @@ def test_the_lines_that_a_block_prints_come_back_as_what_they_name(filed: Forge)
     (edge,) = [e for e in report.created if isinstance(e, Lineage)]
     assert [local for local, _ in edge.compressions[0].decisions_carried] == ["D001", "D003"]
     block = prepare_continuation(filed, "TRELLIS_AFTER_PILOT").text
-    assert "dec_5f41b0bfcafb (tier 0.9): Design the curriculum" in block
+    assert "\n- dec_5f41b0bfcafb (tier 0.9): Design the curriculum" in block
+    told = ask(filed, "What was in the TRELLIS_AFTER_PILOT compression?").text
+    assert "\n- dec_5f41b0bfcafb: Design the curriculum" in told
 
 
 def test_what_filing_brings_up_in_an_earlier_archive_is_told(repository: Path) -> None:
