@@ -25,7 +25,6 @@ _REFERENCES = frozenset(
     {
         "became",
         "blocked_by",
-        "conversation_ids",
         "dependencies",
         "records",
         "superseded_by",
@@ -136,7 +135,7 @@ def _renamed(value: Any, renamed: Mapping[EntityId, EntityId], me: EntityId | No
         new = renamed.get(value, value)
         return new if new == value or new != me else None
     if value and isinstance(value[0], tuple):
-        return tuple((local, renamed.get(entity, entity)) for local, entity in value)
+        return tuple(dict.fromkeys((local, renamed.get(entity, entity)) for local, entity in value))
     if not any(item in renamed for item in value):
         return value
     return tuple(sorted({renamed.get(item, item) for item in value} - {me}))
