@@ -11,11 +11,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
 from forgekit.detecting import Filing, filing
+from forgekit.errors import RuleError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.loop.compression import same_archive, words_behind
@@ -30,6 +31,7 @@ from forgekit.model.kept import KeptText
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
+from forgekit.model.rules import one_line
 from forgekit.model.transcript import Transcript
 from forgekit.policy.ancestry import names_of
 from forgekit.policy.fold import fold
@@ -37,6 +39,7 @@ from forgekit.policy.gathering import Ingested, gather
 from forgekit.policy.merge.tables import longer_text
 from forgekit.policy.settling import Settlement, settle
 from forgekit.store.store import Change
+from forgekit.text.redaction import redact
 from forgekit.times import UNKNOWN, Instant
 from forgekit.writing import COMMITTED, How, superseding
 
@@ -82,7 +85,11 @@ def ingest(
             if isinstance(one, Problem):
                 total.problems.append(one)
                 continue
-            unpacked = unpack(one, placing, keep=keep, allowed=forge.allowed)
+            try:
+                unpacked = unpack(one, placing, keep=keep, allowed=forge.allowed)
+            except RuleError as e:  # it keeps no other one back
+                total.problems.append(_unfiled(one, e, forge.allowed))
+                continue
             talk = unpacked.conversation
             known.add(talk)
             total.problems.extend(replace(p, path=p.path or talk.title) for p in unpacked.problems)
@@ -97,6 +104,11 @@ def ingest(
         known.turn_over()
         _give_back()
     return total.report()
+
+
+def _unfiled(talk: Transcript, reason: RuleError, allowed: Collection[str]) -> Problem:
+    called = one_line(redact(talk.title or talk.external_id, allowed).text)
+    return Problem(code="conversation-unfiled", message=f"nothing of it was filed: {reason}", path=called)
 
 
 def _give_back() -> None:

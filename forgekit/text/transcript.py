@@ -8,7 +8,8 @@ r"""The kept text of a conversation: Markdown with a heading a turn, written so 
     *Tools: Bash (3), Read*
 
 A line of a turn that looks like such a heading, or like a merge conflict, is written with a backslash
-before it. A long conversation is kept in parts; a turn that is longer than a part goes on in the next one.
+before it. A long conversation is kept in parts; a turn that is longer than a part goes on in the next one,
+cut at the end of a line or, within a line that is longer than that, anywhere but before a line end.
 More turns change the last part and add others: the parts before it stay as they are.
 """
 
@@ -27,12 +28,12 @@ from forgekit.times import Instant, format_instant, parse_instant
 PART_LIMIT = 400_000
 """Bytes of one part; a file may have 1 MB."""
 
-_GOES_ON = " (goes on)"
+_GOES_ON = (" (goes on)", " (line goes on)")
 _TAKEN = r"### [0-9]{1,8}\. |\*(?:Attachments|Tools): |<{7} |>{7} |\|{7} "
 _OPENS = re.compile(rf"^(\\*)({_TAKEN})", re.MULTILINE)
 _ESCAPED = re.compile(rf"^\\(\\*(?:{_TAKEN}))", re.MULTILINE)
 _HEADING = re.compile(
-    r"^### ([0-9]{1,8})\. (User|Assistant)(?:, ([0-9TZ:.-]{10,30}))?( \(goes on\))?$", re.MULTILINE
+    r"^### ([0-9]{1,8})\. (User|Assistant)(?:, ([0-9TZ:.-]{10,30}))?( \((line )?goes on\))?$", re.MULTILINE
 )
 _BESIDE = re.compile(r"^\*(?:Attachments|Tools): [^\n]*\*$", re.MULTILINE)
 _NAMES_SHOWN = 20
@@ -85,16 +86,34 @@ def write_parts(turns: Sequence[Turn], limit: int = PART_LIMIT) -> list[Part]:
 def _pieces(turn: Turn, limit: int) -> Iterator[str]:
     when = f", {format_instant(turn.time)}" if turn.time is not None else ""
     head = f"### {turn.number}. {turn.speaker.value.capitalize()}{when}"
-    text = _OPENS.sub(r"\\\1\2", clean(turn.text))
-    step = limit // 4  # characters, each of at most four bytes
-    chunks = (
-        [text[at : at + step] for at in range(0, len(text), step)] if len(text.encode()) > limit else [text]
-    )
     beside = "\n".join(_beside(turn))
-    for number, chunk in enumerate(chunks):
-        goes_on = _GOES_ON if number else ""
+    text = clean(turn.text)
+    step = max(limit // 4, 1)  # characters, each of at most four bytes
+    chunks = list(_cut(text, step)) if len(text.encode()) > limit else [(text, False)]
+    for number, (chunk, within) in enumerate(chunks):
+        goes_on = _GOES_ON[within] if number else ""
         rest = beside if number == len(chunks) - 1 else ""
-        yield "\n\n".join(part for part in (f"{head}{goes_on}", chunk.strip("\n"), rest) if part)
+        said = _OPENS.sub(r"\\\1\2", chunk)
+        yield "\n\n".join(part for part in (f"{head}{goes_on}", said, rest) if part)
+
+
+def _cut(text: str, step: int) -> Iterator[tuple[str, bool]]:
+    """Cut a text that ends in no line end, and say of each piece whether it begins within a line.
+
+    No piece ends in a line end: nobody sees one there. So one that begins with blank lines may be longer.
+    """
+    at, within = 0, False
+    while len(text) - at > step:
+        end = at + len(text[at : max(text.rfind("\n", at, at + step + 1), at)].rstrip("\n"))
+        if end == at:  # no line ends in here but blank ones
+            end = at + step
+            while text[end - 1] == "\n":
+                end += 1
+        yield text[at:end][-PART_LIMIT:], within  # of more blank lines than a file may hold, what fits
+        within = text[end : end + 1] != "\n"
+        at = end if within else end + 1
+    if at < len(text):
+        yield text[at:], within
 
 
 def _beside(turn: Turn) -> Iterator[str]:
@@ -116,10 +135,10 @@ def read_messages(bodies: Iterable[str]) -> list[Message]:
         for heading, end in zip(
             headings, ends, strict=False
         ):  # a body without a heading has an end all the same
-            message = _message(heading, body[heading.end() : end].strip("\n"))
+            message = _message(heading, body[heading.end() : end])
             if heading[4] and found and found[-1].number == message.number:
                 last = found.pop()
-                joined = f"{last.text}\n{message.text}".strip("\n")
+                joined = last.text + ("" if heading[5] else "\n") + message.text
                 message = replace(last, text=joined, beside=(*last.beside, *message.beside))
             found.append(message)
     return found
@@ -131,10 +150,12 @@ def _message(heading: re.Match[str], text: str) -> Message:
     except ValueError:
         time = None
     beside = tuple(match[0] for match in _BESIDE.finditer(text))
+    said = _BESIDE.sub("", text).rstrip("\n")
+    said = said.removeprefix("\n\n") if heading[4] else said.lstrip("\n")
     return Message(
         number=int(heading[1]),
         speaker=Speaker(heading[2].lower()),
         time=time,
-        text=_ESCAPED.sub(r"\1", _BESIDE.sub("", text).strip("\n")) if beside else _ESCAPED.sub(r"\1", text),
+        text=_ESCAPED.sub(r"\1", said),
         beside=beside,
     )

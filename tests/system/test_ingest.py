@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clirun import Cli
@@ -14,7 +15,7 @@ from planted import planted, seeded
 from support import files, git, new_repository
 
 from forgekit import threads
-from forgekit.errors import TransitionError
+from forgekit.errors import RuleError, TransitionError
 from forgekit.forge import Forge
 from forgekit.ingest.formats import conversations
 from forgekit.loop import reviewing
@@ -22,6 +23,7 @@ from forgekit.loop.compression import sync_compression
 from forgekit.loop.incoming import Incoming
 from forgekit.loop.ingest_report import IngestReport
 from forgekit.loop.ingesting import ingest
+from forgekit.loop.unpacking import Unpacked, unpack
 from forgekit.model.candidate import CandidateStatus
 from forgekit.model.conversation import Conversation
 from forgekit.model.kept import in_order
@@ -104,6 +106,22 @@ def file(root: Path, *transcripts: Transcript, **more: object) -> IngestReport:
 
 def states(report: IngestReport) -> list[str]:
     return [filed.state for filed in report.filed]
+
+
+def test_a_conversation_that_cannot_be_filed_keeps_no_other_back(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unpacked(talk: Transcript, *args: Any, **options: Any) -> Unpacked:
+        if talk.title == "Alpha":
+            raise RuleError("body: holds a merge-conflict marker")
+        return unpack(talk, *args, **options)
+
+    monkeypatch.setattr("forgekit.loop.ingesting.unpack", unpacked)
+    report = file(repository, *CHAIN[:2], project="Nexus")
+    assert [filed.title for filed in report.filed] == ["Beta"]
+    assert list(map(str, report.problems)) == [
+        "Alpha: nothing of it was filed: body: holds a merge-conflict marker"
+    ]
 
 
 def test_a_second_time_changes_nothing_and_a_batch_is_one_commit(repository: Path) -> None:

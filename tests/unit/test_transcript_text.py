@@ -8,11 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgekit.model.body import clean
+from forgekit.model.rules import require_body
 from forgekit.model.transcript import Attachment, Speaker, Turn
-from forgekit.text.transcript import read_messages, write_parts
+from forgekit.text.transcript import PART_LIMIT, read_messages, write_parts
 from forgekit.times import Instant
 
-_AWKWARD = ("### 3. User", "\\### 4. User", "<<<<<<< HEAD", "*Tools: Bash*", "# Title", "", "---", "> x")
+_AWKWARD = (
+    "### 3. User",
+    "\\### 4. User",
+    "x" * 24 + "### 5. Assistant (goes on)",
+    "<<<<<<< HEAD",
+    "x" * 7 + "<<<<<<< HEAD",
+    "*Tools: Bash*",
+    "# Title",
+    "",
+    "\n" * 30,
+    "---",
+    "> x",
+)
 _LINES = st.one_of(st.sampled_from(_AWKWARD), st.text(string.ascii_letters + " #*\\<é", max_size=12))
 
 
@@ -30,10 +43,17 @@ def _turns(draw: st.DrawFn) -> tuple[Turn, ...]:
     )
 
 
-@given(_turns())
-@settings(max_examples=150)
-def test_what_is_written_is_read_back(turns: tuple[Turn, ...]) -> None:
-    found = read_messages(part.body for part in write_parts(turns))
+def _said(text: str) -> Turn:
+    return Turn(number=1, speaker=Speaker.USER, time=None, text=text)
+
+
+@given(_turns(), st.sampled_from((1, 20, 60, PART_LIMIT)))
+@settings(max_examples=300)
+def test_what_is_written_is_read_back(turns: tuple[Turn, ...], limit: int) -> None:
+    parts = write_parts(turns, limit)
+    for part in parts:
+        require_body(part.body)
+    found = read_messages(part.body for part in parts)
     assert [(m.number, m.speaker, m.time, m.text) for m in found] == [
         (t.number, t.speaker, t.time, clean(t.text)) for t in turns
     ]
@@ -45,6 +65,27 @@ def test_more_turns_touch_the_last_part_alone(turns: tuple[Turn, ...], more: tup
     short = write_parts(turns, limit=60)
     long = write_parts((*turns, *more), limit=60)
     assert long[: max(len(short) - 1, 0)] == short[:-1]
+
+
+def test_a_turn_longer_than_a_part_is_cut_at_line_ends_and_a_line_only_where_it_is_too_long() -> None:
+    text = "one line\n### 2. Assistant\n\n" + "x" * 20
+    bodies = [part.body for part in write_parts([_said(text)], limit=36)]
+    assert bodies == [
+        "### 1. User\n\none line",
+        "### 1. User (goes on)\n\n\\### 2. As",
+        "### 1. User (line goes on)\n\nsistant",
+        "### 1. User (goes on)\n\n\nxxxxxxxx",
+        "### 1. User (line goes on)\n\nxxxxxxxxx",
+        "### 1. User (line goes on)\n\nxxx",
+    ]
+    assert [(m.number, m.text) for m in read_messages(bodies)] == [(1, text)]
+
+
+def test_more_blank_lines_than_a_file_may_hold_are_fewer() -> None:
+    parts = write_parts([_said("a" + "\n" * 1_500_000 + "b")])
+    assert max(len(part.body) for part in parts) < PART_LIMIT + 100
+    (message,) = read_messages(part.body for part in parts)
+    assert message.text == "a" + "\n" * PART_LIMIT + "b"
 
 
 def test_files_and_tools_stand_below_what_was_said() -> None:
