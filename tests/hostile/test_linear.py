@@ -23,6 +23,8 @@ from forgekit.ingest.markdown import read_markdown
 from forgekit.ingest.sources import _unpacked
 from forgekit.ingest.specstory import read_specstory
 from forgekit.model.kinds import Kind
+from forgekit.model.transcript import Speaker, Turn
+from forgekit.policy.extraction.extract import extract
 from forgekit.text import codec
 from forgekit.text.archive import read_archive
 from forgekit.text.archive.machine import parse_machine_block
@@ -39,6 +41,11 @@ SHAPES: dict[str, str] = {
     "table rows": "| D001 | a | b |\n",
     "stars": "**a** *",
     "blanks": " \t",
+    "blanks only": " ",
+    "dots": ".",
+    "exclamation marks": "!",
+    "hashes": "#",
+    "stars and blanks": "*  ",
     "line ends": "\n",
     "keys": "- **Decision:** x\n  - a: b\n",
     "ids": "D001 T002 ",
@@ -46,6 +53,13 @@ SHAPES: dict[str, str] = {
     "parts of a secret": "eyJhbGciOi.",
     "surrogates and controls": "\u202e\x1b\u200b",
 }
+
+
+def _extract(text: str) -> None:
+    """Look for decisions where a long run stands within a line."""
+    said = (f"Wait{text}x", f"# a{text}b", f"We go, fine{text}c", f"**{text}x", f"- {text}:")
+    for one in (*said, f"| Decision | Why |\n|---|---|\n| {text}a | b |"):
+        extract([Turn(number=1, speaker=Speaker.USER, time=None, text=one)])
 
 
 def _read(text: str) -> None:
@@ -66,6 +80,7 @@ WORK: dict[str, Callable[[str], object]] = {
     "transcript": lambda text: list(read_compactions(io.BytesIO(text.encode()))),
     "pasted chat": lambda text: list(read_markdown(_unpacked(io.BytesIO(f"User: {text}".encode())))),
     "specstory": lambda text: list(read_specstory(_unpacked(io.BytesIO(f"_**Agent**_\n{text}".encode())))),
+    "extract": _extract,
     "quote": quote,
     "visible": output.visible,
     "json": output.json_text,

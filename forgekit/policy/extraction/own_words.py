@@ -26,11 +26,13 @@ _CODE_LINE = re.compile(
 )
 _CODE_END = re.compile(r"[;{}]$|[=;){}]\s+(?:#|//)\s")
 _ITEM = re.compile(r"(?:[-*+•·▪]|\d{1,3}[.)]|\[[ xX]\])\s+(?:\[[ xX]\]\s+)?")
-_HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*$")
+_HEADING = re.compile(r"#{1,6}\s")
 _BOLD_LINE = re.compile(r"\*\*[^*]{2,70}\*\*:?|__[^_]{2,70}__:?")
-_LABEL_LINE = re.compile(r"[\s*_]*([^:*_|]{2,70}?)[\s*_]*[:\uff1a][\s*_]*$")
+_LABEL_LINE = re.compile(
+    r"[\s*_]*+[^\s:*_|](?:[^:*_|]{0,68}[^\s:*_|]|(?=\s)|(?<=\s.))[\s*_]*+[:\uff1a][\s*_]*+"
+)
 _SENTENCE_END = re.compile(
-    r"[.!?\u2026]+[\"'\u201d\u2019)\]*_]*(?=\s)|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d]*"
+    r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019)\]*_]*+(?=\s)|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d]*"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|vs|cf|ca|approx|dr|mr|mrs|ms|st|no|nr|fig|inc|jr|z\.b|bzw|d\.h|usw|p\.ex|sr|sra|etc"
@@ -38,7 +40,7 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 _PART = re.compile(
-    r";\s+|,\s+(?=(?:but|though|although|whereas|aber|mais|pero)\s)|,?\s+(?=and\s+(?:we|i|it|that|who|what"
+    r";\s+|,\s+(?=(?:but|though|although|whereas|aber|mais|pero)\s)|(?:,|(?<!\s))\s++(?=and\s+(?:we|i|it|that|who|what"
     r"|how)(?:'s|\u2019s)?\s+(?:\w+\s+)?(?:still|not yet|open|unclear|undecided)\b)",
     re.IGNORECASE,
 )

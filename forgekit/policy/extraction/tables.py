@@ -21,7 +21,11 @@ _HEADS = {
 _REASONS = frozenset(("rationale", "reason", "why", "reasoning", "justification", "because"))
 MOST_CELLS = 40
 _RULE = re.compile(r"[\s|:-]+")
-_EMPTY = re.compile(r"\W*(?:<.*>|\[.*\]|\{.*\}|tbd|n/?a|none|[DT]\d{3,4}\b.*)?\W*", re.IGNORECASE)
+_EMPTY = re.compile(
+    r"\W*+(?:(?:tbd|n/?a|none)\W*+|[DT]\d{3,4}\b.*)?|[^\w<]*+<.*>[^\w>]*+|[^\w\[]*+\[.*\][^\w\]]*+"
+    r"|[^\w{]*+\{.*\}[^\w}]*+",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
