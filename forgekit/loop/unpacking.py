@@ -20,6 +20,7 @@ from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
 from forgekit.model.conversation import Conversation
 from forgekit.model.kept import KeptText, part_id
 from forgekit.model.problem import Problem, Severity
+from forgekit.model.project import UNSORTED
 from forgekit.model.rules import one_line, statement
 from forgekit.model.transcript import Speaker, Transcript, Turn
 from forgekit.policy.extraction.extract import extract
@@ -30,7 +31,6 @@ from forgekit.text.redaction import redact
 from forgekit.text.transcript import write_parts
 from forgekit.times import UNKNOWN, Instant
 
-UNSORTED = "Unsorted"
 QUOTE_LIMIT = 2_000
 """Characters of a candidate's quote and of its rationale."""
 _TITLE_LIMIT = 120

@@ -9,6 +9,9 @@ from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import require_body, require_line, require_lines
 
+UNSORTED = "Unsorted"
+"""The project of conversations of which nothing says the project."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Project:

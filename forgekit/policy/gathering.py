@@ -12,7 +12,7 @@ review. A pure function of both, so the order of filing leaves no trace:
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +24,7 @@ from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
 from forgekit.model.lineage import Compression, Lineage
+from forgekit.model.project import UNSORTED
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.policy.ancestry import names_of
 from forgekit.policy.fold import Mention, Said
@@ -87,18 +88,30 @@ def _names(talk: Conversation) -> set[str]:
     return {name for name in (talk.external_id, talk.session_id, talk.id, *talk.archived_as) if name}
 
 
-def _twins(talks: Sequence[Conversation], archives: Iterable[Archive]) -> dict[EntityId, Conversation]:
-    """Return the ingested conversation that each archive's conversation is."""
+def _twins(talks: Sequence[Conversation], archives: Sequence[Archive]) -> dict[EntityId, Conversation]:
+    """Return the ingested conversation that each archive's conversation is.
+
+    Two projects may have given one tag. So a tag tells a conversation of the archive's own project, or one of
+    which nobody said the project, where only one conversation was archived under it.
+    """
     by_name: dict[str, list[Conversation]] = defaultdict(list)
     for talk in talks:
         for name in _names(talk):
             by_name[name].append(talk)
+    tags = Counter(tag for tag, _ in {(a.compression_tag, a.conversation_id) for a in archives})
     twins: dict[EntityId, Conversation] = {}
     for archive in archives:
-        found = next((by_name[name] for name in names_of(archive) if name in by_name), [])
-        near = [talk for talk in found if talk.project_uuid == archive.project_uuid] or found
-        if near:
-            twins.setdefault(archive.conversation_id, near[0])
+        for name in names_of(archive):
+            found = by_name.get(name, [])
+            near = [talk for talk in found if talk.project_uuid == archive.project_uuid]
+            if name == archive.compression_tag:
+                alone = tags[name] == 1
+                others = [talk for talk in found if alone and talk.project_name == UNSORTED]
+            else:
+                others = found
+            if near or others:
+                twins.setdefault(archive.conversation_id, (near or others)[0])
+                break
     return twins
 
 
