@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -201,7 +201,7 @@ def watch(
             unread: dict[str, str] = {}
             try:
                 reading = Reading(changed)
-                found = _each(changed, form, reading, unread)
+                found = _each(changed, form, reading, unread, given=not Path(path).is_dir())
                 report = _filed(found, reading, project or "", with_text, COMMITTED)
             except (ForgeError, OSError) as e:
                 wrong = {str(e)}  # nothing counts as seen, and all of it is tried again
@@ -219,7 +219,7 @@ def watch(
 
 
 def _each(
-    paths: Iterable[str], form: str, reading: Reading, unread: dict[str, str]
+    paths: Iterable[str], form: str, reading: Reading, unread: dict[str, str], *, given: bool
 ) -> Iterator[Transcript | Problem]:
     """Read files one by one; one that is no conversation is told, and keeps no other back.
 
@@ -230,7 +230,7 @@ def _each(
 
     for path in paths:
         try:
-            yield from conversations([path], form, reading)
+            yield from conversations([path], form, reading, given=given)
         except FormatError as e:
             yield Problem(
                 code="no-conversation", message=e.message, path=path, line=e.line, severity=Severity.WARNING
@@ -240,15 +240,12 @@ def _each(
 
 
 def _state(path: str) -> dict[str, tuple[int, int]]:
-    """Return size and time of each file; links are not followed."""
+    """Return time and size of each file that is read."""
+    from forgekit.ingest.sources import files_of  # noqa: PLC0415 - help loads no reader
+
     found: dict[str, tuple[int, int]] = {}
-    places = [path] if Path(path).is_file() else []
-    for folder, _, names in os.walk(path):
-        places += [str(Path(folder) / name) for name in names if not name.startswith(".")]
-    for place in places:
-        try:
-            status = Path(place).lstat()
-        except OSError:
-            continue
-        found[place] = status.st_mtime_ns, status.st_size
+    for place in files_of(path):
+        with suppress(OSError):
+            status = Path(place).stat()
+            found[place] = status.st_mtime_ns, status.st_size
     return found

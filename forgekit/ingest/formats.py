@@ -148,7 +148,9 @@ def _named(found: Found) -> Found:
             yield told(code, f"{number - NAMED_LINES} more findings of this kind: {code}")
 
 
-def conversations(paths: Iterable[str], form: str = "auto", reading: Reading | None = None) -> Found:
+def conversations(
+    paths: Iterable[str], form: str = "auto", reading: Reading | None = None, *, given: bool = True
+) -> Found:
     """Read the conversations of files, folders and packed files, one after the other.
 
     A file that a person named must be readable; one that was found in a folder or in a packed file and is no
@@ -159,11 +161,12 @@ def conversations(paths: Iterable[str], form: str = "auto", reading: Reading | N
         paths: as of `sources`.
         form: one of FORMATS, or `auto`.
         reading: told how far it is.
+        given: as of `sources`.
 
-    Raises FormatError, also where nothing was read at all, and NotFoundError.
+    Raises FormatError, also where nothing was read at all of what was given, and NotFoundError.
     """
     any_yet = False
-    for source in sources(paths, reading):
+    for source in sources(paths, reading, given=given):
         if isinstance(source, Problem):
             yield source
             continue
@@ -179,7 +182,7 @@ def conversations(paths: Iterable[str], form: str = "auto", reading: Reading | N
             if source.given:
                 raise
             yield replace(told("no-conversation", e.message, e.line), path=source.name)
-    if not any_yet:
+    if given and not any_yet:
         raise FormatError("no conversation was found in what was given")
 
 

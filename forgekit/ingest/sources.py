@@ -97,10 +97,17 @@ def _size(path: str) -> int | None:
     if not Path(path).is_dir():
         status = Path(path).stat() if Path(path).exists() else None
         return status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
-    return sum(os.lstat(found).st_size for found in _read_in(path, _Left()) if _mode(found))
+    return sum(os.lstat(found).st_size for found in files_of(path) if _mode(found))
 
 
-def sources(paths: Iterable[str], reading: Reading | None = None) -> Iterator[Source | Problem]:
+def files_of(path: str) -> list[str]:
+    """Return the file that a path names, or those that a folder is read for."""
+    return list(_read_in(path, _Left())) if Path(path).is_dir() else [path] if Path(path).is_file() else []
+
+
+def sources(
+    paths: Iterable[str], reading: Reading | None = None, *, given: bool = True
+) -> Iterator[Source | Problem]:
     """Open files one after the other; `-` is standard input.
 
     Folders are read with all below them, in the order of names, and only for the kinds of files that exports
@@ -110,6 +117,7 @@ def sources(paths: Iterable[str], reading: Reading | None = None) -> Iterator[So
     Args:
         paths: of files and folders.
         reading: told how far it is.
+        given: a person named them; they were not found in a folder.
 
     Raises NotFoundError and FormatError for a path that cannot be opened, when its turn comes.
     """
@@ -117,7 +125,7 @@ def sources(paths: Iterable[str], reading: Reading | None = None) -> Iterator[So
         if path != "-" and Path(path).is_dir():
             yield from _folder(path, reading)
         else:
-            yield from _file(path, reading)
+            yield from _file(path, reading, given=given)
 
 
 @contextmanager

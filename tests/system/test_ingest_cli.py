@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -158,6 +159,20 @@ def test_a_watch_files_what_is_new_and_tells_what_is_none(registry: Path, cli: C
     assert git(registry, "rev-list", "--count", "HEAD").strip() == "2"
 
 
+def test_a_watch_leaves_links_pipes_and_what_is_no_export_alone(
+    registry: Path, cli: Cli, exported: Path, tmp_path: Path
+) -> None:
+    watched = tmp_path / "watched"
+    watched.mkdir()
+    (watched / "link.json").symlink_to(exported)
+    (watched / "folder").symlink_to(exported.parent)
+    (watched / "picture.png").write_bytes(b"x")
+    os.mkfifo(watched / "pipe.jsonl")
+    told = cli("watch", str(watched), "--times", "1")
+    assert (told.code, told.out, told.err) == (0, "", "")
+    assert git(registry, "rev-list", "--count", "HEAD").strip() == "1"
+
+
 def test_a_setting_keeps_the_text(registry: Path, cli: Cli, exported: Path) -> None:
     settings = registry / "forgekit.toml"
     text = settings.read_text(encoding="utf-8").replace("keep_text = false", "keep_text = true")
@@ -225,10 +240,10 @@ def test_a_watch_goes_on_past_a_file_that_cannot_be_read_now(
     rounds, read = iter((1, 2, 3)), formats.conversations
     broken = [True]
 
-    def conversations(paths: list[str], form: str, reading: Reading) -> Found:
+    def conversations(paths: list[str], form: str, reading: Reading, *, given: bool) -> Found:
         if paths == [str(bad)] and broken:
             raise OSError(5, "Input/output error")
-        yield from read(paths, form, reading)
+        yield from read(paths, form, reading, given=given)
 
     def slept(_: float) -> None:
         if next(rounds) == 2:
