@@ -267,6 +267,9 @@ CASES: dict[str, Case] = {
     "temporary file left": Case(
         "leftover-file", lambda r: path_of(r, ROWS).with_name(".forgekit-0a.x.md").write_text("half")
     ),
+    "temporary file left at the root": Case(
+        "leftover-file", lambda r: (r / ".forgekit-doctor.forgekit.toml").write_text("half")
+    ),
     "index is empty": Case("broken-index", lambda r: (r / ".git/index").write_bytes(b"")),
     "index is garbage": Case("broken-index", lambda r: (r / ".git/index").write_bytes(b"junk" * 99)),
     "index is gone": Case("broken-index", lambda r: (r / ".git/index").unlink()),

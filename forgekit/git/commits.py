@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -41,6 +41,7 @@ def build_commit(
     files: Mapping[str, bytes | None],
     message: str,
     merged: str | None = None,
+    executable: Collection[str] = (),
 ) -> str:
     """Store a commit that no branch names yet: the parent's tree and exactly these files.
 
@@ -50,6 +51,7 @@ def build_commit(
         files: path -> bytes, or None for a file to delete.
         message: the whole text.
         merged: another parent.
+        executable: those of the new files that are.
 
     Raises RepositoryError without an identity, WriteError, StoreError.
     """
@@ -57,7 +59,7 @@ def build_commit(
     raw = repository.raw
     objects = repository.common_dir / "objects"
     try:
-        tree = write_tree(repository, repository.tree(parent), files)
+        tree = write_tree(repository, repository.tree(parent), files, executable)
         parents = [each for each in (parent, merged) if each is not None]
         commit = raw.create_commit(None, author, committer, message, tree, parents)
         sync_folder(objects)  # libgit2 syncs the folder of each object, and not the name of a new folder
@@ -78,34 +80,46 @@ def store_blobs(repository: Repository, contents: Sequence[bytes]) -> None:
 
 
 def write_tree(
-    repository: Repository, base: pygit2.Tree | None, files: Mapping[str, bytes | None]
+    repository: Repository,
+    base: pygit2.Tree | None,
+    files: Mapping[str, bytes | None],
+    executable: Collection[str] = (),
 ) -> pygit2.Oid:
-    """Store a tree: another one, and exactly these files.
+    """Store a tree: another one, and exactly these files; a file that stood there keeps its mode.
 
     Raises OSError, ValueError, pygit2.GitError, StoreError.
     """
     raw = repository.raw
     blobs = {
-        tuple(f"{repository.prefix}{path}".split("/")): None if data is None else raw.create_blob(data)
+        tuple(f"{repository.prefix}{path}".split("/")): None
+        if data is None
+        else (raw.create_blob(data), mode_of(path, executable))
         for path, data in files.items()
     }
     tree = _tree(raw, base, blobs)
     return raw.TreeBuilder().write() if tree is None else tree
 
 
+def mode_of(path: str, executable: Collection[str]) -> FileMode:
+    """Return the mode of a new file."""
+    return FileMode.BLOB_EXECUTABLE if path in executable else FileMode.BLOB
+
+
 def _tree(
-    raw: pygit2.Repository, base: pygit2.Tree | None, files: Mapping[tuple[str, ...], pygit2.Oid | None]
+    raw: pygit2.Repository,
+    base: pygit2.Tree | None,
+    files: Mapping[tuple[str, ...], tuple[pygit2.Oid, FileMode] | None],
 ) -> pygit2.Oid | None:
     """Write a tree with some files changed; None when nothing is left in it."""
     builder = raw.TreeBuilder(base) if base is not None else raw.TreeBuilder()
-    folders: dict[str, dict[tuple[str, ...], pygit2.Oid | None]] = {}
-    for (name, *rest), blob in files.items():
+    folders: dict[str, dict[tuple[str, ...], tuple[pygit2.Oid, FileMode] | None]] = {}
+    for (name, *rest), file in files.items():
         if rest:
-            folders.setdefault(name, {})[tuple(rest)] = blob
+            folders.setdefault(name, {})[tuple(rest)] = file
             continue
         entry = cast("pygit2.Object | None", builder.get(name))
-        if blob is not None:
-            builder.insert(name, blob, entry.filemode if entry is not None else FileMode.BLOB)
+        if file is not None:
+            builder.insert(name, file[0], entry.filemode if entry is not None else file[1])
         elif entry is not None:
             builder.remove(name)
     for name, inner in folders.items():

@@ -232,9 +232,9 @@ def journals(repository: Repository) -> Iterator[Problem]:
 
 
 def leftovers(root: Path) -> list[str]:
-    """Return the paths of temporary files below the registry's two folders."""
-    found = (path for top in TOPS for path in (root / top).rglob(f"{files.TEMPORARY}*"))
-    return sorted(path.relative_to(root).as_posix() for path in found if path.is_file())
+    """Return the paths of temporary files at the root and below the registry's two folders."""
+    found = [root.glob(f"{files.TEMPORARY}*"), *((root / top).rglob(f"{files.TEMPORARY}*") for top in TOPS)]
+    return sorted(path.relative_to(root).as_posix() for some in found for path in some if path.is_file())
 
 
 def writer_at_work(repository: Repository) -> bool:

@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import os
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from io import BufferedIOBase
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import pygit2
 from pygit2.enums import FileMode
 
 from forgekit.errors import WriteError
-from forgekit.git.commits import sync_folder
+from forgekit.git.commits import mode_of, sync_folder
 from forgekit.git.repository import Repository, present
 
 # gitformat-index(5); offsets in bytes from where an entry begins.
@@ -96,13 +96,21 @@ class Index:
         env = {"GIT_INDEX_FILE": str(self.path)}
         return self._repository.run("-C", str(self._repository.top), *arguments, stdin=stdin, env=env)
 
-    def change(self, blobs: Mapping[str, str | None]) -> None:
+    def change(self, blobs: Mapping[str, str | None], executable: Collection[str] = ()) -> None:
         """Set the blob id of each path, or take the path out, and write the copy.
+
+        Args:
+            blobs: path -> blob id, or None.
+            executable: those of the new files that are.
 
         Raises WriteError.
         """
-        full = {self._repository.prefix + path: blob for path, blob in blobs.items()}
-        modes = {path: entry[0] if (entry := self._entry(path)) else FileMode.BLOB for path in full}
+        prefix = self._repository.prefix
+        full = {prefix + path: blob for path, blob in blobs.items()}
+        modes = {
+            prefix + path: entry[0] if (entry := self._entry(prefix + path)) else mode_of(path, executable)
+            for path in blobs
+        }
         if self._index is None:
             rows = (f"{modes[p] if b else 0:06o} {b or '0' * 40}\t{p}\0" for p, b in full.items())
             self._git("update-index", "-z", "--index-info", stdin="".join(rows).encode())

@@ -51,11 +51,13 @@ class Joined:
         files: path -> bytes, or None for no file, wherever the result differs from ours.
         merged: the entity files that both sides changed.
         refused: path -> why only a person can merge it.
+        executable: the files that come in and are executable.
     """
 
     files: dict[str, bytes | None] = field(default_factory=dict)
     merged: dict[str, MergedFile] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    executable: set[str] = field(default_factory=set)
 
 
 def is_midway(repository: Repository) -> bool:
@@ -133,7 +135,7 @@ def _base(repository: Repository, one: str, other: str, deepest: int) -> pygit2.
         if common is not None:
             side = raw[commit].peel(pygit2.Tree)
             joined = _joined(repository, common, tree, side)
-            tree = raw[write_tree(repository, tree, joined.files)].peel(pygit2.Tree)
+            tree = raw[write_tree(repository, tree, joined.files, joined.executable)].peel(pygit2.Tree)
     return tree
 
 
@@ -157,11 +159,14 @@ def _joined(repository: Repository, base: pygit2.Tree, ours: pygit2.Tree, theirs
     by_lines: list[Triple] = []
     for triple in _moved(base, ours, theirs):
         owner = entity_of_path(triple.path.removeprefix(repository.prefix))
+        standing = triple.ours or triple.base
+        if standing is None and triple.theirs and triple.theirs.mode == FileMode.BLOB_EXECUTABLE:
+            out.executable.add(triple.path)
         if any(entry is not None and entry.mode == FileMode.TREE for entry in triple[2:]):
             out.refused[triple.path] = "is a file on one side and a folder on the other"
         elif any(entry is not None and entry.mode not in _PLAIN for entry in triple[2:]):
             out.refused[triple.path] = "is no plain file"
-        elif triple.theirs and triple.theirs.mode != (triple.ours or triple.base or _AS_USUAL).mode:
+        elif triple.theirs and standing and triple.theirs.mode != standing.mode:
             out.refused[triple.path] = "was made executable, or no longer is"
         elif triple.ours == triple.base:
             data = _read(repository, triple.theirs, triple.path, out)
@@ -174,9 +179,6 @@ def _joined(repository: Repository, base: pygit2.Tree, ours: pygit2.Tree, theirs
     if by_lines:
         _merge_lines(repository, (base, ours, theirs), by_lines, out)
     return out
-
-
-_AS_USUAL = Entry("", FileMode.BLOB)
 
 
 def _merge_entity(repository: Repository, owner: tuple[Kind, EntityId], triple: Triple, out: Joined) -> None:

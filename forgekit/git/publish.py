@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,10 +54,12 @@ class Proposal:
 
     Attributes:
         contents: path -> new bytes, or None for a file to delete.
+        executable: those of the new files that are.
     """
 
     publication: Publication
     contents: Mapping[str, bytes | None]
+    executable: Collection[str] = ()
 
 
 @dataclass(slots=True)
@@ -109,7 +111,7 @@ def _bring_into_force(write: _Write, propose: Callable[[Head], Proposal | None])
         if not _up_to_date(write, ref, propose):
             return False
         publication = write.proposal.publication
-        _put(repository, publication, write.proposal.contents, write.places)
+        _put(repository, write.proposal, write.places)
         running = running_git(repository)
         move(transaction, repository, ref, publication.commit, publication.subject)
     _wait_for(running)
@@ -182,20 +184,20 @@ def _wait_for(processes: Mapping[Path, Path]) -> None:
                 time.sleep(0.001)
 
 
-def _put(
-    repository: Repository, publication: Publication, contents: Mapping[str, bytes | None], places: Places
-) -> None:
+def _put(repository: Repository, proposal: Proposal, places: Places) -> None:
     """Put files and index in place, with everything that can fail done before the first of them."""
+    publication, contents = proposal.publication, proposal.contents
     steps = publication.steps
     index = Index.copied(repository, places.index)
     staged = index.ids([step.path for step in steps])
     dirty = [step.path for step in steps if staged[step.path] != step.staged]
     if dirty:
         raise DirtyFileError(dirty)
-    index.change({step.path: step.new for step in steps})
+    index.change({step.path: step.new for step in steps}, proposal.executable)
     for step in steps:
         if (data := contents[step.path]) is not None:
-            files.stage(repository.root, step.path, data, publication.commit)
+            executable = step.path in proposal.executable
+            files.stage(repository.root, step.path, data, publication.commit, executable=executable)
     placed = {}
     for step in steps:
         if step.new is None:

@@ -6,8 +6,9 @@
 
 Each label opens a turn, whatever stands below it, so that turns are counted as the file shows them. Tool
 calls stand in `<tool-use>` blocks, in older files in `<details>` below `Tool use: **name**`; thinking is left
-out. A tool's output may quote such a history, so a block ends at the last line of the turn that closes one.
-What the agent's program wrote in the user's place is a tool call named `command`, with no text beside it.
+out; where nothing closes it, it counts as said. A tool's output may quote such a history, so a block ends at
+the last line of the turn that closes one. What the agent's program wrote in the user's place is a tool call
+named `command`, with no text beside it.
 """
 
 from __future__ import annotations
@@ -99,9 +100,10 @@ def _without_tools(lines: list[str]) -> tuple[str, list[str]]:
     said: list[str] = []
     tools: list[str] = []
     place = 0
+    thought = max((at for at, line in enumerate(lines) if "</think>" in line), default=-1)
     while place < len(lines):
         line = lines[place]
-        if line.startswith("<think>"):
+        if line.startswith("<think>") and place <= thought:
             place = _after(lines, place, "</think>")
         elif tool := _TOOL.match(line):
             tools.append(name(tool[1]))

@@ -7,7 +7,7 @@ contradict each other are found on the way (`detecting`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from forgekit.detecting import Filing, filing
@@ -94,7 +94,7 @@ def sync_compression(
     outcome = forge.commit(lambda: _decide(forge, read), dry_run=dry_run, no_commit=no_commit)
     report = outcome.change.result
     assert isinstance(report, _Decided)  # noqa: S101 - what _decide put there
-    filed = [_report(archive, text, report) for archive, text, _ in read]
+    filed = list(_reports(read, report))
     if filed:
         elsewhere = _elsewhere(report, {archive.id for archive, _, _ in read})
         filed[-1] = replace(filed[-1], problems=(*filed[-1].problems, *elsewhere))
@@ -249,7 +249,14 @@ def _elsewhere(decided: _Decided, here: Collection[EntityId]) -> Iterable[Proble
                 yield replace(problem, message=f"in {tag}{place}: {problem.message}", line=None)
 
 
-def _report(archive: Archive, text: ArchiveText, decided: _Decided) -> FiledArchive:
+def _reports(read: Sequence[_Arrived], decided: _Decided) -> Iterator[FiledArchive]:
+    known = set(decided.known)
+    for archive, text, _ in read:
+        yield _report(archive, text, decided, new=archive.id not in known)
+        known.add(archive.id)
+
+
+def _report(archive: Archive, text: ArchiveText, decided: _Decided, *, new: bool) -> FiledArchive:
     written = {entity.id: entity for entity in decided.settlement.writes}
     said = decided.after.mentions
     overruled = []
@@ -262,7 +269,7 @@ def _report(archive: Archive, text: ArchiveText, decided: _Decided) -> FiledArch
     filed = written.get(archive.id) or decided.ours.get(archive.id)
     return FiledArchive(
         archive=filed if isinstance(filed, Archive) else archive,
-        new=archive.id not in decided.known,
+        new=new,
         decisions=sum((archive.id, record.local_id) in said for record in text.decisions),
         threads=sum((archive.id, record.local_id) in said for record in text.threads),
         artifacts=len(text.artifacts),

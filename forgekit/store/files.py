@@ -212,7 +212,7 @@ def _beside(path: str, mark: str) -> str:
     return f"{TEMPORARY}{mark}.{_name(path)}"
 
 
-def stage(root: Path, path: str, data: bytes, mark: str) -> None:
+def stage(root: Path, path: str, data: bytes, mark: str, *, executable: bool = False) -> None:
     """Write new bytes beside a file, on disk before this returns.
 
     Args:
@@ -220,13 +220,15 @@ def stage(root: Path, path: str, data: bytes, mark: str) -> None:
         path: the file to be.
         data: its bytes.
         mark: names this write and no other.
+        executable: a new file is; one that stands there keeps its mode.
 
     Raises WriteError.
     """
     try:
         with _folder(root, path, make=True) as folder:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-            handle = os.open(_beside(path, mark), flags, _mode(folder, path), dir_fd=folder)
+            mode = _mode(folder, path, 0o777 if executable else 0o666)
+            handle = os.open(_beside(path, mark), flags, mode, dir_fd=folder)
             with open(handle, "wb") as file:  # noqa: PTH123 - a file descriptor, not a path
                 file.write(data)
                 file.flush()
@@ -235,11 +237,11 @@ def stage(root: Path, path: str, data: bytes, mark: str) -> None:
         raise WriteError(path, e.strerror or str(e)) from None
 
 
-def _mode(folder: int, path: str) -> int:
+def _mode(folder: int, path: str, new: int) -> int:
     try:
         return stat.S_IMODE(os.stat(_name(path), dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
-        return 0o666
+        return new
 
 
 def place(root: Path, path: str, mark: str) -> os.stat_result:

@@ -45,6 +45,7 @@ class Change:
         deletes: paths of entity files.
         files: path -> bytes of other files, such as `forgekit.toml`; None for one to delete.
         over: path -> the uncommitted bytes that this change was made from, and so may replace.
+        executable: those of the new files that are.
         commit: an existing commit that holds just these files beside the tip's, and is to become the tip.
         subject: the commit's first line.
         trailers: `Key: value` lines at its end.
@@ -55,6 +56,7 @@ class Change:
     deletes: tuple[str, ...] = ()
     files: Mapping[str, bytes | None] = field(default_factory=dict)
     over: Mapping[str, bytes] = field(default_factory=dict)
+    executable: Collection[str] = ()
     commit: str | None = None
     subject: str
     trailers: tuple[tuple[str, str], ...] = ()
@@ -304,7 +306,7 @@ class Store:
                 for e in edits
             ),
         )
-        return Proposal(publication=publication, contents=contents)
+        return Proposal(publication=publication, contents=contents, executable=change.executable)
 
     def _place(self, edits: list[_Edit]) -> None:
         """Write the files alone: all of them, or none."""

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from forgekit.errors import ForgeError, FormatError, RemoteError, RepositoryError, WriteError
@@ -30,6 +31,7 @@ from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind, path_of
+from forgekit.model.problem import Problem
 from forgekit.policy.graph import Graph, cycles
 from forgekit.policy.merge import FieldConflict
 from forgekit.policy.merge.files import MergedFile
@@ -38,7 +40,7 @@ from forgekit.store import files
 from forgekit.store.store import Change, Outcome
 from forgekit.text import codec
 from forgekit.text.edit import update
-from forgekit.text.frontmatter import decode
+from forgekit.text.frontmatter import conflict_marker, decode
 
 ATTEMPTS = 20
 _PAUSE_SECONDS = 0.05
@@ -209,12 +211,22 @@ def _refuse_unready(forge: Forge, repository: Repository) -> None:
         )
     if is_midway(repository):
         raise RepositoryError("a merge, rebase or bisect is under way; end it (see `git status`), then sync")
-    marked = [p for p in forge.registry().problems if p.message.startswith("merge-conflict marker")]
+    marked = [problem for problem in forge.registry().problems if _is_marked(repository.root, problem)]
     if marked:
         places = ", ".join(f"{p.path}:{p.line}" for p in marked)
         raise RepositoryError(
             f"conflict marks of an earlier merge stand in {places}; choose a side, commit, sync"
         )
+
+
+def _is_marked(root: Path, problem: Problem) -> bool:
+    """Say whether a file cannot be read because a merge left its marks there."""
+    if problem.line is None:
+        return False
+    try:
+        return conflict_marker(decode(files.read_bytes(root, problem.path) or b"")) == problem.line
+    except FormatError:
+        return False
 
 
 def _bring_in(forge: Forge, theirs: str, *, dry_run: bool) -> Outcome:
@@ -226,7 +238,13 @@ def _bring_in(forge: Forge, theirs: str, *, dry_run: bool) -> Outcome:
         if ours is None:
             raise RepositoryError("there is no commit here yet; `git pull` first, or clone the registry")
         plan = bring_together(repository, ours, theirs)
-        return Change(files=plan.joined.files, commit=plan.commit, subject=_SUBJECT, result=plan)
+        return Change(
+            files=plan.joined.files,
+            executable=plan.joined.executable,
+            commit=plan.commit,
+            subject=_SUBJECT,
+            result=plan,
+        )
 
     return forge.store.commit(decide, dry_run=dry_run)
 
@@ -254,7 +272,9 @@ def bring_together(repository: Repository, ours: str, theirs: str) -> Plan:
         _complete_rivals(repository, ours, plan, get)
         _open_circles(plan, held, get)
         message = message_of(_SUBJECT, [_OP])
-        plan.commit = build_commit(repository, ours, joined.files, message, merged=theirs)
+        plan.commit = build_commit(
+            repository, ours, joined.files, message, merged=theirs, executable=joined.executable
+        )
     return plan
 
 

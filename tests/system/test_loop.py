@@ -67,6 +67,11 @@ def filed(template: Path, tmp_path: Path) -> Forge:
     return opened(tmp_path / "filed")
 
 
+def test_an_archive_that_is_given_twice_is_new_once(repository: Path) -> None:
+    report = file(opened(repository), SAMPLES[3], SAMPLES[3])
+    assert [item.new for item in report.filed] == [True, False]
+
+
 def test_filing_an_archive_twice_makes_no_commit_and_changes_no_byte(filed: Forge) -> None:
     tip, before = git(filed.root, "rev-parse", "HEAD"), files(filed.root)
     report = file(filed, SAMPLES[3])

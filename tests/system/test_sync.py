@@ -45,6 +45,35 @@ def pair(tmp_path: Path, registry: Path) -> tuple[Path, Path]:
     return registry, tmp_path / "second"
 
 
+@pytest.mark.parametrize("ahead", [True, False])
+def test_an_executable_file_comes_in_as_one(pair: tuple[Path, Path], cli: Cli, *, ahead: bool) -> None:
+    one, two = pair
+    script = one / "tools" / "run.sh"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\n", encoding="utf-8")
+    script.chmod(0o755)
+    git(one, "add", ".")
+    git(one, "commit", "--quiet", "-m", "a script")
+    assert cli("sync", root=one).code == 0
+    if not ahead:
+        record(two, decision("Use C"))
+    ran = cli("sync", root=two)
+    assert (ran.code, ran.out) == (0, "tools/run.sh\n")
+    assert git(two, "ls-tree", "-r", "HEAD", "tools").startswith("100755 ")
+    assert git(two, "status", "--porcelain") == ""
+    assert (two / "tools" / "run.sh").stat().st_mode & 0o111
+
+
+def test_a_file_that_one_side_made_executable_needs_a_person(pair: tuple[Path, Path], cli: Cli) -> None:
+    one, two = pair
+    (one / PATH_A).chmod(0o755)
+    git(one, "commit", "--quiet", "-a", "-m", "a mode")
+    assert cli("sync", root=one).code == 0
+    ran = cli("sync", root=two)
+    why = f"{PATH_A} was made executable, or no longer is; run `git merge` with the fetched branch, mend them"
+    assert (ran.code, ran.err) == (1, f"forgekit: these need a person: {why}, commit, and sync again\n")
+
+
 def test_work_goes_both_ways_and_a_second_time_changes_nothing(pair: tuple[Path, Path], cli: Cli) -> None:
     one, two = pair
     record(one, decision("Use B"))

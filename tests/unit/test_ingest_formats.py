@@ -146,6 +146,15 @@ It is enough.
 """
 
 
+def test_a_thought_that_nothing_closes_takes_nothing_away() -> None:
+    story = STORY.replace("We decided nothing.\n</details></think>", "We decided nothing.\n\nRedis it is.")
+    talk = one(story)
+    assert talk.turns[1].text == (
+        "<think><details><summary>Thought Process</summary>\nWe decided nothing.\n\nRedis it is."
+    )
+    assert talk.turns[2].text == one(STORY).turns[2].text
+
+
 def test_a_history_is_read_label_by_label() -> None:
     talk = one(STORY)
     assert (talk.source, talk.external_id, talk.title) == ("specstory", "066e1e40-0000", "A queue")
