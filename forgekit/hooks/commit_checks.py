@@ -22,13 +22,14 @@ from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
+from forgekit.model.schema import SETTINGS_FILE
 from forgekit.model.settings import OpenConflicts
 from forgekit.policy import staleness
 from forgekit.policy.checks import check
 from forgekit.policy.checks.base import CheckInput, locate
 from forgekit.policy.checks.disclosure import secrets_in
 from forgekit.store.files import entity_of_path, read_bytes
-from forgekit.store.roots import SETTINGS_FILE, TOPS, find_root
+from forgekit.store.roots import TOPS, find_root
 from forgekit.store.settings import load_settings
 from forgekit.text import codec, frontmatter
 from forgekit.text.redaction import redact

@@ -44,9 +44,6 @@ class Talk:
     _said: list[_Said] = field(default_factory=list)
     _heard: _Said | None = None
 
-    def __len__(self) -> int:
-        return len(self._said)
-
     def say(
         self,
         speaker: Speaker,

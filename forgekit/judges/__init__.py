@@ -18,7 +18,8 @@ from urllib.parse import urlsplit
 
 from forgekit.errors import FormatError, UsageError
 from forgekit.model.problem import Problem
-from forgekit.model.settings import SETTINGS_FILE, JudgeKind, Settings
+from forgekit.model.schema import SETTINGS_FILE
+from forgekit.model.settings import JudgeKind, Settings
 
 if TYPE_CHECKING:
     from forgekit.policy.judge import Judge, Judgement, Statement

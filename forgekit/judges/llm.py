@@ -20,7 +20,7 @@ from forgekit.errors import ForgeError
 from forgekit.judges.server import NoAnswerError, post
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import one_line
-from forgekit.model.settings import SETTINGS_FILE
+from forgekit.model.schema import SETTINGS_FILE
 from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
 from forgekit.text.redaction import redact
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from forgekit.errors import FormatError
 from forgekit.model.rules import one_line
-from forgekit.model.settings import SETTINGS_FILE
+from forgekit.model.schema import SETTINGS_FILE
 from forgekit.policy.judge import Judgement, Statement, Verdict
 
 CONTRADICTION, ENTAILMENT, NEUTRAL = "contradiction", "entailment", "neutral"

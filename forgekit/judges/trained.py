@@ -20,7 +20,7 @@ from forgekit.embedding.encoder import Missing
 from forgekit.errors import FormatError
 from forgekit.judges.files import REINSTALL, Found, find_judge
 from forgekit.model.problem import Problem, Severity
-from forgekit.model.settings import SETTINGS_FILE
+from forgekit.model.schema import SETTINGS_FILE
 from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
 from forgekit.policy.judge.joined import (
     SECOND,

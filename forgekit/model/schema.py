@@ -8,14 +8,20 @@ from __future__ import annotations
 import re
 
 SCHEMA_VERSION = 1
+SETTINGS_FILE = "forgekit.toml"
 
-_SCHEMA = re.compile(r"^schema[ \t]*=[ \t]*(\d{1,5})[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_SCHEMA = re.compile(r"^(schema[ \t]*=[ \t]*)(\d{1,5})(?=[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
 
 
 def schema_of(text: str) -> int:
     """Return the schema that a settings file names, whatever else is right or wrong in it."""
     found = _SCHEMA.search(text)
-    return int(found[1]) if found else SCHEMA_VERSION
+    return int(found[2]) if found else SCHEMA_VERSION
+
+
+def with_schema(text: str) -> str:
+    """Return a settings file that names the present schema, where it named one."""
+    return _SCHEMA.sub(rf"\g<1>{SCHEMA_VERSION}", text, count=1)
 
 
 def schema_fault(schema: int) -> str | None:

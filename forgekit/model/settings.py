@@ -10,9 +10,7 @@ from typing import Any
 
 from forgekit.model.near import near_miss
 from forgekit.model.problem import Problem
-from forgekit.model.schema import SCHEMA_VERSION, schema_fault
-
-SETTINGS_FILE = "forgekit.toml"
+from forgekit.model.schema import SCHEMA_VERSION, SETTINGS_FILE, schema_fault
 
 _URL = re.compile(
     r"https?://(?:[\w.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::[0-9]{1,5})?(?:/[\w./~-]{0,200})?", re.ASCII

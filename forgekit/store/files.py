@@ -150,15 +150,14 @@ def registry_of(contents: Mapping[str, Callable[[], bytes | None]], problems: It
     return Registry.of(entities, found)
 
 
-def read_bytes(root: Path, path: str, limit: int = ENTITY_LIMIT) -> bytes | None:
+def read_bytes(root: Path, path: str) -> bytes | None:
     """Return the bytes of a regular file, or None where there is none.
 
     Args:
         root: where the path starts.
         path: relative, `/`-separated.
-        limit: greatest size in bytes.
 
-    Raises FormatError for a link, a folder, a device, or more than the limit.
+    Raises FormatError for a link, a folder, a device, or more than an entity may have.
     """
     try:
         with _folder(root, path) as folder:
@@ -171,10 +170,11 @@ def read_bytes(root: Path, path: str, limit: int = ENTITY_LIMIT) -> bytes | None
         status = os.fstat(handle)  # before `open`, which refuses a folder in its own words
         if not stat.S_ISREG(status.st_mode):
             raise FormatError("is not a regular file", path=path)
-        if status.st_size > limit:
-            raise FormatError(f"is {status.st_size:,} bytes long; at most {limit:,} are read", path=path)
+        if status.st_size > ENTITY_LIMIT:
+            size = f"is {status.st_size:,} bytes long; at most {ENTITY_LIMIT:,} are read"
+            raise FormatError(size, path=path)
         with open(handle, "rb", closefd=False) as file:
-            return file.read(limit + 1)
+            return file.read(ENTITY_LIMIT + 1)
     finally:
         os.close(handle)
 

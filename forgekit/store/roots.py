@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from forgekit.errors import NoRegistryError, RepositoryError
+from forgekit.model.schema import SETTINGS_FILE
 
-SETTINGS_FILE = "forgekit.toml"
 TOPS = ("archives", "registry")
 """The folders of a registry that hold entities, beside its settings."""
 # What git and libgit2 read of a repository before they know anything, by gitrepository-layout(5).

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgekit.errors import FormatError
-from forgekit.model.schema import schema_fault, schema_of
-from forgekit.store.roots import SETTINGS_FILE
+from forgekit.model.schema import SETTINGS_FILE, schema_fault, schema_of
 
 if TYPE_CHECKING:
     from forgekit.model.settings import Settings

@@ -20,7 +20,8 @@ from pathlib import Path
 from forgekit.errors import RepositoryError, WriteError
 from forgekit.git import health
 from forgekit.git.repository import Repository
-from forgekit.store.roots import SETTINGS_FILE, TOPS, git_dirs, work_tree
+from forgekit.model.schema import SETTINGS_FILE
+from forgekit.store.roots import TOPS, git_dirs, work_tree
 
 FOLDER = "forgekit-backups"
 _OWN = ("HEAD", "config", "index", "packed-refs", "refs", "logs")

@@ -20,8 +20,9 @@ from forgekit.git import driver, health
 from forgekit.git.repository import Repository
 from forgekit.judges import judge_in_force
 from forgekit.model.problem import Problem
+from forgekit.model.schema import SETTINGS_FILE
 from forgekit.store.files import read_bytes
-from forgekit.store.roots import SETTINGS_FILE, TOPS, cache_dir, find_root, work_tree
+from forgekit.store.roots import TOPS, cache_dir, find_root, work_tree
 from forgekit.store.settings import load_settings, require_schema
 from forgekit.upkeep import damage
 from forgekit.upkeep.initialising import ATTRIBUTES_FILE, wanted

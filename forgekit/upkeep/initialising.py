@@ -8,9 +8,10 @@ from pathlib import Path
 from forgekit.errors import FormatError, NoRegistryError, RepositoryError, UsageError, WriteError
 from forgekit.git import driver
 from forgekit.git.repository import create
+from forgekit.model.schema import SETTINGS_FILE
 from forgekit.model.settings import DEFAULT_TOML
 from forgekit.store.files import read_bytes
-from forgekit.store.roots import SETTINGS_FILE, TOPS, find_root, work_tree
+from forgekit.store.roots import TOPS, find_root, work_tree
 from forgekit.store.settings import require_schema
 from forgekit.store.store import Change, Outcome, Store
 

@@ -7,13 +7,11 @@ every entity file; what a step does not know it leaves as it stands, so unknown 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from forgekit.errors import FormatError
-from forgekit.model.schema import SCHEMA_VERSION, schema_of
-from forgekit.model.settings import SETTINGS_FILE
+from forgekit.model.schema import SCHEMA_VERSION, SETTINGS_FILE, schema_of, with_schema
 from forgekit.store import files
 from forgekit.store.store import Change, Store
 from forgekit.text.frontmatter import decode
@@ -22,8 +20,6 @@ Step = Callable[[str, str], str]
 
 STEPS: Mapping[int, Step] = {}
 """Schema -> what brings a file of it to the next one. Schema 1 is the first that was released."""
-
-_LINE = re.compile(r"^(schema[ \t]*=[ \t]*)\d+", re.MULTILINE)
 
 
 def path_up(schema: int) -> list[Step] | None:
@@ -42,9 +38,7 @@ def migration(store: Store) -> Change:
     steps = path_up(schema)
     if steps is None:
         raise FormatError(f"is {schema}, which no forgekit ever wrote", path=SETTINGS_FILE, field="schema")
-    changed: dict[str, bytes | None] = {
-        SETTINGS_FILE: _LINE.sub(rf"\g<1>{SCHEMA_VERSION}", settings, count=1).encode()
-    }
+    changed: dict[str, bytes | None] = {SETTINGS_FILE: with_schema(settings).encode()}
     for path in store.scan()[0]:
         data = files.read_bytes(store.root, path) or b""
         try:

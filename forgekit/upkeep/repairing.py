@@ -23,9 +23,10 @@ from forgekit.ids import EntityId
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import path_of
 from forgekit.model.problem import Problem
+from forgekit.model.schema import SETTINGS_FILE
 from forgekit.policy.checks.references import references
 from forgekit.store import files
-from forgekit.store.roots import SETTINGS_FILE, TOPS
+from forgekit.store.roots import TOPS
 from forgekit.store.settings import parse_settings
 from forgekit.store.store import Change, Store
 from forgekit.text.frontmatter import decode

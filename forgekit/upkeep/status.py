@@ -19,6 +19,8 @@ from forgekit.threads import active
 Counts = tuple[tuple[str, int], ...]
 """(name, number) pairs in the order in which they are shown."""
 
+_NAMED = 5
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProjectLine:
@@ -105,13 +107,8 @@ class Status:
         }
 
 
-def status(forge: Forge, most: int = 5) -> Status:
-    """Say where the registry stands.
-
-    Args:
-        forge: the registry.
-        most: so many open threads are named.
-    """
+def status(forge: Forge) -> Status:
+    """Say where the registry stands."""
     registry = forge.registry()
     opened = active(registry)
     settings = forge.settings
@@ -131,7 +128,7 @@ def status(forge: Forge, most: int = 5) -> Status:
         decisions=_counts(Counter(d.status.value for d in registry.decisions)),
         threads=_counts(Counter(t.priority.value for t in opened), ("high", "medium", "low")),
         conflicts=_counts(Counter(c.status.value for c in registry.conflicts)),
-        next_threads=tuple(opened[:most]),
+        next_threads=tuple(opened[:_NAMED]),
         stale=len(old),
         active=old.active,
         open_conflicts=len(open_conflicts(registry)),
