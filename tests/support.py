@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from pathlib import Path
 
+from forgekit.catalogue.catalogue import Catalogue
 from forgekit.ids import conversation_id, decision_id, project_id
 from forgekit.model.decision import Decision
 from forgekit.model.entity import entity_path
+from forgekit.model.registry import Registry
 from forgekit.store.store import Change
 from forgekit.times import parse_instant
 
@@ -33,6 +36,17 @@ def new_repository(root: Path, *options: str) -> Path:
     git(root, "add", "forgekit.toml")
     git(root, "commit", "--quiet", "--message", "start")
     return root
+
+
+def loaded(root: Path) -> Registry:
+    """Return everything in the work tree, as a command without a cache reads it."""
+    with tempfile.TemporaryDirectory() as cache:
+        catalogue = Catalogue(root, Path(cache))
+        try:
+            catalogue.refresh()
+            return catalogue.registry()
+        finally:
+            catalogue.close()
 
 
 def files(root: Path) -> dict[str, bytes]:

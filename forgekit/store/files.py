@@ -1,7 +1,6 @@
-"""The registry's files in the work tree: listed, read and put in place, never through a symbolic link.
+"""The registry's files in the work tree: read and put in place, never through a symbolic link.
 
-An entity file is `<id>.md` at the one path that its kind and id give. Anything else below `registry/`
-and `archives/`, `README.md` and `.gitkeep` apart, is a Problem: named, never read as an entity.
+An entity file is `<id>.md` at the one path that its kind and id give.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import contextlib
 import errno
 import os
 import stat
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -21,13 +19,11 @@ from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind
 from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry
-from forgekit.store.roots import TOPS
 from forgekit.text import codec
 from forgekit.text.frontmatter import ENTITY_LIMIT, decode
 from forgekit.times import DAY_MS, month
 
 _KINDS = {kind.folder: kind for kind in Kind}
-_BESIDE = frozenset({"README.md", ".gitkeep"})
 _LEADING_AWAY = frozenset({"", ".", "..", ".git"})
 TEMPORARY = ".forgekit-"  # a write under way, or the remains of one that was killed
 
@@ -52,54 +48,6 @@ def entity_of_path(path: str) -> tuple[Kind, EntityId] | None:
 @lru_cache(maxsize=4096)
 def _folder_of(kind: Kind, day: int) -> str:
     return kind.folder if kind is Kind.PROJECT else f"{kind.folder}/{month(day * DAY_MS)}"
-
-
-def scan(root: Path) -> tuple[dict[str, os.stat_result], list[Problem]]:
-    """List the entity files, in order of path, and what should not be where it is."""
-    files: dict[str, os.stat_result] = {}
-    strays: list[str] = []
-    problems: list[Problem] = []
-    for path, entry in _walk(root):
-        if entry.is_symlink():
-            problems.append(_finding("symlink", "is a symbolic link", path, "replace it by the file itself"))
-        elif entry.is_file(follow_symlinks=False) and entity_of_path(path) is not None:
-            with contextlib.suppress(FileNotFoundError):
-                files[path] = entry.stat(follow_symlinks=False)
-        else:
-            strays.append(path)
-    folded = {_fold(path): path for path in files}
-    for path in strays:
-        twin = folded.setdefault(_fold(path), path)
-        if twin != path:
-            problems.append(_finding("twin", f"differs from {twin} in case or Unicode form only", path))
-        else:
-            problems.append(_finding("stray-file", "is not where any entity is filed", path))
-    return dict(sorted(files.items())), sorted(problems, key=lambda problem: problem.path)
-
-
-def _walk(root: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Yield everything below the two folders that is no real folder, and links in place of folders."""
-    with os.scandir(root) as entries:
-        pending = [(entry.name, entry) for entry in entries if entry.name in TOPS]
-    while pending:
-        path, entry = pending.pop()
-        if not entry.is_dir(follow_symlinks=False):
-            yield path, entry
-            continue
-        with contextlib.suppress(FileNotFoundError), os.scandir(entry) as entries:
-            pending += [
-                (f"{path}/{each.name}", each)
-                for each in entries
-                if each.name not in _BESIDE and not each.name.startswith(TEMPORARY)
-            ]
-
-
-def _fold(path: str) -> str:
-    return unicodedata.normalize("NFC", path).casefold()
-
-
-def _finding(code: str, message: str, path: str, fix: str = "move it elsewhere or delete it") -> Problem:
-    return Problem(code=code, message=message, path=path, fix=fix)
 
 
 def read(root: Path, path: str) -> tuple[Entity, str]:
@@ -132,7 +80,9 @@ def parse(path: str, data: bytes) -> tuple[Entity, str]:
     return entity, text
 
 
-def registry_of(contents: Mapping[str, Callable[[], bytes | None]], problems: Iterable[Problem]) -> Registry:
+def registry_of(
+    contents: Mapping[str, Callable[[], bytes | None]], problems: Iterable[Problem] = ()
+) -> Registry:
     """Make a registry of files; one that cannot be read is a problem and hides no other.
 
     Args:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from forgekit.errors import DirtyFileError, FormatError, LockedError, WriteError
 from forgekit.model.entity import Entity, entity_path
-from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry
 from forgekit.store import files
 from forgekit.store.roots import cache_dir
@@ -116,19 +115,6 @@ class Store:
 
         return Repository(self.root)
 
-    def scan(self) -> tuple[dict[str, os.stat_result], list[Problem]]:
-        """List the entity files, in order of path, and what should not be where it is."""
-        return files.scan(self.root)
-
-    def read(self, path: str) -> tuple[Entity, str]:
-        """Read one entity and its text; errors as of `files.read`."""
-        return files.read(self.root, path)
-
-    def load(self) -> Registry:
-        """Read everything in the work tree; a file that cannot be read is a Problem and hides no other."""
-        found, problems = self.scan()
-        return files.registry_of({p: partial(files.read_bytes, self.root, p) for p in found}, problems)
-
     def load_at(self, revision: str) -> Registry:
         """Read everything as a revision or date holds it.
 
@@ -137,7 +123,7 @@ class Store:
         repository = self.repository
         blobs = repository.blobs(repository.resolve(revision))
         named = {path: blob for path, blob in blobs.items() if files.entity_of_path(path) is not None}
-        return files.registry_of({p: partial(repository.read_blob, blob) for p, blob in named.items()}, [])
+        return files.registry_of({p: partial(repository.read_blob, blob) for p, blob in named.items()})
 
     def commit(
         self, decide: Callable[[], Change], *, dry_run: bool = False, no_commit: bool = False

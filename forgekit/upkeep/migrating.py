@@ -7,9 +7,11 @@ every entity file; what a step does not know it leaves as it stands, so unknown 
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from forgekit.catalogue.scan import scan
 from forgekit.errors import FormatError
 from forgekit.model.schema import SCHEMA_VERSION, SETTINGS_FILE, schema_of, with_schema
 from forgekit.store import files
@@ -39,7 +41,7 @@ def migration(store: Store) -> Change:
     if steps is None:
         raise FormatError(f"is {schema}, which no forgekit ever wrote", path=SETTINGS_FILE, field="schema")
     changed: dict[str, bytes | None] = {SETTINGS_FILE: with_schema(settings).encode()}
-    for path in store.scan()[0]:
+    for path in _entity_files(store.root):
         data = files.read_bytes(store.root, path) or b""
         try:
             text = decode(data)
@@ -54,6 +56,16 @@ def migration(store: Store) -> Change:
         subject=f"doctor: migrate from schema {schema} to {SCHEMA_VERSION}",
         trailers=(("Forgekit-Op", "doctor --repair"),),
     )
+
+
+def _entity_files(root: Path) -> list[str]:
+    found = (
+        f"{folder}/{name}"
+        for folder, listing in scan(root)
+        for name, mode, *_ in listing
+        if stat.S_ISREG(mode)
+    )
+    return sorted(path for path in found if files.entity_of_path(path) is not None)
 
 
 def is_older(root: Path) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from guarantees import Level, Report
 from reader import read
-from support import BORN, decision, git, new_repository, path_of_text, recording
+from support import BORN, decision, git, loaded, new_repository, path_of_text, recording
 
 from forgekit.decisions import create, edit
 from forgekit.errors import ChangedError, LockedError, UnsureError
@@ -295,7 +295,7 @@ def test_a_kill_leaves_old_or_new_and_the_next_writer_works(
         store.commit(lambda call=call: recording(f"Next {call}"))  # type: ignore[misc] # mypy cannot infer a lambda's default
         assert (path_of_text("Killed") in _tree(repository)) is moved
         rationale = "new" if moved else "old"
-        found = store.load()
+        found = loaded(repository)
         assert found.problems == ()
         assert found.get(decision("Changed").id) == decision("Changed", rationale)
         git(repository, "fsck", "--strict", "--no-dangling")
@@ -360,7 +360,7 @@ def test_a_kill_in_one_registry_is_mended_by_a_write_in_another_of_the_work_tree
             break
         moved = f"a/{path_of_text('Killed')}" in _tree(top)
         two.commit(lambda call=call: recording(f"Next {call}"))  # type: ignore[misc] # mypy cannot infer a lambda's default
-        assert one.load().get(decision("Changed").id) == decision("Changed", "new" if moved else "old")
+        assert loaded(one.root).get(decision("Changed").id) == decision("Changed", "new" if moved else "old")
         assert git(top, "status", "--porcelain") == ""
         assert not list(top.rglob(".forgekit-*"))
         if moved:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import PROJECT, decision, git, path_of_text, recording
+from support import PROJECT, decision, git, loaded, path_of_text, recording
 
 from forgekit.errors import DirtyFileError, FormatError, RuleError, UnsureError, WriteError
 from forgekit.git import publish
@@ -267,7 +267,7 @@ def test_an_edit_may_be_staged_where_it_is_what_a_write_is_made_from(repository:
     assert store.commit(lambda: _mending(repository), dry_run=True).written == (PATH,)
     assert _state(repository) == before
     assert store.commit(lambda: _mending(repository)).commit is not None
-    assert store.load().decisions == [decision("Use A", "Mended.")]
+    assert loaded(repository).decisions == [decision("Use A", "Mended.")]
     assert _state(repository)[1] == ""
     _edit(repository)
     git(repository, "add", PATH)
@@ -300,7 +300,7 @@ def test_a_write_that_fails_gives_back_the_edit_that_it_was_made_from(
     with pytest.raises(UnsureError if where == "_wait_for" else WriteError):
         store.commit(lambda: _mending(repository))
     if where == "_wait_for":
-        assert store.load().decisions == [decision("Use A", "Mended.")]
+        assert loaded(repository).decisions == [decision("Use A", "Mended.")]
     else:
         assert (_state(repository), (repository / PATH).read_bytes()) == (before, edited)
 
@@ -370,7 +370,7 @@ def test_the_past_is_read_from_git(repository: Path) -> None:
     store.commit(lambda: recording("Use A", "Use B", rationale="Short."))
     assert store.load_at(str(first)).decisions == [decision("Use A")]
     assert store.load_at("HEAD~2").decisions == []
-    assert len(store.load().decisions) == 2
+    assert len(loaded(repository).decisions) == 2
 
 
 @pytest.mark.parametrize("where", ["registry", "registry/decisions", "registry/decisions/2023-11", PATH])
@@ -384,9 +384,12 @@ def test_a_symbolic_link_is_never_followed(repository: Path, tmp_path: Path, whe
     with pytest.raises((FormatError, WriteError), match=f"{PATH}: (cannot be read|Not a directory)"):
         store.commit(lambda: recording("Use A"))
     assert list(outside.iterdir()) == []
-    assert store.load().problems == (
+    assert loaded(repository).problems == (
         Problem(
-            code="symlink", message="is a symbolic link", path=where, fix="replace it by the file itself"
+            code="symlink",
+            message="is a symbolic link, and links are not followed",
+            path=where,
+            fix="put the file itself here",
         ),
     )
 
@@ -399,12 +402,18 @@ def test_one_bad_file_hides_no_other(repository: Path) -> None:
     (repository / other).write_text(codec.dumps(decision("Use C")), encoding="utf-8")
     (repository / path_of_text("Use D")).unlink()
     os.mkfifo(repository / path_of_text("Use D"))
-    found = store.load()
+    found = loaded(repository)
     assert found.decisions == [decision("Use C")]
     assert {str(problem) for problem in found.problems} == {
         f"{PATH}:1: is not UTF-8 text; save it as UTF-8",
-        f"{other}: decision_id: is not the id in the file's name",
-        f"{path_of_text('Use D')}: is not where any entity is filed (move it elsewhere or delete it)",
+        (
+            f"{other}: decision_id: holds {decision('Use C').id}, whose place is {path_of_text('Use C')} "
+            "(move the file there, or mend the id)"
+        ),
+        (
+            f"{path_of_text('Use D')}: is a pipe, a socket or a device that the registry has no place for "
+            "(move it elsewhere)"
+        ),
     }
 
 
@@ -421,11 +430,12 @@ def test_strays_and_twins_are_named(repository: Path) -> None:
     for name in names:
         (repository / name).parent.mkdir(parents=True, exist_ok=True)
         (repository / name).write_text("x", encoding="utf-8")
-    files, problems = store.scan()
-    assert list(files) == [PATH]
-    assert [(problem.code, problem.path) for problem in problems] == [
-        ("twin", shouted),
-        ("stray-file", PATH.replace("2023-11", "2023-12")),
+    found = loaded(repository)
+    assert found.decisions == [decision("Use A")]
+    assert [(problem.code, problem.path) for problem in found.problems] == [
+        ("twin", "registry/Decisions"),
+        ("format", PATH.replace("2023-11", "2023-12")),
+        ("stray-file", "registry/decisions/README.md"),
         ("stray-file", "registry/notes.txt"),
     ]
 
