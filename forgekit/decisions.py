@@ -73,8 +73,9 @@ def create(
     Raises TransitionError where that one is out of force, RuleError where it says otherwise or is too long.
     """
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
-    bases = tuple(sorted(forge.resolve(name, Kind.DECISION) for name in dependencies))
-    line, others, words = typed(text, "--rationale"), tuple(alternatives), tuple(tags)
+    bases = tuple(sorted({forge.resolve(name, Kind.DECISION) for name in dependencies}))
+    line = typed(text, "--rationale")
+    others, words = tuple(dict.fromkeys(alternatives)), tuple(dict.fromkeys(tags))
 
     def decide(registry: Registry) -> list[Entity]:
         name = forge.project(project, registry) or ""
@@ -240,11 +241,13 @@ def edit(
     Raises RuleError where decisions would rest on each other.
     """
     bases = (
-        None if dependencies is None else tuple(sorted(forge.resolve(d, Kind.DECISION) for d in dependencies))
+        None
+        if dependencies is None
+        else tuple(sorted({forge.resolve(d, Kind.DECISION) for d in dependencies}))
     )
     key = forge.resolve(name, Kind.DECISION)
     # A generator would be empty when this is decided again.
-    others, words = (None if given is None else tuple(given) for given in (alternatives, tags))
+    others, words = (None if given is None else tuple(dict.fromkeys(given)) for given in (alternatives, tags))
 
     def decide(registry: Registry) -> list[Decision]:
         decision = registry.expect(Decision, key)

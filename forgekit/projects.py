@@ -9,7 +9,7 @@ from typing import Any
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
 from forgekit.ids import normalise, project_id
-from forgekit.model.body import clean
+from forgekit.model.body import with_section
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind
 from forgekit.model.project import Project
@@ -26,12 +26,15 @@ def create(
     Raises RuleError where that one has another description or other tags.
     """
     line = normalise(one_line(name))
-    project = Project(project_uuid=project_id(line), project_name=line, tags=tuple(tags), body=clean(content))
+    words = tuple(dict.fromkeys(tags))
+    body = with_section("", None, content)
+    project = Project(project_uuid=project_id(line), project_name=line, tags=words, body=body)
 
     def decide(registry: Registry) -> list[Entity]:
         standing = registry.get(project.id)
         if isinstance(standing, Project):
-            return [as_it_stands(standing, body=project.body, tags=project.tags)]
+            told = with_section(standing.body, None, content) if content else ""
+            return [as_it_stands(standing, body=told, tags=words)]
         return [project]
 
     return write(forge, decide, "project new", how)
@@ -53,7 +56,7 @@ def describe(
         forge: the registry.
         name: any name of it.
         kind: what it is.
-        content: Markdown; of an edge, its bridge summary.
+        content: Markdown, in place of what stands above the sections; of an edge, its bridge summary.
         tags: in place of the old ones.
         title: of a conversation; its id stays.
         how: dry run, or without a commit.
@@ -62,10 +65,8 @@ def describe(
     """
     key = forge.resolve(name, kind)
     values: dict[str, Any] = {}
-    if content is not None:
-        values["body"] = clean(content)
     if tags is not None:
-        values["tags"] = tuple(tags)
+        values["tags"] = tuple(dict.fromkeys(tags))
     if title is not None:
         values["title"] = typed(title, "--content")
 
@@ -73,6 +74,7 @@ def describe(
         entity = registry.get(key)
         if entity is None:
             raise NotFoundError(kind.value, name)
-        return [replace(entity, **values)]
+        body = entity.body if content is None else with_section(entity.body, None, content)
+        return [replace(entity, **values, body=body)]
 
     return write(forge, decide, f"{kind.value} edit", how)

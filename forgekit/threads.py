@@ -15,7 +15,7 @@ from forgekit.model.registry import Registry
 from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.policy.derived import Derived
 from forgekit.search import search
-from forgekit.times import Instant
+from forgekit.times import Instant, format_instant
 from forgekit.writing import (
     COMMITTED,
     How,
@@ -70,8 +70,8 @@ def create(
     had this title has another one now, and for a title that is too long.
     """
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
-    blockers = tuple(sorted(forge.resolve(name, Kind.THREAD) for name in blocked_by))
-    line, words = typed(title, _MORE), tuple(tags)
+    blockers = tuple(sorted({forge.resolve(name, Kind.THREAD) for name in blocked_by}))
+    line, words = typed(title, _MORE), tuple(dict.fromkeys(tags))
 
     def decide(registry: Registry) -> list[Entity]:
         name = forge.project(project, registry) or ""
@@ -123,7 +123,8 @@ def end(
 ) -> Written:
     """End an open thread: resolved, superseded or abandoned.
 
-    Raises TransitionError when it has ended already, unless all that is given says so too.
+    Raises TransitionError when it has ended already, unless all that is given says so too, and for a time
+    before its last change.
     """
     key = forge.resolve(name, Kind.THREAD)
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
@@ -154,9 +155,20 @@ def _ended(
         status=status,
         resolved_in=source,
         conversation_ids=_with(thread.conversation_ids, source),
-        updated_at=at if at is not None else now,
+        updated_at=_after(thread, at, now),
         body=with_section(thread.body, "Resolution", resolution),
     )
+
+
+def _after(thread: Thread, at: Instant | None, now: Instant) -> Instant:
+    """Return when a thread changes its state: not before its last change, even where that lies ahead."""
+    if at is not None and at < thread.updated_at:
+        raise TransitionError(
+            f"{short_id(Kind.THREAD, thread.id)} is {thread.status.value} since "
+            f"{format_instant(thread.updated_at)}, and {format_instant(at)} lies before that; "
+            "say a later --at, or leave it out"
+        )
+    return at if at is not None else max(now, thread.updated_at)
 
 
 def _open(thread: Thread) -> Thread:
@@ -178,7 +190,8 @@ def reopen(
 ) -> Written:
     """Open a thread again: the one way back from an end.
 
-    Raises TransitionError when it is open already, unless all that is given says so too.
+    Raises TransitionError when it is open already, unless all that is given says so too, and for a time
+    before its last change.
     """
     key = forge.resolve(name, Kind.THREAD)
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
@@ -196,7 +209,7 @@ def _reopened(thread: Thread, source: EntityId | None, at: Instant | None, now: 
             status=ThreadStatus.OPEN,
             resolved_in=None,
             conversation_ids=_with(thread.conversation_ids, source),
-            updated_at=at if at is not None else now,
+            updated_at=_after(thread, at, now),
             body=with_section(thread.body, "Resolution", ""),
         )
     if source not in {None, *thread.conversation_ids} or at not in {None, thread.updated_at}:
@@ -227,9 +240,11 @@ def edit(
     key = forge.resolve(name, Kind.THREAD)
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
     blockers = (
-        None if blocked_by is None else tuple(sorted(forge.resolve(b, Kind.THREAD) for b in blocked_by))
+        None if blocked_by is None else tuple(sorted({forge.resolve(b, Kind.THREAD) for b in blocked_by}))
     )
-    words = None if tags is None else tuple(tags)  # a generator would be empty when this is decided again
+    words = (
+        None if tags is None else tuple(dict.fromkeys(tags))
+    )  # a generator would be empty when this is decided again
 
     def decide(registry: Registry) -> list[Thread]:
         thread = registry.expect(Thread, key)

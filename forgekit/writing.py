@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
@@ -61,6 +61,7 @@ def write(
     decide: Callable[[Registry], Sequence[Entity]],
     operation: str,
     how: How = COMMITTED,
+    texts: Callable[[Sequence[Entity]], Mapping[str, bytes]] | None = None,
 ) -> Written:
     """Write what `decide` makes of the registry.
 
@@ -70,6 +71,7 @@ def write(
             when somebody else's commit came first.
         operation: noun and verb, such as `decision revise`.
         how: dry run, without a commit, or only if nobody else was faster.
+        texts: gives files of these entities, by path, that are to hold just these bytes.
 
     Raises ChangedError when `how.seen` has moved on.
     """
@@ -84,7 +86,7 @@ def write(
         first = entities[0]
         return Change(
             writes=entities,
-            deletes=(),
+            files=texts(entities) if texts is not None else {},
             subject=f"{noun}: {verb} {short_id(first.kind, first.id)}",
             trailers=(("Forgekit-Op", operation), *_entity_trailers(entities)),
             result=entities,

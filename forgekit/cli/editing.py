@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 Option = Callable[[Any], Any]
 
 _CONTENT = click.option("--content", metavar="TEXT", help="A description, Markdown.")
-_TAGS = click.option(
-    "--tag", "tags", multiple=True, metavar="WORD", help="In place of the old ones; repeatable."
-)
+_INSTEAD = 'In place of the old ones, "" for none; repeatable.'
+_TAGS = click.option("--tag", "tags", multiple=True, metavar="WORD", help=_INSTEAD)
 _TITLE = click.option("--title", metavar="TEXT", help="A new title; the id stays.")
 
 OPTIONS: dict[Kind, tuple[Option, ...]] = {
@@ -34,19 +33,15 @@ OPTIONS: dict[Kind, tuple[Option, ...]] = {
         _TITLE,
         click.option("--priority", type=click.Choice(["high", "medium", "low"])),
         _CONTENT,
-        click.option(
-            "--blocked-by", multiple=True, metavar="ID", help="In place of the old ones; repeatable."
-        ),
+        click.option("--blocked-by", multiple=True, metavar="ID", help=_INSTEAD),
         _TAGS,
     ),
     Kind.DECISION: (
         click.option("--rationale", metavar="TEXT", help="Why, Markdown."),
         click.option("--context", metavar="TEXT", help="In which circumstances, Markdown."),
         click.option("--tier", type=SHARE, metavar="0..1", help="How sure it is."),
-        click.option(
-            "--rejected", "alternatives", multiple=True, metavar="TEXT", help="In place of the old ones."
-        ),
-        click.option("--depends-on", "dependencies", multiple=True, metavar="ID", help="As above."),
+        click.option("--rejected", "alternatives", multiple=True, metavar="TEXT", help=_INSTEAD),
+        click.option("--depends-on", "dependencies", multiple=True, metavar="ID", help=_INSTEAD),
         _TAGS,
     ),
     Kind.LINEAGE: (click.option("--summary", "content", metavar="TEXT", help="What changed on the way."),),
@@ -64,7 +59,9 @@ def add_edit(group: click.Group, kind: Kind) -> None:
     """Give a noun its `edit`."""
 
     def run(*, name: str, dry_run: bool, no_commit: bool, **values: Any) -> None:
-        given = {key: value for key, value in values.items() if value not in (None, ())}
+        given = {
+            key: () if value == ("",) else value for key, value in values.items() if value not in (None, ())
+        }
         way = how(dry_run=dry_run, no_commit=no_commit)
         forge = open_forge()
         if given:
@@ -149,7 +146,7 @@ def _in_editor(forge: Forge, kind: Kind, name: str, way: How) -> Written | None:
         return None
     try:
         edited = _saved(path)
-        written = accept(forge, old, edited, way) if edited != text else None
+        written = accept(forge, old, text, edited, way) if edited != text else None
     except ForgeError as e:
         raise ForgeError(f"{e}\nyour edit is kept in {copy}") from e
     path.unlink()
@@ -162,7 +159,7 @@ def _saved(path: Path) -> str:
     Raises ForgeError for another encoding than UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes().decode()
     except UnicodeDecodeError:
         raise ForgeError("the editor saved no UTF-8; set its encoding to UTF-8 and edit again") from None
 

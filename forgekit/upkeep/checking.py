@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +25,7 @@ from forgekit.policy.checks.base import CheckInput, finding, locate
 from forgekit.policy.checks.identity import text_gives_id
 from forgekit.policy.checks.references import references, references_exist
 from forgekit.store import files
-from forgekit.text import codec, frontmatter
+from forgekit.text import codec, edit, frontmatter
 
 if TYPE_CHECKING:
     from forgekit.git.repository import Repository
@@ -169,14 +170,16 @@ def fix(
     return replace(check(forge, paths), fixed=fixed, outcome=outcome)
 
 
-def accept(forge: Forge, old: Entity, text: str, how: How) -> Written:
+def accept(forge: Forge, old: Entity, before: str, text: str, how: How) -> Written:
     """Write what an editor left of an entity's file; a decision whose text was changed becomes a revision.
 
+    The file becomes what the person left, comments and layout included; a revision takes new comments along.
     What contradicts the new text is recorded in the same commit.
 
     Args:
         forge: the registry.
         old: the entity as it was when the editor opened.
+        before: its file then.
         text: the edited file.
         how: dry run, or without a commit.
 
@@ -188,14 +191,14 @@ def accept(forge: Forge, old: Entity, text: str, how: How) -> Written:
 
     path = entity_path(old)
     try:
-        new = codec.loads(old.kind, text)
+        new = codec.loads(old.kind, frontmatter.decode(text.encode()))
     except FormatError as e:
         raise e.at(short_id(old.kind, old.id)) from None
     if new.id != old.id:
         raise FormatError("is the file's name and cannot change", path=path, field=old.kind.id_field)
 
     def decide(registry: Registry) -> Sequence[Entity]:
-        if registry.get(old.id) != old:
+        if registry.get(old.id) != old or _text(forge, path) != before:
             raise ChangedError(path)
         then = Registry.of([*(e for e in registry if e.id != old.id), new], registry.problems)
         known = {old.id: old} if isinstance(old, Decision) and text_gives_id(old) else {}
@@ -212,7 +215,22 @@ def accept(forge: Forge, old: Entity, text: str, how: How) -> Written:
                 )
         return writes if new in writes else against(forge, registry, writes)
 
-    return write(forge, decide, f"{old.kind.value} edit", how)
+    def texts(writes: Sequence[Entity]) -> dict[str, bytes]:
+        if new in writes:
+            return {path: _as_git_has_it(forge, path, text)}
+        added = [line for line in edit.comments(text) if line not in edit.comments(before)]
+        made = edit.with_comments(codec.dumps(writes[0]), added)
+        return {entity_path(writes[0]): made.encode()}
+
+    return write(forge, decide, f"{old.kind.value} edit", how, texts)
+
+
+def _as_git_has_it(forge: Forge, path: str, text: str) -> bytes:
+    """Return the bytes of an edited file, with LF where git made CRLF of it on checkout."""
+    repository = forge.store.repository
+    blob = repository.blob_id(repository.tip(), path)
+    converted = blob is not None and b"\r\n" not in repository.read_blob(blob)
+    return (text.replace("\r\n", "\n") if converted else text).encode()
 
 
 def _not_taken_along(old: Entity, edited: Entity, made: Entity) -> Iterable[Problem]:
@@ -235,11 +253,11 @@ def relative(forge: Forge, names: Iterable[str], folder: Path) -> list[str]:
         names: relative to `folder`, or absolute.
         folder: where the person stands.
 
-    Raises UsageError for what lies outside the registry or does not exist.
+    Raises UsageError for what lies outside the registry, does not exist or holds no file of it.
     """
     out: list[str] = []
     for name in names:
-        path = folder / name
+        path = Path(os.path.normpath(folder / name))
         # Not `resolve`: a link below the registry is a finding of its own, under its own name.
         try:
             inside = (path.parent.resolve() / path.name).relative_to(forge.root).as_posix()
@@ -249,7 +267,10 @@ def relative(forge: Forge, names: Iterable[str], folder: Path) -> list[str]:
             prefix = "" if inside == "." else f"{inside}/"
             registry = forge.registry()
             known = [entity_path(e) for e in registry] + [p.path for p in registry.problems]
-            out.extend(sorted({p for p in known if p.startswith(prefix)}))
+            found = sorted({p for p in known if p.startswith(prefix)})
+            if not found and prefix:
+                raise UsageError(f"no file of the registry lies in {name}; nothing was checked")
+            out.extend(found)
         elif path.exists() or path.is_symlink():
             out.append(inside)
         else:

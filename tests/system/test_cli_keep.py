@@ -86,6 +86,28 @@ def test_check_names_file_line_and_field(cli: Cli, registry: Path) -> None:
     assert cli("check", "--staged").code == 1
 
 
+def test_check_takes_a_path_as_it_is_written(
+    cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("decision", "new", "Use NATS", "--project", "The Nexus")
+    (registry / "empty").mkdir()
+    monkeypatch.chdir(registry / "registry")
+    checked = [
+        cli("check", path).err for path in ("..", "decisions/..", "decisions", "../archives/../registry")
+    ]
+    assert [line.partition(" checked")[0] for line in checked] == [
+        "2 entities",
+        "2 entities",
+        "1 entity",
+        "2 entities",
+    ]
+    ran = cli("check", "../empty")
+    assert (ran.code, ran.err) == (
+        2,
+        "forgekit: no file of the registry lies in ../empty; nothing was checked\n",
+    )
+
+
 def test_check_turns_an_edit_in_place_into_a_revision(cli: Cli, registry: Path) -> None:
     name = cli(
         "decision", "new", "Use NATS", "--project", "P", "--at", "2026-03-01", root=registry

@@ -209,6 +209,19 @@ def test_edit_takes_options_and_without_a_terminal_asks_for_them(nexus: Path, cl
     ]
 
 
+def test_one_empty_value_empties_a_list(nexus: Path, cli: Cli) -> None:
+    base = cli(*NATS, "--rejected", "Kafka", "--tag", "bus", root=nexus).out.strip()
+    rests = cli("decision", "new", "Use JetStream", "--depends-on", base).out.strip()
+    first = cli("thread", "new", "Which topic?").out.strip()
+    later = cli("thread", "new", "Which subject?", "--blocked-by", first).out.strip()
+    assert cli("decision", "edit", base, "--rejected", "", "--tag", "").code == 0
+    assert cli("decision", "edit", rests, "--depends-on", "").code == 0
+    assert cli("thread", "edit", later, "--blocked-by", "").code == 0
+    shown = [cli("show", name, "--json").json for name in (base, rests, later)]
+    names = ("tags", "alternatives_rejected", "dependencies", "blocked_by")
+    assert [view.get(name, []) for view in shown for name in names] == [[]] * 12
+
+
 @pytest.fixture
 def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Stand in for a person's editor: it runs `edit(text)` of the script returned."""
@@ -244,12 +257,87 @@ def test_the_editor_s_text_is_checked_and_committed(nexus: Path, cli: Cli, edito
 
 
 @pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("status: active\n", "# measured twice\nstatus: active # for now\n"),
+        ("status: active\n", "status:   'active'\n\n"),
+        ("epistemic_tier: 0.8\n", "epistemic_tier: 0.4 # measured\n"),
+        ("Fast", "Fast,\n\n\n- and small   "),
+    ],
+)
+def test_what_is_typed_in_the_editor_is_what_is_written(
+    nexus: Path, cli: Cli, editor: Path, old: str, new: str
+) -> None:
+    name = cli(*NATS, root=nexus).out.strip()
+    path = nexus / cli("show", name, "--json").json["path"]
+    typed = path.read_text(encoding="utf-8").replace(old, new)
+    _writes(editor, old, new)
+    assert cli("decision", "edit", name).err == f"decision edit {name}: committed as <commit>\n"
+    assert path.read_text(encoding="utf-8") == typed
+    assert git(nexus, "status", "--porcelain") == ""
+    assert cli("check").code == 0
+
+
+@pytest.mark.usefixtures("terminal")
+def test_an_edit_leaves_the_line_ends_to_git(nexus: Path, cli: Cli, editor: Path) -> None:
+    name = cli(*NATS, root=nexus).out.strip()
+    inside = cli("show", name, "--json").json["path"]
+    path = nexus / inside
+    git(nexus, "config", "core.autocrlf", "true")
+    path.unlink()
+    git(nexus, "checkout", "--", inside)
+    assert b"\r\n" in path.read_bytes()
+    editor.write_text("", encoding="utf-8")
+    assert cli("decision", "edit", name).err == "nothing changed\n"
+    editor.write_text(
+        "import sys, pathlib\n"
+        "path = pathlib.Path(sys.argv[1])\n"
+        "path.write_bytes(path.read_bytes().replace(b'status: active', b'status: active # for now'))\n",
+        encoding="utf-8",
+    )
+    assert cli("decision", "edit", name).err == f"decision edit {name}: committed as <commit>\n"
+    kept = git(nexus, "show", f"HEAD:{inside}")
+    assert ("status: active # for now\n" in kept, "\r" in kept) == (True, False)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_an_edit_beside_another_s_comment_is_refused(nexus: Path, cli: Cli, editor: Path) -> None:
+    name = cli(*NATS, root=nexus).out.strip()
+    inside = cli("show", name, "--json").json["path"]
+    path = nexus / inside
+    _writes(editor, "epistemic_tier: 0.8", "epistemic_tier: 0.4")
+    with editor.open("a", encoding="utf-8") as script:
+        script.write(
+            "import subprocess\n"
+            f"other = pathlib.Path({str(path)!r})\n"
+            "other.write_text(other.read_text().replace('tier: 0.8', 'tier: 0.8 # theirs'))\n"
+            f"subprocess.run(['git', '-C', {str(nexus)!r}, 'commit', '-qam', 'theirs'], check=True)\n"
+        )
+    ran = cli("decision", "edit", name)
+    assert (ran.code, ran.err.splitlines()[0]) == (
+        1,
+        f"forgekit: {inside} has changed since you read it; look at it again and repeat the change",
+    )
+    assert "tier: 0.8 # theirs" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("terminal")
 def test_a_text_changed_in_the_editor_becomes_a_revision(nexus: Path, cli: Cli, editor: Path) -> None:
     name = cli(*NATS, "--at", "2026-03-01", root=nexus).out.strip()
     _writes(editor, "Use NATS", "Use JetStream")
     new = cli("decision", "edit", name).out.strip()
     assert cli("show", name, "--json").json["status"] == "revised"
     assert cli("show", new, "--json").json["decision"] == "Use JetStream"
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_revision_takes_new_comments_along(nexus: Path, cli: Cli, editor: Path) -> None:
+    name = cli(*NATS, "--at", "2026-03-01", root=nexus).out.strip()
+    _writes(editor, "decision: Use NATS", "# it keeps messages\ndecision: Use JetStream")
+    new = cli("decision", "edit", name).out.strip()
+    path = nexus / cli("show", new, "--json").json["path"]
+    assert path.read_text(encoding="utf-8").split("---\n")[1].splitlines()[-1] == "# it keeps messages"
 
 
 NOBODY = "019cc85a-5700-8000-8000-000000000000"

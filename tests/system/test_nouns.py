@@ -19,6 +19,7 @@ from forgekit.lineage import bridge, new_conversation, pairs
 from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
+from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression
 from forgekit.model.registry import Registry
@@ -126,7 +127,7 @@ def test_what_has_ended_is_not_registered_once_more(forge: Forge, talk: str) -> 
 
 
 def test_an_end_that_says_more_than_the_first_is_refused(forge: Forge, talk: str) -> None:
-    question = threads.create(forge, "Which queue?").entity.id
+    question = threads.create(forge, "Which queue?", at=EARLIER).entity.id
 
     def resolve(conversation: str | None = None, at: Instant | None = None) -> object:
         found = threads.end(
@@ -145,8 +146,8 @@ def test_an_end_that_says_more_than_the_first_is_refused(forge: Forge, talk: str
 
 
 def test_a_reopening_that_says_more_than_the_first_is_refused(forge: Forge, talk: str) -> None:
-    question = threads.create(forge, "Which queue?").entity.id
-    threads.end(forge, question, ThreadStatus.RESOLVED)
+    question = threads.create(forge, "Which queue?", at=EARLIER).entity.id
+    threads.end(forge, question, ThreadStatus.RESOLVED, at=EARLIER)
 
     def reopen(conversation: str, at: Instant) -> object:
         return threads.reopen(forge, question, conversation=conversation, at=at).outcome.commit
@@ -157,6 +158,61 @@ def test_a_reopening_that_says_more_than_the_first_is_refused(forge: Forge, talk
     said = f"{thr(question)} is open already, and not since that date or in that conversation; leave both out"
     assert refused(forge, TransitionError, lambda: reopen(elsewhere, EARLIER)) == said
     assert refused(forge, TransitionError, lambda: reopen(talk, NOW)) == said
+
+
+def test_a_thread_ends_and_opens_again_in_the_order_of_time(forge: Forge) -> None:
+    question = threads.create(forge, "Which queue?", at=parse_instant("2024-01-01")).entity.id
+    spring, summer = parse_instant("2024-03-01"), parse_instant("2024-06-01")
+    threads.end(forge, question, ThreadStatus.RESOLVED, at=summer)
+    then = "and 2024-03-01T00:00:00Z lies before that; say a later --at, or leave it out"
+    said = refused(forge, TransitionError, lambda: threads.reopen(forge, question, at=spring))
+    assert said == f"{thr(question)} is resolved since 2024-06-01T00:00:00Z, {then}"
+    threads.reopen(forge, question, at=summer)
+    end = ThreadStatus.ABANDONED
+    said = refused(forge, TransitionError, lambda: threads.end(forge, question, end, at=spring))
+    assert said == f"{thr(question)} is open since 2024-06-01T00:00:00Z, {then}"
+    early = replace(forge, now=lambda: spring)  # an archive may be dated ahead
+    ended = threads.end(early, question, end).entity
+    assert isinstance(ended, Thread)
+    assert ended.updated_at == summer
+
+
+def test_what_is_given_twice_is_written_once(forge: Forge) -> None:
+    twice = ("b", "a", "b")
+    base = decisions.create(forge, "Use NATS", tags=twice, alternatives=twice).entity
+    rests = decisions.create(forge, "Use JetStream", dependencies=[base.id, base.id]).entity
+    first = threads.create(forge, "Which queue?", tags=twice).entity
+    later = threads.create(forge, "Which topic?", blocked_by=[first.id, first.id]).entity
+    project = projects.create(forge, "Other", tags=twice).entity
+    again = [
+        decisions.edit(forge, base.id, tags=twice, alternatives=twice),
+        decisions.edit(forge, rests.id, dependencies=[base.id, base.id]),
+        threads.edit(forge, first.id, tags=twice),
+        threads.edit(forge, later.id, blocked_by=[first.id, first.id]),
+        projects.describe(forge, project.id, Kind.PROJECT, tags=twice),
+    ]
+    assert [done.entity for done in again] == [base, rests, first, later, project]
+    assert isinstance(base, Decision)
+    assert isinstance(rests, Decision)
+    assert isinstance(later, Thread)
+    assert (base.tags, base.alternatives_rejected) == (("b", "a"), ("b", "a"))
+    assert (rests.dependencies, later.blocked_by) == ((base.id,), (first.id,))
+
+
+def test_a_description_stands_above_the_sections(forge: Forge) -> None:
+    project = projects.create(forge, NAME, content="").entity
+    sections = "## Notes\n\nMine.\n\n## Conflicting edits\n\n### tags\n\n    x"
+    path = forge.root / entity_path(project)
+    path.write_text(f"{path.read_text(encoding='utf-8')}\n{sections}\n", encoding="utf-8")
+    git(forge.root, "commit", "--quiet", "--all", "--message", "notes")
+
+    def described(content: str) -> str:
+        return projects.describe(forge, project.id, Kind.PROJECT, content=content).entity.body
+
+    assert described("Books\n") == f"Books\n\n{sections}"
+    assert projects.create(forge, NAME, content="Books").outcome.commit is None
+    assert described("## Rows") == f"\\## Rows\n\n{sections}"
+    assert described("") == sections
 
 
 def test_values_that_differ_from_what_stands_are_not_dropped(forge: Forge, talk: str) -> None:
