@@ -20,10 +20,10 @@ from forgekit.cli.base import (
 )
 from forgekit.cli.editing import add_edit
 from forgekit.cli.entities import add_reading, talk_of_unreadable
-from forgekit.cli.written import talk_of_judge, wrote
+from forgekit.cli.written import UNCHANGED, talk_of_judge, wrote
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.rules import one_line, require_line
-from forgekit.times import Instant
+from forgekit.times import UNKNOWN, Instant, format_instant
 
 decision = noun(
     "decision",
@@ -140,7 +140,12 @@ def validate(name: str, tier: float | None, at: Instant | None, *, dry_run: bool
     from forgekit import decisions  # noqa: PLC0415 - help loads no store
 
     way = how(dry_run=dry_run, no_commit=no_commit)
-    wrote(decisions.validate(open_forge(), name, tier=tier, at=at, how=way), "decision validate")
+    forge = open_forge()
+    written = decisions.validate(forge, name, tier=tier, at=at, how=way)
+    stands = getattr(written.entity, "last_validated", UNKNOWN)
+    later = f"nothing to do, it was validated later already, at {format_instant(stands)}"
+    is_later = stands > (at if at is not None else forge.now())
+    wrote(written, "decision validate", later if is_later else UNCHANGED)
 
 
 @decision.command(

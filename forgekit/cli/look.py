@@ -19,7 +19,7 @@ from forgekit.cli.base import (
 )
 from forgekit.cli.entities import PLURALS, print_commits, talk_of_unreadable
 from forgekit.model.kinds import Kind, short_id
-from forgekit.times import Instant, format_instant
+from forgekit.times import UNKNOWN, Instant, format_date, format_instant
 
 if TYPE_CHECKING:
     from forgekit.ids import EntityId
@@ -194,7 +194,7 @@ def stale(
         [
             (
                 short_id(Kind.DECISION, item.decision.id),
-                f"{item.days} d",
+                format_date(UNKNOWN) if item.last_validated == UNKNOWN else f"{item.days} d",
                 output.count(item.hops, "hop"),
                 item.decision.decision,
                 item.decision.project_name,

@@ -169,9 +169,8 @@ def _counts(report: SyncReport, new: list[FiledArchive]) -> Iterable[str]:
     }
     known = max(sum(filed.decisions for filed in new) - len(decisions), 0)
     yield f"decisions: {len(decisions)} new, {known} known, {len(carried)} carried"
-    ended = [thread for thread in (*threads, *changed) if thread.status.ended]
     still = [thread for thread in (*threads, *changed) if not thread.status.ended]
-    yield f"threads: {len(threads)} new, {len(ended)} resolved, {len(still)} still open"
+    yield f"threads: {len(threads)} new, {len(report.ended)} resolved, {len(still)} still open"
     if edges:
         joined = ", ".join(
             f"{short_id(Kind.CONVERSATION, e.source_conversation_id)} -> "
@@ -231,4 +230,5 @@ def _as_json(report: SyncReport) -> dict[str, object]:
         "removed": ids(report.removed),
         "conflicts": [{"id": entity, "field": conflict.field} for entity, conflict in report.conflicts],
         "contradictions": [conflict_view(conflict) for conflict in report.contradictions],
+        "passed_over": list(report.passed_over),
     }

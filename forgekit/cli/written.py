@@ -17,9 +17,17 @@ if TYPE_CHECKING:
     from forgekit.store.store import Outcome
     from forgekit.writing import Written
 
+UNCHANGED = "nothing to do, it says so already"
 
-def wrote(written: Written, verb: str) -> None:
-    """Say what a write did: the short id on stdout, the rest on stderr; a dry run prints the diff."""
+
+def wrote(written: Written, verb: str, unchanged: str = UNCHANGED) -> None:
+    """Say what a write did: the short id on stdout, the rest on stderr; a dry run prints the diff.
+
+    Args:
+        written: what was written.
+        verb: noun and verb.
+        unchanged: says why there was nothing to do, if so it was.
+    """
     entity, outcome = written.entity, written.outcome
     name = short_id(entity.kind, entity.id)
     conflicts = _conflicts(written)
@@ -39,7 +47,7 @@ def wrote(written: Written, verb: str) -> None:
         output.diff(outcome.diff)
     else:
         output.data(name)
-    output.talk(f"{verb} {name}: {done(outcome)}")
+    output.talk(f"{verb} {name}: {done(outcome, unchanged)}")
     for item in conflicts:
         for line in conflict_lines(item):
             output.talk(line)
@@ -123,7 +131,7 @@ def conflict_view(conflict: Conflict, judgement: Judgement | None = None) -> dic
     }
 
 
-def done(outcome: Outcome) -> str:
+def done(outcome: Outcome, unchanged: str = UNCHANGED) -> str:
     """Say in words what became of a write."""
     if outcome.diff:
         return "nothing written (dry run)"
@@ -132,4 +140,4 @@ def done(outcome: Outcome) -> str:
     if outcome.written or outcome.deleted:
         files = output.count(len(outcome.written) + len(outcome.deleted), "file")
         return f"{files} written, not committed"
-    return "nothing to do, it says so already"
+    return unchanged

@@ -32,6 +32,7 @@ from forgekit.policy.merge import FieldConflict
 from forgekit.policy.settling import Settlement, settle
 from forgekit.store.store import Change, Outcome
 from forgekit.text.redaction import redact
+from forgekit.times import DAY_MS, UNKNOWN, Instant, format_date
 from forgekit.writing import superseding
 
 
@@ -68,6 +69,7 @@ class SyncReport:
 
     Attributes:
         conflicts: fields that people and archives changed in different ways.
+        ended: threads that have an end now and had none before.
         contradictions: new conflicts of decisions, those that a tier has settled included.
         passed_over: transcripts without a compaction, among others that have some; why, a line each.
     """
@@ -77,6 +79,7 @@ class SyncReport:
     created: tuple[Entity, ...]
     changed: tuple[Entity, ...]
     removed: tuple[Entity, ...]
+    ended: tuple[Thread, ...]
     conflicts: tuple[tuple[EntityId, FieldConflict], ...]
     contradictions: tuple[Conflict, ...]
     passed_over: tuple[str, ...]
@@ -94,7 +97,7 @@ def sync_compression(
     outcome = forge.commit(lambda: _decide(forge, read), dry_run=dry_run, no_commit=no_commit)
     report = outcome.change.result
     assert isinstance(report, _Decided)  # noqa: S101 - what _decide put there
-    filed = list(_reports(read, report))
+    filed = list(_reports(read, report, forge.now()))
     if filed:
         elsewhere = _elsewhere(report, {archive.id for archive, _, _ in read})
         filed[-1] = replace(filed[-1], problems=(*filed[-1].problems, *elsewhere))
@@ -104,10 +107,19 @@ def sync_compression(
         created=tuple(e for e in report.settlement.writes if e.id not in report.ours.entities),
         changed=tuple(e for e in report.settlement.writes if e.id in report.ours.entities),
         removed=report.settlement.deletes,
+        ended=tuple(_ended(report)),
         conflicts=report.settlement.conflicts,
         contradictions=report.found,
         passed_over=passed_over,
     )
+
+
+def _ended(decided: _Decided) -> Iterator[Thread]:
+    for thread in decided.settlement.writes:
+        if isinstance(thread, Thread) and thread.status.ended:
+            before = decided.ours.get(thread.id)
+            if not (isinstance(before, Thread) and before.status.ended):
+                yield thread
 
 
 _Arrived = tuple[Archive, ArchiveText, Envelope]
@@ -157,9 +169,11 @@ def _decide(forge: Forge, read: Sequence[_Arrived]) -> Change:
             if words_behind(filed_text, (archive, text)):
                 new[archive.id] = archive, text
                 continue
+            short = short_id(Kind.ARCHIVE, archive.id)
             raise ArchiveError(
-                f"{short_id(Kind.ARCHIVE, archive.id)} is already filed for this conversation, time and "
-                "turns, with another text; give the new text its own time (Created) or turn range"
+                f"{short} is already filed for this conversation, time and turns, with another text; to put "
+                f"this one in its place, `git revert` the commit that filed it (`forgekit archive history "
+                f"{short}` names it), then file this one"
             )
         elif other := _other(standing, archive, envelope):
             short = short_id(Kind.ARCHIVE, archive.id)
@@ -249,14 +263,17 @@ def _elsewhere(decided: _Decided, here: Collection[EntityId]) -> Iterable[Proble
                 yield replace(problem, message=f"in {tag}{place}: {problem.message}", line=None)
 
 
-def _reports(read: Sequence[_Arrived], decided: _Decided) -> Iterator[FiledArchive]:
+def _reports(read: Sequence[_Arrived], decided: _Decided, now: Instant) -> Iterator[FiledArchive]:
     known = set(decided.known)
     for archive, text, _ in read:
-        yield _report(archive, text, decided, new=archive.id not in known)
+        doubts = tuple(_doubtful_date(archive.compressed_at, now))
+        yield _report(archive, text, decided, new=archive.id not in known, doubts=doubts)
         known.add(archive.id)
 
 
-def _report(archive: Archive, text: ArchiveText, decided: _Decided, *, new: bool) -> FiledArchive:
+def _report(
+    archive: Archive, text: ArchiveText, decided: _Decided, *, new: bool, doubts: tuple[Problem, ...]
+) -> FiledArchive:
     written = {entity.id: entity for entity in decided.settlement.writes}
     said = decided.after.mentions
     overruled = []
@@ -267,12 +284,29 @@ def _report(archive: Archive, text: ArchiveText, decided: _Decided, *, new: bool
         if isinstance(thread, Thread) and thread.status.ended and open_here:
             overruled.append(Overruled(local_id=record.local_id, thread=thread))
     filed = written.get(archive.id) or decided.ours.get(archive.id)
+    new = archive.id not in decided.known
     return FiledArchive(
         archive=filed if isinstance(filed, Archive) else archive,
         new=new,
         decisions=sum((archive.id, record.local_id) in said for record in text.decisions),
         threads=sum((archive.id, record.local_id) in said for record in text.threads),
         artifacts=len(text.artifacts),
-        problems=(*text.problems, *decided.after.problems.get(archive.id, ())),
+        problems=(
+            *(doubts if new else ()),
+            *text.problems,
+            *decided.after.problems.get(archive.id, ()),
+        ),
         overruled=tuple(overruled),
     )
+
+
+def _doubtful_date(at: Instant, now: Instant) -> Iterator[Problem]:
+    """Say that nobody can tell when an archive was made; it may be tomorrow already where somebody sits."""
+    if at == UNKNOWN:
+        message, fix = "no date was found", "say --at DATE; once it is filed, `git revert` that commit first"
+    elif at > now + DAY_MS:
+        message = f"its date, {format_date(at)}, lies ahead"
+        fix = "if that is a slip, `git revert` the commit that filed it, and file the corrected text"
+    else:
+        return
+    yield Problem(code="doubtful-date", message=message, fix=fix, severity=Severity.WARNING)

@@ -58,6 +58,79 @@ def test_filing_again_changes_nothing_and_says_where_the_registry_stands(filed: 
     assert _tip(filed) == tip
 
 
+HEAD = (
+    "# Conversation Archive: broker choice {0}\n\n{1}**Project:** Nexus\n**Compression Tag:** `NEXUS_{0}`\n"
+)
+
+
+def _archive(number: int, more: str, date: str = "") -> bytes:
+    day = f"**Date:** {date or f'2026-03-0{number}'}\n"
+    return (HEAD.format(number, "" if date == "none" else day) + more).encode()
+
+
+def test_only_what_ended_now_counts_as_resolved(registry: Path, cli: Cli) -> None:
+    threads = (
+        "\n## Active Threads\n\n#### T001: Which retention?\n**Status:** {}\n"
+        "\n#### T002: Which auth?\n**Status:** {}\n"
+    )
+    told = [("OPEN", "OPEN"), ("RESOLVED", "RESOLVED"), ("OPEN", "RESOLVED")]
+    said = []
+    for number, states in enumerate(told, 1):
+        parent = f"**Inherits From:** `NEXUS_{number - 1}`\n" if number > 1 else ""
+        ran = cli(
+            "sync-compression", "-", stdin=_archive(number, parent + threads.format(*states)), root=registry
+        )
+        said += [line for line in ran.out.splitlines() if line.startswith("  threads:")]
+    assert said == [
+        "  threads: 2 new, 0 resolved, 2 still open",
+        "  threads: 0 new, 2 resolved, 0 still open",
+        "  threads: 0 new, 0 resolved, 0 still open",
+    ]
+
+
+def test_a_doubtful_date_is_said(registry: Path, cli: Cli) -> None:
+    more = "\n## Decisions\n\n#### D001: Use NATS\n**Decision:** Use NATS as the broker {}.\n"
+    undated = _archive(1, more.format("here"), "none")
+    ran = cli("sync-compression", "-", stdin=undated, root=registry)
+    assert ran.out.splitlines()[-1] == (
+        "  warning: NEXUS_1: no date was found (say --at DATE; once it is filed, `git revert` that "
+        "commit first)"
+    )
+    assert "warning" not in cli("sync-compression", "-", stdin=undated).out
+    [line] = cli("stale").out.splitlines()
+    assert line.split("\t")[1:3] == ["no date", "0 hops"]
+    ran = cli("sync-compression", "-", stdin=_archive(2, more.format("there"), "2062-10-03"))
+    assert ran.out.splitlines()[-1] == (
+        "  warning: NEXUS_2: its date, 2062-10-03, lies ahead (if that is a slip, `git revert` the commit "
+        "that filed it, and file the corrected text)"
+    )
+    name = cli("decision", "list").out.split("\t")[0]
+    later = "nothing to do, it was validated later already, at 2062-10-03T00:00:00Z"
+    assert cli("decision", "validate", name).err == f"decision validate {name}: {later}\n"
+    again = ("decision", "validate", name, "--at", "2026-03-05")
+    assert cli(*again).err == f"decision validate {name}: {later}\n"
+
+
+def test_a_corrected_text_takes_the_place_of_the_one_that_is_reverted(registry: Path, cli: Cli) -> None:
+    more = "\n## Decisions\n\n#### D001: Use {0}\n**Decision:** Use {0} as the broker.\n"
+    cli("sync-compression", "-", stdin=_archive(1, more.format("Kafka")), root=registry)
+    name = cli("archive", "list").out.split("\t")[0]
+    right = _archive(1, more.format("NATS"))
+    ran = cli("sync-compression", "-", stdin=right)
+    assert (ran.code, ran.err) == (
+        1,
+        (
+            f"forgekit: {name} is already filed for this conversation, time and turns, with another text; to "
+            "put this one in its place, `git revert` the commit that filed it (`forgekit archive history "
+            f"{name}` names it), then file this one\n"
+        ),
+    )
+    git(registry, "revert", "--no-edit", cli("archive", "history", name).out.split("\t")[0])
+    assert cli("sync-compression", "-", stdin=right).code == 0
+    assert [len(cli(kind, "list").out.splitlines()) for kind in ("archive", "decision")] == [1, 1]
+    assert cli("check").code == 0
+
+
 def test_an_archive_is_read_from_standard_input(registry: Path, cli: Cli) -> None:
     data = FIRST.read_bytes()
     ran = cli(
