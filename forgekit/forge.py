@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from forgekit.errors import AmbiguousError, FormatError, NotFoundError, UsageError
 from forgekit.ids import EntityId, match_key, normalise, project_id
-from forgekit.model.kinds import Kind, short_id
+from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.store.roots import cache_dir, find_root
 from forgekit.store.settings import load_settings, require_schema
 from forgekit.times import Instant, parse_instant
@@ -34,9 +34,15 @@ if TYPE_CHECKING:
 
 
 def clock(env: Mapping[str, str] = os.environ) -> Instant:
-    """Return the time: `FORGEKIT_NOW` where it is set, for output that can be repeated."""
+    """Return the time: `FORGEKIT_NOW` where it is set, for output that can be repeated.
+
+    Raises UsageError where that is no date.
+    """
     fixed = env.get("FORGEKIT_NOW")
-    return parse_instant(fixed) if fixed else Instant(time.time_ns() // 1_000_000)
+    try:
+        return parse_instant(fixed) if fixed else Instant(time.time_ns() // 1_000_000)
+    except ValueError as e:
+        raise UsageError(f"FORGEKIT_NOW: {e}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +55,8 @@ class Forge:
     """Fingerprints of secrets that may be written, beside those of the settings."""
     judge_kind: JudgeKind | None = None
     """Who judges conflicts, whatever the settings say."""
+    on_new_project: Callable[[str, str | None], None] | None = None
+    """Told of each project that a write makes: its name, and the known one's that may have been meant."""
 
     @classmethod
     def open(
@@ -115,7 +123,20 @@ class Forge:
 
         if not dry_run and self.settings.judge in {JudgeKind.NLI, JudgeKind.LLM}:
             decide()
-        return self.store.commit(decide, dry_run=dry_run, no_commit=no_commit)
+        outcome = self.store.commit(decide, dry_run=dry_run, no_commit=no_commit)
+        if self.on_new_project is not None:
+            self._tell_of_projects(outcome, self.on_new_project)
+        return outcome
+
+    def _tell_of_projects(self, outcome: Outcome, tell: Callable[[str, str | None], None]) -> None:
+        from forgekit.model.near import near_miss  # noqa: PLC0415 - most writes make no project
+
+        writes = [entity for entity in outcome.change.writes if entity.kind is Kind.PROJECT]
+        made = [p.title for p in writes if path_of(p.kind, p.id) in outcome.created]
+        if made:
+            known = {project.project_name for project in self.registry().projects}.difference(made)
+            for name in made:
+                tell(name, near_miss(name, known))
 
     @cached_property
     def encoder(self) -> Encoder | Missing:

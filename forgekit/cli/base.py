@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -100,6 +101,8 @@ class _Moment(click.ParamType):  # type: ignore[type-arg] # generic from click 8
 
 
 MOMENT = _Moment()
+PATH = click.Path(readable=False, allow_dash=True)
+"""A file or folder; shells complete it, and what is wrong with it is said where it is read."""
 
 SHARE = click.FloatRange(0.0, 1.0)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
@@ -201,8 +204,12 @@ def open_forge() -> Forge:
     """
     from forgekit.forge import Forge, clock  # noqa: PLC0415 - what needs no registry loads none
 
-    try:
-        clock()
-    except ValueError as e:
-        raise UsageError(f"FORGEKIT_NOW: {e}") from None
-    return Forge.open(root_of(), allow=click.get_current_context().meta.get(_ALLOW, ()))
+    clock()
+    forge = Forge.open(root_of(), allow=click.get_current_context().meta.get(_ALLOW, ()))
+    return replace(forge, on_new_project=_talk_of_project)
+
+
+def _talk_of_project(name: str, near: str | None) -> None:
+    from forgekit.cli import output  # noqa: PLC0415 - most commands make no project
+
+    output.talk(f"new project {name!r}" + (f"; did you mean {near!r}?" if near else ""))

@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 @json_option
 def doctor(*, repair: bool, yes: bool, as_json: bool) -> int:
     """Look at the registry and everything around it."""
-    from forgekit.upkeep import repairing  # noqa: PLC0415 - help loads no store
+    from forgekit.forge import clock  # noqa: PLC0415 - help loads no store
+    from forgekit.upkeep import repairing  # noqa: PLC0415 - as above
     from forgekit.upkeep.diagnosis import bad, diagnose, root_for  # noqa: PLC0415 - as above
 
     if yes and not repair:
         raise UsageError("--yes goes with --repair")
+    clock()
     start = root_of()
     root = root_for(Path(start) if start else Path.cwd(), {} if start else dict(os.environ))
     if repair:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forgekit.cli import output
-from forgekit.cli.base import example, how, is_dry_run, open_forge, wants_json, writing
+from forgekit.cli.base import PATH, example, how, is_dry_run, open_forge, wants_json, writing
 from forgekit.cli.entities import problem_view
 from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge
 from forgekit.errors import ForgeError, FormatError, NotFoundError, UsageError
@@ -45,7 +45,7 @@ _default_project = click.option(
     )
 )
 @click.argument("form", metavar="FORMAT", type=click.Choice(FORMATS))
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="PATH...")
 @_default_project
 @_with_text
 @writing
@@ -67,10 +67,16 @@ def ingest(
     report = _filed(conversations(paths, form, reading), reading, project or "", with_text, way)
     if wants_json():
         output.as_json(_as_json(report))
-        return
-    if dry_run and report.outcome.diff:
-        output.diff(report.outcome.diff)
-    _say(report, to=output.talk if dry_run else output.data)
+    else:
+        if dry_run and report.outcome.diff:
+            output.diff(report.outcome.diff)
+        _say(report, to=output.talk if dry_run else output.data)
+    for name, number in report.elsewhere.items():
+        stay = "1 conversation stays" if number == 1 else f"{number:,} conversations stay"
+        output.talk(
+            f"{stay} in {name!r}, as the registry has it; to move it, `git revert` the commit that filed it "
+            "and ingest again"
+        )
 
 
 def _filed(
@@ -122,6 +128,13 @@ def _say(report: IngestReport, to: Any) -> None:
         f"{len(report.problems):,} doubtful",
     ]
     output.talk(f"ingest: {', '.join(parts)}; {', '.join(filed_)}: {_done(report)}")
+    if report.unplaced:
+        talks = output.count(report.unplaced, "conversation")
+        undo = "after a `git revert`, " if report.commits else ""
+        output.talk(
+            f"nothing said the project of {talks}: {undo}give [projects] patterns in forgekit.toml "
+            "or --project NAME, and ingest again"
+        )
     if report.waiting:
         output.talk("next: `forgekit review`")
 
@@ -175,7 +188,7 @@ def _as_json(report: IngestReport) -> dict[str, object]:
     "From cron: `*/10 * * * * forgekit -C REGISTRY ingest auto PATH`.\n\n"
     + example("forgekit watch ~/.claude/projects --every 300")
 )
-@click.argument("path")
+@click.argument("path", type=PATH)
 @click.option("--every", type=click.IntRange(1), default=60, show_default=True, metavar="SECONDS")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="auto", show_default=True)
 @click.option("--times", type=click.IntRange(1), metavar="N", help="Look so many times, then stop.")

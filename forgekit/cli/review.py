@@ -66,6 +66,10 @@ def review(
     answering = bool(approve or reject or merge or titles or all_above is not None)
     if only_list and answering:
         raise UsageError("--list answers nothing; leave it out, or the answers")
+    if project is not None and (approve or reject or merge or titles):
+        raise UsageError(
+            "--project goes with --list and --all-above; an answer names its candidate, leave it out"
+        )
     if not answering:
         found = reviewing.waiting(forge, project)
         if only_list or wants_json() or not output.is_terminal():

@@ -44,6 +44,8 @@ class IngestReport:
         outcome: of all batches together; its commit is the last one.
         commits: one for each batch that brought anything.
         states: number of conversations by state.
+        elsewhere: number of conversations that stay in another project than the person said, by that one.
+        unplaced: number of new conversations of which nothing said the project.
         filed: of each conversation; of the first that changed where the report was to be short.
         archives: that are new.
         registered: decisions and threads that are new or changed.
@@ -58,6 +60,8 @@ class IngestReport:
     outcome: Outcome
     commits: tuple[str, ...]
     states: Mapping[str, int]
+    elsewhere: Mapping[str, int]
+    unplaced: int
     filed: tuple[Filed, ...]
     archives: int
     registered: int
@@ -87,14 +91,17 @@ class Sum:
     """The report as it grows, batch by batch.
 
     Args:
+        project: what the person said, "" if nothing.
         shown: changed conversations to be named, beside counts of all; None names all of them, each file
             that was written and each candidate, which years of conversations make long.
     """
 
+    project: str = ""
     shown: int | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     filed: list[Filed] = field(default_factory=list)
     states: Counter[str] = field(default_factory=Counter)
+    elsewhere: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
     candidates: list[EntityId] = field(default_factory=list)
     redacted: Counter[str] = field(default_factory=Counter)
@@ -106,6 +113,10 @@ class Sum:
         decided = outcome.change.result
         assert isinstance(decided, Decided)  # noqa: S101 - what the decision of a batch put there
         self.states.update(filed.state for filed in decided.filed)
+        if self.project:
+            known = (f.project_name for f in decided.filed if f.placed == "registry")
+            self.elsewhere.update(name for name in known if name != self.project)
+        self.counts["unplaced"] += sum(f.placed == "nothing" for f in decided.filed)
         self.counts["waiting"] += len(decided.candidates)
         outcome = replace(outcome, change=Change(subject=outcome.change.subject))
         if self.shown is None:
@@ -137,6 +148,8 @@ class Sum:
             ),
             commits=commits,
             states=dict(self.states),
+            elsewhere=dict(sorted(self.elsewhere.items())),
+            unplaced=self.counts["unplaced"],
             filed=tuple(self.filed),
             archives=self.counts["archives"],
             registered=self.counts["registered"],

@@ -77,7 +77,7 @@ def ingest(
     placing = Placing(known=known, patterns=forge.settings.projects, default=project)
     wanted = forge.settings.keep_text if with_text is None else with_text
     keep = None if wanted else forge.catalogue.matching(kinds=(Kind.TRANSCRIPT,))
-    total = Sum(shown)
+    total = Sum(project, shown)
 
     def read() -> Iterator[Unpacked]:
         number = 0

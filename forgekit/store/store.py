@@ -69,6 +69,7 @@ class Outcome:
     Attributes:
         commit: None when nothing was to be changed, or nothing was to be committed.
         written: paths of new and changed files.
+        created: those of them that were no files before.
         deleted: paths.
         diff: unified; on a dry run only.
         change: as it was last decided.
@@ -79,6 +80,7 @@ class Outcome:
     deleted: tuple[str, ...]
     diff: str
     change: Change
+    created: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -382,4 +384,5 @@ def _outcome(change: Change, edits: list[_Edit], *, commit: str | None = None, d
         deleted=tuple(edit.path for edit in edits if edit.new is None),
         diff=diff,
         change=change,
+        created=frozenset(edit.path for edit in edits if edit.old is None and edit.before is None),
     )

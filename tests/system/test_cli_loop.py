@@ -28,7 +28,7 @@ def test_filing_says_what_it_did(registry: Path, cli: Cli) -> None:
             "  threads: 2 new, 0 resolved, 2 still open\n"
             "  artifacts: 1, kept in the archive\n"
         ),
-        "committed as <commit>\n",
+        "new project 'The Nexus'\ncommitted as <commit>\n",
     )
     ran = cli("sync-compression", "--project", "The Nexus", "--archive", str(SECOND))
     assert (ran.code, ran.out) == (
@@ -163,7 +163,7 @@ def test_a_dry_run_with_nothing_to_write_is_told_as_one(filed: Path, cli: Cli) -
 def test_without_a_commit_the_files_wait_for_the_person(registry: Path, cli: Cli) -> None:
     tip = _tip(registry)
     ran = cli("sync-compression", "--project", "The Nexus", str(FIRST), "--no-commit", root=registry)
-    assert (ran.code, ran.err) == (0, "8 files written, not committed\n")
+    assert (ran.code, ran.err) == (0, "new project 'The Nexus'\n8 files written, not committed\n")
     assert _tip(registry) == tip
     assert len(_status(registry).splitlines()) == 8
 

@@ -33,6 +33,11 @@ TEXTS = (
     "Noted.",
 )
 
+UNSORTED = (
+    "nothing said the project of 1 conversation: after a `git revert`, give [projects] patterns in "
+    "forgekit.toml or --project NAME, and ingest again"
+)
+
 
 @pytest.fixture
 def exported(tmp_path: Path) -> Path:
@@ -50,6 +55,7 @@ def test_an_export_is_filed_in_one_commit_and_a_second_time_not_at_all(
     assert told.out.startswith("new  con_")
     assert told.out.endswith("Queue design  (Nexus, said by --project): 4 new turns, 1 candidate\n")
     assert told.err == (
+        "new project 'Nexus'\n"
         "ingest: 1 new, 0 joined, 0 grown, 0 unchanged; 0 archives, 1 decision or thread registered, "
         "0 new lineage edges, 1 candidate, 0 secrets redacted, 0 doubtful: committed as <commit>\n"
         "next: `forgekit review`\n"
@@ -61,13 +67,34 @@ def test_an_export_is_filed_in_one_commit_and_a_second_time_not_at_all(
     assert "Forgekit-Op: ingest" in git(registry, "log", "-1", "--format=%B")
 
 
+def test_a_conversation_stays_where_it_was_filed_until_that_is_undone(
+    registry: Path, cli: Cli, exported: Path
+) -> None:
+    told = cli("ingest", "claude", str(exported))
+    assert (told.err.splitlines()[0], told.err.splitlines()[2]) == ("new project 'Unsorted'", UNSORTED)
+    stays = (
+        "1 conversation stays in 'Unsorted', as the registry has it; to move it, `git revert` the commit "
+        "that filed it and ingest again\n"
+    )
+    for options in ((), ("--json",)):
+        told = cli("ingest", "claude", str(exported), "--project", "Nexus", *options)
+        assert told.err.endswith(stays)
+    assert "stays" not in cli("ingest", "claude", str(exported), "--project", "unsorted").err
+    git(registry, "revert", "--no-edit", "HEAD")
+    told = cli("ingest", "claude", str(exported), "--project", "Nexus")
+    assert "(Nexus, said by --project)" in told.out
+    assert "stays" not in told.err
+
+
 def test_a_dry_run_writes_nothing_and_without_a_commit_the_files_are_there(
     registry: Path, cli: Cli, exported: Path
 ) -> None:
     assert "+title: Queue design" in cli("ingest", "claude", str(exported), "--dry-run").out
     assert git(registry, "status", "--porcelain") == ""
     told = cli("ingest", "claude", str(exported), "--no-commit")
-    assert told.err.splitlines()[0].endswith("files written, not committed")
+    made, summed, *_ = told.err.splitlines()
+    assert (made, summed.partition(": ")[0]) == ("new project 'Unsorted'", "ingest")
+    assert summed.endswith("files written, not committed")
     assert "registry/candidates/" in git(registry, "status", "--porcelain", "--untracked-files=all")
 
 
@@ -221,10 +248,10 @@ def test_a_watch_tries_again_what_failed_and_tells_it_once(
     monkeypatch.setattr("time.sleep", mended)
     told = cli("watch", str(exported), "--times", "4")
     assert [line.split("  ")[0] for line in told.out.splitlines()] == ["new"]
-    first, second, *rest = told.err.splitlines()
+    first, made, second, *rest = told.err.splitlines()
     assert first == ("forgekit: forgekit.toml:1: stale_dais: is not a setting; did you mean `stale_days`?")
     assert second.startswith("ingest: 1 new, 0 joined")
-    assert rest == ["next: `forgekit review`"]
+    assert (made, rest) == ("new project 'Unsorted'", [UNSORTED, "next: `forgekit review`"])
 
 
 @pytest.mark.usefixtures("registry")
@@ -267,7 +294,7 @@ def test_batches_are_told(cli: Cli, exported: Path, monkeypatch: pytest.MonkeyPa
     exported.write_text(json.dumps(talks), encoding="utf-8")
     monkeypatch.setattr("forgekit.loop.ingesting.BATCH_SIZE", 1)
     told = cli("ingest", "claude", str(exported), "--with-text")
-    assert told.err.splitlines()[0].endswith("0 doubtful: committed as <commit>, the last of 2 commits")
+    assert told.err.splitlines()[1].endswith("0 doubtful: committed as <commit>, the last of 2 commits")
 
 
 @pytest.mark.usefixtures("registry")
