@@ -61,8 +61,9 @@ def resolve(db: sqlite3.Connection, name: str, kinds: Collection[Kind] | None = 
     if len(found) == 1:
         return found[0].id
     if not found:
-        what = next(iter(kinds)).value if kinds and len(kinds) == 1 else "entity"
-        raise NotFoundError(what, one_line(name[:80]), "find its id with `forgekit search`")
+        only = next(iter(kinds)).value if kinds and len(kinds) == 1 else None
+        where = f"{only} list" if only else "search"
+        raise NotFoundError(only or "entity", one_line(name[:80]), f"find its id with `forgekit {where}`")
     listed = [(c.short, c.title) for c in found[:SHOWN_CANDIDATES]]
     if len(found) > SHOWN_CANDIDATES:
         listed.append(("...", f"and {len(found) - SHOWN_CANDIDATES} more; type more of the id"))

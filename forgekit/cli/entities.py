@@ -35,7 +35,7 @@ COLUMNS = {
 STATUSES = {
     Kind.THREAD: ("open", "resolved", "superseded", "abandoned"),
     Kind.DECISION: ("active", "revised", "superseded", "invalidated"),
-    Kind.CONFLICT: ("open", "resolved", "scoped", "dismissed"),
+    Kind.CONFLICT: ("open", "moot", "resolved", "scoped", "dismissed"),
     Kind.CANDIDATE: ("waiting", "approved", "merged", "rejected", "registered"),
 }
 PLURALS = {Kind.LINEAGE: "lineage edges"}
@@ -61,7 +61,8 @@ def _list_command(kind: Kind) -> click.Command:
             from forgekit.policy.derived import Derived  # noqa: PLC0415 - only for JSON
 
             derived = Derived(registry)
-            output.as_json([derived.view(entity) for entity in chosen])
+            counted = kind is Kind.PROJECT
+            output.as_json([derived.view(e) | (_counts(registry, e) if counted else {}) for e in chosen])
         else:
             output.table(COLUMNS[kind], [row(registry, entity) for entity in chosen])
             if not chosen:
@@ -86,17 +87,10 @@ def listed(
 
     Raises NotFoundError for a project that is not known.
     """
-    from forgekit.policy.staleness import open_conflicts  # noqa: PLC0415 - help loads no policy
-
     owner = forge.known_project(project, registry) if project is not None else None
-    waits = None
-    if (kind, status) == (Kind.CONFLICT, "open"):  # it waits while both of its sides stand
-        waits = {conflict.id for conflict in open_conflicts(registry)}
 
     def wanted(entity: Any) -> bool:
-        if status is not None and entity.status.value != status:
-            return False
-        if waits is not None and entity.id not in waits:
+        if status is not None and _state(registry, entity) != status:
             return False
         if owner is None:
             return True
@@ -106,6 +100,13 @@ def listed(
         return any(getattr(side, "project_uuid", None) == owner.id for side in sides)
 
     return sorted(filter(wanted, forge.catalogue.entities(kind)), key=lambda e: (when(e), e.id), reverse=True)
+
+
+def _state(registry: Registry, entity: Any) -> str:
+    """Return the status of an entity as people see it."""
+    from forgekit.policy.staleness import conflict_state  # noqa: PLC0415 - help loads no policy
+
+    return conflict_state(registry, entity) if entity.kind is Kind.CONFLICT else str(entity.status.value)
 
 
 def when(entity: Any) -> Instant:
@@ -124,10 +125,7 @@ def row(registry: Registry, entity: Any) -> tuple[str, ...]:
     short = short_id(entity.kind, entity.id)
     match entity.kind:
         case Kind.PROJECT:
-            active = sum(d.project_uuid == entity.id and not d.status.ended for d in registry.decisions)
-            opened = sum(t.project_uuid == entity.id and not t.status.ended for t in registry.threads)
-            talks = sum(c.project_uuid == entity.id for c in registry.conversations)
-            return short, entity.title, str(active), str(opened), str(talks)
+            return short, entity.title, *map(str, _counts(registry, entity).values())
         case Kind.CONVERSATION:
             return short, format_date(entity.created_at), entity.title, entity.project_name
         case Kind.THREAD:
@@ -140,7 +138,7 @@ def row(registry: Registry, entity: Any) -> tuple[str, ...]:
             return short, a, b, entity.title, entity.project_name
         case Kind.CONFLICT:
             sides = (short_id(Kind.DECISION, side) for side in (entity.decision_a, entity.decision_b))
-            return short, entity.status.value, entity.title, *sides
+            return short, _state(registry, entity), entity.title, *sides
         case Kind.CANDIDATE:
             sure = f"{entity.confidence:.2f}"
             return short, entity.status.value, sure, entity.proposes.value, entity.title, entity.project_name
@@ -150,6 +148,16 @@ def row(registry: Registry, entity: Any) -> tuple[str, ...]:
         case _:
             talk = short_id(Kind.CONVERSATION, entity.conversation_id)
             return short, format_date(entity.compressed_at), entity.title, talk, entity.project_name
+
+
+def _counts(registry: Registry, project: Any) -> dict[str, int]:
+    """Return what a list of projects counts of one."""
+    key = project.id
+    return {
+        "active_decisions": sum(d.project_uuid == key and not d.status.ended for d in registry.decisions),
+        "open_threads": sum(t.project_uuid == key and not t.status.ended for t in registry.threads),
+        "conversations": sum(c.project_uuid == key for c in registry.conversations),
+    }
 
 
 def tier_text(decision: Any) -> str:
@@ -163,6 +171,10 @@ def _show_command(kind: Kind) -> click.Command:
     def run(
         *, name: str, at: str | None, as_json: bool, text: bool = False, turns: str | None = None
     ) -> None:
+        if text and as_json:
+            raise UsageError(
+                "--text prints the archive byte for byte, which JSON is not; leave one of them out"
+            )
         if turns is not None:
             if at is not None:
                 raise UsageError("--turns shows the text as it is kept now; leave --at out")

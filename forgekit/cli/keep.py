@@ -10,6 +10,7 @@ import click
 from forgekit.cli import output
 from forgekit.cli.base import (
     COMPLETE,
+    PATH,
     example,
     how,
     is_dry_run,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     help="Make a folder a registry: settings, folders, one commit. A second time changes nothing.\n\n"
     "In no git repository, the folder becomes one.\n\n" + example("forgekit init", "forgekit init ~/registry")
 )
-@click.argument("folder", required=False, metavar="[DIR]")
+@click.argument("folder", required=False, type=PATH, metavar="[DIR]")
 @writing
 def init(folder: str | None, *, dry_run: bool, no_commit: bool) -> None:
     """Make a registry."""
@@ -75,7 +76,7 @@ def init(folder: str | None, *, dry_run: bool, no_commit: bool) -> None:
         "forgekit check", "forgekit check registry/decisions/2026-03 --json", "forgekit check --fix --dry-run"
     )
 )
-@click.argument("paths", nargs=-1, metavar="[PATHS]...")
+@click.argument("paths", nargs=-1, type=PATH, metavar="[PATHS]...")
 @click.option("--fix", is_flag=True, help="Mend what needs no person, in one commit.")
 @click.option("--staged", is_flag=True, help="Check the files that are staged for the next commit.")
 @writing

@@ -62,7 +62,7 @@ def status(*, as_json: bool) -> None:
             "open conflicts": str(found.open_conflicts),
             "to revalidate": str(found.revalidate),
             **({"candidates": f"{found.candidates:,} waiting; `forgekit review`"} if waiting else {}),
-            "vectors": f"{found.vectors:,} of {len(forge.catalogue.contents()):,} ({found.model})"
+            "vectors": f"{found.vectors:,} of {found.texts:,} ({found.model})"
             if found.model
             else "none; `forgekit doctor` says why",
             "judge": found.judge

@@ -14,7 +14,7 @@ import click
 
 from forgekit import __version__
 from forgekit.cli import output
-from forgekit.cli.base import COMPLETE, LazyGroup
+from forgekit.cli.base import COMPLETE, PATH, LazyGroup
 from forgekit.errors import ForgeError
 
 INTERNAL = 3
@@ -74,7 +74,7 @@ COMMANDS = {
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, message="forgekit %(version)s")
-@click.option("-C", "--root", metavar="DIR", help="Work on the registry of this folder.")
+@click.option("-C", "--root", type=PATH, metavar="DIR", help="Work on the registry of this folder.")
 @click.option("--no-color", is_flag=True, help="No colours; the variable NO_COLOR does the same.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context

@@ -8,7 +8,7 @@ import click
 
 from forgekit.cli import output
 from forgekit.cli.base import example, json_option, limit_option, open_forge, project_option, words_of
-from forgekit.cli.entities import talk_of_unreadable
+from forgekit.cli.entities import STATUSES, talk_of_unreadable
 from forgekit.cli.showing import partial
 from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 _MODES = ("lexical", "semantic", "hybrid")
 _SCOPES = ("threads", "decisions", "lineage", "conversations", "archives", "messages", "all")
 
+_STATUSES = tuple(
+    dict.fromkeys(
+        status
+        for kind in (Kind.THREAD, Kind.DECISION, Kind.CONFLICT)
+        for status in STATUSES[kind]
+        if status != "moot"  # no file says so
+    )
+)
+
 
 @click.command(
     help="Search by words and by meaning: decisions, threads, conversations and archives, best first.\n\n"
@@ -32,7 +41,9 @@ _SCOPES = ("threads", "decisions", "lineage", "conversations", "archives", "mess
 @click.argument("query", nargs=-1, required=True)
 @click.option("--scope", type=click.Choice(_SCOPES), default="all", show_default=True)
 @project_option
-@click.option("--status", metavar="STATUS", help="Such as active, open or resolved.")
+@click.option(
+    "--status", type=click.Choice(_STATUSES), metavar="STATUS", help="Such as active, open or resolved."
+)
 @click.option("--as-of", metavar="REV|DATE", help="The registry of a revision or date, by words.")
 @click.option("--mode", type=click.Choice(_MODES), help="By words, by meaning, or both, as far as can be.")
 @click.option("--explain", is_flag=True, help="Say what put each hit in its place.")

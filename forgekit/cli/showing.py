@@ -20,6 +20,8 @@ _HIDDEN = (
     *("title", "decision", "candidate", "project_uuid"),  # the headline and the project's name say it
 )
 _WHEN = ("created_at", "compressed_at")
+_DIGITS = 9
+"""Digits of a turn's number at most."""
 _LONG = ("content", "quote", "rationale", "context", "resolution", "bridge_summary")
 
 
@@ -67,7 +69,7 @@ def show_turns(name: str, turns: str, *, as_json: bool) -> None:
     from forgekit.text.transcript import read_messages  # noqa: PLC0415 - as above
 
     first, _, last = turns.partition("-")
-    if not (first.isdecimal() and (last or first).isdecimal()):
+    if not all(end.isdecimal() and len(end) <= _DIGITS for end in (first, last or first)):
         raise UsageError(f"--turns takes numbers such as 12-18, not {turns[:40]!r}")
     low, high = int(first), int(last or first)
     forge = open_forge()
@@ -114,6 +116,8 @@ def _print_entity(registry: Registry, entity: Any, view: dict[str, object], orig
     if entity.kind is Kind.ARCHIVE:
         own -= {"compression_mode", "compressed_at", "turn_range"}
     shown = {"id": entity.id} | {key: _shown(registry, view[key]) for key in view if key not in own}
+    if shown.pop("moot", "False") == "True":
+        shown["status"] += " (moot: a side is out of force)"
     shown |= {key: format_date(UNKNOWN) for key in _WHEN if key in shown and view[key] is None}
     lines = {_label(key): value for key, value in shown.items() if value}
     for tag, conversation, archive in origin.archives:

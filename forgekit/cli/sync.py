@@ -12,6 +12,7 @@ import click
 from forgekit.cli import output
 from forgekit.cli.base import (
     MOMENT,
+    PATH,
     example,
     how,
     is_dry_run,
@@ -44,8 +45,10 @@ _LONGEST = 512_000_000
         "forgekit sync-compression archives-to-file/*.md --dry-run",
     )
 )
-@click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("--archive", "archives", multiple=True, metavar="FILE|-", help="An archive; repeatable.")
+@click.argument("files", nargs=-1, type=PATH, metavar="[FILE]...")
+@click.option(
+    "--archive", "archives", multiple=True, type=PATH, metavar="FILE|-", help="An archive; repeatable."
+)
 @project_option
 @click.option("--tag", metavar="TAG", help="The compression tag, where the text names none.")
 @click.option(

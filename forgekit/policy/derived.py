@@ -13,6 +13,7 @@ from functools import cached_property
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
 from forgekit.model.candidate import Candidate
+from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
@@ -22,7 +23,7 @@ from forgekit.model.lineage import Compression, Lineage
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.policy.graph import Graph, dependency_graph, lineage_graph, one_talk
-from forgekit.policy.staleness import Ages, open_conflicts
+from forgekit.policy.staleness import MOOT, Ages, conflict_state, open_conflicts
 from forgekit.text.codec import known_fields
 from forgekit.times import UNKNOWN, Instant, format_instant
 
@@ -85,6 +86,8 @@ class Derived:
             return {"quote": entity.quote, "rationale": entity.rationale}
         if isinstance(entity, (Archive, KeptText)):
             return {"body": entity.body} if body else {}
+        if isinstance(entity, Conflict):
+            return {"content": entity.body, "moot": conflict_state(self._registry, entity) == MOOT}
         return {"content": entity.body}
 
     def _decision(self, decision: Decision) -> Json:

@@ -284,18 +284,21 @@ def _rests(named: Decision, broken: Decision) -> str:
     return f"rests on {short_id(named.kind, named.id)}, and so on {short_id(broken.kind, broken.id)}, {ended}"
 
 
+MOOT = "moot"
+"""The state of a conflict that nobody settled, and that a side's end has settled."""
+
+
+def conflict_state(registry: Registry, conflict: Conflict) -> str:
+    """Return a conflict's status as people see it: `moot` where it is open and a side has ended."""
+    sides = map(registry.get, (conflict.decision_a, conflict.decision_b))
+    ended = any(isinstance(side, Decision) and side.status.ended for side in sides)
+    return MOOT if ended and conflict.status is ConflictStatus.OPEN else conflict.status.value
+
+
 def open_conflicts(registry: Registry) -> list[Conflict]:
     """Return the conflicts that wait for a person; one whose side has ended waits no more."""
-
-    def ended(side: EntityId) -> bool:
-        decision = registry.get(side)
-        return isinstance(decision, Decision) and decision.status.ended
-
-    return [
-        c
-        for c in registry.conflicts
-        if c.status is ConflictStatus.OPEN and not ended(c.decision_a) and not ended(c.decision_b)
-    ]
+    waits = ConflictStatus.OPEN.value
+    return [c for c in registry.conflicts if conflict_state(registry, c) == waits]
 
 
 def blocked_from_carrying(registry: Registry) -> set[EntityId]:

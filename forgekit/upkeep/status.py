@@ -9,10 +9,10 @@ from forgekit.forge import Forge
 from forgekit.history import uncommitted
 from forgekit.judges import judge_in_force
 from forgekit.model.candidate import CandidateStatus
-from forgekit.model.kinds import Kind
+from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.policy.staleness import needs_revalidation, open_conflicts, stale
+from forgekit.policy.staleness import conflict_state, needs_revalidation, open_conflicts, stale
 from forgekit.store.roots import cache_dir
 from forgekit.threads import active
 
@@ -39,7 +39,7 @@ class Status:
 
     Attributes:
         kinds: entities of each kind.
-        decisions, conflicts: by status; those of none are left out.
+        decisions, conflicts: by status; those of none are left out, and an open conflict may be moot.
         threads: open ones by priority.
         next_threads: the most important open ones.
         stale, active: active decisions, and the stale ones among them.
@@ -48,7 +48,7 @@ class Status:
         uncommitted: paths with uncommitted changes.
         unreadable: paths of files that hold no entity.
         model: the embedding model, or "".
-        vectors: entities that are indexed by meaning.
+        vectors, texts: entities that are indexed by meaning, of those that can be.
         judge: who judges conflicts.
         judge_wanted: who shall, by the settings.
     """
@@ -69,6 +69,7 @@ class Status:
     unreadable: tuple[str, ...]
     model: str
     vectors: int
+    texts: int
     judge: str
     judge_wanted: str
 
@@ -89,6 +90,16 @@ class Status:
             "kinds": dict(self.kinds),
             "decisions": dict(self.decisions),
             "open_threads": dict(self.threads),
+            "next_threads": [
+                {
+                    "thread_id": thread.id,
+                    "short_id": short_id(thread.kind, thread.id),
+                    "priority": thread.priority.value,
+                    "title": thread.title,
+                    "project_name": thread.project_name,
+                }
+                for thread in self.next_threads
+            ],
             "conflicts": dict(self.conflicts),
             "stale": {
                 "stale": self.stale,
@@ -102,6 +113,7 @@ class Status:
             "unreadable": list(self.unreadable),
             "model": self.model or None,
             "vectors": self.vectors,
+            "vectors_of": self.texts,
             "judge": self.judge,
             "judge_wanted": self.judge_wanted,
         }
@@ -127,7 +139,7 @@ def status(forge: Forge) -> Status:
         kinds=tuple((kind.value, kinds[kind]) for kind in Kind),
         decisions=_counts(Counter(d.status.value for d in registry.decisions)),
         threads=_counts(Counter(t.priority.value for t in opened), ("high", "medium", "low")),
-        conflicts=_counts(Counter(c.status.value for c in registry.conflicts)),
+        conflicts=_counts(Counter(conflict_state(registry, c) for c in registry.conflicts)),
         next_threads=tuple(opened[:_NAMED]),
         stale=len(old),
         active=old.active,
@@ -138,6 +150,7 @@ def status(forge: Forge) -> Status:
         unreadable=tuple(dict.fromkeys(problem.path for problem in registry.problems)),
         model=vectors.model if vectors else "",
         vectors=vectors.count if vectors else 0,
+        texts=len(forge.catalogue.contents()),
         judge=judge_in_force(settings, cache_dir(forge.root)).kind.value,
         judge_wanted=settings.judge.value,
     )

@@ -286,6 +286,32 @@ def test_writing_over_uncommitted_work_is_refused_by_name(cli: Cli, registry: Pa
             ("conversation", "show", "x", "--turns", "1", "--at", "nonsense"),
             "--turns shows the text as it is kept now; leave --at out",
         ),
+        (
+            ("conversation", "show", "x", "--turns", "1-" + "9" * 5_000),
+            f"--turns takes numbers such as 12-18, not '1-{'9' * 38}'",
+        ),
+        (
+            ("archive", "show", "x", "--text", "--json"),
+            "--text prints the archive byte for byte, which JSON is not; leave one of them out",
+        ),
+        (
+            ("search", "webhooks", "--status", "opne"),
+            "Invalid value for '--status': 'opne' is not one of 'open'",
+        ),
+        (("candidate", "show", "can_nope"), "find its id with `forgekit candidate list`"),
+        *(
+            (
+                ("review", *answer, "--project", "P"),
+                "--project goes with --list and --all-above; an answer names its candidate, leave it out",
+            )
+            for answer in (
+                ("--approve", "x"),
+                ("--reject", "x"),
+                ("--merge", "x", "y"),
+                ("--title", "x", "y"),
+                ("--all-above", "0.9", "--reject", "x"),
+            )
+        ),
         (("show", "x", "--at", "not-a-revision"), "no revision or date answers to 'not-a-revision'"),
         (("show", "x", "--at", "--output=/etc/passwd"), "no revision or date answers to"),
     ],

@@ -282,6 +282,12 @@ def test_status_is_one_screen(cli: Cli, registry: Path) -> None:
     found = cli("status", "--json").json
     assert found["stale"] == {"stale": 1, "active": 1, "share": 1.0}
     assert found["open_threads"] == {"high": 1}
+    [line] = cli("thread", "list", "--json").json
+    shown = ("thread_id", "short_id", "priority", "title", "project_name")
+    assert found["next_threads"] == [{name: line[name] for name in shown}]
+    assert (found["vectors"], found["vectors_of"]) == (0, 3)
+    [project] = cli("project", "list", "--json").json
+    assert [project[name] for name in ("active_decisions", "open_threads", "conversations")] == [1, 1, 0]
     assert found["unreadable"] == found["uncommitted"] == ["registry/stray.txt"]
     stale = cli("stale", "--json").json
     assert [(d["decision"], d["days"], d["reasons"]) for d in stale["stale"]] == [("Use NATS", 90, ["days"])]

@@ -89,6 +89,31 @@ def test_a_name_in_another_case_is_the_same_project(nexus: Path, cli: Cli, tmp_p
         assert {row["project_name"] for row in cli(kind, "list", "--json").json} == {"The Nexus"}
 
 
+def test_a_new_project_is_said_and_the_one_that_may_have_been_meant(
+    registry: Path, cli: Cli, tmp_path: Path
+) -> None:
+    archive = tmp_path / "archive.md"
+    archive.write_text(
+        "# Conversation Archive: b\n\n**Date:** 2026-03-03\n**Project:** Nexsu\n"
+        "**Compression Tag:** `NEXUS_B`\n\n## Decisions\n\n#### D001: Use NATS\n**Decision:** Use NATS.\n",
+        encoding="utf-8",
+    )
+    said = "new project 'Nexsu'; did you mean 'Nexus'?"
+    assert cli("project", "new", "Nexus", root=registry).err.splitlines()[0] == "new project 'Nexus'"
+    assert cli("project", "new", "Nexus").err.startswith("project new ")
+    for command in (
+        ("decision", "new", "Use NATS"),
+        ("thread", "new", "Which queue?"),
+        ("conversation", "new", "Storage"),
+    ):
+        told = cli(*command, "--project", "Nexsu", "--dry-run")
+        assert (told.code, told.err.splitlines()[0]) == (0, said)
+    told = cli("sync-compression", str(archive), "--json")
+    assert (told.err, told.json["passed_over"]) == (f"{said}\n", [])
+    told = cli("project", "new", "nexus Two")
+    assert told.err.splitlines()[0] == "new project 'nexus Two'"
+
+
 def test_of_two_names_that_differ_in_case_the_exact_one_answers(nexus: Path, cli: Cli) -> None:
     from forgekit.forge import Forge
     from forgekit.ids import project_id
@@ -186,7 +211,7 @@ def test_conversations_are_joined_traced_and_compared(nexus: Path, cli: Cli) -> 
     assert cli("lineage", "show", edge).out.endswith("Bridge summary\n\n  Storage came first\n")
     assert cli("conversation", "edit", a, "--title", "The first talk").code == 0
     assert cli("trace", kept).err == (
-        f"forgekit: no conversation answers to '{kept}'; find its id with `forgekit search`\n"
+        f"forgekit: no conversation answers to '{kept}'; find its id with `forgekit conversation list`\n"
     )
 
 
@@ -445,3 +470,13 @@ def test_a_conflict_is_shown_and_a_person_chooses(nexus: Path, cli: Cli) -> None
     assert cli("show", a, "--json").json["status"] == "superseded"
     settled = cli("conflict", "dismiss", row.split("\t")[0], "--reason", "no")
     assert (settled.code, settled.err) == (1, f"forgekit: {row.split(chr(9))[0]} is already resolved\n")
+
+
+def test_a_conflict_whose_side_was_revised_is_moot(nexus: Path, cli: Cli) -> None:
+    texts = ("Use PostgreSQL as the primary database", "Use MongoDB as the primary database")
+    _, side = (cli("decision", "new", text, root=nexus).out.strip() for text in texts)
+    name = cli("conflict", "list").out.split("\t")[0]
+    cli("decision", "revise", side, "Keep blobs on disk")
+    assert cli("conflict", "list").out.split("\t")[1] == "moot"
+    assert "\nstatus       open (moot: a side is out of force)\n" in cli("conflict", "show", name).out
+    assert cli("conflict", "list", "--status", "open").err == "no conflicts\n"

@@ -193,17 +193,49 @@ def test_a_shell_is_told_how_a_line_goes_on(registry: Path) -> None:
     assert done.stdout.splitlines() == ["plain,prepare-compression", "plain,prepare-continuation"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "sync-compression h",
+        "sync-compression --archive h",
+        "ingest auto h",
+        "watch h",
+        "check h",
+        "init h",
+        "-C h",
+    ],
+)
+def test_a_shell_is_told_where_files_are_named(registry: Path, words: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "forgekit"],
+        cwd=registry,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "_FORGEKIT_COMPLETE": "bash_complete",
+            "COMP_WORDS": f"forgekit {words}",
+            "COMP_CWORD": str(len(words.split())),
+        },
+    )
+    assert done.stdout == "file,h\n"
+
+
 def test_the_clock_can_be_fixed_and_must_be_a_date(
     cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
     assert cli("show", name, "--json").json["created_at"] == "2026-04-01T12:00:00Z"
     monkeypatch.setenv("FORGEKIT_NOW", "today")
-    ran = cli("status")
-    assert (ran.code, ran.err) == (
-        2,
-        "forgekit: FORGEKIT_NOW: 'today' is not a date such as 2026-03-04T16:20:00Z\n",
-    )
+    for command in (("status",), ("decision", "validate", name, "--at", "2026-03-01"), ("doctor",)):
+        ran = cli(*command)
+        assert (ran.code, ran.out, ran.err) == (
+            2,
+            "",
+            "forgekit: FORGEKIT_NOW: 'today' is not a date such as 2026-03-04T16:20:00Z\n",
+        )
 
 
 def test_the_registry_may_be_named(cli: Cli, registry: Path, tmp_path: Path) -> None:

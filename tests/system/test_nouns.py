@@ -12,6 +12,7 @@ from world import NAME, P, chain, decision, edge, thread
 
 from forgekit import conflicts, decisions, lineage, projects, threads
 from forgekit.cli.entities import listed as listed_entities
+from forgekit.cli.entities import row
 from forgekit.errors import ForgeError, NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
@@ -26,8 +27,10 @@ from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT
 from forgekit.model.settings import JudgeKind
 from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.policy.derived import Derived
 from forgekit.times import Instant, parse_instant
 from forgekit.upkeep.checking import check
+from forgekit.upkeep.status import status
 
 NOW = parse_instant("2026-09-20T09:00:00Z")
 EARLIER = Instant(NOW - 1_000)
@@ -373,6 +376,13 @@ def test_a_conflict_is_open_while_both_sides_stand(forge: Forge) -> None:
     assert [c.id for c in found if {a, b} == {c.decision_a, c.decision_b}] == waiting
     shown = listed_entities(forge, forge.registry(), Kind.CONFLICT, status="open")
     assert [conflict.id for conflict in shown] == waiting
+    registry = forge.registry()
+    moot = listed_entities(forge, registry, Kind.CONFLICT, status="moot")
+    assert sorted(conflict.id for conflict in (*shown, *moot)) == sorted(conflict.id for conflict in found)
+    assert {row(registry, conflict)[1] for conflict in moot} == {"moot"}
+    assert [Derived(registry).view(conflict)["moot"] for conflict in (*shown, *moot)] == [False, True, True]
+    counts = status(forge)
+    assert (dict(counts.conflicts), counts.open_conflicts) == ({"moot": 2, "open": 1}, 1)
     assert decisions.decision_conflicts(project_name="Harbour", forge=forge) == []
     assert conflicts.resolve_between(forge, b, b, "measured").entity.id == waiting[0]
     said = refused(forge, NotFoundError, lambda: conflicts.resolve_between(forge, b, b, "measured"))
