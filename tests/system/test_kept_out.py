@@ -155,7 +155,7 @@ def test_an_archive_is_filed_without_its_secrets_and_the_report_says_which(regis
     text = HEAD + f"It was {TOKEN}, then {OTHER}; {TOKEN}.\n"
     other = find(OTHER)[0].fingerprint
     kept = f"(--allow {NAME} keeps the first)"
-    arguments = ("sync-compression", "--archive", "-", "--project", "Keys")
+    arguments = ("sync-compression", "--archive", "-", "--project", "Keys", "--at", "2026-03-01")
     ran = cli(*arguments, root=registry, stdin=text.encode())
     assert (ran.code, ran.out.splitlines()[1:]) == (
         0,
@@ -177,7 +177,7 @@ def test_an_archive_is_filed_without_its_secrets_and_the_report_says_which(regis
 
 def test_what_is_allowed_is_filed_as_it_is(registry: Path, cli: Cli) -> None:
     text = HEAD + f"It was {TOKEN}.\n"
-    arguments = ("sync-compression", "--archive", "-", "--project", "Keys")
+    arguments = ("sync-compression", "--archive", "-", "--project", "Keys", "--at", "2026-03-01")
     ran = cli(*arguments, "--allow", NAME, root=registry, stdin=text.encode())
     assert (ran.code, len(ran.out.splitlines())) == (0, 3)
     assert git(registry, "show", "HEAD:" + git(registry, "ls-files", "archives/*/*").strip()).endswith(text)
