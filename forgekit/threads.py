@@ -242,9 +242,8 @@ def edit(
     blockers = (
         None if blocked_by is None else tuple(sorted({forge.resolve(b, Kind.THREAD) for b in blocked_by}))
     )
-    words = (
-        None if tags is None else tuple(dict.fromkeys(tags))
-    )  # a generator would be empty when this is decided again
+    # A generator would be empty when this is decided again.
+    words = None if tags is None else tuple(dict.fromkeys(tags))
 
     def decide(registry: Registry) -> list[Thread]:
         thread = registry.expect(Thread, key)
