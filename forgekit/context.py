@@ -113,11 +113,10 @@ def _decisions(registry: Registry, hits: Iterable[Hit]) -> list[str]:
     for hit in hits:
         found = registry.get(hit.id)
         if isinstance(found, Decision):
-            tier = "?" if found.epistemic_tier is None else f"{found.epistemic_tier:g}"
             why = f" — {quote(found.rationale[:300])}" if found.rationale else ""
             mark = " [IN AN OPEN CONFLICT]" if found.id in blocked else ""
             lines.append(
-                f"- {hit.short} (tier {tier}, {quote(found.project_name)}, "
+                f"- {hit.short} (tier {found.tier_words}, {quote(found.project_name)}, "
                 f"{_origin(found.local_id, found.originated_in)}): {quote(found.decision)}{mark}{why}"
             )
     return lines

@@ -131,7 +131,7 @@ def row(registry: Registry, entity: Any) -> tuple[str, ...]:
         case Kind.THREAD:
             return short, entity.status.value, entity.priority.value, entity.title, entity.project_name
         case Kind.DECISION:
-            return short, entity.status.value, tier_text(entity), entity.title, entity.project_name
+            return short, entity.status.value, entity.tier_words, entity.title, entity.project_name
         case Kind.LINEAGE:
             ends = (entity.source_conversation_id, entity.target_conversation_id)
             a, b = (short_id(Kind.CONVERSATION, end) for end in ends)
@@ -158,11 +158,6 @@ def _counts(registry: Registry, project: Any) -> dict[str, int]:
         "open_threads": sum(t.project_uuid == key and not t.status.ended for t in registry.threads),
         "conversations": sum(c.project_uuid == key for c in registry.conversations),
     }
-
-
-def tier_text(decision: Any) -> str:
-    """Return a tier for people."""
-    return "?" if decision.epistemic_tier is None else f"{decision.epistemic_tier:g}"
 
 
 def _show_command(kind: Kind) -> click.Command:

@@ -251,10 +251,6 @@ def _brief(title: str) -> str:
     return shorten(title, 60, placeholder=" …")
 
 
-def _tier(decision: Decision) -> str:
-    return "tier ?" if decision.epistemic_tier is None else f"tier {decision.epistemic_tier:g}"
-
-
 def _threads(registry: Registry, state: State, archive: Archive | None, rank: int) -> Part:
     def ended(blocker: EntityId) -> bool:
         known = registry.get(blocker)
@@ -277,7 +273,7 @@ def _decisions(state: State, archive: Archive | None, rank: int) -> Part:
         for decision in state.decisions:
             why = decision.rationale
             yield (
-                f"- {_local(decision, archive)}{_name(decision)} ({_tier(decision)}): "
+                f"- {_local(decision, archive)}{_name(decision)} (tier {decision.tier_words}): "
                 f"{quote(decision.decision)}{f' — {quote(why[:300])}' if why else ''}"
             )
 
@@ -302,7 +298,7 @@ def _overtaken(forge: Forge, state: State, rank: int) -> Part:
             )
         how, now, heir = since(entity, ended.get(entity.id)), "", item.heir
         if heir is not None:
-            successor = f"{_name(heir)} ({_tier(heir)}): {quote(heir.decision)}"
+            successor = f"{_name(heir)} (tier {heir.tier_words}): {quote(heir.decision)}"
             now = f"; in its place: {nothing_stands(heir) or successor}"
         return f"- {called(item.local_id, entity)}: {quote(entity.decision)} is {stands}{how}{now}"
 
@@ -312,7 +308,7 @@ def _overtaken(forge: Forge, state: State, rank: int) -> Part:
 
 def _conflicts(state: State, rank: int) -> Part:
     def side(decision: Decision) -> str:
-        return f"{_name(decision)}: {decision.decision} ({_tier(decision)})"
+        return f"{_name(decision)}: {decision.decision} (tier {decision.tier_words})"
 
     rows = [
         row(side(o.a), side(o.b), o.a.project_name, o.b.project_name, o.conflict.nature)
@@ -335,7 +331,7 @@ def _revalidation(state: State, rank: int) -> Iterable[Part]:
         row(
             _name(s.decision),
             s.decision.decision,
-            "?" if s.decision.epistemic_tier is None else f"{s.decision.epistemic_tier:g}",
+            s.decision.tier_words,
             format_date(s.last_validated),
             str(s.hops),
         )
@@ -350,7 +346,7 @@ def _abroad(state: State, rank: int) -> Part:
         row(
             a.decision.project_name,
             f"{_name(a.decision)}: {a.decision.decision}",
-            "?" if a.decision.epistemic_tier is None else f"{a.decision.epistemic_tier:g}",
+            a.decision.tier_words,
             f"overlaps with {_name(a.bears_on)} ({_brief(a.bears_on.title)}): {a.why}",
         )
         for a in state.abroad

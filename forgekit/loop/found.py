@@ -46,10 +46,9 @@ class Store:
 
 def told_decision(decision: Decision) -> str:
     """Return a decision as answers show it."""
-    tier = "?" if decision.epistemic_tier is None else f"{decision.epistemic_tier:g}"
     return (
         f"{short_id(Kind.DECISION, decision.id)}: {quote(decision.decision)} "
-        f"(tier {tier}, {decision.status.value}, decided {format_date(decision.created_at)})"
+        f"(tier {decision.tier_words}, {decision.status.value}, decided {format_date(decision.created_at)})"
     )
 
 

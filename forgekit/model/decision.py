@@ -106,6 +106,11 @@ class Decision:
         return self.decision
 
     @property
+    def tier_words(self) -> str:
+        """The tier as people read it, `?` where nobody gave one."""
+        return "?" if self.epistemic_tier is None else f"{self.epistemic_tier:g}"
+
+    @property
     def rationale(self) -> str:
         """Why it was chosen."""
         return section(self.body, "Rationale")

@@ -157,7 +157,6 @@ def _part(title: str, items: Iterable[str]) -> Iterator[str]:
 
 
 def _decision(decision: Decision, opposed: set[EntityId]) -> str:
-    tier = "?" if decision.epistemic_tier is None else f"{decision.epistemic_tier:g}"
     state = "" if not decision.status.ended else f", {decision.status.value}"
     if decision.superseded_by:
         state += f" by {short_id(Kind.DECISION, decision.superseded_by)}"
@@ -166,7 +165,7 @@ def _decision(decision: Decision, opposed: set[EntityId]) -> str:
     end = f" — {decision.status.value}: {quote(decision.ending)}" if decision.ending else ""
     date = format_date(decision.created_at)
     name = short_id(decision.kind, decision.id)
-    return f"- {name} (tier {tier}, {date}{state}): {quote(decision.decision)}{mark}{why}{end}"
+    return f"- {name} (tier {decision.tier_words}, {date}{state}): {quote(decision.decision)}{mark}{why}{end}"
 
 
 def _thread(thread: Thread) -> str:
