@@ -55,3 +55,4 @@ def apply_delta(network: Network, delta: dict[str, Tensor], before: dict[str, Te
 def write_delta(delta: dict[str, Tensor], path: Path) -> None:
     """Write a delta as a safetensors file."""
     save_file(delta, path)
+    path.chmod(0o644)  # safetensors lets nobody else read what it writes, and a wheel keeps that

@@ -284,7 +284,6 @@ def _report(
         if isinstance(thread, Thread) and thread.status.ended and open_here:
             overruled.append(Overruled(local_id=record.local_id, thread=thread))
     filed = written.get(archive.id) or decided.ours.get(archive.id)
-    new = archive.id not in decided.known
     return FiledArchive(
         archive=filed if isinstance(filed, Archive) else archive,
         new=new,

@@ -60,6 +60,8 @@ def test_a_command_with_nothing_to_do_imports_click_alone(registry: Path, argume
         "forgekit.cli.output",
         "forgekit.errors",
         "forgekit.hooks",
+        "forgekit.model",
+        "forgekit.model.schema",
         "forgekit.hooks.pre_commit",
         "forgekit.store",
         "forgekit.store.roots",

@@ -488,7 +488,7 @@ def test_line_ends_and_blank_lines_around_an_archive_make_no_other_text(reposito
 
 def test_the_lines_that_a_block_prints_come_back_as_what_they_name(filed: Forge) -> None:
     text = (
-        "# Conversation Archive: after the pilot\n\n**Project:** Trellis\n**Date:** 2026-10-20\n"
+        "# Conversation Archive: after the pilot\n\n**Project:** Trellis\n**Date:** 2026-09-20\n"
         "**Compression Tag:** `TRELLIS_AFTER_PILOT`\n**Inherited From:** TRELLIS_PILOT_READY\n\n"
         "- dec_5f41b0bfcafb (tier 0.9): Design the curriculum as a graph of skills with prerequisites\n"
         "- D003 dec_d9e329eca63d (tier 0.75): One lesson takes at most twelve minutes\n"
@@ -513,7 +513,7 @@ def test_the_lines_that_a_block_prints_come_back_as_what_they_name(filed: Forge)
 
 def test_what_filing_brings_up_in_an_earlier_archive_is_told(repository: Path) -> None:
     forge = opened(repository)
-    text = "# Conversation Archive: {0}\n\n**Project:** Nexus\n**Date:** 2026-10-0{1}\n**Tag:** {0}\n"
+    text = "# Conversation Archive: {0}\n\n**Project:** Nexus\n**Date:** 2026-08-0{1}\n**Tag:** {0}\n"
     one = text.format("RING_ONE", 1) + "**Inherited From:** RING_TWO\n\n- D001: Use NATS\n"
     two = text.format("RING_TWO", 2) + "**Inherited From:** RING_ONE\n\n- D002: Use Protobuf\n"
     paste(forge, one)
