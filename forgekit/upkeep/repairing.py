@@ -200,10 +200,8 @@ def _place(root: Path, contents: Mapping[str, bytes | None]) -> None:
 def _edits(root: Path, steps: list[Step]) -> tuple[str, ...]:
     """Return the files with uncommitted bytes that the steps replace."""
     touched = {path for step in steps for path in step.files if _bytes(root, path) is not None}
-    if not touched:
-        return ()
-    changed = Repository(root).changed_paths([*TOPS, SETTINGS_FILE, ".gitattributes"])
-    return tuple(sorted(touched.intersection(changed)))
+    places = [*TOPS, SETTINGS_FILE, ".gitattributes"]
+    return tuple(sorted(touched.intersection(Repository(root).changed_paths(places)))) if touched else ()
 
 
 Plan = list[tuple[Finding, list[Step]]]

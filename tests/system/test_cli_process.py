@@ -177,10 +177,11 @@ def test_a_stream_that_is_closed_is_nowhere(registry: Path, cli: Cli, arguments:
     assert "Traceback" not in done.stderr
 
 
-def test_a_shell_is_told_how_a_line_goes_on(registry: Path) -> None:
+def _completed(folder: Path, words: str) -> list[str]:
+    """Return what a shell is told of a line whose last word is not done."""
     done = subprocess.run(
         [sys.executable, "-m", "forgekit"],
-        cwd=registry,
+        cwd=folder,
         capture_output=True,
         text=True,
         check=True,
@@ -188,11 +189,15 @@ def test_a_shell_is_told_how_a_line_goes_on(registry: Path) -> None:
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "_FORGEKIT_COMPLETE": "bash_complete",
-            "COMP_WORDS": "forgekit prepare-",
-            "COMP_CWORD": "1",
+            "COMP_WORDS": f"forgekit {words}",
+            "COMP_CWORD": str(len(words.split())),
         },
     )
-    assert done.stdout.splitlines() == ["plain,prepare-compression", "plain,prepare-continuation"]
+    return done.stdout.splitlines()
+
+
+def test_a_shell_is_told_how_a_line_goes_on(registry: Path) -> None:
+    assert _completed(registry, "prepare-") == ["plain,prepare-compression", "plain,prepare-continuation"]
 
 
 @pytest.mark.parametrize(
@@ -208,21 +213,7 @@ def test_a_shell_is_told_how_a_line_goes_on(registry: Path) -> None:
     ],
 )
 def test_a_shell_is_told_where_files_are_named(registry: Path, words: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "forgekit"],
-        cwd=registry,
-        capture_output=True,
-        text=True,
-        check=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "_FORGEKIT_COMPLETE": "bash_complete",
-            "COMP_WORDS": f"forgekit {words}",
-            "COMP_CWORD": str(len(words.split())),
-        },
-    )
-    assert done.stdout == "file,h\n"
+    assert _completed(registry, words) == ["file,h"]
 
 
 def test_the_clock_can_be_fixed_and_must_be_a_date(
