@@ -3,69 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
+
+from spoken import archive, decision, entity, the_decision, the_edge, the_thread, thread
 
 from forgekit.ids import EntityId, decision_id, thread_id
-from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.lineage import CompressionMode, Lineage
-from forgekit.model.records import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
+from forgekit.model.records import ArchiveText, Scope
 from forgekit.model.thread import Priority, Thread, ThreadStatus
-from forgekit.policy.ancestry import ancestry
 from forgekit.policy.filing import Envelope, identify
-from forgekit.policy.fold import Said, fold
+from forgekit.policy.fold import fold
 from forgekit.times import Instant, parse_instant
-
-Pair = tuple[Archive, ArchiveText]
-
-
-def decision(local_id: str, text: str, **more: object) -> DecisionRecord:
-    return replace(
-        DecisionRecord(local_id=local_id, text=text, line=1, family=Family.YAML),
-        **more,  # type: ignore[arg-type] # fields by name
-    )
-
-
-def thread(local_id: str, title: str, **more: object) -> ThreadRecord:
-    return replace(
-        ThreadRecord(local_id=local_id, title=title, line=1, family=Family.YAML),
-        **more,  # type: ignore[arg-type] # fields by name
-    )
-
-
-def archive(tag: str, day: str, *records: DecisionRecord | ThreadRecord, **more: object) -> Pair:
-    text = ArchiveText(
-        title=f"Talk of {tag}",
-        created=parse_instant(day),
-        tag=tag,
-        decisions=tuple(r for r in records if isinstance(r, DecisionRecord)),
-        threads=tuple(r for r in records if isinstance(r, ThreadRecord)),
-        **more,  # type: ignore[arg-type] # fields by name
-    )
-    return identify(f"text of {tag}", text, Envelope(), "Ledger"), text
-
-
-def entity(said: Said, pair: Pair, local_id: str) -> EntityId:
-    return said.mentions[pair[0].id, local_id]
-
-
-def the_thread(said: Said, pair: Pair, local_id: str) -> Thread:
-    found = said.entities[entity(said, pair, local_id)]
-    assert isinstance(found, Thread)
-    return found
-
-
-def the_decision(said: Said, pair: Pair, local_id: str) -> Decision:
-    found = said.entities[entity(said, pair, local_id)]
-    assert isinstance(found, Decision)
-    return found
-
-
-def the_edge(said: Said) -> Lineage:
-    (found,) = [e for e in said.entities.values() if isinstance(e, Lineage)]
-    return found
-
 
 A = archive(
     "LEDGER_API",
@@ -438,14 +387,3 @@ def test_what_people_registered_is_found_and_told_of() -> None:
         )
         untold = fold([A], standing).entities
         assert (untold[own.id], untold[asked.id]) == (own, asked)
-
-
-def test_a_cycle_is_cut_at_its_earliest_archive_and_not_at_an_earlier_child() -> None:
-    child = archive("X_X", "2026-01-05", inherits_from=("C_ONE",))
-    one = archive("C_ONE", "2026-02-05", inherits_from=("C_TWO",))
-    two = archive("C_TWO", "2026-02-06", inherits_from=("C_ONE",))
-    below = archive("D_ONE", "2026-01-01", inherits_from=("C_TWO", "D_TWO"))
-    last = archive("D_TWO", "2026-01-02", inherits_from=("D_ONE",))
-    for pairs in permutations([child, one, two, below, last]):
-        order = ancestry(filed for filed, _ in pairs).order
-        assert [a.compression_tag for a in order] == ["C_ONE", "X_X", "C_TWO", "D_ONE", "D_TWO"]
