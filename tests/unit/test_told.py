@@ -1,0 +1,195 @@
+"""What the archives say of one decision or thread, and of one that a person registered."""
+
+from __future__ import annotations
+
+from spoken import archive, decision, entity, the_decision, the_edge, the_thread, thread
+
+from forgekit.ids import EntityId, conversation_id, decision_id, project_id, thread_id
+from forgekit.model.conflict import Conflict
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.policy.fold import fold
+from forgekit.policy.joining import once
+from forgekit.times import parse_instant
+
+P = project_id("Ledger")
+MADE = parse_instant("2026-03-01")
+TALK = conversation_id(P, "A talk of many days", MADE)
+
+FIRST = archive(
+    "FIRST",
+    "2026-03-04",
+    decision("D001", "Keys are time-ordered"),
+    decision("D002", "Amounts are integers"),
+    thread("T001", "Retry window for batch jobs", priority=Priority.LOW),
+)
+
+
+def test_whoever_spoke_last_decides_the_priority() -> None:
+    again = archive(
+        "AGAIN", "2026-03-05", thread("T001", "Retry window for batch jobs", priority=Priority.HIGH)
+    )
+    for order in ([FIRST, again], [again, FIRST]):
+        assert the_thread(fold(order), FIRST, "T001").priority is Priority.HIGH
+
+
+def test_at_one_moment_an_end_stands_over_a_reopening() -> None:
+    ended = thread("T001", "Audit export", status=ThreadStatus.RESOLVED)
+    reopened = thread("T001", "Audit export", status=ThreadStatus.OPEN, reopened=True)
+    for one, two in ((ended, reopened), (reopened, ended)):
+        pairs = archive("ONE", "2026-03-05", one), archive("TWO", "2026-03-05", two)
+        assert the_thread(fold(pairs), pairs[0], "T001").status is ThreadStatus.RESOLVED
+
+
+def test_to_say_that_a_decision_ended_does_not_validate_it() -> None:
+    end = archive(
+        "END", "2026-03-10", decision("D002", "Amounts are integers", status=DecisionStatus.INVALIDATED)
+    )
+    found = the_decision(fold([FIRST, end]), FIRST, "D002")
+    assert (found.status, found.last_validated) == (DecisionStatus.INVALIDATED, parse_instant("2026-03-04"))
+
+
+def test_a_decision_was_made_when_its_record_says_and_not_when_it_was_archived() -> None:
+    made = parse_instant("2026-02-20")
+    filed = archive("LATE", "2026-03-04", decision("D001", "Keys", timestamp=made))
+    found = the_decision(fold([filed]), filed, "D001")
+    assert (found.created_at, found.last_validated) == (made, parse_instant("2026-03-04"))
+
+
+def test_the_first_fifty_alternatives_are_kept() -> None:
+    many = tuple(f"choice {number}" for number in range(60))
+    filed = archive("MANY", "2026-03-04", decision("D001", "Keys", alternatives=many))
+    assert the_decision(fold([filed]), filed, "D001").alternatives_rejected == many[:50]
+
+
+def test_what_an_heir_replaces_without_a_word_of_its_status_is_superseded() -> None:
+    filed = archive(
+        "ONE", "2026-03-04", decision("D001", "Keys", superseded_by="D002"), decision("D002", "Rows")
+    )
+    said = fold([filed])
+    found = the_decision(said, filed, "D001")
+    assert (found.status, found.superseded_by, found.revised_in) == (
+        DecisionStatus.SUPERSEDED,
+        entity(said, filed, "D002"),
+        None,
+    )
+
+
+def test_a_revision_that_has_ended_is_in_no_conflict() -> None:
+    one = archive("ONE", "2026-03-10", decision("D010", "Decimals", revises=("FIRST:D002",)))
+    two = archive("TWO", "2026-03-11", decision("D010", "Strings", revises=("FIRST:D002",)))
+    over = archive("OVER", "2026-03-12", decision("D010", "Decimals", status=DecisionStatus.INVALIDATED))
+    both, left = fold([FIRST, one, two]), fold([FIRST, one, two, over])
+    assert [sum(isinstance(e, Conflict) for e in said.entities.values()) for said in (both, left)] == [1, 0]
+
+
+OWN = Decision(
+    decision_id=decision_id(P, "Use Ed25519", EntityId(""), MADE),
+    decision="Use Ed25519",
+    project_name="Ledger",
+    project_uuid=P,
+    created_at=MADE,
+    last_validated=MADE,
+)
+ASKED = Thread(
+    thread_id=thread_id(P, "Who pays?", EntityId(""), MADE),
+    title="Who pays?",
+    project_name="Ledger",
+    project_uuid=P,
+    created_at=MADE,
+    updated_at=MADE,
+)
+
+
+def test_to_say_that_a_persons_decision_ended_does_not_validate_it() -> None:
+    end = archive("END", "2026-03-10", decision("D001", "Use Ed25519", status=DecisionStatus.INVALIDATED))
+    found = the_decision(fold([end], [OWN]), end, "D001")
+    assert (found.id, found.status, found.last_validated) == (OWN.id, DecisionStatus.INVALIDATED, MADE)
+
+
+def test_a_persons_thread_that_is_only_reopened_was_updated_then() -> None:
+    again = archive("AGAIN", "2026-03-10", thread("T001", "Who pays?", reopened=True))
+    found = the_thread(fold([again], [ASKED]), again, "T001")
+    assert (found.id, found.status, found.updated_at) == (
+        ASKED.id,
+        ThreadStatus.OPEN,
+        parse_instant("2026-03-10"),
+    )
+
+
+def test_a_name_is_looked_for_in_the_nearest_parent_first() -> None:
+    one = archive("ONE", "2026-03-05", decision("D001", "Sign sessions"))
+    two = archive("TWO", "2026-03-06", decision("D001", "Bill monthly"))
+    for parents in ((one, two), (two, one)):
+        child = archive(
+            "CHILD",
+            "2026-03-10",
+            decision("D009", "Ship", dependencies=("D001",)),
+            inherits_from=tuple(p[0].compression_tag for p in parents),
+        )
+        said = fold([one, two, child])
+        assert the_decision(said, child, "D009").dependencies == (entity(said, parents[0], "D001"),)
+
+
+def test_a_tag_that_two_archives_bear_is_the_parents() -> None:
+    parent = archive("SAME", "2026-03-05", decision("D001", "Sign sessions"), session_id="one")
+    other = archive("SAME", "2026-03-06", decision("D001", "Bill monthly"), session_id="two")
+    child = archive(
+        "CHILD",
+        "2026-03-10",
+        decision("D009", "Ship", dependencies=("SAME:D001",)),
+        inherits_from=(parent[0].conversation_id,),
+    )
+    said = fold([parent, other, child])
+    assert the_decision(said, child, "D009").dependencies == (entity(said, parent, "D001"),)
+
+
+def test_a_record_may_be_named_behind_the_id_of_its_conversation() -> None:
+    name = f"{FIRST[0].conversation_id}:D002"
+    child = archive("CHILD", "2026-03-10", decision("D009", "Amounts are decimals", revises=(name,)))
+    said = fold([FIRST, child])
+    assert the_decision(said, FIRST, "D002").superseded_by == entity(said, child, "D009")
+    assert said.problems == {}
+
+
+REVISION = decision("D009", "Amounts are decimals", revises=("FIRST:D002",))
+
+
+def test_what_ended_before_a_child_spoke_was_not_dropped_and_what_ended_after_was() -> None:
+    child = archive(
+        "CHILD", "2026-03-10", decision("D001", "Keys are time-ordered"), inherits_from=("FIRST",)
+    )
+    for day, dropped in (("2026-03-08", False), ("2026-03-10", False), ("2026-03-20", True)):
+        said = fold([FIRST, child, archive("OTHER", day, REVISION)])
+        (compression,) = the_edge(said).compressions
+        assert compression.decisions_dropped == ((("D002", entity(said, FIRST, "D002")),) if dropped else ())
+
+
+def test_what_ended_twice_ended_the_first_time() -> None:
+    child = archive(
+        "CHILD", "2026-03-10", decision("D001", "Keys are time-ordered"), inherits_from=("FIRST",)
+    )
+    again = archive("LATE", "2026-03-20", decision("D009", "Amounts are strings", revises=("FIRST:D002",)))
+    said = fold([FIRST, archive("OTHER", "2026-03-08", REVISION), child, again])
+    assert the_edge(said).compressions[0].decisions_dropped == ()
+
+
+def test_what_ended_before_the_last_archive_of_a_child_spoke_was_not_dropped() -> None:
+    early = archive("ONE", "2026-03-06", conversation=TALK, turn_range=(1, 9), inherits_from=("FIRST",))
+    late = archive("TWO", "2026-03-12", conversation=TALK, turn_range=(10, 19), inherits_from=("FIRST",))
+    said = fold([FIRST, early, archive("OTHER", "2026-03-08", REVISION), late])
+    (compression,) = the_edge(said).compressions
+    assert compression.decisions_dropped == (("D001", entity(said, FIRST, "D001")),)
+
+
+def test_a_thread_that_the_parent_itself_ended_is_neither_carried_nor_resolved() -> None:
+    ended = thread("T001", "Audit export", status=ThreadStatus.RESOLVED)
+    parent = archive("PARENT", "2026-03-05", ended)
+    for told in (thread("T001", "Audit export"), ended):
+        child = archive("CHILD", "2026-03-10", told, inherits_from=("PARENT",))
+        (compression,) = the_edge(fold([parent, child])).compressions
+        assert (compression.threads_carried, compression.threads_resolved) == ((), ())
+
+
+def test_an_entity_with_two_local_ids_is_listed_under_the_first() -> None:
+    assert once([("D001", OWN.id), ("D005", OWN.id)]) == (("D001", OWN.id),)
