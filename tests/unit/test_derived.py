@@ -74,6 +74,13 @@ def test_the_effective_validation_is_the_latest_of_what_is_stored_and_what_is_sa
     assert (view["last_validated"], view["validation_count"]) == ("2023-11-15T22:13:20Z", 1)
 
 
+def test_each_side_of_a_conflict_names_the_other() -> None:
+    [a] = chain("a")
+    x, y = decision("x", a), decision("y", a)
+    derived = Derived(Registry.of([a, x, y, conflict(x, y)]))
+    assert [derived.view(d)["conflicts_with"] for d in (x, y)] == [[y.id], [x.id]]
+
+
 def test_a_conflict_that_is_over_is_no_opposition() -> None:
     [a] = chain("a")
     d, rival = decision("x", a), decision("y", a, status=DecisionStatus.INVALIDATED)

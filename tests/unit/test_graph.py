@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from world import PROJECT, chain, conversation, decision, edge, links
 
 from forgekit.ids import BASE, EntityId, v8
@@ -15,6 +17,7 @@ from forgekit.policy.graph import (
     descendants,
     lineage_graph,
     longest_paths,
+    one_talk,
     order,
     topological,
     trace,
@@ -50,6 +53,16 @@ def test_cycles_are_groups_and_a_loop_is_one() -> None:
 def test_order_puts_parents_first_whatever_the_clocks_said_and_the_older_first_else() -> None:
     g = graph((9, 1), (5, 1), (1, 2))
     assert topological(g) == [node(n) for n in (5, 9, 1, 2)]
+
+
+def test_arrows_back_to_several_of_a_cycle_leave_it_whole() -> None:
+    g = graph((1, 2), (2, 3), (3, 1), (3, 2))
+    assert cycles(g) == [(node(1), node(2), node(3))]
+
+
+def test_a_cycle_is_as_old_as_its_oldest() -> None:
+    g = graph((1, 9), (9, 1), (5, 6))
+    assert topological(g) == [node(n) for n in (1, 9, 5, 6)]
 
 
 def test_a_walk_ends_on_a_cycle_and_leaves_out_its_start() -> None:
@@ -115,3 +128,19 @@ def test_conversations_that_count_as_one_are_one_node() -> None:
     a, b, c = chain("a", "b", "c")
     registry = Registry.of([a, b, c, *links(a, b, c)])
     assert lineage_graph(registry, {b.id: a.id}).after == {a.id: [c.id], c.id: []}
+
+
+def test_conversations_of_one_platform_id_are_the_first_ingested_one_and_without_one_none() -> None:
+    told = [replace(c, external_id="platform") for c in chain("a", "b", "c")]
+    first, second, archived = (replace(told[0], source="claude"), replace(told[1], source="claude"), told[2])
+    assert one_talk(Registry.of(told)) == {}
+    assert one_talk(Registry.of([first, second, archived])) == {second.id: first.id, archived.id: first.id}
+
+
+def test_an_edge_inside_one_story_is_no_step_of_a_trace() -> None:
+    a, archived, b = chain("a", "a archived", "b")
+    a, archived = replace(a, source="claude", external_id="p"), replace(archived, external_id="p")
+    inside, on = edge(a, archived), edge(archived, b)
+    registry = Registry.of([a, archived, b, inside, on])
+    assert [(h.edge, h.depth) for h in trace(registry, a.id)] == [(inside, 0), (on, 1)]
+    assert [(h.edge, h.depth) for h in trace(registry, b.id)] == [(inside, 1), (on, 1)]

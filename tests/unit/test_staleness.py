@@ -104,6 +104,20 @@ def test_after_a_person_validated_only_later_archives_count() -> None:
     assert Ages(Registry.of([between, *everything])).age(between).last_validated == day(2)
 
 
+def test_the_last_full_archive_of_a_conversation_counts() -> None:
+    a, b = chain("a", "b")
+    again = replace(archive(b), archive_id=archive(conversation("other")).id, compressed_at=day(9))
+    x = decision("x", a, last_validated=day(4))
+    assert hops(x, a, b, *links(a, b), archive(b)) == 0
+    assert hops(x, a, b, *links(a, b), archive(b), again) == 1
+
+
+def test_an_archive_with_an_earlier_clock_counts_until_a_person_validates() -> None:
+    a, b = conversation("a", 5), conversation("b", 1)
+    assert hops(decision("x", a), *full(a, b)) == 1
+    assert hops(decision("x", a, last_validated=day(6)), *full(a, b)) == 0
+
+
 def test_hops_end_on_a_cycle() -> None:
     a, b = chain("a", "b")
     c = conversation("c", 5)
@@ -132,6 +146,13 @@ def test_stale_by_days_by_hops_or_both_with_the_share() -> None:
     ]
     assert len(stale(registry, day(32), hops=9)) == 1
     assert stale(Registry(), day(0)).share == 0.0
+
+
+def test_the_longest_unvalidated_comes_first() -> None:
+    a, b, c = chain("a", "b", "c")
+    first, second = decision("made first, said again", a, c), decision("made second", b)
+    found = stale(Registry.of([a, b, c, first, second]), day(40))
+    assert [s.decision for s in found] == [second, first]
 
 
 def test_day_thirty_is_stale_and_a_moment_before_is_not() -> None:
@@ -188,6 +209,15 @@ def test_an_ended_decision_passes_its_own_ground_on_to_nobody() -> None:
     assert (found.decision, found.broken) == (third, second)
 
 
+def test_an_ended_decision_needs_no_other_look_and_ends_the_way() -> None:
+    a = conversation("a")
+    base = decision("base", a, status=DecisionStatus.INVALIDATED)
+    direct = decision("direct", a, dependencies=(base.id,))
+    over = decision("over", a, dependencies=(direct.id,), status=DecisionStatus.INVALIDATED)
+    [found] = needs_revalidation(Registry.of([a, base, direct, over]))
+    assert (found.decision, found.broken) == (direct, base)
+
+
 def test_a_dependency_that_is_listed_twice_is_named_once() -> None:
     a = conversation("a")
     base = decision("base", a, status=DecisionStatus.INVALIDATED)
@@ -228,3 +258,11 @@ def test_an_ingested_conversation_and_what_its_archive_tells_of_are_one() -> Non
     assert Ages(Registry.of([x, *entities])).age(x).conversations == (a.id,)
     assert hops(x, *entities) == 2
     assert hops(x, *entities, edge(a, archived[0]), edge(archived[0], archived[1])) == 2
+
+
+def test_what_an_ingested_conversations_archive_says_was_said_when_the_archive_began() -> None:
+    a = replace(conversation("a"), source="claude", external_id="platform-a")
+    archived = replace(conversation("a archived", 9), external_id="platform-a")
+    x = decision("x", archived, last_validated=day(0))
+    age = Ages(Registry.of([x, a, archived])).age(x)
+    assert (age.last_validated, age.conversations) == (day(9), (a.id,))
