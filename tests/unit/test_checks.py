@@ -10,6 +10,7 @@ from world import PROJECT, P, archive, chain, conflict, day, decision, edge, thr
 
 from forgekit import ids
 from forgekit.ids import EntityId
+from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
 from forgekit.model.conflict import ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity, entity_path
@@ -28,6 +29,19 @@ Y = decision("Drop rows", A, dependencies=(X.id,))
 T = thread("Retry", A)
 NOBODY = EntityId(str(ids.BASE))
 EDGE = edge(A, B, Compression(compression_tag="A", decisions_carried=(("D001", X.id),)))
+BECAME = Candidate(
+    candidate_id=ids.thread_id(P, "Candidate", A.id),
+    candidate="Keep rows",
+    status=CandidateStatus.APPROVED,
+    proposes=Proposal.DECISION,
+    confidence=0.9,
+    why="it says so",
+    project_name=PROJECT.project_name,
+    project_uuid=P,
+    conversation_id=A.id,
+    turn=1,
+    became=NOBODY,
+)
 SOUND: tuple[Entity, ...] = (
     PROJECT,
     A,
@@ -158,6 +172,15 @@ def test_project_name_and_id_must_agree() -> None:
     assert found(replace(T, project_name="Books")) == [("project-mismatch", "project_name", message)]
 
 
+def test_a_project_name_agrees_with_the_id_where_the_project_has_no_file() -> None:
+    others = [e for e in SOUND if e.id not in {PROJECT.id, T.id}]
+    problems = check(Registry.of([*others, replace(T, project_name="Books")]))
+    message = "is 'Books', but project_uuid belongs to another project"
+    assert [(p.path, p.message) for p in problems if p.code == "project-mismatch"] == [
+        (entity_path(T), message)
+    ]
+
+
 @pytest.mark.parametrize(
     ("entity", "field", "kind"),
     [
@@ -172,9 +195,19 @@ def test_project_name_and_id_must_agree() -> None:
             "compressions",
             "thread",
         ),
+        (
+            replace(
+                EDGE,
+                compressions=(Compression(compression_tag="A", threads_resolved=(("", NOBODY),)),),
+            ),
+            "compressions",
+            "thread",
+        ),
+        (replace(T, status=ThreadStatus.RESOLVED, resolved_in=NOBODY), "resolved_in", "conversation"),
         (archive(A, records=(("D009", NOBODY),)), "records", "decision or thread"),
+        (BECAME, "became", "decision or thread"),
     ],
-    ids=["dependency", "blocker", "conversation", "carried", "record"],
+    ids=["dependency", "blocker", "conversation", "carried", "resolved", "end", "record", "candidate"],
 )
 def test_what_is_named_must_exist(entity: Entity, field: str, kind: str) -> None:
     assert found(entity) == [("broken-reference", field, f"no {kind} has the id {NOBODY}")]
@@ -348,3 +381,12 @@ def test_a_canonical_text_is_written_where_it_loses_nothing() -> None:
     assert _plan(commented, X) == []
     problems = check(Registry.of(SOUND), CheckInput(texts={entity_path(X): commented}))
     assert [(p.code, p.severity, p.fixable) for p in problems] == [("not-canonical", Severity.INFO, False)]
+
+
+def test_an_archive_is_never_rewritten() -> None:
+    filed = archive(A)
+    text = dumps(filed).replace("compression_tag: A", "compression_tag: 'A'")
+    assert text != dumps(filed)
+    assert _plan(text, filed) == []
+    problems = check(Registry.of(SOUND), CheckInput(texts={entity_path(filed): text}))
+    assert [(p.code, p.fixable) for p in problems] == [("not-canonical", False)]
