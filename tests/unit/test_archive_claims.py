@@ -1,0 +1,129 @@
+"""What one record says of itself and what stands around it: values, blockers, the ends of a transcript."""
+
+from __future__ import annotations
+
+import pytest
+
+from forgekit.model.records import ArchiveText
+from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.text.archive import read_archive
+from forgekit.text.archive.machine import MachineBlock, MachineRecord, write_machine_block
+from forgekit.text.archive.values import items, parse_priority, parse_thread_status, parse_tier
+
+TABLE = "## Decisions\n\n| ID | Decision | Tier |\n|---|---|---|\n| D001 | Keep rows | 0.9 |\n"
+
+
+def said(read: ArchiveText) -> list[str]:
+    return [str(problem) for problem in read.problems]
+
+
+def test_a_list_is_split_at_semicolons_where_a_bracket_is_never_closed() -> None:
+    assert items("rows (fast; columns, trees") == ("rows (fast", "columns", "trees")
+
+
+def test_of_a_key_that_is_written_twice_the_first_stands() -> None:
+    record = "{id: D001, decision: Keep rows, Decision: Drop rows}"
+    read = read_archive(f"```yaml\ndecisions:\n  - {record}\n```\n")
+    assert [d.text for d in read.decisions] == ["Keep rows"]
+
+
+def test_a_status_of_blocked_may_name_what_blocks() -> None:
+    read = read_archive("### T001: Who pays\n- **Status:** blocked by T002\n\n### T002: Budget\n")
+    assert [(t.local_id, t.status, t.blocked_by) for t in read.threads] == [
+        ("T001", ThreadStatus.OPEN, ("T002",)),
+        ("T002", None, None),
+    ]
+
+
+def test_what_blocks_a_thread_and_is_no_record_is_kept_in_its_words() -> None:
+    read = read_archive("### T001: Budget\n- **Description:** For May.\n- **Blocked by:** the bank\n")
+    assert [(t.blocked_by, t.content) for t in read.threads] == [((), "For May.\nBlocked by: the bank")]
+
+
+@pytest.mark.parametrize("key", ["reason", "reason_rejected"])
+def test_a_rejected_alternative_keeps_its_reason(key: str) -> None:
+    read = read_archive(
+        "```yaml\ndecisions:\n  - id: D001\n    decision: Keep rows\n"
+        f"    alternatives: [{{option: columns, {key}: too slow}}]\n```\n"
+    )
+    assert [d.alternatives for d in read.decisions] == [("columns (too slow)",)]
+
+
+def test_only_a_last_row_without_its_closing_bar_was_cut_off() -> None:
+    whole = read_archive(TABLE + "| D002 | Use NATS |")
+    assert [(d.local_id, d.text) for d in whole.decisions] == [("D001", "Keep rows"), ("D002", "Use NATS")]
+    assert whole.truncated == ""
+    cut = read_archive(TABLE + "| D002 | Use NA")
+    assert cut.truncated == "the table row on line 6 stops before its last column"
+
+
+def test_a_heading_that_was_said_in_a_transcript_does_not_end_it() -> None:
+    read = read_archive("## Full Transcript\n\nHello.\n\n### Decisions\n\n- D001: Keep rows\n")
+    assert read.decisions == ()
+    after = read_archive("## Full Transcript\n\nHello.\n\n## Decisions\n\n- D001: Keep rows\n")
+    assert [d.text for d in after.decisions] == ["Keep rows"]
+
+
+def test_the_heading_that_ends_a_transcript_speaks_for_the_archive() -> None:
+    read = read_archive("# Full Transcript\n\nHello.\n\n# Conversation Archive: rows\n\n- D001: Keep rows\n")
+    assert read.title == "rows"
+
+
+def test_a_class_and_the_tiers_of_its_band_agree() -> None:
+    read = read_archive(
+        "## Decision Log\n\n### D001: Keep rows\n- **Tier:** 1\n\n"
+        "```yaml\ndecisions:\n  - {id: D001, decision: Keep rows, tier: 0.85}\n```\n"
+    )
+    assert [(d.tier, d.tier_token) for d in read.decisions] == [(0.85, None)]
+    assert said(read) == []
+
+
+def test_a_field_that_three_records_disagree_on_is_named_once() -> None:
+    read = read_archive(
+        "- D001: Keep rows [tier 0.9]\n\n- D001: Keep rows [tier 0.7]\n\n"
+        "```yaml\ndecisions:\n  - {id: D001, decision: Keep rows, tier: 0.8}\n```\n"
+    )
+    assert [d.tier for d in read.decisions] == [0.8]
+    assert said(read) == [
+        "1: D001: the tier is 0.8 on line 7 and 0.9 on line 1; the yaml record stands",
+    ]
+
+
+def test_a_machine_block_may_be_indented() -> None:
+    rest = "# Conversation Archive: x\n\n"
+    block = MachineBlock(project="Ledger", tag="TAG", decisions=(MachineRecord(id="D001", text="Keep rows"),))
+    written = write_machine_block(block, rest)
+    read = read_archive(rest + "  " + written)
+    assert [(d.local_id, d.text) for d in read.decisions] == [("D001", "Keep rows")]
+
+
+def test_a_label_says_nothing_of_a_machine_blocks_threads() -> None:
+    block = MachineBlock(project="Ledger", tag="TAG", threads=(MachineRecord(id="T001", text="Who pays"),))
+    rest = "# Conversation Archive: x\n\n**Resolved:**\n\n"
+    read = read_archive(rest + write_machine_block(block, rest))
+    assert [(t.title, t.status) for t in read.threads] == [("Who pays", None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("deferred", (ThreadStatus.OPEN, False)),
+        ("Deferred to May", (ThreadStatus.OPEN, False)),
+        ("open (re-open)", (ThreadStatus.OPEN, True)),
+        ("re-open", (ThreadStatus.OPEN, True)),
+        ("Reopened in May", (ThreadStatus.OPEN, True)),
+    ],
+)
+def test_a_thread_that_waits_or_was_opened_again_is_open(
+    text: str, found: tuple[ThreadStatus | None, bool]
+) -> None:
+    assert parse_thread_status(text) == found
+
+
+def test_a_minor_thread_has_a_low_priority() -> None:
+    assert parse_priority("minor") is Priority.LOW
+
+
+@pytest.mark.parametrize("token", ["Validated (0.85)", "heuristic [0.85]"])
+def test_a_number_in_brackets_goes_before_the_word_of_a_tier(token: str) -> None:
+    assert parse_tier(token) == (0.85, None)
