@@ -15,6 +15,7 @@ from forgekit.forge import Forge
 from forgekit.model.decision import Decision
 from forgekit.model.entity import entity_path
 from forgekit.model.schema import SCHEMA_VERSION, schema_of
+from forgekit.store.store import Store
 from forgekit.text import codec
 from forgekit.upkeep import migrating
 from forgekit.upkeep.repairing import repair
@@ -119,6 +120,17 @@ def test_an_older_registry_is_not_touched_before(older: Path, cli: Cli) -> None:
     assert dry.code == 1
     assert "would  older-schema: forgekit.toml: every file is brought to the present schema" in dry.out
     assert contents(older) == before
+
+
+def test_a_file_that_is_no_text_is_left_as_it_stands_and_the_rest_is_brought_up(older: Path) -> None:
+    name = entity_path(ROWS)
+    (older / name).write_bytes(b"\xff\xfe")
+    change = migrating.migration(Store(older))
+    rest = {path: text for path, text in contents(older).items() if path not in (name, SETTINGS)}
+    brought_up = {path: upgrade(path, data.decode()).encode() for path, data in rest.items()}
+    assert {path: data for path, data in change.files.items() if path != SETTINGS} == {
+        path: data for path, data in brought_up.items() if data != rest[path]
+    }
 
 
 def test_a_hand_edit_is_not_swept_into_the_migration(older: Path) -> None:

@@ -1,0 +1,56 @@
+"""What the filed archives say, and what people registered beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import new_repository
+from world import PROJECT, archive, chain, decision, thread
+
+from forgekit.catalogue.catalogue import Catalogue
+from forgekit.loop.facts import by_people, facts
+from forgekit.model.decision import DecisionStatus
+from forgekit.model.entity import entity_path
+from forgekit.model.registry import Registry
+from forgekit.model.thread import ThreadStatus
+from forgekit.policy.gathering import Ingested
+from forgekit.text import codec
+
+A, B, C = chain("a", "b", "c")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return new_repository(tmp_path / "registry")
+
+
+@pytest.fixture
+def catalogue(root: Path, tmp_path: Path) -> Iterator[Catalogue]:
+    found = Catalogue(root, tmp_path / "cache")
+    yield found
+    found.close()
+
+
+def test_what_is_in_force_comes_before_what_is_older(root: Path, catalogue: Catalogue) -> None:
+    ended = thread("Who pays", A, status=ThreadStatus.RESOLVED)
+    revised = decision("Keep rows", B, status=DecisionStatus.REVISED)
+    open_still, active = thread("Who reads", B), decision("Keep columns", C)
+    registry = Registry.of([PROJECT, A, B, C, ended, revised, open_still, active])
+    for entity in registry:
+        path = root / entity_path(entity)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(codec.dumps(entity), encoding="utf-8")
+    catalogue.refresh()
+    assert by_people(catalogue, registry, [], Ingested.of([], [])) == (open_still, active, ended, revised)
+
+
+def test_an_archive_that_claims_the_hash_of_another_says_what_its_own_text_says(catalogue: Catalogue) -> None:
+    rows = archive(A, body="- D001: Keep rows\n")
+    columns = archive(B, body="- D001: Keep columns\n")
+    claimed = replace(columns, content_sha256=rows.content_sha256)
+    catalogue.refresh()
+    found = facts(catalogue, [rows, claimed])
+    assert [[d.text for d in text.decisions] for _, text in found] == [["Keep rows"], ["Keep columns"]]
