@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from forgekit.loop.incoming import Incoming, arrival
+from forgekit.errors import NothingCompactedError
+from forgekit.loop.incoming import Incoming, arrival, arrivals, of_compaction
 from forgekit.policy.filing import Envelope
+from forgekit.times import parse_instant
 
 HEAD = (
     "# Conversation Archive: broker choice\n\n**Date:** 2026-10-03\n**Compression Tag:** `BROKER_CHOICE`\n\n"
@@ -34,3 +38,35 @@ def test_an_archive_without_a_record_says_so(text: str, problems: list[str]) -> 
     archive, read = arrival(item, lambda: "Nexus")
     assert archive.compression_tag == "BROKER_CHOICE"
     assert [str(problem) for problem in read.problems] == problems
+
+
+def test_a_transcript_without_a_whole_summary_says_what_was_wrong_with_each() -> None:
+    row = {
+        "type": "user",
+        "sessionId": "5b0c9a52-0000-4000-8000-000000000001",
+        "uuid": "one",
+        "timestamp": "2026-03-01T10:00:05.000Z",
+        "cwd": "/home/ada/engine",
+        "isCompactSummary": True,
+        "message": {"role": "user", "content": ""},
+    }
+    item = Incoming(envelope=Envelope(), data=json.dumps(row).encode() + b"\n", name="talk.jsonl")
+    with pytest.raises(NothingCompactedError) as caught:
+        list(arrivals(item, lambda: "Nexus"))
+    assert caught.value.lines == ("1: this compaction summary is empty",)
+
+
+@pytest.mark.parametrize(
+    ("title", "place", "found"),
+    [
+        ("Brokers", "engine", "Brokers"),
+        ("", "engine", "engine 5b0c9a52"),
+        ("", "", "Claude Code 5b0c9a52"),
+    ],
+)
+def test_a_title_that_a_person_gave_stands_for_a_compaction(title: str, place: str, found: str) -> None:
+    at = parse_instant("2026-03-01T10:00:05Z")
+    envelope = of_compaction(Envelope(title=title), "5b0c9a52-0000-4000", 2, at, place)
+    assert envelope == Envelope(
+        at=at, tag="CLAUDE_CODE_5b0c9a52_2", session_id="5b0c9a52-0000-4000", title=found
+    )

@@ -10,6 +10,7 @@ import pytest
 from guarantees import Level, Report
 
 from forgekit.text.redaction import Finding, Redacted, find, redact
+from forgekit.text.redaction.redact import fingerprint
 
 TOKEN = "ghp_" + planted.drawn(planted.seeded("a token"), planted.ALNUM, 36)
 NAME = find(TOKEN)[0].fingerprint
@@ -136,3 +137,7 @@ def test_the_kinds_are_found_and_what_looks_like_them_is_not(level: Level, guara
     assert len(total) == 20
     assert share >= 0.95
     assert len(wrong) / len(texts) <= 0.005, wrong[:5]
+
+
+def test_a_fingerprint_never_changes_for_people_keep_it_in_their_settings() -> None:
+    assert fingerprint(b"a secret") == "c46d0f1c"

@@ -100,3 +100,16 @@ def test_files_and_tools_stand_below_what_was_said() -> None:
     body = write_parts([turn])[0].body
     assert body == "### 1. Assistant\n\nDone.\n\n*Attachments: plan.md*\n*Tools: Bash (2), Read*"
     assert read_messages([body])[0].beside == ("*Attachments: plan.md*", "*Tools: Bash (2), Read*")
+
+
+def test_the_files_of_a_turn_that_was_cut_stand_once_below_its_last_piece() -> None:
+    turn = Turn(number=1, speaker=Speaker.USER, time=None, text="x" * 20, tools=("Bash",))
+    assert [part.body for part in write_parts([turn], limit=16)] == [
+        *["### 1. User\n\nxxxx", *["### 1. User (line goes on)\n\nxxxx"] * 3],
+        "### 1. User (line goes on)\n\nxxxx\n\n*Tools: Bash*",
+    ]
+
+
+def test_two_turns_of_one_number_are_two_where_none_says_that_it_goes_on() -> None:
+    found = read_messages(["### 1. User\n\nRows?\n\n### 1. User\n\nColumns?"])
+    assert [(m.number, m.text) for m in found] == [(1, "Rows?"), (1, "Columns?")]
