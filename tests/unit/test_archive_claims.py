@@ -112,6 +112,7 @@ def test_a_label_says_nothing_of_a_machine_blocks_threads() -> None:
         ("open (re-open)", (ThreadStatus.OPEN, True)),
         ("re-open", (ThreadStatus.OPEN, True)),
         ("Reopened in May", (ThreadStatus.OPEN, True)),
+        ("Re-opened", (ThreadStatus.OPEN, True)),
     ],
 )
 def test_a_thread_that_waits_or_was_opened_again_is_open(

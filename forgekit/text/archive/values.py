@@ -53,7 +53,7 @@ def _table(*rows: tuple[T, str]) -> dict[str, T]:
 _THREAD_STATUS = _table(
     (
         ThreadStatus.OPEN,
-        "open active planned in pending blocked reopened unresolved ongoing todo new paused deferred",
+        "open active planned in pending blocked reopen reopened unresolved ongoing todo new paused deferred",
     ),
     (ThreadStatus.RESOLVED, "resolved done closed complete completed answered settled fixed"),
     (ThreadStatus.SUPERSEDED, "superseded"),
@@ -179,7 +179,7 @@ def parse_thread_status(text: str) -> tuple[ThreadStatus | None, bool]:
     """Return the status that a text begins with, and whether it says that the thread was reopened."""
     words = " ".join(_LETTERS.sub(" ", text[:200].casefold()).split())
     words = {"wont fix": "wontfix", "won t fix": "wontfix", "not started": "open"}.get(words, words)
-    words = words.removeprefix("re ") if words.startswith("re open") else words
+    words = words.replace("re open", "reopen", 1) if words.startswith("re open") else words
     return word_in(words, _THREAD_STATUS), words.startswith("reopen") or "re-open" in text[:20].casefold()
 
 
