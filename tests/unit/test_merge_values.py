@@ -1,0 +1,104 @@
+"""Whose value stands where two sides changed one: counts, times no one said, answers, ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from world import NAME, A, B, P, day, decision, thread
+
+from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
+from forgekit.model.decision import DecisionStatus
+from forgekit.model.kinds import Kind
+from forgekit.model.thread import ThreadStatus
+from forgekit.policy.merge import Merged, merge, reconcile
+from forgekit.policy.merge.files import MergedFile, merge_file
+from forgekit.policy.merge.revisions import recorded
+from forgekit.policy.merge.values import FieldConflict
+from forgekit.text import codec
+from forgekit.times import UNKNOWN
+
+X = decision("Keep rows", A)
+FOUND = Candidate(
+    candidate_id=B.id,
+    candidate="Keep rows",
+    proposes=Proposal.DECISION,
+    confidence=0.5,
+    why="said so",
+    project_name=NAME,
+    project_uuid=P,
+    conversation_id=A.id,
+    turn=3,
+    created_at=day(0),
+)
+
+
+def both(base: Any, ours: Any, theirs: Any) -> Any:
+    """Return what both orders of the sides agree on, without a conflict."""
+    merged = merge(base, ours, theirs)
+    assert merge(base, theirs, ours) == merged
+    assert merged.conflicts == ()
+    return merged.entity
+
+
+def test_any_time_stands_over_one_that_nobody_said() -> None:
+    assert both(None, X, replace(X, created_at=UNKNOWN)) == X
+    assert both(None, replace(A, created_at=UNKNOWN), A) == A
+
+
+def test_of_two_counts_of_turns_the_greater_stands() -> None:
+    read = replace(A, turns=4)
+    assert both(read, replace(A, turns=6), replace(A, turns=9)) == replace(A, turns=9)
+
+
+def test_a_candidate_stands_at_the_later_of_two_turns() -> None:
+    assert both(FOUND, replace(FOUND, turn=5), replace(FOUND, turn=8)) == replace(FOUND, turn=8)
+
+
+@pytest.mark.parametrize("status", [CandidateStatus.APPROVED, CandidateStatus.REJECTED])
+def test_any_answer_to_a_candidate_stands_over_none(status: CandidateStatus) -> None:
+    became = X.id if status is CandidateStatus.APPROVED else None
+    answered = replace(FOUND, status=status, became=became)
+    assert both(None, FOUND, answered) == answered
+
+
+def test_two_answers_to_a_candidate_are_a_conflict() -> None:
+    approved = replace(FOUND, status=CandidateStatus.APPROVED, became=X.id)
+    rejected = replace(FOUND, status=CandidateStatus.REJECTED)
+    told = (
+        FieldConflict(
+            field="status",
+            base=CandidateStatus.WAITING,
+            stands=CandidateStatus.REJECTED,
+            yields=CandidateStatus.APPROVED,
+        ),
+        FieldConflict(field="became", base=None, stands=None, yields=X.id),
+    )
+    assert merge(FOUND, rejected, approved) == Merged(entity=rejected, conflicts=told)
+
+
+def test_a_resolution_that_only_one_side_wrote_anew_is_no_conflict() -> None:
+    first = thread(
+        "Which rows?", A, status=ThreadStatus.RESOLVED, updated_at=day(1), body="## Resolution\n\nAll."
+    )
+    dropped = replace(first, status=ThreadStatus.ABANDONED, updated_at=day(2))
+    later = replace(first, updated_at=day(5), body="## Resolution\n\nSome.")
+    assert both(first, later, dropped) == later
+
+
+def test_two_spellings_of_one_file_come_to_the_same_from_either_side() -> None:
+    base, plain = codec.dumps(X).encode(), codec.dumps(replace(X, decision="Keep all rows"))
+    ours = plain.replace("decision: Keep all rows", "decision: 'Keep all rows'").encode()
+    theirs = plain.replace("decision: Keep all rows", 'decision: "Keep all rows"').encode()
+    assert merge_file(Kind.DECISION, X.id, base, ours, theirs) == MergedFile(data=ours)
+    assert merge_file(Kind.DECISION, X.id, base, theirs, ours) == MergedFile(data=ours)
+
+
+def test_a_conflict_of_two_revisions_is_as_old_as_the_later_one() -> None:
+    heirs = {heir.id: heir for heir in (decision("Keep some rows", A), decision("Keep no rows", B))}
+    sides = (replace(X, status=DecisionStatus.REVISED, superseded_by=key) for key in heirs)
+    merged = reconcile(X, *sides).entity
+    assert merged is not None
+    [conflict] = recorded(merged, heirs.get)[1]
+    assert conflict.detected_at == B.created_at
