@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from world import A, B, archive, conversation, decision, edge, thread
 
 from forgekit.ids import EntityId, conversation_id, project_id
+from forgekit.model.archive import Archive
 from forgekit.model.conversation import Conversation
+from forgekit.model.entity import Entity
+from forgekit.model.lineage import Compression, Lineage
 from forgekit.model.project import UNSORTED
 from forgekit.model.records import ArchiveText
 from forgekit.policy.filing import Envelope, identify
-from forgekit.policy.fold import fold
+from forgekit.policy.fold import Said, fold
 from forgekit.policy.gathering import Ingested, gather
 from forgekit.times import Instant, parse_instant
 
@@ -60,3 +66,63 @@ def test_a_tag_tells_a_conversation_of_its_own_project_only(
 
 def test_an_id_of_the_platform_tells_a_conversation_of_any_project() -> None:
     assert joined(talk("Alpha", external_id="s-1"), "Beta") == {"Beta": "s-1"}
+
+
+def spoken(of: Conversation, *continues: str, brought: tuple[str, ...] = ()) -> Conversation:
+    return replace(of, source="markdown", continues=continues, brought=brought)
+
+
+def edges(talks: list[Conversation], *said: Entity) -> list[Lineage]:
+    """Return the edges once the talks are added to what archives say."""
+    found = gather(Said({entity.id: entity for entity in said}), Ingested.of(talks, ())).entities
+    return [one for one in found.values() if isinstance(one, Lineage)]
+
+
+def compressed(one: Archive) -> Compression:
+    return Compression(
+        compression_tag=one.compression_tag,
+        compression_mode=one.compression_mode,
+        compressed_at=one.compressed_at,
+    )
+
+
+def test_a_tag_given_more_than_once_names_the_last_archive_before_the_conversation() -> None:
+    first, last, after = (archive(conversation("week", at)) for at in (1, 3, 9))
+    child = spoken(conversation("child", 5), "WEEK")
+    source = conversation("week", 3)
+    assert edges([child], after, first, last) == [edge(source, child, compressed(last))]
+
+
+def test_an_archive_of_the_own_project_goes_before_a_later_one_of_another() -> None:
+    own, other = archive(conversation("week", 1)), archive(conversation("week", 4))
+    foreign = replace(other, project_name="Other", project_uuid=project_id("Other"))
+    child = spoken(conversation("child", 5), "WEEK")
+    assert edges([child], own, foreign) == [edge(conversation("week", 1), child, compressed(own))]
+    [lone] = edges([child], foreign)
+    assert lone.source_conversation_id == foreign.conversation_id
+
+
+def test_a_record_that_was_not_pasted_is_left_out_only_where_others_were() -> None:
+    kept, left, asked = decision("Keep rows", A), decision("Sign tokens", A), thread("Which keys?", A)
+    parent = archive(A, records=(("D001", kept.id), ("D002", left.id), ("T001", asked.id)))
+    told = compressed(parent)
+    some = replace(
+        told,
+        decisions_carried=(("D001", kept.id),),
+        decisions_dropped=(("D002", left.id),),
+        threads_carried=(("T001", asked.id),),
+    )
+    for brought, expected in (((), told), (("D001", "T001"), some)):
+        child = spoken(B, "A", brought=brought)
+        assert edges([child], parent, kept, left, asked) == [edge(A, child, expected)]
+
+
+def test_an_edge_that_archives_tell_of_stands_as_they_tell_it() -> None:
+    told = edge(A, B, Compression(compression_tag="BY_HAND"))
+    assert edges([spoken(B, "A")], archive(A), told) == [told]
+
+
+def test_of_two_conversations_that_name_each_other_the_earlier_says_which_was_first() -> None:
+    parents = archive(A), archive(B)
+    talks = [spoken(A, "B"), spoken(B, "A")]
+    assert edges(talks, *parents) == edges(talks[::-1], *parents) == [edge(B, A, compressed(parents[1]))]

@@ -1,4 +1,4 @@
-"""What bears on a project from others, and what that costs."""
+"""What a conversation must know of its project, what bears on it from others, and what that costs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from dataclasses import replace
 
 import pytest
 from planted import seeded
-from world import PROJECT, P, conversation, day, decision
+from world import PROJECT, A, B, P, archive, conflict, conversation, day, decision, thread
 
 from forgekit import ids
 from forgekit.ids import EntityId
-from forgekit.model.decision import Decision
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entity import Entity
+from forgekit.model.records import ArchiveText
 from forgekit.model.registry import Registry
+from forgekit.model.thread import Priority
 from forgekit.policy import relevance
 from forgekit.policy.relevance import relevant
-from forgekit.policy.state import Limits, State, project_state
+from forgekit.policy.state import Limits, Opposed, State, last_heir, project_state
 
 LIMITS = Limits(days=30, hops=3, max_tier=None)
 WORDS = ("queue", "keys", "lessons", "cursors", "retry", "backups", "graph", "tokens", "signs", "and", "over")
@@ -27,6 +30,19 @@ def two_projects(count: int) -> tuple[list[Decision], list[Decision]]:
     other = ids.project_id("Other")
     foreign = [replace(one, project_name="Other", project_uuid=other) for one in every[count:]]
     return every[:count], foreign
+
+
+def of(*entities: Entity) -> State:
+    return project_state(Registry.of([PROJECT, A, B, *entities]), P, day(9), LIMITS)
+
+
+def continuing(*entities: Entity) -> State:
+    registry = Registry.of([PROJECT, A, B, *entities])
+    return project_state(registry, P, day(9), LIMITS, continued=(archive(A), ArchiveText()))
+
+
+def abroad(one: Decision) -> Decision:
+    return replace(one, project_name="Other", project_uuid=ids.project_id("Other"))
 
 
 def state(own: list[Decision], others: list[Decision], near: dict[tuple[EntityId, EntityId], float]) -> State:
@@ -64,3 +80,62 @@ def test_the_words_of_a_decision_are_read_once_however_many_others_there_are(
     monkeypatch.setattr(relevance, "_stem", noted)
     state(own, others, {})
     assert len(read) <= 4 * (len(own) + len(others))
+
+
+def test_both_sides_of_an_open_conflict_are_named_and_neither_is_carried() -> None:
+    a, b = sorted((decision("Keep rows", A), decision("Drop rows", A)), key=lambda side: side.id)
+    free, between = decision("Sign tokens", A), conflict(a, b)
+    found = of(a, b, free, between)
+    assert found.decisions == (free,)
+    assert found.conflicts == (Opposed(conflict=between, a=a, b=b),)
+
+
+def test_a_conflict_of_other_projects_is_not_named() -> None:
+    a, b = abroad(decision("Keep rows", A)), abroad(decision("Drop rows", A))
+    assert of(a, b, conflict(a, b)).conflicts == ()
+
+
+def test_of_one_priority_the_newest_thread_comes_first() -> None:
+    old, new = thread("Which rows?", A), thread("Which keys?", B)
+    urgent = thread("Who pays?", A, priority=Priority.HIGH)
+    assert of(old, new, urgent).threads == of(new, urgent, old).threads == (urgent, new, old)
+
+
+def test_the_decision_validated_last_comes_first() -> None:
+    first, last, middle = (
+        decision(f"Keep {name}", A, last_validated=day(at))
+        for name, at in (("rows", 1), ("keys", 5), ("signs", 3))
+    )
+    assert of(first, last, middle).decisions == (last, middle, first)
+
+
+def test_the_last_heir_is_found_through_any_number_of_revisions() -> None:
+    four = decision("Four", A)
+    three = decision("Three", A, status=DecisionStatus.REVISED, superseded_by=four.id)
+    two = decision("Two", A, status=DecisionStatus.SUPERSEDED, superseded_by=three.id)
+    one = decision("One", A, status=DecisionStatus.REVISED, superseded_by=two.id)
+    assert last_heir(Registry.of([one, two, three, four]), one) == four
+
+
+def test_what_is_speculative_in_another_project_bears_on_none() -> None:
+    own = decision("Keep the ledger rows", A)
+    firm, guess = (
+        abroad(decision(text, A, epistemic_tier=tier))
+        for text, tier in (("Sign the ledger rows", 0.9), ("Drop the ledger rows", 0.1))
+    )
+    assert [found.decision for found in of(own, firm, guess).abroad] == [firm]
+
+
+def test_a_continuation_names_no_speculative_decision_that_lost_its_ground() -> None:
+    ended = decision("Keep rows", A, status=DecisionStatus.INVALIDATED)
+    firm, guess = (
+        decision(text, A, epistemic_tier=tier, dependencies=(ended.id,))
+        for text, tier in (("Index rows", 0.9), ("Shard rows", 0.1))
+    )
+    assert [found.decision for found in continuing(ended, firm, guess).shaken] == [firm]
+    assert {found.decision.id for found in of(ended, firm, guess).shaken} == {firm.id, guess.id}
+
+
+def test_a_wide_character_costs_a_token_and_four_others_one() -> None:
+    costs = {"": 0, "rows": 1, "rows!": 2, "\u884c\u3068\u5217": 3, "rows \u884c\u5217": 4}
+    assert {text: relevance.tokens(text) for text in costs} == costs
