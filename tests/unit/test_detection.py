@@ -58,6 +58,7 @@ def test_a_judge_without_reasons_still_gives_a_conflict() -> None:
         (tiered("Keep rows", 0.9), elsewhere("Drop rows", 0.1)),  # across projects, whatever the tiers
         (tiered("Keep rows", 0.9), tiered("Drop rows", 0.5)),  # a gap of 0.4 is not more than 0.4
         (tiered("Keep rows", 0.7), tiered("Drop rows", 0.3)),  # 0.7 - 0.3 is 0.39999999999999997
+        (tiered("Keep rows", 0.81), tiered("Drop rows", 0.41)),  # 0.81 - 0.41 is 0.4000000000000001
         (tiered("Keep rows", 0.9), tiered("Drop rows", 0.8)),
         (tiered("Keep rows", 0.9), tiered("Drop rows", None)),
         (tiered("Keep rows", None), tiered("Drop rows", None)),
@@ -95,6 +96,14 @@ def test_what_a_loser_contradicts_besides_is_moot_in_any_order() -> None:
         assert {c.kept for c in found.conflicts} == {high.id}
 
 
+def test_a_decision_that_lost_takes_nothing_elses_place() -> None:
+    high, middle, low = tiered("Keep rows", 0.95), tiered("Drop rows", 0.5), tiered("Keep old rows", 0.05)
+    for order in itertools.permutations([clash(high, middle), clash(middle, low)]):
+        found = settled(order)
+        assert [(lost.id, lost.superseded_by) for lost in found.superseded] == [(middle.id, high.id)]
+        assert [conflict.kept for conflict in found.conflicts] == [high.id]
+
+
 def test_akin_are_decisions_that_share_a_telling_word_of_choice_or_rejection() -> None:
     a = decision("Use REST for the API", A, alternatives_rejected=("GraphQL",))
     assert akin(a, decision("Query everything with GraphQL", A))
@@ -111,6 +120,12 @@ def test_those_of_one_filing_meet_by_their_rarest_words() -> None:
     assert not any(lone.id in sides for sides in found)
     assert len(found) <= len(rows) + len(twins)
     assert found == together([lone, *reversed(twins), *reversed(rows)], nearest=1)
+
+
+def test_one_rare_word_weighs_more_than_two_common_ones() -> None:
+    crowds = [decision(f"{words} part{n}", A) for n in range(9) for words in ("Store tables", "Skip views")]
+    a, b = decision("Store tables by column77", A), decision("Skip views by column77", A)
+    assert pair(a.id, b.id) in together([*crowds, a, b], nearest=1)
 
 
 def test_a_judge_reads_all_that_a_decision_says() -> None:

@@ -93,6 +93,24 @@ def test_what_a_program_summed_up_is_no_paste() -> None:
     assert recognise([summed]).archives == ()
 
 
+def test_what_a_program_summed_up_is_none_of_the_first_messages() -> None:
+    summed = Turn(number=1, speaker=Speaker.USER, time=None, text="So far.", compaction=True)
+    found = recognise([summed, *turns("1", "2", "3", "4", ARCHIVE)])
+    assert [q.read.tag for q in found.archives] == ["STORAGE_RESULT"]
+
+
+def test_an_archive_that_is_cut_off_is_left_in_the_words() -> None:
+    cut = f"{ARCHIVE}\n\n<!-- and so"
+    found = recognise(turns(cut))
+    assert (found.archives, found.brought, found.own[0].text) == ((), (), cut)
+
+
+def test_a_block_without_a_tag_is_continued_by_the_nearest_of_its_parents() -> None:
+    page = "## Updated context\n\n(end of the updated context)\n"
+    block = MachineBlock(purpose="updated-context", parents=("WEEK_TWO", "WEEK_ONE"))
+    assert recognise(turns(f"{page}\n{write_machine_block(block, page)}")).tags == ("WEEK_TWO",)
+
+
 PAGE = """## {}
 
 **Summary:** 1 open thread.
