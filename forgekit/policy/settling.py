@@ -133,10 +133,10 @@ def _renamed(value: Any, renamed: Mapping[EntityId, EntityId], me: EntityId | No
     """Return a reference, a set of them or a map to them; none that now leads back to the entity itself."""
     if not isinstance(value, tuple):
         new = renamed.get(value, value)
-        return new if new == value or new != me else None
+        return None if new == me else new
     if value and isinstance(value[0], tuple):
         return tuple(dict.fromkeys((local, renamed.get(entity, entity)) for local, entity in value))
-    if not any(item in renamed for item in value):
+    if me not in value and not any(item in renamed for item in value):
         return value
     return tuple(sorted({renamed.get(item, item) for item in value} - {me}))
 

@@ -59,6 +59,13 @@ def test_a_decision_never_rests_on_itself_once_what_it_rests_on_is_the_same() ->
     assert moved == replace(CHILD, decision_id=PARENT.id, dependencies=(apart.id,))
 
 
+def test_a_decision_that_takes_the_id_of_its_heir_or_its_base_leads_to_itself_nowhere() -> None:
+    ended = replace(CHILD, status=DecisionStatus.SUPERSEDED, superseded_by=PARENT.id)
+    assert rename(ended, {CHILD.id: PARENT.id}) == replace(CHILD, decision_id=PARENT.id)
+    resting = replace(CHILD, dependencies=(PARENT.id,))
+    assert rename(resting, {CHILD.id: PARENT.id}) == replace(CHILD, decision_id=PARENT.id)
+
+
 def test_the_side_that_a_conflict_kept_moves_with_its_decision() -> None:
     answered = conflict(CHILD, OTHER, status=ConflictStatus.RESOLVED, kept=CHILD.id, reason="rows")
     moved = conflict(PARENT, OTHER, status=ConflictStatus.RESOLVED, kept=PARENT.id, reason="rows")
