@@ -1,0 +1,98 @@
+"""What an approval joins, what dates it leaves, and what is shown beside a candidate as alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import BORN, PROJECT, TALK, decision
+
+from forgekit.errors import UsageError
+from forgekit.forge import Forge
+from forgekit.ids import v8_named
+from forgekit.loop import reviewing
+from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
+from forgekit.model.decision import DecisionStatus
+from forgekit.model.entity import Entity
+from forgekit.model.project import Project
+from forgekit.store.store import Change, Store
+from forgekit.times import Instant
+
+DAY = 86_400_000
+LATER = Instant(BORN + 5 * DAY)
+TEXT = "Use Postgres for the job queue"
+
+
+def candidate(text: str, at: Instant = BORN) -> Candidate:
+    return Candidate(
+        candidate_id=v8_named(TALK, text, BORN),
+        candidate=text,
+        proposes=Proposal.DECISION,
+        confidence=0.9,
+        why="a verb of deciding",
+        project_name="The Nexus",
+        project_uuid=PROJECT,
+        conversation_id=TALK,
+        turn=2,
+        created_at=at,
+        body=f"## Quote\n\n{text}",
+    )
+
+
+def opened(root: Path, *entities: Entity) -> Forge:
+    """Open a registry that holds these."""
+    project = Project(project_uuid=PROJECT, project_name="The Nexus")
+    Store(root).commit(lambda: Change(writes=(project, *entities), subject="decision: new"))
+    return replace(Forge.open(root), now=lambda: Instant(BORN + 30 * DAY))
+
+
+def approved(forge: Forge, found: Candidate) -> reviewing.Reviewed:
+    return reviewing.answer(forge, reviewing.Answers(approve=frozenset({found.id})))
+
+
+def test_a_decision_that_was_said_before_it_was_validated_stays_as_valid(repository: Path) -> None:
+    standing = replace(decision(TEXT), last_validated=LATER)
+    found = candidate(TEXT, Instant(BORN + DAY))
+    done = approved(opened(repository, standing, found), found)
+    assert done.entities == (replace(standing, conversation_ids=(TALK,)),)
+
+
+def test_a_decision_that_is_said_again_later_is_valid_from_then(repository: Path) -> None:
+    standing, found = decision(TEXT), candidate(TEXT, LATER)
+    done = approved(opened(repository, standing, found), found)
+    assert done.entities == (replace(standing, conversation_ids=(TALK,), last_validated=LATER),)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_what_is_in_force_is_the_same_before_what_has_ended(repository: Path, order: tuple[int, int]) -> None:
+    keys = sorted(v8_named(PROJECT, name, BORN) for name in ("one talk", "another talk"))
+    ended, standing = (replace(decision(TEXT), decision_id=keys[at]) for at in order)
+    ended = replace(ended, status=DecisionStatus.INVALIDATED)
+    found = candidate(TEXT)
+    forge = opened(repository, ended, standing, found)
+    assert [waiting.same for waiting in reviewing.waiting(forge)] == [standing.id]
+    done = approved(forge, found)
+    assert [(one.status, one.became) for one in done.answered] == [(CandidateStatus.APPROVED, standing.id)]
+
+
+@pytest.mark.parametrize("second", ["reject", "merge"])
+def test_two_answers_to_one_candidate_are_refused(repository: Path, second: str) -> None:
+    standing, found = decision("Retry three times"), candidate(TEXT)
+    forge = opened(repository, standing, found)
+    answers = reviewing.Answers(
+        approve=frozenset({found.id}),
+        reject=frozenset({found.id} if second == "reject" else ()),
+        merge=((found.id, standing.id),) if second == "merge" else (),
+    )
+    with pytest.raises(UsageError, match="answered twice"):
+        reviewing.answer(forge, answers)
+    assert (forge.registry().get(found.id), forge.registry().decisions) == (found, [standing])
+
+
+def test_what_shares_half_of_its_words_is_alike(repository: Path) -> None:
+    half, less = decision("Use Postgres queue tables"), decision("Use the job board")
+    found = candidate("Postgres queue job retries")
+    forge = opened(repository, half, less, found)
+    [waiting] = reviewing.waiting(forge)
+    assert reviewing.seen(forge, waiting).alike == (half,)
