@@ -264,6 +264,7 @@ def _journal(root: Path, path: str, **more: object) -> None:
         ("../victim.txt", {}),
         ("registry/x", {"commit": "x/../../../victim"}),
         ("registry/x", {"ref": "../../victim"}),
+        ("registry/x", {"ref": "refs/heads/../../../../victim"}),
         (".git/config", {}),
         (".GIT/config", {}),
         ("victim.txt", {"prefix": "../"}),

@@ -63,7 +63,7 @@ def test_an_edge_takes_no_name_from_the_archives_that_it_shows(root: Path, catal
 
 
 def test_the_class_of_a_decision_is_no_word_of_it(root: Path, catalogue: Catalogue) -> None:
-    write(root, replace(X, tier_token="walrus", tags=("penguin",)))
+    write(root, replace(X, tier_token="walrus", tags=("penguin",)))  # noqa: S106 - a class, no password
     catalogue.refresh()
     assert catalogue.search("walrus") == []
     assert [hit.id for hit in catalogue.search("penguin")] == [X.id]
