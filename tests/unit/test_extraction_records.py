@@ -106,6 +106,11 @@ def test_a_decision_has_its_reason_and_what_was_not_taken() -> None:
     assert found.text == "We chose Flutter over React Native"
 
 
+def test_a_reason_does_not_begin_within_a_word() -> None:
+    found = only("U: Decision: Use Cargo for the build because offsets drift")
+    assert (found.title, found.rationale) == ("Use Cargo for the build", "offsets drift")
+
+
 def test_a_reason_may_stand_in_the_next_sentence() -> None:
     found = only("U: We decided to keep the monolith. The reason is that nobody has time to split it.")
 

@@ -18,11 +18,12 @@ _LEAD = re.compile(
 )
 _LABEL = re.compile(r"\w[\w' ]{1,40}: (?=\S)")
 _REASON = re.compile(
-    r",? ?(?:\(|[\u2014\u2013-] )?\b(?:because(?: of)?|since(?! (?:\d|last|then|yesterday|the (?:beginning"
-    r"|start)|we started))|so that|as (?=(?:it|we|they|that|this|nobody|there|he|she) )|due to|given that"
-    r"|the reason (?:being|is)|in order to|to (?=(?:avoid|save|reduce|keep|prevent|make sure|cut|ensure|stay"
-    r"|simplify|protect|lower)\b)|weil|da (?=(?:wir|es|die|der|das|sie) )|damit|denn|parce qu[e']|car"
-    r"|puisque|pour (?=\w+er\b)|porque|ya que|para que|perch\u00e9|omdat)[ ]?",
+    r",? ?(?:\(|[\u2014\u2013-] )?\b(?:because(?: of)?\b|since\b(?! (?:\d|last|then|yesterday"
+    r"|the (?:beginning|start)|we started))|so that\b|as (?=(?:it|we|they|that|this|nobody|there|he|she) )"
+    r"|due to\b|given that\b|the reason (?:being|is)\b|in order to\b|to (?=(?:avoid|save|reduce|keep|prevent"
+    r"|make sure|cut|ensure|stay|simplify|protect|lower)\b)|weil\b|da (?=(?:wir|es|die|der|das|sie) )"
+    r"|damit\b|denn\b|parce qu[e']|car\b|puisque\b|pour (?=\w+er\b)|porque\b|ya que\b|para que\b"
+    r"|perch\u00e9\b|omdat\b)[ ]?",
     re.IGNORECASE,
 )
 _SPLICE = re.compile(
