@@ -21,7 +21,7 @@ test: $(VENV)/dev ## lint, check the types, run all tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
-	$(BIN)/pytest --quiet
+	$(BIN)/pytest --quiet --numprocesses auto
 
 soak: $(VENV)/dev ## try the guarantees at their nightly figures; MINUTES=60 for a longer last part
 	$(BIN)/pytest --quiet --soak --minutes $(MINUTES)

@@ -30,12 +30,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from forgekit.embedding.encoder import Encoder, Missing, find_encoder
-from forgekit.ingest.claude_code import CompactSummary, compactions
+from forgekit.archives.formats.summary import is_summary, read_summary
+from forgekit.conflict.judge import Judge, Judgement, Statement, Verdict
+from forgekit.conflict.rules.rules import RuleJudge
 from forgekit.model.settings import Settings
-from forgekit.policy.judge import Judge, Judgement, RuleJudge, Statement, Verdict
-from forgekit.policy.relevance import words
-from forgekit.text.archive.summary import is_summary, read_summary
+from forgekit.models.encoder import Encoder, Missing, find_encoder
+from forgekit.text.words import words
+from forgekit.transcripts.claude_code import CompactSummary, compactions
 
 FRESH = Path(__file__).with_name("pairs.jsonl")
 RECORDS = 1_000

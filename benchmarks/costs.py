@@ -34,13 +34,13 @@ import yaml
 from generate import PLACES, PROJECTS, THINGS, write
 from numpy.typing import NDArray
 
-from forgekit.catalogue.catalogue import Catalogue
 from forgekit.decisions import create
-from forgekit.embedding.encoder import Encoder
 from forgekit.forge import Forge
+from forgekit.index.catalogue import Catalogue
+from forgekit.index.vectors import Vectors
+from forgekit.models.encoder import Encoder
 from forgekit.search import bring_up
-from forgekit.store.roots import cache_dir
-from forgekit.vectors.vectors import Vectors
+from forgekit.worktree.roots import cache_dir
 
 QUERY = "why did we choose uuid ids for the billing service"
 PYTHON = [sys.executable]

@@ -25,11 +25,11 @@ from typing import Any
 
 from messages import scorer
 
-from forgekit.ingest.formats import conversations
+from forgekit.extraction.extract import extract
+from forgekit.extraction.find import Find
 from forgekit.model.problem import Problem
-from forgekit.model.transcript import Speaker, Transcript, Turn
-from forgekit.policy.extraction.extract import extract
-from forgekit.policy.extraction.find import Find
+from forgekit.model.transcript import ImportedConversation, Speaker, Turn
+from forgekit.transcripts.formats import conversations
 
 Row = dict[str, Any]
 AROUND = 160
@@ -162,7 +162,7 @@ def _sessions(folder: Path, sample: int, seed: int) -> bool:
     return True
 
 
-def _said(one: Transcript | Problem, path: Path) -> tuple[Turn, ...]:
+def _said(one: ImportedConversation | Problem, path: Path) -> tuple[Turn, ...]:
     if isinstance(one, Problem):
         print(f"NOT READ: {path.name} line {one.line}: {one.message}", file=sys.stderr)
         return ()

@@ -26,8 +26,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from forgekit.ingest.formats import conversations
-from forgekit.model.transcript import Speaker, Transcript
+from forgekit.model.transcript import ImportedConversation, Speaker
+from forgekit.transcripts.formats import conversations
 
 SIZES = (1_000, 10_000)
 FILED = (1_000, 3_000, 10_000)
@@ -94,7 +94,7 @@ def measured(path: str) -> dict[str, float]:
     counts = {"conversations": 0, "turns": 0, "prompts": 0, "compactions": 0, "problems": 0}
     start = time.perf_counter()
     for found in conversations([path]):
-        if not isinstance(found, Transcript):
+        if not isinstance(found, ImportedConversation):
             counts["problems"] += 1
             continue
         counts["conversations"] += 1
@@ -139,13 +139,13 @@ def agreement(folder: Path) -> int:
     rows = (folder / "claude_code_truth.jsonl").read_text("utf-8").splitlines()
     for truth in map(json.loads, rows):
         (talk,) = conversations([str(folder / truth["file"])])
-        if not isinstance(talk, Transcript) or not agrees(talk, truth):
+        if not isinstance(talk, ImportedConversation) or not agrees(talk, truth):
             wrong.append(truth["file"])
     print(f"{len(rows) - len(wrong)} of {len(rows)} sessions agree with their notes", *wrong, sep="\n  ")
     return len(wrong)
 
 
-def agrees(talk: Transcript, truth: dict[str, Any]) -> bool:
+def agrees(talk: ImportedConversation, truth: dict[str, Any]) -> bool:
     """Say whether a session's prompts and compactions are those of its notes."""
     prompts = [turn.line for turn in talk.turns if turn.speaker is Speaker.USER and not turn.aside]
     events: list[tuple[Any, ...]] = []

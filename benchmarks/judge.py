@@ -41,13 +41,14 @@ from conflicts import (
     wrong,
 )
 
-from forgekit.embedding.encoder import Encoder, Missing, find_encoder
-from forgekit.judges.crossing import CrossEncoder
-from forgekit.judges.files import FOLDER, Found, find_judge
-from forgekit.judges.trained import TrainedJudge
+from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.joined import Join, joined_score, log_odds_of, rule_features
+from forgekit.conflict.rules.rules import RuleJudge
 from forgekit.model.settings import Settings
-from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
-from forgekit.policy.judge.joined import Join, joined_score, log_odds_of, rule_features
+from forgekit.models.cross_encoder import CrossEncoder
+from forgekit.models.encoder import Encoder, Missing, find_encoder
+from forgekit.models.judge_files import FOLDER, JudgeFiles, find_judge
+from forgekit.models.trained_judge import TrainedJudge
 
 RECORDS = 2_000
 SHOWN = 40
@@ -99,7 +100,7 @@ def main() -> int:
 def parts(folder: Path, pairs: Sequence[Pair]) -> None:
     """Print the rules, the model and what joins them, each alone, on every pair; and one order alone."""
     found = find_judge(CACHE, folder)
-    if not isinstance(found, Found):
+    if not isinstance(found, JudgeFiles):
         print(f"SKIPPED: {found}", file=sys.stderr)
         return
     join = Join(**found.card.join)
@@ -151,7 +152,7 @@ def best_precision(truth: Sequence[bool], scores: Sequence[float], *, recall: fl
     return max(sum(some) / len(some) for some in told if sum(some) >= recall * sum(truth))
 
 
-def model_odds(found: Found, pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
+def model_odds(found: JudgeFiles, pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
     """Return the log-odds of a contradiction by the model alone, read as given and the other way round."""
     labels = [Verdict(label) for label in found.card.labels]
     encoder = CrossEncoder(found.model, found.delta, len(labels), found.card.tokens_a_side)
@@ -242,8 +243,8 @@ def peak():  # ru_maxrss is that of the parent where it has more
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
 
 start, before = time.perf_counter(), peak()
-from forgekit.judges.trained import TrainedJudge
-from forgekit.policy.judge import Statement
+from forgekit.models.trained_judge import TrainedJudge
+from forgekit.conflict.judge import Statement
 judge = TrainedJudge(Path(sys.argv[1]), Path(sys.argv[2]))
 a, b = Statement(text="Store sessions in Redis"), Statement(text="Sessions live in the browser alone")
 judge.judge([(a, b)], [None])

@@ -23,11 +23,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from forgekit.filing.conversations import ingest
 from forgekit.forge import Forge
-from forgekit.loop.ingesting import ingest
-from forgekit.model.transcript import Speaker, Transcript, Turn
+from forgekit.model.transcript import ImportedConversation, Speaker, Turn
 from forgekit.times import Instant
-from forgekit.upkeep.initialising import initialise
+from forgekit.upkeep.init_migrate import initialise
 
 Row = dict[str, Any]
 START = Instant(1_680_000_000_000)
@@ -110,7 +110,7 @@ def registry(root: Path, turns: list[Row]) -> Forge:
     return forge
 
 
-def transcripts(turns: list[Row]) -> Iterator[Transcript]:
+def transcripts(turns: list[Row]) -> Iterator[ImportedConversation]:
     """Yield each conversation as a reader would; its first speaker stands for the user."""
     for name, rows in grouped(turns).items():
         said = tuple(
@@ -122,7 +122,7 @@ def transcripts(turns: list[Row]) -> Iterator[Transcript]:
             )
             for number, row in enumerate(rows, 1)
         )
-        yield Transcript(
+        yield ImportedConversation(
             source="claude",
             external_id=name,
             title=name,

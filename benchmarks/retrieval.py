@@ -33,18 +33,17 @@ from typing import Any
 
 from messages import scorer
 
-from forgekit.catalogue import query as catalogue_query
-from forgekit.catalogue.catalogue import NAMED_SCORE, Hit
-from forgekit.catalogue.schema import memory_of
-from forgekit.embedding.encoder import Encoder, Missing, find_encoder
 from forgekit.ids import EntityId, conversation_id, project_id, thread_id
+from forgekit.index import query as catalogue_query
+from forgekit.index.catalogue import NAMED_SCORE, Hit
+from forgekit.index.schema import memory_of
+from forgekit.index.vectors import Vectors, embedding_texts
 from forgekit.model.rules import one_line
 from forgekit.model.settings import Settings
 from forgekit.model.thread import Thread
-from forgekit.policy.embedding_text import embedding_texts
+from forgekit.models.encoder import Encoder, Missing, find_encoder
 from forgekit.search import POOL, Mode, by_meaning, rank
 from forgekit.times import Instant
-from forgekit.vectors.vectors import Vectors
 
 HERE = Path(__file__).resolve().parent
 PROJECT = project_id("benchmark")

@@ -11,9 +11,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from forgekit.ingest.claude_code import CompactSummary, compactions
-from forgekit.model.records import ArchiveText
-from forgekit.text.archive.summary import is_summary, read_summary
+from forgekit.archives.formats.summary import is_summary, read_summary
+from forgekit.model.archive_record import ArchiveText
+from forgekit.transcripts.claude_code import CompactSummary, compactions
 
 HEADER = (
     "summary",

@@ -24,11 +24,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from forgekit.embedding.encoder import Encoder, Missing, find_encoder
+from forgekit.index import vector_index as vectors_index
+from forgekit.index.vector_index import Floats, IndexFiles, Rows, VectorIndex
+from forgekit.index.vectors import Vectors
 from forgekit.model.settings import Settings
-from forgekit.vectors import index as vectors_index
-from forgekit.vectors.index import Floats, Index, IndexFiles, Rows
-from forgekit.vectors.vectors import Vectors
+from forgekit.models.encoder import Encoder, Missing, find_encoder
 
 T = TypeVar("T")
 
@@ -37,9 +37,9 @@ FLOOR = "import sqlite3, json, pathlib, dataclasses, numpy, tokenizers"
 COLD = """
 import sys
 from pathlib import Path
-from forgekit.embedding.encoder import find_encoder
+from forgekit.models.encoder import find_encoder
 from forgekit.model.settings import Settings
-from forgekit.vectors.vectors import Vectors
+from forgekit.index.vectors import Vectors
 cache = Path(sys.argv[1])
 print(Vectors(cache, find_encoder(Settings(), cache)).search("why did we choose uuid ids", 10)[0][0])
 """
@@ -104,7 +104,7 @@ def index_table(sizes: list[int], runs: int, folder: Path) -> None:
             )
 
 
-def _made(matrix: Floats, kind: str, folder: Path) -> tuple[float, Index, float]:
+def _made(matrix: Floats, kind: str, folder: Path) -> tuple[float, VectorIndex, float]:
     """Return the ms that building takes, an index of a kind, and the ms that opening takes."""
     keys = [f"key-{i:08d}" for i in range(len(matrix))]
     usual = vectors_index.SCAN_UP_TO, vectors_index.IVF_ABOVE
@@ -116,7 +116,7 @@ def _made(matrix: Floats, kind: str, folder: Path) -> tuple[float, Index, float]
     return build, index, timed(files.load, 3)[0]
 
 
-def _answers(index: Index, queries: Floats, rows: Rows | None) -> tuple[float, list[set[str]]]:
+def _answers(index: VectorIndex, queries: Floats, rows: Rows | None) -> tuple[float, list[set[str]]]:
     """Return the median ms of a query, and the ten best keys of each."""
     index.search(queries[0], 10, rows)
     ran = [timed(partial(index.search, query, 10, rows), 1) for query in queries]

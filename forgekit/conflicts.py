@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from forgekit.change import COMMITTED, WriteOptions, Written, in_force, write
+from forgekit.conflict.pairs import superseded
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
+from forgekit.insight.staleness import open_conflicts
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.policy.detection import superseded
-from forgekit.policy.staleness import open_conflicts
-from forgekit.writing import COMMITTED, How, Written, in_force, write
 
 
 def waiting(
@@ -32,7 +32,7 @@ def waiting(
     return [conflict for conflict in open_conflicts(registry) if concerns(conflict)]
 
 
-def resolve(forge: Forge, name: str, keep: str, reason: str, *, how: How = COMMITTED) -> Written:
+def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
     """Keep one side of a conflict; the other is superseded, with the reason.
 
     Raises RuleError when `keep` is no side of it, TransitionError when it is settled or `keep` out of force.
@@ -55,10 +55,12 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, how: How = COMMI
             return [settled]
         return [settled, superseded(loser, kept, reason)]
 
-    return write(forge, decide, "conflict resolve", how)
+    return write(forge, decide, "conflict resolve", options)
 
 
-def resolve_between(forge: Forge, decision: str, keep: str, reason: str, *, how: How = COMMITTED) -> Written:
+def resolve_between(
+    forge: Forge, decision: str, keep: str, reason: str, *, options: WriteOptions = COMMITTED
+) -> Written:
     """Resolve the open conflict of a decision, keeping one side.
 
     Raises NotFoundError when there is none, RuleError when several could be meant.
@@ -75,27 +77,27 @@ def resolve_between(forge: Forge, decision: str, keep: str, reason: str, *, how:
     if len(found) > 1:
         listed = ", ".join(short_id(Kind.CONFLICT, conflict.id) for conflict in found)
         raise RuleError(f"{decision} has several open conflicts ({listed}); name the conflict by its id")
-    return resolve(forge, found[0].id, kept, reason, how=how)
+    return resolve(forge, found[0].id, kept, reason, options=options)
 
 
-def scope(forge: Forge, name: str, reason: str, *, how: How = COMMITTED) -> Written:
+def scope(forge: Forge, name: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
     """Keep both sides, each in the scope that the reason states."""
-    return _settle(forge, name, ConflictStatus.SCOPED, reason, how)
+    return _settle(forge, name, ConflictStatus.SCOPED, reason, options)
 
 
-def dismiss(forge: Forge, name: str, reason: str, *, how: How = COMMITTED) -> Written:
+def dismiss(forge: Forge, name: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
     """Say that the two decisions do not contradict each other."""
-    return _settle(forge, name, ConflictStatus.DISMISSED, reason, how)
+    return _settle(forge, name, ConflictStatus.DISMISSED, reason, options)
 
 
-def _settle(forge: Forge, name: str, status: ConflictStatus, reason: str, how: How) -> Written:
+def _settle(forge: Forge, name: str, status: ConflictStatus, reason: str, options: WriteOptions) -> Written:
     key = forge.resolve(name, Kind.CONFLICT)
     verb = "scope" if status is ConflictStatus.SCOPED else "dismiss"
     return write(
         forge,
         lambda registry: [replace(_open(registry, key), status=status, reason=reason)],
         f"conflict {verb}",
-        how,
+        options,
     )
 
 

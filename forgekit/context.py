@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from forgekit.catalogue.catalogue import Hit
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId
+from forgekit.index.catalogue import Hit
+from forgekit.insight.staleness import blocked_from_carrying
+from forgekit.insight.views import Derived
 from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.policy.derived import Derived
-from forgekit.policy.relevance import tokens
-from forgekit.policy.staleness import blocked_from_carrying
-from forgekit.search import Found, search
-from forgekit.text.blocks import NOTICE, Part, lay_out, quote
+from forgekit.search import SearchResult, search
+from forgekit.text.blocks import NOTICE, BlockPart, lay_out, quote
+from forgekit.text.words import tokens
 from forgekit.times import format_date
 
 HITS = 12
@@ -62,7 +62,7 @@ def load(
         own = forge.known_project(project, registry).project_name
     everywhere = cross_project or own is None
 
-    answers: list[Found] = []
+    answers: list[SearchResult] = []
 
     def find(kind: Kind, status: str | None) -> list[Hit]:
         where = None if everywhere else own
@@ -75,9 +75,9 @@ def load(
     threads = find(Kind.THREAD, None) if include_threads else []
     conversations = find(Kind.CONVERSATION, None)
     parts = [
-        Part(title="Decisions", items=_decisions(registry, decisions), rank=1),
-        Part(title="Threads", items=_threads(registry, threads), rank=2),
-        Part(title="Conversations", items=_conversations(conversations), empty="", rank=3),
+        BlockPart(title="Decisions", items=_decisions(registry, decisions), rank=1),
+        BlockPart(title="Threads", items=_threads(registry, threads), rank=2),
+        BlockPart(title="Conversations", items=_conversations(conversations), empty="", rank=3),
     ]
     room = budget if budget is not None else forge.settings.budget
     opening = f"## Context: {_brief(quote(query), min(ECHO, room // 4))}\n\n{NOTICE}"

@@ -5,24 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from forgekit.conflicts import resolve_between, waiting
-from forgekit.detecting import against
-from forgekit.errors import RuleError
-from forgekit.forge import Forge, opened
-from forgekit.ids import EntityId, decision_id, match_key, project_id
-from forgekit.model.body import with_section
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity
-from forgekit.model.kinds import Kind, short_id
-from forgekit.model.registry import Registry
-from forgekit.policy.derived import Derived
-from forgekit.policy.detection import superseded
-from forgekit.policy.staleness import stale
-from forgekit.search import search
-from forgekit.times import Instant
-from forgekit.writing import (
+from forgekit.change import (
     COMMITTED,
-    How,
+    WriteOptions,
     Written,
     as_it_stands,
     in_force,
@@ -31,6 +16,21 @@ from forgekit.writing import (
     without_circle,
     write,
 )
+from forgekit.conflict.pairs import superseded
+from forgekit.conflicts import resolve_between, waiting
+from forgekit.detecting import against
+from forgekit.errors import RuleError
+from forgekit.forge import Forge, opened
+from forgekit.ids import EntityId, decision_id, match_key, project_id
+from forgekit.insight.staleness import stale
+from forgekit.insight.views import Derived
+from forgekit.model.body import with_section
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.registry import Registry
+from forgekit.search import search
+from forgekit.times import Instant
 
 _AGAIN = "; to decide the same again say another --conversation"
 
@@ -49,7 +49,7 @@ def create(
     alternatives: Iterable[str] = (),
     tags: Iterable[str] = (),
     at: Instant | None = None,
-    how: How = COMMITTED,
+    options: WriteOptions = COMMITTED,
 ) -> Written:
     """Register a decision; the same text in the project and conversation is returned as it is.
 
@@ -68,12 +68,12 @@ def create(
         alternatives: what was rejected, one line each.
         tags: words.
         at: event time in ms since 1970, else now.
-        how: dry run, or without a commit.
+        options: dry run, or without a commit.
 
     Raises TransitionError where that one is out of force, RuleError where it says otherwise or is too long.
     """
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
-    bases = tuple(sorted({forge.resolve(name, Kind.DECISION) for name in dependencies}))
+    bases = forge.resolve_all(dependencies, Kind.DECISION)
     line = typed(text, "--rationale")
     others, words = tuple(dict.fromkeys(alternatives)), tuple(dict.fromkeys(tags))
 
@@ -113,7 +113,7 @@ def create(
             ]
         return against(forge, registry, [unclaimed(decision, registry), *forge.new_project(name, registry)])
 
-    return write(forge, decide, "decision new", how)
+    return write(forge, decide, "decision new", options)
 
 
 def _same(forge: Forge, text: str, project: EntityId, source: EntityId | None) -> list[Decision]:
@@ -131,7 +131,7 @@ def revise(
     tier: float | None = None,
     conversation: str | None = None,
     at: Instant | None = None,
-    how: How = COMMITTED,
+    options: WriteOptions = COMMITTED,
 ) -> Written:
     """Replace a decision's text: a new decision, and the old one kept as `revised`.
 
@@ -170,25 +170,27 @@ def revise(
         ended = replace(old, status=DecisionStatus.REVISED, superseded_by=new_id, revised_in=source)
         return against(forge, registry, [ended, new])
 
-    written = write(forge, decide, "decision revise", how)
+    written = write(forge, decide, "decision revise", options)
     return replace(written, entity=written.outcome.change.writes[1])
 
 
-def supersede(forge: Forge, name: str, by: str, *, reason: str = "", how: How = COMMITTED) -> Written:
+def supersede(
+    forge: Forge, name: str, by: str, *, reason: str = "", options: WriteOptions = COMMITTED
+) -> Written:
     """Put another decision in a decision's place.
 
     Raises TransitionError when either is out of force.
     """
-    key, heir = forge.resolve(name, Kind.DECISION), forge.resolve(by, Kind.DECISION)
+    key, successor = forge.resolve(name, Kind.DECISION), forge.resolve(by, Kind.DECISION)
 
     def decide(registry: Registry) -> list[Decision]:
-        in_force(registry, registry.expect(Decision, heir))
-        return [superseded(in_force(registry, registry.expect(Decision, key)), heir, reason)]
+        in_force(registry, registry.expect(Decision, successor))
+        return [superseded(in_force(registry, registry.expect(Decision, key)), successor, reason)]
 
-    return write(forge, decide, "decision supersede", how)
+    return write(forge, decide, "decision supersede", options)
 
 
-def invalidate(forge: Forge, name: str, reason: str, *, how: How = COMMITTED) -> Written:
+def invalidate(forge: Forge, name: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
     """Put a decision out of force because it was found wrong."""
     return _change(
         forge,
@@ -197,7 +199,7 @@ def invalidate(forge: Forge, name: str, reason: str, *, how: How = COMMITTED) ->
             d, status=DecisionStatus.INVALIDATED, body=with_section(d.body, "Invalidated", reason)
         ),
         "decision invalidate",
-        how,
+        options,
     )
 
 
@@ -207,7 +209,7 @@ def validate(
     *,
     tier: float | None = None,
     at: Instant | None = None,
-    how: How = COMMITTED,
+    options: WriteOptions = COMMITTED,
 ) -> Written:
     """Say that a decision still holds."""
     return _change(
@@ -220,7 +222,7 @@ def validate(
             tier_token=None if tier is not None else d.tier_token,
         ),
         "decision validate",
-        how,
+        options,
     )
 
 
@@ -234,17 +236,13 @@ def edit(
     alternatives: Iterable[str] | None = None,
     dependencies: Iterable[str] | None = None,
     tags: Iterable[str] | None = None,
-    how: How = COMMITTED,
+    options: WriteOptions = COMMITTED,
 ) -> Written:
     """Change what a decision says besides its text.
 
     Raises RuleError where decisions would rest on each other.
     """
-    bases = (
-        None
-        if dependencies is None
-        else tuple(sorted({forge.resolve(d, Kind.DECISION) for d in dependencies}))
-    )
+    bases = None if dependencies is None else forge.resolve_all(dependencies, Kind.DECISION)
     key = forge.resolve(name, Kind.DECISION)
     # A generator would be empty when this is decided again.
     others, words = (None if given is None else tuple(dict.fromkeys(given)) for given in (alternatives, tags))
@@ -264,15 +262,18 @@ def edit(
         )
         return [without_circle(edited, registry.decisions) if bases else edited]
 
-    return write(forge, decide, "decision edit", how)
+    return write(forge, decide, "decision edit", options)
 
 
 def _change(
-    forge: Forge, name: str, change: Callable[[Decision], Decision], operation: str, how: How
+    forge: Forge, name: str, change: Callable[[Decision], Decision], operation: str, options: WriteOptions
 ) -> Written:
     key = forge.resolve(name, Kind.DECISION)
     return write(
-        forge, lambda registry: [change(in_force(registry, registry.expect(Decision, key)))], operation, how
+        forge,
+        lambda registry: [change(in_force(registry, registry.expect(Decision, key)))],
+        operation,
+        options,
     )
 
 

@@ -21,15 +21,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from forgekit.forge import Forge
-from forgekit.ids import EntityId, pair_id
-from forgekit.model.conflict import Conflict, ConflictStatus
-from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity, entity_path
-from forgekit.model.kinds import Kind
-from forgekit.model.registry import Registry
-from forgekit.model.settings import JudgeKind
-from forgekit.policy.detection import (
+from forgekit.change import COMMITTED, WriteOptions, superseding
+from forgekit.conflict.pairs import (
     NEAREST,
     Pair,
     Settled,
@@ -41,16 +34,23 @@ from forgekit.policy.detection import (
     statement,
     together,
 )
+from forgekit.forge import Forge
+from forgekit.ids import EntityId, pair_id
+from forgekit.model.conflict import Conflict, ConflictStatus
+from forgekit.model.decision import Decision
+from forgekit.model.entity import Entity, entity_path
+from forgekit.model.kinds import Kind
+from forgekit.model.registry import Registry
+from forgekit.model.settings import JudgeKind
 from forgekit.search import CLOSE, bring_up
-from forgekit.store.files import read_bytes
-from forgekit.store.store import Change, Outcome
+from forgekit.store import Change, Outcome
 from forgekit.text import codec
-from forgekit.writing import COMMITTED, How, superseding
+from forgekit.worktree.files import read_bytes
 
 if TYPE_CHECKING:
-    from forgekit.policy.fold import Said
-    from forgekit.policy.judge import Judge, Judgement
-    from forgekit.policy.settling import Settlement
+    from forgekit.archives.changes import ChangeSet
+    from forgekit.archives.fold import FoldResult
+    from forgekit.conflict.judge import Judge, Judgement
 
 Near = Callable[[Collection[EntityId], Collection[EntityId]], Mapping[tuple[EntityId, EntityId], float]]
 """Returns the cosines of close pairs of filed decisions, one of these and one of those."""
@@ -140,7 +140,7 @@ def contradictions(
     """Return an open conflict for each pair that a judge finds to contradict each other, with both sides."""
     if not pairs:
         return []
-    from forgekit.policy.judge import Verdict  # noqa: PLC0415 - a judge's tables take 60 ms
+    from forgekit.conflict.judge import Verdict
 
     return [
         (contradiction(a, b, judgement, pairs[a.id, b.id]), a, b, judgement)
@@ -175,11 +175,11 @@ def against(forge: Forge, registry: Registry, entities: Sequence[Entity]) -> lis
 class Filing:
     """A settlement with what detection adds to it; `found` are the conflicts that are new."""
 
-    settlement: Settlement
+    settlement: ChangeSet
     found: tuple[Conflict, ...]
 
 
-def filing(forge: Forge, ours: Registry, said: Said, settlement: Settlement) -> Filing:
+def filing(forge: Forge, ours: Registry, said: FoldResult, settlement: ChangeSet) -> Filing:
     """Add the contradictions of what an archive brings to what is to be written.
 
     Args:
@@ -242,7 +242,7 @@ def filing(forge: Forge, ours: Registry, said: Said, settlement: Settlement) -> 
     )
 
 
-def _sides(conflict: Conflict, settlement: Settlement) -> Pair:
+def _sides(conflict: Conflict, settlement: ChangeSet) -> Pair:
     """Return the sides of a conflict under the ids that they take."""
     renamed = settlement.renamed
     return pair(*(renamed.get(side, side) for side in (conflict.decision_a, conflict.decision_b)))
@@ -253,7 +253,7 @@ def _weight(entity: Entity | None) -> object:
     return (statement(entity), entity.status.ended) if isinstance(entity, Decision) else None
 
 
-def _dated(ours: Registry, state: State, settlement: Settlement) -> dict[EntityId, Conflict]:
+def _dated(ours: Registry, state: State, settlement: ChangeSet) -> dict[EntityId, Conflict]:
     """Return the conflicts whose sides took another identity, and so another time."""
     out = {}
     for old in ours.conflicts if settlement.renamed else ():
@@ -276,7 +276,7 @@ def _untouched(forge: Forge, registry: Registry, sides: Collection[EntityId]) ->
     }
     if not opened:
         return []
-    from forgekit.policy.judge import RuleJudge  # noqa: PLC0415 - a judge's tables take 60 ms
+    from forgekit.conflict.rules.rules import RuleJudge
 
     pairs = {(c.decision_a, c.decision_b): c.similarity for c in opened.values()}
     judges: list[Judge | None] = [None]
@@ -312,7 +312,7 @@ def scan(
     project: str | None = None,
     *,
     near: Near | None = None,
-    how: How = COMMITTED,
+    options: WriteOptions = COMMITTED,
     progress: Progress | None = None,
 ) -> Scanned:
     """Compare the active decisions of a project, or all, with their nearest; record what contradicts.
@@ -337,9 +337,9 @@ def scan(
             result=(len(new), found.conflicts, {conflict.id: said for conflict, *_, said in judged}),
         )
 
-    if forge.settings.judge is JudgeKind.TRAINED and not how.dry_run:
+    if forge.settings.judge is JudgeKind.TRAINED and not options.dry_run:
         decide()  # reading many pairs takes minutes, and the writers' lock is not held over them
-    outcome = forge.commit(decide, dry_run=how.dry_run, no_commit=how.no_commit)
+    outcome = forge.commit(decide, dry_run=options.dry_run, no_commit=options.no_commit)
     result = outcome.change.result
     assert isinstance(result, tuple)  # noqa: S101 - what decide put there
     compared, conflicts, judgements = result
@@ -357,7 +357,7 @@ def duplicates(
 
     Raises NotFoundError for a project that is not known.
     """
-    from forgekit.policy.judge import Verdict  # noqa: PLC0415 - a judge's tables take 60 ms
+    from forgekit.conflict.judge import Verdict
 
     return [
         (a, b, judgement)

@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING
 from forgekit.errors import AmbiguousError, FormatError, NotFoundError, UsageError
 from forgekit.ids import EntityId, match_key, normalise, project_id
 from forgekit.model.kinds import Kind, path_of, short_id
-from forgekit.store.roots import cache_dir, find_root
-from forgekit.store.settings import load_settings, require_schema
 from forgekit.times import Instant, parse_instant
+from forgekit.worktree.roots import cache_dir, find_root
+from forgekit.worktree.settings import load_settings, require_schema
 
 if TYPE_CHECKING:
-    from forgekit.catalogue.catalogue import Catalogue
-    from forgekit.embedding.encoder import Encoder, Missing
+    from forgekit.conflict.judge import Judge
+    from forgekit.index.catalogue import Catalogue
+    from forgekit.index.vectors import Vectors
     from forgekit.model.entity import Entity
     from forgekit.model.project import Project
     from forgekit.model.registry import Registry
     from forgekit.model.settings import JudgeKind, Settings
-    from forgekit.policy.judge import Judge
-    from forgekit.store.store import Change, Outcome, Store
-    from forgekit.vectors.vectors import Vectors
+    from forgekit.models.encoder import Encoder, Missing
+    from forgekit.store import Change, Outcome, Store
 
 
 def clock(env: Mapping[str, str] = os.environ) -> Instant:
@@ -86,7 +86,7 @@ class Forge:
     @cached_property
     def store(self) -> Store:
         """The only writer of this registry's files."""
-        from forgekit.store.store import Store  # noqa: PLC0415 - pygit2 stays off the paths that only read
+        from forgekit.store import Store
 
         return Store(self.root, lambda: self.allowed)
 
@@ -101,14 +101,14 @@ class Forge:
     @cached_property
     def catalogue(self) -> Catalogue:
         """The index of the work tree's files."""
-        from forgekit.catalogue.catalogue import Catalogue  # noqa: PLC0415 - the history of an id needs none
+        from forgekit.index.catalogue import Catalogue
 
         return Catalogue(self.root, cache_dir(self.root))
 
     @cached_property
     def judge(self) -> Judge:
         """What says whether two decisions contradict each other."""
-        from forgekit.judges import judge_of  # noqa: PLC0415 - a judge's tables take 60 ms
+        from forgekit.models.judges import judge_of
 
         return judge_of(self.settings, cache_dir(self.root))
 
@@ -119,7 +119,7 @@ class Forge:
 
         A judge that is slow answers before the writers' lock is taken, and its answers are remembered.
         """
-        from forgekit.model.settings import JudgeKind  # noqa: PLC0415 - most commands write nothing
+        from forgekit.model.settings import JudgeKind
 
         if not dry_run and self.settings.judge in {JudgeKind.NLI, JudgeKind.LLM}:
             decide()
@@ -129,7 +129,7 @@ class Forge:
         return outcome
 
     def _tell_of_projects(self, outcome: Outcome, tell: Callable[[str, str | None], None]) -> None:
-        from forgekit.model.near import near_miss  # noqa: PLC0415 - most writes make no project
+        from forgekit.model.rules import near_miss
 
         writes = [entity for entity in outcome.change.writes if entity.kind is Kind.PROJECT]
         made = [p.title for p in writes if path_of(p.kind, p.id) in outcome.created]
@@ -141,15 +141,15 @@ class Forge:
     @cached_property
     def encoder(self) -> Encoder | Missing:
         """What turns texts into vectors, or why there is nothing that does."""
-        from forgekit.embedding.encoder import find_encoder  # noqa: PLC0415 - a search by words needs none
+        from forgekit.models.encoder import find_encoder
 
         return find_encoder(self.settings, cache_dir(self.root))
 
     @cached_property
     def vectors(self) -> Vectors | None:
         """The vectors of the work tree's entities; None where there is no encoder."""
-        from forgekit.embedding.encoder import Missing  # noqa: PLC0415 - a search by words needs none
-        from forgekit.vectors.vectors import Vectors  # noqa: PLC0415 - as above
+        from forgekit.index.vectors import Vectors
+        from forgekit.models.encoder import Missing
 
         if isinstance(self.encoder, Missing):
             return None
@@ -171,7 +171,7 @@ class Forge:
 
         Entities are read when they are asked for.
         """
-        from forgekit.catalogue.partial import PartialRegistry  # noqa: PLC0415 - a search builds no entity
+        from forgekit.index.lazy_registry import PartialRegistry
 
         self.catalogue.refresh()
         return PartialRegistry.over(self.catalogue)
@@ -191,6 +191,10 @@ class Forge:
     def registry_at(self, revision: str) -> Registry:
         """Return everything as it stood at a revision or date."""
         return self.store.load_at(revision)
+
+    def resolve_all(self, names: Iterable[str], kind: Kind) -> tuple[EntityId, ...]:
+        """Return the ids that a person means, in order and each once; errors as of `resolve`."""
+        return tuple(sorted({self.resolve(name, kind) for name in names}))
 
     def resolve(self, name: str, *kinds: Kind) -> EntityId:
         """Return the id that a person means: uuid, short id, prefix, suffix, `TAG:D003`, title.
@@ -232,7 +236,7 @@ class Forge:
 
     def new_project(self, name: str, registry: Registry) -> list[Project]:
         """Return the project to register along with its first entity; nothing where it is known."""
-        from forgekit.model.project import Project  # noqa: PLC0415 - a search builds no entity
+        from forgekit.model.project import Project
 
         project = Project(project_uuid=project_id(name), project_name=name)
         return [] if project.id in registry.entities else [project]

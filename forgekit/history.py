@@ -12,8 +12,8 @@ from forgekit.git.program import Commit, Program
 from forgekit.ids import EntityId, is_id
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.kinds import Kind, path_of, short_id
-from forgekit.store.roots import TOPS
 from forgekit.times import Instant, format_instant
+from forgekit.worktree.roots import TOPS
 
 if TYPE_CHECKING:
     from forgekit.model.entity import Entity

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
+from forgekit.change import (
+    COMMITTED,
+    WriteOptions,
+    Written,
+    as_it_stands,
+    typed,
+    without_circle,
+    word_of,
+    write,
+)
 from forgekit.errors import NotFoundError, RuleError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, conversation_id, pair_id, project_id
+from forgekit.insight.project_state import last_successor
+from forgekit.insight.views import Derived
 from forgekit.model.body import section, with_section
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
+from forgekit.model.graph import Direction, one_talk, trace
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression, CompressionMode, Lineage, TurnRange
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.policy.derived import Derived
-from forgekit.policy.graph import Direction, one_talk, trace
-from forgekit.policy.state import last_heir
 from forgekit.text.blocks import count
 from forgekit.times import Instant
-from forgekit.writing import COMMITTED, How, Written, as_it_stands, typed, without_circle, word_of, write
 
 
 def new_conversation(
@@ -31,7 +40,7 @@ def new_conversation(
     project: str | None = None,
     external_id: str | None = None,
     at: Instant | None = None,
-    how: How = COMMITTED,
+    options: WriteOptions = COMMITTED,
 ) -> Written:
     """Register a conversation; one of the same title and start in the project is returned as it is.
 
@@ -41,7 +50,7 @@ def new_conversation(
         project: a project's name; a new one is registered along.
         external_id: the platform's own uuid.
         at: its start in ms since 1970, else now.
-        how: dry run, or without a commit.
+        options: dry run, or without a commit.
 
     Raises RuleError where the one that stands says otherwise, and for a title that is too long.
     """
@@ -64,7 +73,7 @@ def new_conversation(
             return [as_it_stands(standing, title=line, external_id=external_id)]
         return [conversation, *forge.new_project(name, registry)]
 
-    return write(forge, decide, "conversation new", how)
+    return write(forge, decide, "conversation new", options)
 
 
 def link(
@@ -74,7 +83,7 @@ def link(
     compression: Compression,
     *,
     bridge_summary: str | None = None,
-    how: How = COMMITTED,
+    options: WriteOptions = COMMITTED,
 ) -> Written:
     """Register that one conversation continues another under a tag; the same tag again is returned as it is.
 
@@ -114,7 +123,7 @@ def link(
                 return [replace(as_it_stands(edge, entry, **said), body=body)]
         return [replace(edge, compressions=(*edge.compressions, compression), body=body)]
 
-    return write(forge, decide, "lineage new", how)
+    return write(forge, decide, "lineage new", options)
 
 
 def pairs(entities: Iterable[Decision | Thread]) -> tuple[tuple[str, EntityId], ...]:
@@ -155,7 +164,8 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
     Raises NotFoundError when no lineage joins them.
     """
     ends = registry.get(source), registry.get(target)
-    hops = _way(registry, source, target)
+    same = one_talk(registry)
+    hops = _way(registry, source, target, same)
     if not hops or not (isinstance(ends[0], Conversation) and isinstance(ends[1], Conversation)):
         raise NotFoundError(
             "lineage", f"{source[-12:]} -> {target[-12:]}", "`forgekit trace` shows what is linked"
@@ -163,11 +173,11 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
     entries = [entry for edge in hops for entry in edge.compressions]
     first, last = hops[0].compressions, hops[-1].compressions
     told = (pair for entry in first for pair in (*entry.decisions_carried, *entry.decisions_dropped))
-    had = {*_ids(told), *_known(registry, source)}
+    had = {*_ids(told), *_known(registry, source, same)}
     has = dict.fromkeys(_ids(pair for entry in last for pair in entry.decisions_carried))
-    has |= dict.fromkeys(_known(registry, target))
-    heirs = {d.id: last_heir(registry, d) for d in registry.decisions if d.id in had}
-    revised = {old: new.id for old, new in heirs.items() if new and new.id in has and new.id not in had}
+    has |= dict.fromkeys(_known(registry, target, same))
+    successors = {d.id: last_successor(registry, d) for d in registry.decisions if d.id in had}
+    revised = {old: new.id for old, new in successors.items() if new and new.id in has and new.id not in had}
     carried = tuple(decision for decision in has if decision in had and decision not in revised)
     left = _ids(pair for entry in entries for pair in entry.decisions_dropped)
     dropped = tuple(d for d in left if d in had and d not in has and d not in revised)
@@ -190,9 +200,10 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
     )
 
 
-def _way(registry: Registry, source: EntityId, target: EntityId) -> list[Lineage]:
+def _way(
+    registry: Registry, source: EntityId, target: EntityId, same: Mapping[EntityId, EntityId]
+) -> list[Lineage]:
     """Return the edges of the shortest way from source to target; [] when there is none."""
-    same = one_talk(registry)
     after: dict[EntityId, list[tuple[EntityId, Lineage]]] = {}
     for edge in registry.lineage:
         a, b = (same.get(end, end) for end in (edge.source_conversation_id, edge.target_conversation_id))
@@ -213,9 +224,8 @@ def _way(registry: Registry, source: EntityId, target: EntityId) -> list[Lineage
     return hops
 
 
-def _known(registry: Registry, conversation: EntityId) -> list[EntityId]:
+def _known(registry: Registry, conversation: EntityId, same: Mapping[EntityId, EntityId]) -> list[EntityId]:
     """Return the decisions that a conversation states or its archives record."""
-    same = one_talk(registry)
     talk = same.get(conversation, conversation)
     archives = (a for a in registry.archives if same.get(a.conversation_id, a.conversation_id) == talk)
     recorded = {entity for archive in archives for _, entity in archive.records}

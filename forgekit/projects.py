@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from forgekit.change import COMMITTED, WriteOptions, Written, as_it_stands, typed, write
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
 from forgekit.ids import normalise, project_id
@@ -15,11 +16,10 @@ from forgekit.model.kinds import Kind
 from forgekit.model.project import Project
 from forgekit.model.registry import Registry
 from forgekit.model.rules import one_line
-from forgekit.writing import COMMITTED, How, Written, as_it_stands, typed, write
 
 
 def create(
-    forge: Forge, name: str, *, content: str = "", tags: Iterable[str] = (), how: How = COMMITTED
+    forge: Forge, name: str, *, content: str = "", tags: Iterable[str] = (), options: WriteOptions = COMMITTED
 ) -> Written:
     """Register a project; one of that name is returned as it is.
 
@@ -37,7 +37,7 @@ def create(
             return [as_it_stands(standing, body=told, tags=words)]
         return [project]
 
-    return write(forge, decide, "project new", how)
+    return write(forge, decide, "project new", options)
 
 
 def describe(
@@ -48,7 +48,7 @@ def describe(
     content: str | None = None,
     tags: Iterable[str] | None = None,
     title: str | None = None,
-    how: How = COMMITTED,
+    options: WriteOptions = COMMITTED,
 ) -> Written:
     """Change the description, tags or title of a project, conversation or lineage edge.
 
@@ -59,7 +59,7 @@ def describe(
         content: Markdown, in place of what stands above the sections; of an edge, its bridge summary.
         tags: in place of the old ones.
         title: of a conversation; its id stays.
-        how: dry run, or without a commit.
+        options: dry run, or without a commit.
 
     Raises RuleError for a title that is too long.
     """
@@ -77,4 +77,4 @@ def describe(
         body = entity.body if content is None else with_section(entity.body, None, content)
         return [replace(entity, **values, body=body)]
 
-    return write(forge, decide, f"{kind.value} edit", how)
+    return write(forge, decide, f"{kind.value} edit", options)

@@ -20,15 +20,15 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from forgekit.catalogue.catalogue import NAMED_SCORE, Hit, search_registry
 from forgekit.errors import ForgeError, UsageError
 from forgekit.ids import EntityId
+from forgekit.index.catalogue import NAMED_SCORE, Hit, search_registry
 from forgekit.model.kinds import Kind
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
+    from forgekit.index.vectors import Built, Progress, Vectors
     from forgekit.model.registry import Registry
-    from forgekit.vectors.vectors import Built, Progress, Vectors
 
 POOL = 100
 """Hits of each ranking that are fused, at least."""
@@ -74,7 +74,7 @@ class Scored(NamedTuple):
         return self.hit.score >= NAMED_SCORE
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search found, best first.
 
     Attributes:
@@ -116,7 +116,7 @@ def search(
     limit: int = 20,
     revision: str | None = None,
     mode: Mode | None = None,
-) -> Found:
+) -> SearchResult:
     """Search a registry.
 
     Args:
@@ -172,7 +172,7 @@ def search(
     missing = built.missing
     texts = "1 text has" if missing == 1 else f"{missing:,} texts have"
     notice = f"{texts} no vector yet; run `forgekit index build`" if missing else ""
-    return Found(tuple(Scored(known[p.id], *p[1:]) for p in places if p.id in known), mode, notice)
+    return SearchResult(tuple(Scored(known[p.id], *p[1:]) for p in places if p.id in known), mode, notice)
 
 
 def unread_then(past: Registry) -> str:
@@ -254,7 +254,7 @@ def bring_up(
     """
 
     def texts(entity: EntityId, blob: str) -> Sequence[str]:
-        from forgekit.policy.embedding_text import embedding_texts  # noqa: PLC0415 - for new texts only
+        from forgekit.index.vectors import embedding_texts
 
         found = forge.catalogue.entity(entity, blob)  # another process may have looked at the files since
         return embedding_texts(found) if found is not None else ()
@@ -272,7 +272,7 @@ def verify(forge: Forge, sample: int = 64) -> Checked:
 
     Raises ForgeError where there is no embedding model.
     """
-    from forgekit.policy.embedding_text import embedding_texts  # noqa: PLC0415 - for this command alone
+    from forgekit.index.vectors import embedding_texts
 
     vectors = _vectors(forge)
     forge.catalogue.refresh()
@@ -314,7 +314,7 @@ def _vectors(forge: Forge) -> Vectors:
     return vectors
 
 
-def _lexical(hits: Sequence[Hit], notice: str = "") -> Found:
+def _lexical(hits: Sequence[Hit], notice: str = "") -> SearchResult:
     places = iter(range(1, len(hits) + 1))
     scored = (Scored(hit, hit.score, None if hit.score >= NAMED_SCORE else next(places)) for hit in hits)
-    return Found(tuple(scored), Mode.LEXICAL, notice)
+    return SearchResult(tuple(scored), Mode.LEXICAL, notice)

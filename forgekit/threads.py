@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from forgekit.errors import TransitionError, UsageError
-from forgekit.forge import Forge, opened
-from forgekit.ids import EntityId, project_id, thread_id
-from forgekit.model.body import with_section
-from forgekit.model.entity import Entity
-from forgekit.model.kinds import Kind, short_id
-from forgekit.model.registry import Registry
-from forgekit.model.thread import Priority, Thread, ThreadStatus
-from forgekit.policy.derived import Derived
-from forgekit.search import search
-from forgekit.times import Instant, format_instant
-from forgekit.writing import (
+from forgekit.change import (
     COMMITTED,
-    How,
+    WriteOptions,
     Written,
     as_it_stands,
     typed,
@@ -27,6 +16,17 @@ from forgekit.writing import (
     word_of,
     write,
 )
+from forgekit.errors import TransitionError, UsageError
+from forgekit.forge import Forge, opened
+from forgekit.ids import EntityId, project_id, thread_id
+from forgekit.insight.views import Derived
+from forgekit.model.body import with_section
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.registry import Registry
+from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.search import search
+from forgekit.times import Instant, format_instant
 
 _MORE = "--content"
 _VERBS = {
@@ -49,7 +49,7 @@ def create(
     blocked_by: Iterable[str] = (),
     tags: Iterable[str] = (),
     at: Instant | None = None,
-    how: How = COMMITTED,
+    options: WriteOptions = COMMITTED,
 ) -> Written:
     """Register a thread; one of the same title in the project and conversation is returned as it is.
 
@@ -64,13 +64,13 @@ def create(
         blocked_by: other threads, by any name.
         tags: words.
         at: event time in ms since 1970, else now.
-        how: dry run, or without a commit.
+        options: dry run, or without a commit.
 
     Raises TransitionError where that one has ended; RuleError where it says otherwise, where the thread that
     had this title has another one now, and for a title that is too long.
     """
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
-    blockers = tuple(sorted({forge.resolve(name, Kind.THREAD) for name in blocked_by}))
+    blockers = forge.resolve_all(blocked_by, Kind.THREAD)
     line, words = typed(title, _MORE), tuple(dict.fromkeys(tags))
 
     def decide(registry: Registry) -> list[Entity]:
@@ -108,7 +108,7 @@ def create(
             ]
         return [unclaimed(thread, registry), *forge.new_project(name, registry)]
 
-    return write(forge, decide, "thread new", how)
+    return write(forge, decide, "thread new", options)
 
 
 def end(
@@ -119,7 +119,7 @@ def end(
     resolution: str = "",
     conversation: str | None = None,
     at: Instant | None = None,
-    how: How = COMMITTED,
+    options: WriteOptions = COMMITTED,
 ) -> Written:
     """End an open thread: resolved, superseded or abandoned.
 
@@ -132,7 +132,7 @@ def end(
     def decide(registry: Registry) -> list[Thread]:
         return [_ended(registry.expect(Thread, key), status, resolution, source, at, forge.now())]
 
-    return write(forge, decide, f"thread {_VERBS[status]}", how)
+    return write(forge, decide, f"thread {_VERBS[status]}", options)
 
 
 def _ended(
@@ -186,7 +186,7 @@ def reopen(
     *,
     conversation: str | None = None,
     at: Instant | None = None,
-    how: How = COMMITTED,
+    options: WriteOptions = COMMITTED,
 ) -> Written:
     """Open a thread again: the one way back from an end.
 
@@ -199,7 +199,7 @@ def reopen(
     def decide(registry: Registry) -> list[Thread]:
         return [_reopened(registry.expect(Thread, key), source, at, forge.now())]
 
-    return write(forge, decide, "thread reopen", how)
+    return write(forge, decide, "thread reopen", options)
 
 
 def _reopened(thread: Thread, source: EntityId | None, at: Instant | None, now: Instant) -> Thread:
@@ -230,7 +230,7 @@ def edit(
     blocked_by: Iterable[str] | None = None,
     tags: Iterable[str] | None = None,
     conversation: str | None = None,
-    how: How = COMMITTED,
+    options: WriteOptions = COMMITTED,
 ) -> Written:
     """Change what a thread says of itself; its id stays, its state too.
 
@@ -239,9 +239,7 @@ def edit(
     line = typed(title, _MORE) if title is not None else None
     key = forge.resolve(name, Kind.THREAD)
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
-    blockers = (
-        None if blocked_by is None else tuple(sorted({forge.resolve(b, Kind.THREAD) for b in blocked_by}))
-    )
+    blockers = None if blocked_by is None else forge.resolve_all(blocked_by, Kind.THREAD)
     # A generator would be empty when this is decided again.
     words = None if tags is None else tuple(dict.fromkeys(tags))
 
@@ -254,7 +252,7 @@ def edit(
         )
         return [without_circle(edited, registry.threads) if blockers else edited]
 
-    return write(forge, decide, "thread edit", how)
+    return write(forge, decide, "thread edit", options)
 
 
 def _edited(

@@ -6,10 +6,16 @@ import os
 import secrets
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from guarantees import Level, Report, table
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from forgekit.index.catalogue import Catalogue
 
 # The same examples in every run: a run that fails can be repeated. A machine under load is no failure.
 settings.register_profile("suite", deadline=None, derandomize=True, database=None)
@@ -38,19 +44,30 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _rules_judge(monkeypatch: pytest.MonkeyPatch) -> None:
     """Judge by rules where a registry says nothing: what the model says is tested where it is asked for."""
-    from forgekit.judges import files, trained
-    from forgekit.policy.judge import RuleJudge
+    from forgekit.conflict.rules.rules import RuleJudge
+    from forgekit.models import judge_files, trained_judge
 
-    monkeypatch.setattr(trained, "TrainedJudge", lambda _cache: RuleJudge())
-    monkeypatch.setattr(files, "FOLDER", Path(_HOME) / "no-judge")
+    monkeypatch.setattr(trained_judge, "TrainedJudge", lambda _cache: RuleJudge())
+    monkeypatch.setattr(judge_files, "FOLDER", Path(_HOME) / "no-judge")
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """Return the root of a fresh registry with one commit."""
-    from support import new_repository
+    from repositories import new_repository
 
     return new_repository(tmp_path / "repo")
+
+
+@pytest.fixture
+def catalogue(root: Path, tmp_path: Path) -> Iterator[Catalogue]:
+    """Look at the files below a test's own `root`."""
+    from forgekit.index.catalogue import Catalogue
+
+    found = Catalogue(root, tmp_path / "cache")
+    found.refresh()
+    yield found
+    found.close()
 
 
 _REACHED: pytest.StashKey[list[tuple[str, str, str]]] = pytest.StashKey()

@@ -11,43 +11,36 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "forgekit"
 
-# A module may import modules of its own layer and of those before it. A name stands for its module and for
-# the package below it.
-LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"forgekit.errors", "forgekit.ids", "forgekit.times"}),
-    frozenset({"forgekit.model"}),
-    frozenset({"forgekit.text", "forgekit.policy"}),
-    frozenset(
-        {
-            "forgekit.catalogue",
-            "forgekit.embedding",
-            "forgekit.git",
-            "forgekit.ingest",
-            "forgekit.judges",
-            "forgekit.store",
-            "forgekit.vectors",
-        }
+# Three floors and the doors, each a list of levels: a room imports rooms of earlier levels only.
+FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "decide": (
+        ("errors", "ids", "times"),
+        ("model",),
+        ("text",),
+        ("conflict", "merge"),
+        ("archives", "checks"),
+        ("extraction", "insight"),
     ),
-    frozenset(
-        {
-            "forgekit.conflicts",
-            "forgekit.context",
-            "forgekit.decisions",
-            "forgekit.detecting",
-            "forgekit.forge",
-            "forgekit.history",
-            "forgekit.lineage",
-            "forgekit.loop",
-            "forgekit.projects",
-            "forgekit.search",
-            "forgekit.threads",
-            "forgekit.upkeep",
-            "forgekit.writing",
-        }
+    "reach": (
+        ("console", "transcripts", "worktree"),
+        ("git", "models"),
+        ("index", "store"),
     ),
-    frozenset({"forgekit.__main__", "forgekit.cli", "forgekit.hooks", "forgekit.mcp"}),
-)
-PURE = 3
+    "use": (
+        ("forge",),
+        ("change", "history", "search"),
+        ("conflicts", "context", "detecting", "lineage", "projects", "threads"),
+        ("decisions", "filing", "upkeep"),
+        ("briefing", "sharing"),
+    ),
+    "doors": (("hooks",), ("cli",), ("__main__",)),
+}
+LEVEL = {
+    room: number
+    for number, rooms in enumerate(level for floor in FLOORS.values() for level in floor)
+    for room in rooms
+}
+PURE = frozenset(room for level in FLOORS["decide"] for room in level)
 IMPURE = frozenset(
     {
         "asyncio",
@@ -73,23 +66,23 @@ CLOCKS = frozenset({"now", "utcnow", "today", "uuid1", "uuid4", "getnode"})
 # Outside thing -> the rooms that may import it.
 ROOMS: dict[str, tuple[str, ...]] = {
     "pygit2": ("forgekit.git",),
-    "sqlite3": ("forgekit.catalogue", "forgekit.vectors"),
-    "faiss": ("forgekit.vectors",),
-    "numpy": ("forgekit.embedding", "forgekit.judges", "forgekit.vectors"),
+    "sqlite3": ("forgekit.index",),
+    "faiss": ("forgekit.index",),
+    "numpy": ("forgekit.index", "forgekit.models"),
     "yaml": ("forgekit.text",),
     "ruamel": ("forgekit.text",),
     "frontmatter": ("forgekit.text",),
     "click": ("forgekit.cli",),
-    "rich": ("forgekit.cli",),
+    "rich": ("forgekit.cli", "forgekit.console"),
     "mcp": ("forgekit.mcp",),
-    "tokenizers": ("forgekit.embedding",),
-    "sentence_transformers": ("forgekit.embedding", "forgekit.judges"),
-    "torch": ("forgekit.embedding",),
-    "transformers": ("forgekit.embedding", "forgekit.judges"),
-    "http": ("forgekit.judges",),
-    "socket": ("forgekit.judges",),
-    "ssl": ("forgekit.judges",),
-    "urllib": ("forgekit.judges",),
+    "tokenizers": ("forgekit.models",),
+    "sentence_transformers": ("forgekit.models",),
+    "torch": ("forgekit.models",),
+    "transformers": ("forgekit.models",),
+    "http": ("forgekit.models",),
+    "socket": ("forgekit.models",),
+    "ssl": ("forgekit.models",),
+    "urllib": ("forgekit.models",),
 }
 
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -105,11 +98,10 @@ def in_room(module: str, rooms: Iterable[str]) -> bool:
     return any(module == room or module.startswith(f"{room}.") for room in rooms)
 
 
-def layer(module: str) -> int | None:
-    """Return a module's layer, or None where the table does not say."""
-    if module == "forgekit":
-        return 0
-    return next((number for number, rooms in enumerate(LAYERS) if in_room(module, rooms)), None)
+def room_of(module: str) -> str | None:
+    """Return the room of a module of the package: the first name below the package."""
+    package, _, rest = module.partition(".")
+    return rest.split(".")[0] or None if package == "forgekit" else None
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
@@ -131,19 +123,19 @@ IMPORTS = {path: list(imports(tree)) for path, tree in PARSED.items()}
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_imports_point_down(path: Path) -> None:
-    module = name_of(path)
-    own = layer(module)
-    assert own is not None, f"{module} has no layer; give it one in LAYERS"
-    wrong = []
-    for target, line in IMPORTS[path]:
-        if target.split(".")[0] == "forgekit":
-            other = layer(target)
-            if other is None or other > own:
-                wrong.append(f"{path.relative_to(ROOT)}:{line} imports {target}")
+    own = room_of(name_of(path))
+    if own is None:
+        return
+    assert own in LEVEL, f"{own} has no level; give it one in FLOORS"
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {target}"
+        for target, line in IMPORTS[path]
+        if (other := room_of(target)) not in {None, own} and LEVEL.get(other or "", 99) >= LEVEL[own]
+    ]
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if layer(name_of(p)) in range(PURE)], ids=name_of)
+@pytest.mark.parametrize("path", [p for p in FILES if room_of(name_of(p)) in PURE], ids=name_of)
 def test_pure_layers_do_no_io_and_read_no_clock(path: Path) -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line} imports {target}"

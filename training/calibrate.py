@@ -11,8 +11,8 @@ from pairs import Pair
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from forgekit.policy.judge import Statement, Verdict
-from forgekit.policy.judge.joined import (
+from forgekit.conflict.judge import Statement, Verdict
+from forgekit.conflict.rules.joined import (
     MOST_ODDS,
     Join,
     RuleFeatures,

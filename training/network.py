@@ -1,7 +1,7 @@
 """The network that is trained: the encoder's own layers over both texts, and a head.
 
 The lower layers stay as they are; the upper ones and the head are trained. The same numbers come out of
-`forgekit.judges.trained`, which needs no torch.
+`forgekit.models.trained_judge`, which needs no torch.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from bank import Register, Written
 from pairs import Pair
 from phrasing import dressed
 
-from forgekit.policy.judge import Verdict
-from forgekit.policy.relevance import shared
+from forgekit.conflict.judge import Verdict
+from forgekit.text.words import shared
 
 _NEAR = 40
 """Pairs of one register that are near each other and met; a folder of titles has hundreds."""

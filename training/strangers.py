@@ -15,8 +15,8 @@ from bank import Written
 from numpy.typing import NDArray
 from pairs import Pair
 
-from forgekit.policy.judge import Verdict
-from forgekit.policy.relevance import words
+from forgekit.conflict.judge import Verdict
+from forgekit.text.words import words
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Returns a unit vector for each text."""

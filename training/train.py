@@ -1,6 +1,6 @@
 """Train the conflict judge from a seed and write what forgekit ships.
 
-    python training/train.py                      # trains, prints the figures, writes forgekit/judges/model
+    python training/train.py                      # trains, prints the figures, writes forgekit/models/judge
     python training/train.py --seed 3 --out /tmp/judge-3
 
 Slots are split by the hash of their name: one in seven is kept for validation, and no text of it is trained
@@ -37,12 +37,12 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from forgekit.embedding.encoder import Missing, find_default, find_encoder
-from forgekit.embedding.files import TOKENIZER, WEIGHTS, BertModel
+from forgekit.conflict.judge import Verdict
 from forgekit.model.settings import Settings
-from forgekit.policy.judge import Verdict
+from forgekit.models.encoder import Missing, find_default, find_encoder
+from forgekit.models.files import TOKENIZER, WEIGHTS, BertModel
 
-OUT = Path(__file__).parent.parent / "forgekit" / "judges" / "model"
+OUT = Path(__file__).parent.parent / "forgekit" / "models" / "judge"
 LABELS = list(Verdict)
 VALIDATION_SEED = 1_000_003
 _NEIGHBOURS = 6

@@ -1,1 +1,1 @@
-"""The command line: one module per group of commands, and `output`, the one place that prints."""
+"""The command line: one module per group of commands."""

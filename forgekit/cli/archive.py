@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forgekit.cli.base import noun
 from forgekit.cli.entities import add_reading
-from forgekit.cli.sync import sync_compression
+from forgekit.cli.sync_compression import sync_compression
 from forgekit.model.kinds import Kind
 
 archive = noun("archive", "Compressed conversations, kept verbatim: list, show, new, history.")

@@ -12,9 +12,9 @@ import click
 from forgekit.errors import UsageError
 
 if TYPE_CHECKING:
+    from forgekit.change import WriteOptions
     from forgekit.forge import Forge
     from forgekit.times import Instant
-    from forgekit.writing import How
 
 F = TypeVar("F", bound=Callable[..., Any])
 Sections = Mapping[str, Mapping[str, str]]
@@ -49,7 +49,7 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
-            from forgekit.model.near import near_miss  # noqa: PLC0415 - only after a slip
+            from forgekit.model.rules import near_miss
 
             meant = near_miss(args[0], self.list_commands(ctx))
             hint = f"; did you mean `{meant}`?" if meant else ""
@@ -74,9 +74,9 @@ def noun(name: str, summary: str) -> click.Group:
     @click.pass_context
     def group(ctx: click.Context) -> None:
         if ctx.invoked_subcommand is None:
-            from forgekit.cli import output  # noqa: PLC0415 - only for help
+            from forgekit import console
 
-            output.data(ctx.get_help())
+            console.data(ctx.get_help())
 
     return group
 
@@ -88,8 +88,8 @@ class _Moment(click.ParamType):  # type: ignore[type-arg] # generic from click 8
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Instant:
         """Read it."""
-        from forgekit.forge import clock  # noqa: PLC0415 - only where a date is given
-        from forgekit.times import DAY_MS, parse_instant  # noqa: PLC0415 - as above
+        from forgekit.forge import clock
+        from forgekit.times import DAY_MS, parse_instant
 
         try:
             moment = parse_instant(value)
@@ -123,7 +123,7 @@ _ALLOW = f"{__name__}.allow"
 
 def _allow(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> None:
     """Keep the fingerprints for `open_forge`."""
-    from forgekit.model.settings import is_fingerprint  # noqa: PLC0415 - help loads no settings
+    from forgekit.model.settings import is_fingerprint
 
     if not all(map(is_fingerprint, value)):
         raise click.BadParameter("a fingerprint is 8 hexadecimal digits, as the refusal names it", ctx, param)
@@ -163,16 +163,16 @@ def is_dry_run() -> bool:
     return bool(click.get_current_context().params.get("dry_run"))
 
 
-def how(*, dry_run: bool, no_commit: bool) -> How:
+def options(*, dry_run: bool, no_commit: bool) -> WriteOptions:
     """Return how to write.
 
     Raises UsageError for both at once.
     """
-    from forgekit.writing import How  # noqa: PLC0415 - pulls in the store
+    from forgekit.change import WriteOptions
 
     if dry_run and no_commit:
         raise UsageError("--dry-run writes nothing, so --no-commit says nothing; leave one out")
-    return How(dry_run=dry_run, no_commit=no_commit)
+    return WriteOptions(dry_run=dry_run, no_commit=no_commit)
 
 
 def words_of(parts: tuple[str, ...]) -> str:
@@ -202,7 +202,7 @@ def open_forge() -> Forge:
 
     Raises NoRegistryError, FormatError, UsageError for a clock that is no date.
     """
-    from forgekit.forge import Forge, clock  # noqa: PLC0415 - what needs no registry loads none
+    from forgekit.forge import Forge, clock
 
     clock()
     forge = Forge.open(root_of(), allow=click.get_current_context().meta.get(_ALLOW, ()))
@@ -210,6 +210,6 @@ def open_forge() -> Forge:
 
 
 def _talk_of_project(name: str, near: str | None) -> None:
-    from forgekit.cli import output  # noqa: PLC0415 - most commands make no project
+    from forgekit import console
 
-    output.talk(f"new project {name!r}" + (f"; did you mean {near!r}?" if near else ""))
+    console.info(f"new project {name!r}" + (f"; did you mean {near!r}?" if near else ""))

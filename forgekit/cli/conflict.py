@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import click
 
-from forgekit.cli import output
-from forgekit.cli.base import example, how, noun, open_forge, project_option, wants_json, writing
+from forgekit import console
+from forgekit.cli.base import example, noun, open_forge, options, project_option, wants_json, writing
+from forgekit.cli.changes import conflict_lines, conflict_view, done, talk_of_judge, wrote
 from forgekit.cli.entities import add_reading, talk_of_unreadable
-from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge, wrote
 from forgekit.model.kinds import Kind
 
 conflict = noun(
@@ -36,13 +36,13 @@ _reason = click.option("--reason", required=True, metavar="TEXT", help="Why; one
 @writing
 def resolve(name: str, keep: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
     """Keep one side; the conflict is named by its own id or by one of its decisions."""
-    from forgekit import conflicts  # noqa: PLC0415 - help loads no store
+    from forgekit import conflicts
 
     forge = open_forge()
-    way = how(dry_run=dry_run, no_commit=no_commit)
+    way = options(dry_run=dry_run, no_commit=no_commit)
     found = forge.entity(name, Kind.CONFLICT, Kind.DECISION)
     settle = conflicts.resolve if found.kind is Kind.CONFLICT else conflicts.resolve_between
-    wrote(settle(forge, name, keep, reason, how=way), "conflict resolve")
+    wrote(settle(forge, name, keep, reason, options=way), "conflict resolve")
 
 
 @conflict.command(
@@ -54,10 +54,10 @@ def resolve(name: str, keep: str, reason: str, *, dry_run: bool, no_commit: bool
 @writing
 def scope(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
     """Keep both sides."""
-    from forgekit import conflicts  # noqa: PLC0415 - help loads no store
+    from forgekit import conflicts
 
-    way = how(dry_run=dry_run, no_commit=no_commit)
-    wrote(conflicts.scope(open_forge(), name, reason, how=way), "conflict scope")
+    way = options(dry_run=dry_run, no_commit=no_commit)
+    wrote(conflicts.scope(open_forge(), name, reason, options=way), "conflict scope")
 
 
 @conflict.command(
@@ -69,10 +69,10 @@ def scope(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
 @writing
 def dismiss(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
     """Dismiss a conflict."""
-    from forgekit import conflicts  # noqa: PLC0415 - help loads no store
+    from forgekit import conflicts
 
-    way = how(dry_run=dry_run, no_commit=no_commit)
-    wrote(conflicts.dismiss(open_forge(), name, reason, how=way), "conflict dismiss")
+    way = options(dry_run=dry_run, no_commit=no_commit)
+    wrote(conflicts.dismiss(open_forge(), name, reason, options=way), "conflict dismiss")
 
 
 @conflict.command(
@@ -89,22 +89,22 @@ def dismiss(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
 @writing
 def scan(project: str | None, judge: str | None, *, explain: bool, dry_run: bool, no_commit: bool) -> None:
     """Look for contradictions among all decisions, or between one project's and all."""
-    from forgekit import detecting  # noqa: PLC0415 - help loads no store
-    from forgekit.judges import promise_of  # noqa: PLC0415 - as above
-    from forgekit.model.settings import JudgeKind  # noqa: PLC0415 - as above
+    from forgekit import detecting
+    from forgekit.model.settings import JudgeKind
+    from forgekit.models.judges import calibration_of
 
-    way = how(dry_run=dry_run, no_commit=no_commit)
+    way = options(dry_run=dry_run, no_commit=no_commit)
     forge = open_forge()
     if judge is not None:
         forge = replace(forge, judge_kind=JudgeKind(judge))
-    with output.meter("comparing decisions") as progress:
-        found = detecting.scan(forge, project, near=detecting.nearness(forge), how=way, progress=progress)
+    with console.meter("comparing decisions") as progress:
+        found = detecting.scan(forge, project, near=detecting.nearness(forge), options=way, progress=progress)
     said = found.judgements if explain else {}
-    promise = promise_of(forge.judge) if explain else None
+    promise = calibration_of(forge.judge) if explain else None
     talk_of_judge(forge)
     talk_of_unreadable(forge)
     if wants_json():
-        output.as_json(
+        console.as_json(
             {
                 "compared": found.compared,
                 "commit": found.outcome.commit,
@@ -115,21 +115,21 @@ def scan(project: str | None, judge: str | None, *, explain: bool, dry_run: bool
         )
         return
     if found.outcome.diff:
-        output.diff(found.outcome.diff)
+        console.diff(found.outcome.diff)
     for item in found.conflicts:
         for line in conflict_lines(item, said.get(item.id)):
-            (output.talk if dry_run else output.data)(line)
+            (console.info if dry_run else console.data)(line)
     if promise:
         share = f"{len(found.conflicts) / found.compared:.1%} of the pairs" if found.compared else "no pair"
-        output.talk(
+        console.info(
             f"called a contradiction from {promise[0]:.2f} on, where a precision of {promise[1]:.2f} is "
             f"expected, and below that where a rule alone is sure; {share} came to it"
         )
     elif explain:
-        output.talk("this judge states no expected precision")
-    numbers = f"{output.count(found.compared, 'pair')} compared"
+        console.info("this judge states no expected precision")
+    numbers = f"{console.count(found.compared, 'pair')} compared"
     if found.conflicts:
-        new = output.count(len(found.conflicts), "new conflict")
-        output.talk(f"{numbers}, {new}: {done(found.outcome)}")
+        new = console.count(len(found.conflicts), "new conflict")
+        console.info(f"{numbers}, {new}: {done(found.outcome)}")
     else:
-        output.talk(f"{numbers}, no new conflict")
+        console.info(f"{numbers}, no new conflict")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from forgekit.cli.base import at_option, example, how, noun, open_forge, project_option, writing
+from forgekit.cli.base import at_option, example, noun, open_forge, options, project_option, writing
+from forgekit.cli.changes import wrote
 from forgekit.cli.editing import add_edit
 from forgekit.cli.entities import add_reading
-from forgekit.cli.written import wrote
 from forgekit.model.kinds import Kind
 from forgekit.times import Instant
 
@@ -34,10 +34,12 @@ def new(
     no_commit: bool,
 ) -> None:
     """Register a conversation."""
-    from forgekit.lineage import new_conversation  # noqa: PLC0415 - help loads no store
+    from forgekit.lineage import new_conversation
 
-    way = how(dry_run=dry_run, no_commit=no_commit)
-    written = new_conversation(open_forge(), title, project=project, external_id=external_id, at=at, how=way)
+    way = options(dry_run=dry_run, no_commit=no_commit)
+    written = new_conversation(
+        open_forge(), title, project=project, external_id=external_id, at=at, options=way
+    )
     wrote(written, "conversation new")
 
 

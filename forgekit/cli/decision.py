@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import click
 
-from forgekit.cli import output
+from forgekit import console
 from forgekit.cli.base import (
     SHARE,
     at_option,
     conversation_option,
     example,
-    how,
     json_option,
     noun,
     open_forge,
+    options,
     project_option,
     tags_option,
     writing,
 )
+from forgekit.cli.changes import UNCHANGED, talk_of_judge, wrote
 from forgekit.cli.editing import add_edit
 from forgekit.cli.entities import add_reading, talk_of_unreadable
-from forgekit.cli.written import UNCHANGED, talk_of_judge, wrote
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.rules import one_line, require_line
 from forgekit.times import UNKNOWN, Instant, format_instant
@@ -65,7 +65,7 @@ def new(
     no_commit: bool,
 ) -> None:
     """Register a decision."""
-    from forgekit.decisions import create  # noqa: PLC0415 - help loads no store
+    from forgekit.decisions import create
 
     forge = open_forge()
     written = create(
@@ -81,7 +81,7 @@ def new(
         alternatives=alternatives,
         tags=tags,
         at=at,
-        how=how(dry_run=dry_run, no_commit=no_commit),
+        options=options(dry_run=dry_run, no_commit=no_commit),
     )
     wrote(written, "decision new")
     talk_of_judge(forge)
@@ -110,7 +110,7 @@ def revise(
     no_commit: bool,
 ) -> None:
     """Revise a decision."""
-    from forgekit import decisions  # noqa: PLC0415 - help loads no store
+    from forgekit import decisions
 
     forge = open_forge()
     written = decisions.revise(
@@ -121,7 +121,7 @@ def revise(
         tier=tier,
         conversation=conversation,
         at=at,
-        how=how(dry_run=dry_run, no_commit=no_commit),
+        options=options(dry_run=dry_run, no_commit=no_commit),
     )
     wrote(written, "decision revise")
     talk_of_judge(forge)
@@ -137,11 +137,11 @@ def revise(
 @writing
 def validate(name: str, tier: float | None, at: Instant | None, *, dry_run: bool, no_commit: bool) -> None:
     """Validate a decision."""
-    from forgekit import decisions  # noqa: PLC0415 - help loads no store
+    from forgekit import decisions
 
-    way = how(dry_run=dry_run, no_commit=no_commit)
+    way = options(dry_run=dry_run, no_commit=no_commit)
     forge = open_forge()
-    written = decisions.validate(forge, name, tier=tier, at=at, how=way)
+    written = decisions.validate(forge, name, tier=tier, at=at, options=way)
     stands = getattr(written.entity, "last_validated", UNKNOWN)
     later = f"nothing to do, it was validated later already, at {format_instant(stands)}"
     is_later = stands > (at if at is not None else forge.now())
@@ -158,10 +158,10 @@ def validate(name: str, tier: float | None, at: Instant | None, *, dry_run: bool
 @writing
 def supersede(name: str, by: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
     """Supersede a decision."""
-    from forgekit import decisions  # noqa: PLC0415 - help loads no store
+    from forgekit import decisions
 
-    way = how(dry_run=dry_run, no_commit=no_commit)
-    wrote(decisions.supersede(open_forge(), name, by, reason=reason, how=way), "decision supersede")
+    way = options(dry_run=dry_run, no_commit=no_commit)
+    wrote(decisions.supersede(open_forge(), name, by, reason=reason, options=way), "decision supersede")
 
 
 @decision.command(
@@ -173,11 +173,11 @@ def supersede(name: str, by: str, reason: str, *, dry_run: bool, no_commit: bool
 @writing
 def invalidate(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
     """Invalidate a decision."""
-    from forgekit import decisions  # noqa: PLC0415 - help loads no store
+    from forgekit import decisions
 
     require_line("reason", one_line(reason))
-    way = how(dry_run=dry_run, no_commit=no_commit)
-    wrote(decisions.invalidate(open_forge(), name, reason, how=way), "decision invalidate")
+    way = options(dry_run=dry_run, no_commit=no_commit)
+    wrote(decisions.invalidate(open_forge(), name, reason, options=way), "decision invalidate")
 
 
 @decision.command(
@@ -188,15 +188,15 @@ def invalidate(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> Non
 @json_option
 def duplicates(project: str | None, *, as_json: bool) -> None:
     """List decisions that say the same."""
-    from forgekit import detecting  # noqa: PLC0415 - help loads no store
+    from forgekit import detecting
 
     forge = open_forge()
-    with output.meter("comparing decisions") as progress:
+    with console.meter("comparing decisions") as progress:
         found = detecting.duplicates(forge, project, near=detecting.nearness(forge), progress=progress)
     talk_of_judge(forge)
     talk_of_unreadable(forge)
     if as_json:
-        output.as_json(
+        console.as_json(
             [
                 {
                     "decision_a": a.id,
@@ -208,7 +208,7 @@ def duplicates(project: str | None, *, as_json: bool) -> None:
             ]
         )
         return
-    output.table(
+    console.table(
         ("id", "title", "other id", "title"),
         [
             (short_id(Kind.DECISION, a.id), a.decision, short_id(Kind.DECISION, b.id), b.decision)
@@ -216,7 +216,7 @@ def duplicates(project: str | None, *, as_json: bool) -> None:
         ],
     )
     if not found:
-        output.talk("no duplicates")
+        console.info("no duplicates")
 
 
 add_edit(decision, Kind.DECISION)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forgekit.cli import output
+from forgekit import console
 from forgekit.cli.base import example, json_option, root_of
 from forgekit.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from forgekit.upkeep.diagnosis import Finding
-    from forgekit.upkeep.repairing import Repair
+    from forgekit.upkeep.doctor import Diagnosis
+    from forgekit.upkeep.repair import Repair
 
 
 @click.command(
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 @json_option
 def doctor(*, repair: bool, yes: bool, as_json: bool) -> int:
     """Look at the registry and everything around it."""
-    from forgekit.forge import clock  # noqa: PLC0415 - help loads no store
-    from forgekit.upkeep import repairing  # noqa: PLC0415 - as above
-    from forgekit.upkeep.diagnosis import bad, diagnose, root_for  # noqa: PLC0415 - as above
+    from forgekit.forge import clock
+    from forgekit.upkeep.doctor import bad, diagnose, root_for
+    from forgekit.upkeep.repair import plan_repair
+    from forgekit.upkeep.repair import repair as run_repair
 
     if yes and not repair:
         raise UsageError("--yes goes with --repair")
@@ -40,26 +41,26 @@ def doctor(*, repair: bool, yes: bool, as_json: bool) -> int:
     start = root_of()
     root = root_for(Path(start) if start else Path.cwd(), {} if start else dict(os.environ))
     if repair:
-        with output.progress("mending" if yes else "looking"):
-            found = repairing.repair(root) if yes else repairing.plan_repair(root)
+        with console.progress("mending" if yes else "looking"):
+            found = run_repair(root) if yes else plan_repair(root)
         _say_repair(found, done=yes, as_json=as_json)
         return 1 if found.left or (found.steps and not yes) else 0
-    with output.progress("looking"):
+    with console.progress("looking"):
         findings = diagnose(root)
     if as_json:
-        output.as_json(_views(findings))
+        console.as_json(_views(findings))
     else:
         _say(findings)
     return 1 if bad(findings) else 0
 
 
-def _say(findings: Iterable[Finding]) -> None:
+def _say(findings: Iterable[Diagnosis]) -> None:
     for finding in findings:
         advice = f"\n    {finding.advice}" if finding.advice else ""
-        output.data(f"{'ok ' if finding.good else 'BAD'}  {finding.subject}: {finding.message}{advice}")
+        console.data(f"{'ok ' if finding.good else 'BAD'}  {finding.subject}: {finding.message}{advice}")
 
 
-def _views(findings: Iterable[Finding]) -> list[dict[str, object]]:
+def _views(findings: Iterable[Diagnosis]) -> list[dict[str, object]]:
     return [
         {
             "subject": f.subject,
@@ -74,7 +75,7 @@ def _views(findings: Iterable[Finding]) -> list[dict[str, object]]:
 
 def _say_repair(found: Repair, *, done: bool, as_json: bool) -> None:
     if as_json:
-        output.as_json(
+        console.as_json(
             {
                 "done": done,
                 "steps": [{"subject": s.subject, "path": s.path, "message": s.message} for s in found.steps],
@@ -86,21 +87,21 @@ def _say_repair(found: Repair, *, done: bool, as_json: bool) -> None:
         )
         return
     for step in found.steps:
-        output.data(f"{'did' if done else 'would'}  {step.subject}: {step}")
+        console.data(f"{'did' if done else 'would'}  {step.subject}: {step}")
     if found.diff:
-        output.diff(found.diff)
+        console.diff(found.diff)
     _say(found.left)
     for path in found.edits:
         kept = "its uncommitted text is in the copy" if done else "its uncommitted text goes into the copy"
-        output.talk(f"{path}: {kept}")
+        console.info(f"{path}: {kept}")
     if found.copy:
-        output.talk(f"copy of everything as it was: {found.copy}")
+        console.info(f"copy of everything as it was: {found.copy}")
     for commit in found.commits:
-        output.talk(f"doctor --repair: committed as {commit[:10]}")
+        console.info(f"doctor --repair: committed as {commit[:10]}")
     if not found.steps and not found.left:
-        output.talk("doctor --repair: nothing is damaged")
+        console.info("doctor --repair: nothing is damaged")
     elif not done and found.steps:
-        output.talk("nothing was changed; `forgekit doctor --repair --yes` does it")
+        console.info("nothing was changed; `forgekit doctor --repair --yes` does it")
     if found.left:
-        number = output.count(len(found.left), "finding")
-        output.talk(f"{number} that no copy or only a person can mend" if done else f"{number} left to you")
+        number = console.count(len(found.left), "finding")
+        console.info(f"{number} that no copy or only a person can mend" if done else f"{number} left to you")

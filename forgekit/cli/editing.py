@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forgekit.cli import output
-from forgekit.cli.base import SHARE, example, how, open_forge, writing
-from forgekit.cli.written import talk_of_judge, wrote
+from forgekit import console
+from forgekit.cli.base import SHARE, example, open_forge, options, writing
+from forgekit.cli.changes import talk_of_judge, wrote
 from forgekit.errors import ForgeError, UsageError
 from forgekit.model.kinds import Kind, short_id
 
 if TYPE_CHECKING:
+    from forgekit.change import WriteOptions, Written
     from forgekit.forge import Forge
-    from forgekit.writing import How, Written
 
 Option = Callable[[Any], Any]
 
@@ -62,17 +62,17 @@ def add_edit(group: click.Group, kind: Kind) -> None:
         given = {
             key: () if value == ("",) else value for key, value in values.items() if value not in (None, ())
         }
-        way = how(dry_run=dry_run, no_commit=no_commit)
+        way = options(dry_run=dry_run, no_commit=no_commit)
         forge = open_forge()
         if given:
             wrote(_apply(forge, kind, name, given, way), f"{kind.value} edit")
             return
-        if not output.is_terminal():
+        if not console.is_terminal():
             names = ", ".join(name for name in _option_names(command) if name not in _WAYS)
             raise UsageError(f"nothing to change: without a terminal say what, by {names}")
         written = _in_editor(forge, kind, name, way)
         if written is None:
-            output.talk("nothing changed")
+            console.info("nothing changed")
         else:
             wrote(written, f"{kind.value} edit")
             if len(written.outcome.change.writes) > 1:  # a new text was compared
@@ -98,34 +98,34 @@ def _option_names(command: click.Command) -> list[str]:
 _WAYS = ("--dry-run", "--no-commit", "--allow", "--json")
 
 
-def _apply(forge: Forge, kind: Kind, name: str, given: dict[str, Any], way: How) -> Written:
+def _apply(forge: Forge, kind: Kind, name: str, given: dict[str, Any], way: WriteOptions) -> Written:
     if kind is Kind.THREAD:
-        from forgekit.model.thread import Priority  # noqa: PLC0415 - help loads no store
-        from forgekit.threads import edit  # noqa: PLC0415 - as above
+        from forgekit.model.thread import Priority
+        from forgekit.threads import edit
 
         if "priority" in given:
             given["priority"] = Priority(given["priority"])
-        return edit(forge, name, **given, how=way)
+        return edit(forge, name, **given, options=way)
     if kind is Kind.DECISION:
-        from forgekit import decisions  # noqa: PLC0415 - help loads no store
+        from forgekit import decisions
 
-        return decisions.edit(forge, name, **given, how=way)
-    from forgekit.projects import describe  # noqa: PLC0415 - help loads no store
+        return decisions.edit(forge, name, **given, options=way)
+    from forgekit.projects import describe
 
-    return describe(forge, name, kind, **given, how=way)
+    return describe(forge, name, kind, **given, options=way)
 
 
-def _in_editor(forge: Forge, kind: Kind, name: str, way: How) -> Written | None:
+def _in_editor(forge: Forge, kind: Kind, name: str, way: WriteOptions) -> Written | None:
     """Let the person edit a copy, then check and commit it; None when nothing was changed.
 
     Raises ForgeError that names the copy, so that no edit is lost, UsageError for an editor that is none.
     """
-    import subprocess  # noqa: PLC0415 - edits by options need none of it
-    import tempfile  # noqa: PLC0415 - as above
+    import subprocess
+    import tempfile
 
-    from forgekit.model.entity import entity_path  # noqa: PLC0415 - as above
-    from forgekit.store import files  # noqa: PLC0415 - as above
-    from forgekit.upkeep.checking import accept  # noqa: PLC0415 - as above
+    from forgekit.model.entity import entity_path
+    from forgekit.upkeep.check import accept
+    from forgekit.worktree import files
 
     command = _editor()
     old = forge.entity(name, kind)
@@ -169,7 +169,7 @@ def _editor() -> list[str]:
 
     Raises UsageError where they cannot be told apart.
     """
-    import shlex  # noqa: PLC0415 - edits by options need none of it
+    import shlex
 
     said = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:

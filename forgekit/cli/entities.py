@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forgekit.cli import output
+from forgekit import console
 from forgekit.cli.base import example, json_option, open_forge, project_option
 from forgekit.cli.showing import partial, show_entity, show_turns
 from forgekit.errors import UsageError
@@ -38,6 +38,8 @@ STATUSES = {
     Kind.CONFLICT: ("open", "moot", "resolved", "scoped", "dismissed"),
     Kind.CANDIDATE: ("waiting", "approved", "merged", "rejected", "registered"),
 }
+Counts = dict[Any, dict[str, int]]
+"""Of projects, by id: what `policy.derived.project_counts` counts."""
 PLURALS = {Kind.LINEAGE: "lineage edges"}
 
 
@@ -54,19 +56,19 @@ def _list_command(kind: Kind) -> click.Command:
         *, as_json: bool, limit: int | None, project: str | None = None, status: str | None = None
     ) -> None:
         forge = open_forge()
-        with output.progress("reading the registry"):
+        with console.progress("reading the registry"):
             registry = partial(forge)
         chosen = listed(forge, registry, kind, project=project, status=status)[:limit]
+        counts = _counts(registry, chosen) if kind is Kind.PROJECT else {}
         if as_json:
-            from forgekit.policy.derived import Derived  # noqa: PLC0415 - only for JSON
+            from forgekit.insight.views import Derived
 
             derived = Derived(registry)
-            counted = kind is Kind.PROJECT
-            output.as_json([derived.view(e) | (_counts(registry, e) if counted else {}) for e in chosen])
+            console.as_json([derived.view(e) | counts.get(e.id, {}) for e in chosen])
         else:
-            output.table(COLUMNS[kind], [row(registry, entity) for entity in chosen])
+            console.table(COLUMNS[kind], [row(registry, entity, counts) for entity in chosen])
             if not chosen:
-                output.talk(f"no {plural}")
+                console.info(f"no {plural}")
         talk_of_unreadable(forge)
 
     run = json_option(run)
@@ -104,7 +106,7 @@ def listed(
 
 def _state(registry: Registry, entity: Any) -> str:
     """Return the status of an entity as people see it."""
-    from forgekit.policy.staleness import conflict_state  # noqa: PLC0415 - help loads no policy
+    from forgekit.insight.staleness import conflict_state
 
     return conflict_state(registry, entity) if entity.kind is Kind.CONFLICT else str(entity.status.value)
 
@@ -120,12 +122,12 @@ def when(entity: Any) -> Instant:
     return Instant(0)
 
 
-def row(registry: Registry, entity: Any) -> tuple[str, ...]:
-    """Return the cells of one line of a list."""
+def row(registry: Registry, entity: Any, counts: Counts) -> tuple[str, ...]:
+    """Return the cells of one line of a list; `counts` are of projects alone."""
     short = short_id(entity.kind, entity.id)
     match entity.kind:
         case Kind.PROJECT:
-            return short, entity.title, *map(str, _counts(registry, entity).values())
+            return short, entity.title, *map(str, counts[entity.id].values())
         case Kind.CONVERSATION:
             return short, format_date(entity.created_at), entity.title, entity.project_name
         case Kind.THREAD:
@@ -150,14 +152,10 @@ def row(registry: Registry, entity: Any) -> tuple[str, ...]:
             return short, format_date(entity.compressed_at), entity.title, talk, entity.project_name
 
 
-def _counts(registry: Registry, project: Any) -> dict[str, int]:
-    """Return what a list of projects counts of one."""
-    key = project.id
-    return {
-        "active_decisions": sum(d.project_uuid == key and not d.status.ended for d in registry.decisions),
-        "open_threads": sum(t.project_uuid == key and not t.status.ended for t in registry.threads),
-        "conversations": sum(c.project_uuid == key for c in registry.conversations),
-    }
+def _counts(registry: Registry, projects: Iterable[Any]) -> Counts:
+    from forgekit.insight.views import project_counts
+
+    return project_counts(registry, (project.id for project in projects))
 
 
 def _show_command(kind: Kind) -> click.Command:
@@ -238,28 +236,28 @@ def history(*, name: str, limit: int | None, as_json: bool) -> None:
 
 def print_history(name: str, kinds: tuple[Kind, ...], limit: int | None, *, as_json: bool) -> None:
     """Print the commits of one entity."""
-    from forgekit.history import entity_history  # noqa: PLC0415 - the other commands load none
+    from forgekit.history import entity_history
 
     print_commits(entity_history(open_forge(), name, kinds, limit), as_json=as_json)
 
 
 def print_commits(commits: Iterable[Commit], *, as_json: bool, nothing: str = "not committed yet") -> None:
     """Print commits with what they did, or that there are none."""
-    from forgekit.history import commit_view  # noqa: PLC0415 - the other commands load none
+    from forgekit.history import commit_view
 
     if as_json:
-        output.as_json([commit_view(commit) for commit in commits])
+        console.as_json([commit_view(commit) for commit in commits])
         return
     rows = [(c.short, format_instant(c.time), c.author, c.subject) for c in commits]
-    output.table(("commit", "time", "author", "title"), rows)
+    console.table(("commit", "time", "author", "title"), rows)
     if not rows:
-        output.talk(nothing)
+        console.info(nothing)
 
 
 def talk_of_unreadable(forge: Forge) -> None:
     """Say on stderr how many files could not be read."""
     if forge.unread:
-        output.talk(forge.unread)
+        console.info(forge.unread)
 
 
 def problem_view(problem: Problem) -> dict[str, object]:

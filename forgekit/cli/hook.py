@@ -19,7 +19,7 @@ NAMES = ("check", "conflicts", "stale", "archives")
 @click.argument("files", nargs=-1)
 def hook(name: str, files: tuple[str, ...]) -> int:
     """Run one hook."""
-    from forgekit.hooks.pre_commit import HOOKS  # noqa: PLC0415 - help loads none
+    from forgekit.hooks.pre_commit import HOOKS
 
     return HOOKS[name](files, Path.cwd())
 
@@ -36,8 +36,8 @@ def hook(name: str, files: tuple[str, ...]) -> int:
 @click.argument("path")
 def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> int:
     """Merge one file."""
-    from forgekit.hooks.merge_driver import merge_driver as merge  # noqa: PLC0415 - help loads none
-    from forgekit.hooks.pre_commit import clean_environment  # noqa: PLC0415 - as above
+    from forgekit.hooks.merge_driver import merge_driver as merge
+    from forgekit.hooks.pre_commit import clean_environment
 
     clean_environment()
     return merge(base, ours, theirs, path)

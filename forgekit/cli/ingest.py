@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forgekit.cli import output
-from forgekit.cli.base import PATH, example, how, is_dry_run, open_forge, wants_json, writing
+from forgekit import console
+from forgekit.cli.base import PATH, example, is_dry_run, open_forge, options, wants_json, writing
+from forgekit.cli.changes import conflict_lines, conflict_view, done, talk_of_judge
 from forgekit.cli.entities import problem_view
-from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge
 from forgekit.errors import ForgeError, FormatError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
 
 if TYPE_CHECKING:
-    from forgekit.ingest.sources import Reading
-    from forgekit.loop.ingest_report import IngestReport
+    from forgekit.change import WriteOptions
+    from forgekit.filing.conversations import IngestReport
     from forgekit.model.problem import Problem
-    from forgekit.model.transcript import Transcript
-    from forgekit.writing import How
+    from forgekit.model.transcript import ImportedConversation
+    from forgekit.transcripts.sources import ReadingState
 
 FORMATS = ("auto", "claude", "claude-code", "chatgpt", "specstory", "markdown")
 _SHOWN = 20
@@ -59,40 +59,44 @@ def ingest(
     no_commit: bool,
 ) -> None:
     """File conversations."""
-    way = how(dry_run=dry_run, no_commit=no_commit)
-    from forgekit.ingest.formats import conversations  # noqa: PLC0415 - help loads no reader
-    from forgekit.ingest.sources import Reading  # noqa: PLC0415 - as above
+    way = options(dry_run=dry_run, no_commit=no_commit)
+    from forgekit.transcripts.formats import conversations
+    from forgekit.transcripts.sources import ReadingState
 
-    reading = Reading(paths)
+    reading = ReadingState(paths)
     report = _filed(conversations(paths, form, reading), reading, project or "", with_text, way)
     if wants_json():
-        output.as_json(_as_json(report))
+        console.as_json(_as_json(report))
     else:
         if dry_run and report.outcome.diff:
-            output.diff(report.outcome.diff)
-        _say(report, to=output.talk if dry_run else output.data)
+            console.diff(report.outcome.diff)
+        _say(report, to=console.info if dry_run else console.data)
     for name, number in report.elsewhere.items():
         stay = "1 conversation stays" if number == 1 else f"{number:,} conversations stay"
-        output.talk(
+        console.info(
             f"{stay} in {name!r}, as the registry has it; to move it, `git revert` the commit that filed it "
             "and ingest again"
         )
 
 
 def _filed(
-    found: Iterable[Transcript | Problem], reading: Reading, project: str, with_text: bool | None, way: How
+    found: Iterable[ImportedConversation | Problem],
+    reading: ReadingState,
+    project: str,
+    with_text: bool | None,
+    way: WriteOptions,
 ) -> IngestReport:
-    from forgekit.loop.ingesting import ingest as file_conversations  # noqa: PLC0415 - as above
+    from forgekit.filing.conversations import ingest as file_conversations
 
     forge = open_forge()
     project = (project and forge.project(project, forge.registry())) or ""
-    with output.counter("conversations") as show:
+    with console.counter("conversations") as show:
         report = file_conversations(
             forge,
             found,
             project=project,
             with_text=with_text,
-            how=way,
+            options=way,
             shown=None if wants_json() else _SHOWN,
             progress=lambda number: show(number, reading.share()),
         )
@@ -103,40 +107,40 @@ def _filed(
 def _say(report: IngestReport, to: Any) -> None:
     changed = sum(report.states.values()) - report.states.get("unchanged", 0)
     for filed in report.filed:
-        more = f", {output.count(filed.candidates, 'candidate')}" if filed.candidates else ""
+        more = f", {console.count(filed.candidates, 'candidate')}" if filed.candidates else ""
         to(
-            f"{filed.state}  {short_id(Kind.CONVERSATION, filed.id)}  {output.one_line(filed.title)}  "
-            f"({output.one_line(filed.project_name)}, said by {_BY[filed.placed]}): "
-            f"{output.count(filed.new_turns, 'new turn')}{more}"
+            f"{filed.state}  {short_id(Kind.CONVERSATION, filed.id)}  {console.one_line(filed.title)}  "
+            f"({console.one_line(filed.project_name)}, said by {_BY[filed.placed]}): "
+            f"{console.count(filed.new_turns, 'new turn')}{more}"
         )
     if changed > len(report.filed):
         to(f"and {changed - len(report.filed):,} more")
     for problem in report.problems[:_SHOWN]:
-        output.talk(f"{problem.severity.value}: {problem}")
+        console.info(f"{problem.severity.value}: {problem}")
     if len(report.problems) > _SHOWN:
-        output.talk(f"and {len(report.problems) - _SHOWN:,} more findings; --json lists them all")
+        console.info(f"and {len(report.problems) - _SHOWN:,} more findings; --json lists them all")
     for conflict in report.contradictions:
         for line in conflict_lines(conflict):
-            output.talk(line)
+            console.info(line)
     parts = [f"{report.states.get(state, 0):,} {state}" for state in ("new", "joined", "grown", "unchanged")]
     filed_ = [
-        output.count(report.archives, "archive"),
-        f"{output.count(report.registered, 'decision or thread', 'decisions and threads')} registered",
-        output.count(report.edges, "new lineage edge"),
-        output.count(report.waiting, "candidate"),
-        output.count(sum(report.redacted.values()), "secret") + " redacted",
+        console.count(report.archives, "archive"),
+        f"{console.count(report.registered, 'decision or thread', 'decisions and threads')} registered",
+        console.count(report.edges, "new lineage edge"),
+        console.count(report.waiting, "candidate"),
+        console.count(sum(report.redacted.values()), "secret") + " redacted",
         f"{len(report.problems):,} doubtful",
     ]
-    output.talk(f"ingest: {', '.join(parts)}; {', '.join(filed_)}: {_done(report)}")
+    console.info(f"ingest: {', '.join(parts)}; {', '.join(filed_)}: {_done(report)}")
     if report.unplaced:
-        talks = output.count(report.unplaced, "conversation")
+        talks = console.count(report.unplaced, "conversation")
         undo = "after a `git revert`, " if report.commits else ""
-        output.talk(
+        console.info(
             f"nothing said the project of {talks}: {undo}give [projects] patterns in forgekit.toml "
             "or --project NAME, and ingest again"
         )
     if report.waiting:
-        output.talk("next: `forgekit review`")
+        console.info("next: `forgekit review`")
 
 
 def _done(report: IngestReport) -> str:
@@ -198,8 +202,8 @@ def watch(
     path: str, every: int, form: str, times: int | None, project: str | None, *, with_text: bool | None
 ) -> None:
     """Ingest again and again."""
-    from forgekit.ingest.sources import Reading  # noqa: PLC0415 - help loads no reader
-    from forgekit.writing import COMMITTED  # noqa: PLC0415 - help loads no store
+    from forgekit.change import COMMITTED
+    from forgekit.transcripts.sources import ReadingState
 
     if not Path(path).exists():
         raise UsageError(f"{path} does not exist")
@@ -213,7 +217,7 @@ def watch(
         if changed:
             unread: dict[str, str] = {}
             try:
-                reading = Reading(changed)
+                reading = ReadingState(changed)
                 found = _each(changed, form, reading, unread, given=not Path(path).is_dir())
                 report = _filed(found, reading, project or "", with_text, COMMITTED)
             except (ForgeError, OSError) as e:
@@ -222,9 +226,9 @@ def watch(
                 wrong = set(unread.values())
                 seen = {name: state for name, state in now.items() if name not in unread}
                 if len(unread) < len(changed):
-                    _say(report, to=output.data)
+                    _say(report, to=console.data)
             for message in sorted(wrong - told):
-                output.talk(f"forgekit: {message}")
+                console.info(f"forgekit: {message}")
             told = wrong
         left = None if left is None else left - 1
         if left != 0:
@@ -232,14 +236,14 @@ def watch(
 
 
 def _each(
-    paths: Iterable[str], form: str, reading: Reading, unread: dict[str, str], *, given: bool
-) -> Iterator[Transcript | Problem]:
+    paths: Iterable[str], form: str, reading: ReadingState, unread: dict[str, str], *, given: bool
+) -> Iterator[ImportedConversation | Problem]:
     """Read files one by one; one that is no conversation is told, and keeps no other back.
 
     A file that cannot be read now comes into `unread`, with the reason.
     """
-    from forgekit.ingest.formats import conversations  # noqa: PLC0415 - help loads no reader
-    from forgekit.model.problem import Problem, Severity  # noqa: PLC0415 - as above
+    from forgekit.model.problem import Problem, Severity
+    from forgekit.transcripts.formats import conversations
 
     for path in paths:
         try:
@@ -254,7 +258,7 @@ def _each(
 
 def _state(path: str) -> dict[str, tuple[int, int]]:
     """Return time and size of each file that is read."""
-    from forgekit.ingest.sources import files_of  # noqa: PLC0415 - help loads no reader
+    from forgekit.transcripts.sources import files_of
 
     found: dict[str, tuple[int, int]] = {}
     for place in files_of(path):

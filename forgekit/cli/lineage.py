@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forgekit.cli.base import MOMENT, example, how, noun, open_forge, writing
+from forgekit.cli.base import MOMENT, example, noun, open_forge, options, writing
+from forgekit.cli.changes import wrote
 from forgekit.cli.editing import add_edit
 from forgekit.cli.entities import add_reading
-from forgekit.cli.written import wrote
 from forgekit.model.kinds import Kind
 from forgekit.times import Instant
 
@@ -50,8 +50,8 @@ def new(
     no_commit: bool,
 ) -> None:
     """Register an edge."""
-    from forgekit.lineage import link, pairs  # noqa: PLC0415 - help loads no store
-    from forgekit.model.lineage import Compression, CompressionMode  # noqa: PLC0415 - as above
+    from forgekit.lineage import link, pairs
+    from forgekit.model.lineage import Compression, CompressionMode
 
     forge = open_forge()
     registry = forge.registry()
@@ -70,8 +70,8 @@ def new(
         decisions_dropped=named(dropped, Kind.DECISION)[Kind.DECISION],
         threads_resolved=named(resolved, Kind.THREAD)[Kind.THREAD],
     )
-    way = how(dry_run=dry_run, no_commit=no_commit)
-    wrote(link(forge, source, target, compression, bridge_summary=summary, how=way), "lineage new")
+    way = options(dry_run=dry_run, no_commit=no_commit)
+    wrote(link(forge, source, target, compression, bridge_summary=summary, options=way), "lineage new")
 
 
 add_edit(lineage, Kind.LINEAGE)

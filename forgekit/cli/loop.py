@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forgekit.cli import output
+from forgekit import console
 from forgekit.cli.base import example, json_option, open_forge, project_option, words_of
 from forgekit.cli.entities import talk_of_unreadable
 
 if TYPE_CHECKING:
+    from forgekit.briefing.blocks import Block
     from forgekit.forge import Forge
-    from forgekit.loop.continuation import Block
 
 _budget = click.option(
     "--budget",
@@ -31,10 +31,10 @@ _budget = click.option(
 @json_option
 def prepare_compression(project: str | None, budget: int | None, *, as_json: bool) -> None:
     """Print the registry-state block."""
-    from forgekit.loop.continuation import prepare_compression as prepare  # noqa: PLC0415 - help loads no store
+    from forgekit.briefing.blocks import prepare_compression as prepare
 
     forge = open_forge()
-    with output.progress("reading the registry"):
+    with console.progress("reading the registry"):
         block = prepare(forge, project, budget)
     _print(forge, block, as_json=as_json)
 
@@ -49,21 +49,21 @@ def prepare_compression(project: str | None, budget: int | None, *, as_json: boo
 @json_option
 def prepare_continuation(tag: str, project: str | None, budget: int | None, *, as_json: bool) -> None:
     """Print the updated-context block."""
-    from forgekit.loop.continuation import prepare_continuation as prepare  # noqa: PLC0415 - help loads no store
+    from forgekit.briefing.blocks import prepare_continuation as prepare
 
     forge = open_forge()
-    with output.progress("reading the registry"):
+    with console.progress("reading the registry"):
         block = prepare(forge, tag, budget, project)
     _print(forge, block, as_json=as_json)
 
 
 def _print(forge: Forge, block: Block, *, as_json: bool) -> None:
     if as_json:
-        output.as_json({**block.data, "cut": list(block.cut), "text": block.text})
+        console.as_json({**block.data, "cut": list(block.cut), "text": block.text})
     else:
-        output.data(block.text.rstrip("\n"))
+        console.data(block.text.rstrip("\n"))
         for left_out in block.cut:
-            output.talk(f"left out for lack of room: {left_out}")
+            console.info(f"left out for lack of room: {left_out}")
     talk_of_unreadable(forge)
 
 
@@ -76,15 +76,15 @@ def _print(forge: Forge, block: Block, *, as_json: bool) -> None:
 @json_option
 def ask(question: tuple[str, ...], project: str | None, *, as_json: bool) -> int:
     """Answer a question."""
-    from forgekit.loop.asking import ask as answer_of  # noqa: PLC0415 - help loads no store
+    from forgekit.briefing.answers import ask as answer_of
 
     forge = open_forge()
     answer = answer_of(forge, words_of(question), project)
     talk_of_unreadable(forge)
     if answer.data["notice"]:
-        output.talk(str(answer.data["notice"]))
+        console.info(str(answer.data["notice"]))
     if as_json:
-        output.as_json(answer.data)
+        console.as_json(answer.data)
     else:
-        output.data(answer.text.rstrip("\n"))
+        console.data(answer.text.rstrip("\n"))
     return 0 if answer.found else 1

@@ -41,9 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _answer(arguments: list[str]) -> int:
     if len(arguments) == 2 and arguments[0] == "hook" and arguments[1] in _IDLE_HOOKS:
         return 0
-    from forgekit.cli import output  # noqa: PLC0415 - see above
+    from forgekit import console
 
-    output.prepare()
+    console.prepare()
     try:
         code = _said(arguments)
         sys.stdout.flush()
@@ -67,10 +67,10 @@ def _said(arguments: list[str]) -> int:
 
 def _hook(arguments: list[str]) -> int:
     """Ask git what the commit takes away; what goes wrong is told by the command itself."""
-    from pathlib import Path  # noqa: PLC0415 - see above
+    from pathlib import Path
 
-    from forgekit.errors import ForgeError  # noqa: PLC0415 - see above
-    from forgekit.hooks.pre_commit import HOOKS  # noqa: PLC0415 - see above
+    from forgekit.errors import ForgeError
+    from forgekit.hooks.pre_commit import HOOKS
 
     try:
         return HOOKS[arguments[1]]((), Path.cwd())
@@ -79,6 +79,6 @@ def _hook(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from forgekit.cli.root import run  # noqa: PLC0415 - see above
+    from forgekit.cli.root import run
 
     return run(arguments)

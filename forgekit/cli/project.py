@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from forgekit.cli.base import example, how, noun, open_forge, tags_option, writing
+from forgekit.cli.base import example, noun, open_forge, options, tags_option, writing
+from forgekit.cli.changes import wrote
 from forgekit.cli.editing import add_edit
 from forgekit.cli.entities import add_reading
-from forgekit.cli.written import wrote
 from forgekit.model.kinds import Kind
 
 project = noun("project", "Named areas of work: list, show, new, edit, history.")
@@ -21,12 +21,12 @@ add_reading(project, Kind.PROJECT)
 @writing
 def new(name: str, content: str, tags: tuple[str, ...], *, dry_run: bool, no_commit: bool) -> None:
     """Register a project."""
-    from forgekit.projects import create  # noqa: PLC0415 - help loads no store
+    from forgekit.projects import create
 
-    way = how(dry_run=dry_run, no_commit=no_commit)
+    way = options(dry_run=dry_run, no_commit=no_commit)
     forge = open_forge()
     known = forge.project(name, forge.registry()) or ""
-    wrote(create(forge, known, content=content, tags=tags, how=way), "project new")
+    wrote(create(forge, known, content=content, tags=tags, options=way), "project new")
 
 
 add_edit(project, Kind.PROJECT)

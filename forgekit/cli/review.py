@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forgekit.cli import output
-from forgekit.cli.base import SHARE, example, how, is_dry_run, open_forge, project_option, wants_json, writing
-from forgekit.cli.written import conflict_lines, conflict_view, done, talk_of_judge
+from forgekit import console
+from forgekit.cli.base import (
+    SHARE,
+    example,
+    is_dry_run,
+    open_forge,
+    options,
+    project_option,
+    wants_json,
+    writing,
+)
+from forgekit.cli.changes import conflict_lines, conflict_view, done, talk_of_judge
 from forgekit.errors import AmbiguousError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import format_date
 
 if TYPE_CHECKING:
+    from forgekit.filing.review import Answers, Reviewed, Seen, Waiting
     from forgekit.forge import Forge
     from forgekit.ids import EntityId
-    from forgekit.loop.reviewing import Answers, Reviewed, Seen, Waiting
     from forgekit.model.candidate import Candidate
 
 _ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
@@ -59,9 +68,9 @@ def review(
     no_commit: bool,
 ) -> None:
     """Review candidates."""
-    from forgekit.loop import reviewing  # noqa: PLC0415 - help loads no store
+    from forgekit.filing import review
 
-    way = how(dry_run=dry_run, no_commit=no_commit)
+    way = options(dry_run=dry_run, no_commit=no_commit)
     forge = open_forge()
     answering = bool(approve or reject or merge or titles or all_above is not None)
     if only_list and answering:
@@ -71,42 +80,42 @@ def review(
             "--project goes with --list and --all-above; an answer names its candidate, leave it out"
         )
     if not answering:
-        found = reviewing.waiting(forge, project)
-        if only_list or wants_json() or not output.is_terminal():
+        found = review.waiting(forge, project)
+        if only_list or wants_json() or not console.is_terminal():
             _list(found)
             return
         if not found:
-            output.talk("nothing waits")
+            console.info("nothing waits")
             return
         answers = _asked(forge, found)
     else:
-        rejected = reviewing.named(forge, reject)
+        rejected = review.named(forge, reject)
         merged = tuple(
             (forge.resolve(name, Kind.CANDIDATE), forge.resolve(into, Kind.DECISION, Kind.THREAD))
             for name, into in merge
         )
         others = rejected | {candidate for candidate, _ in merged}
-        chosen = reviewing.named(forge, approve)
+        chosen = review.named(forge, approve)
         if all_above is not None:
-            chosen |= reviewing.above(reviewing.waiting(forge, project), all_above) - others
-        answers = reviewing.Answers(
+            chosen |= review.above(review.waiting(forge, project), all_above) - others
+        answers = review.Answers(
             approve=chosen,
             reject=rejected,
             merge=merged,
             titles=tuple((forge.resolve(name, Kind.CANDIDATE), text) for name, text in titles),
         )
-    if answers == reviewing.Answers() and not wants_json():
-        output.talk("nothing to do")
+    if answers == review.Answers() and not wants_json():
+        console.info("nothing to do")
         return
-    _answered(reviewing.answer(forge, answers, way))
+    _answered(review.answer(forge, answers, way))
     talk_of_judge(forge)
 
 
 def _asked(forge: Forge, found: list[Waiting]) -> Answers:
     """Ask about each candidate, until the last one, `q` or the end of the input."""
-    from forgekit.loop.reviewing import Answers, seen  # noqa: PLC0415 - help loads no store
+    from forgekit.filing.review import Answers, seen
 
-    output.talk(f"{output.count(len(found), 'candidate')} waiting: {_ANSWERS}; Ctrl-C writes nothing")
+    console.info(f"{console.count(len(found), 'candidate')} waiting: {_ANSWERS}; Ctrl-C writes nothing")
     answers = Answers()
     for number, item in enumerate(found, 1):
         around = seen(forge, item)
@@ -120,7 +129,7 @@ def _asked(forge: Forge, found: list[Waiting]) -> Answers:
 
 def _said_of(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
     """Ask about one candidate until there is an answer; None at the end."""
-    from forgekit.loop.reviewing import Answers, reworded  # noqa: PLC0415 - help loads no store
+    from forgekit.filing.review import Answers, reworded
 
     key = item.candidate.id
     while (said := _answer("y/e/m/n/s/q [s]: ")) not in {None, "q"}:
@@ -131,29 +140,29 @@ def _said_of(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
         if said == "n":
             return Answers(reject=frozenset({key}))
         if said == "e":
-            text = _answer(f"text [{output.one_line(item.candidate.candidate)}]: ")
+            text = _answer(f"text [{console.one_line(item.candidate.candidate)}]: ")
             if text == "":
                 return Answers(approve=frozenset({key}))
             if text and reworded(text):
                 return Answers(approve=frozenset({key}), titles=((key, text),))
-            output.talk("nothing is left of that as a text")
+            console.info("nothing is left of that as a text")
         elif said == "m":
             into = _target(forge, around)
             if into is not None:
                 return Answers(merge=((key, into),))
         else:
-            output.talk(f"{str(said)[:40]!r} is no answer: {_ANSWERS}")
+            console.info(f"{str(said)[:40]!r} is no answer: {_ANSWERS}")
     return None
 
 
 def _answer(question: str) -> str | None:
     """Ask on stderr and return the line that a person types; None at the end of the input."""
     sys.stdout.flush()
-    sys.stderr.write(output.visible(question))
+    sys.stderr.write(console.visible(question))
     sys.stderr.flush()
     line = sys.stdin.readline()
     if not line:
-        output.talk("")
+        console.info("")
         return None
     return line.strip()
 
@@ -165,14 +174,14 @@ def _target(forge: Forge, around: Seen) -> EntityId | None:
     if into == "" and around.alike:
         into = "1"
     if not into:
-        output.talk("merged into nothing")
+        console.info("merged into nothing")
         return None
     if into.isdecimal() and 0 < int(into) <= len(around.alike):
         return around.alike[int(into) - 1].id
     try:
         return forge.resolve(into, Kind.DECISION, Kind.THREAD)
     except (NotFoundError, AmbiguousError) as e:
-        output.talk(str(e))
+        console.info(str(e))
         return None
 
 
@@ -180,9 +189,9 @@ def _show(place: str, item: Waiting, around: Seen) -> None:
     """Print all that a person needs to answer."""
     candidate = item.candidate
     name = short_id(Kind.CANDIDATE, candidate.id)
-    output.data(
+    console.data(
         f"\n{place}  {name}  {candidate.confidence:.2f}  {candidate.proposes.value}\n"
-        f"  {output.one_line(candidate.candidate)}"
+        f"  {console.one_line(candidate.candidate)}"
     )
     words = f"{around.before}>>>{candidate.quote}<<<{around.after}"
     lines = {
@@ -194,18 +203,18 @@ def _show(place: str, item: Waiting, around: Seen) -> None:
         "found by": candidate.why,
     }
     alike = [
-        f"{number}. {short_id(found.kind, found.id)}  {found.status.value}  {output.one_line(found.title)}"
+        f"{number}. {short_id(found.kind, found.id)}  {found.status.value}  {console.one_line(found.title)}"
         f"{'  (the same words)' if found.id == item.same else ''}"
         for number, found in enumerate(around.alike, 1)
     ]
     shown = {f"  {key}": " ".join(text.split()) for key, text in lines.items() if text}
-    output.fields({**shown, "  alike": "\n".join(alike) or "nothing that is registered"})
+    console.fields({**shown, "  alike": "\n".join(alike) or "nothing that is registered"})
 
 
 def _source(candidate: Candidate) -> str:
     talk = short_id(Kind.CONVERSATION, candidate.conversation_id)
     return (
-        f"{output.one_line(candidate.project_name)}, {talk} turn {candidate.turn}, "
+        f"{console.one_line(candidate.project_name)}, {talk} turn {candidate.turn}, "
         f"{format_date(candidate.created_at)}"
     )
 
@@ -219,17 +228,17 @@ def _line(item: Waiting) -> str:
         same = f"  [registered as {short_id(kind, item.same)}]"
     return (
         f"{name}  {candidate.confidence:.2f}  {candidate.proposes.value}  "
-        f"{output.one_line(candidate.candidate)}  ({_source(candidate)}){same}"
+        f"{console.one_line(candidate.candidate)}  ({_source(candidate)}){same}"
     )
 
 
 def _list(found: list[Waiting]) -> None:
     if wants_json():
-        output.as_json([_view(item) for item in found])
+        console.as_json([_view(item) for item in found])
         return
     for item in found:
-        output.data(_line(item))
-    output.talk(f"{output.count(len(found), 'candidate')} waiting")
+        console.data(_line(item))
+    console.info(f"{console.count(len(found), 'candidate')} waiting")
 
 
 def _view(item: Waiting) -> dict[str, object]:
@@ -253,7 +262,7 @@ def _view(item: Waiting) -> dict[str, object]:
 
 def _answered(found: Reviewed) -> None:
     if wants_json():
-        output.as_json(
+        console.as_json(
             {
                 "commit": found.outcome.commit,
                 "dry_run": is_dry_run(),
@@ -267,14 +276,14 @@ def _answered(found: Reviewed) -> None:
         )
         return
     if found.outcome.diff:
-        output.diff(found.outcome.diff)
+        console.diff(found.outcome.diff)
     else:
         for entity in found.entities:
-            output.data(f"{short_id(entity.kind, entity.id)}  {output.one_line(entity.title)}")
+            console.data(f"{short_id(entity.kind, entity.id)}  {console.one_line(entity.title)}")
     for conflict in found.conflicts:
         for line in conflict_lines(conflict):
-            output.talk(line)
+            console.info(line)
     states = Counter(candidate.status.value for candidate in found.answered)
-    output.talk(
+    console.info(
         f"review: {', '.join(f'{n} {state}' for state, n in sorted(states.items()))}: {done(found.outcome)}"
     )

@@ -12,8 +12,7 @@ import os
 
 import click
 
-from forgekit import __version__
-from forgekit.cli import output
+from forgekit import __version__, console
 from forgekit.cli.base import COMPLETE, PATH, LazyGroup
 from forgekit.errors import ForgeError
 
@@ -23,7 +22,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "The loop": {
         "prepare-compression": "forgekit.cli.loop:prepare_compression",
-        "sync-compression": "forgekit.cli.sync:sync_compression",
+        "sync-compression": "forgekit.cli.sync_compression:sync_compression",
         "prepare-continuation": "forgekit.cli.loop:prepare_continuation",
         "ask": "forgekit.cli.loop:ask",
     },
@@ -34,15 +33,15 @@ COMMANDS = {
         "watch": "forgekit.cli.ingest:watch",
     },
     "Look": {
-        "status": "forgekit.cli.look:status",
+        "status": "forgekit.cli.queries:status",
         "search": "forgekit.cli.search:search",
-        "context": "forgekit.cli.look:context",
-        "stale": "forgekit.cli.look:stale",
-        "trace": "forgekit.cli.look:trace",
-        "bridge": "forgekit.cli.look:bridge",
+        "context": "forgekit.cli.queries:context",
+        "stale": "forgekit.cli.queries:stale",
+        "trace": "forgekit.cli.queries:trace",
+        "bridge": "forgekit.cli.queries:bridge",
         "show": "forgekit.cli.entities:show",
         "history": "forgekit.cli.entities:history",
-        "log": "forgekit.cli.look:log",
+        "log": "forgekit.cli.queries:log",
     },
     "Change": {
         "project": "forgekit.cli.project:project",
@@ -54,15 +53,15 @@ COMMANDS = {
         "archive": "forgekit.cli.archive:archive",
     },
     "Keep in order": {
-        "init": "forgekit.cli.keep:init",
-        "sync": "forgekit.cli.clones:sync",
-        "check": "forgekit.cli.keep:check",
+        "init": "forgekit.cli.maintenance:init",
+        "sync": "forgekit.cli.sync:sync",
+        "check": "forgekit.cli.maintenance:check",
         "doctor": "forgekit.cli.doctor:doctor",
-        "index": "forgekit.cli.keep:index",
-        "export": "forgekit.cli.keep:export",
+        "index": "forgekit.cli.maintenance:index",
+        "export": "forgekit.cli.maintenance:export",
         "hook": "forgekit.cli.hook:hook",
         "merge-driver": "forgekit.cli.hook:merge_driver",
-        "completion": "forgekit.cli.keep:completion",
+        "completion": "forgekit.cli.maintenance:completion",
     },
 }
 
@@ -82,9 +81,9 @@ def forgekit(ctx: click.Context, root: str | None, *, no_color: bool, debug: boo
     """Keep the decisions, threads and lineage of model conversations as Markdown files in git."""
     ctx.obj = {"root": root, "debug": debug}
     if no_color:
-        os.environ[output.NO_COLOR] = "1"
+        os.environ[console.NO_COLOR] = "1"
     if ctx.invoked_subcommand is None:
-        output.data(ctx.get_help())
+        console.data(ctx.get_help())
 
 
 def run(arguments: list[str]) -> int:
@@ -95,7 +94,7 @@ def run(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     try:
         if asked := os.environ.get(COMPLETE):
-            from click.shell_completion import shell_complete  # noqa: PLC0415 - for shells alone
+            from click.shell_completion import shell_complete
 
             return shell_complete(forgekit, {}, "forgekit", COMPLETE, asked)
         # click's own `main` would end with 1 where the reader of a pipe has gone.
@@ -104,14 +103,14 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as e:
         return e.exit_code
     except (click.Abort, KeyboardInterrupt):
-        output.talk("\ninterrupted")
+        console.info("\ninterrupted")
         return INTERRUPTED
     except click.UsageError as e:
         where = e.ctx.command_path if e.ctx else "forgekit"
-        output.talk(f"forgekit: {e.format_message()}\nSee `{where} --help`.")
+        console.info(f"forgekit: {e.format_message()}\nSee `{where} --help`.")
         return e.exit_code
     except click.ClickException as e:
-        output.talk(f"forgekit: {e.format_message()}")
+        console.info(f"forgekit: {e.format_message()}")
         return e.exit_code
     except BrokenPipeError:
         raise
@@ -125,20 +124,20 @@ def _failed(error: Exception, *, debug: bool) -> int:
     if debug:
         _traceback()
     if isinstance(error, ForgeError):
-        output.talk(f"forgekit: {error}")
+        console.info(f"forgekit: {error}")
         return error.exit_code
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
-        reason = output.one_line(f"{where}{error.strerror or error}")
-        output.talk(f"forgekit: {reason}; see to the disk or the permissions, then run this again")
+        reason = console.one_line(f"{where}{error.strerror or error}")
+        console.info(f"forgekit: {reason}; see to the disk or the permissions, then run this again")
         return ForgeError.exit_code
-    reason = f"{type(error).__name__}: {output.one_line(str(error))[:300]}"
+    reason = f"{type(error).__name__}: {console.one_line(str(error))[:300]}"
     hint = "" if debug else "; run it again with `forgekit --debug ...` to see where"
-    output.talk(f"forgekit: internal error: {reason}{hint}")
+    console.info(f"forgekit: internal error: {reason}{hint}")
     return INTERNAL
 
 
 def _traceback() -> None:
-    import traceback  # noqa: PLC0415 - only when asked for
+    import traceback
 
-    output.talk(traceback.format_exc().rstrip("\n"))
+    console.info(traceback.format_exc().rstrip("\n"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forgekit.cli import output
+from forgekit import console
 from forgekit.cli.base import example, json_option, limit_option, open_forge, project_option, words_of
 from forgekit.cli.entities import STATUSES, talk_of_unreadable
 from forgekit.cli.showing import partial
@@ -62,9 +62,9 @@ def search(
     as_json: bool,
 ) -> int:
     """Search the registry."""
-    from forgekit.catalogue.catalogue import SCOPES  # noqa: PLC0415 - help loads no store
-    from forgekit.search import Mode  # noqa: PLC0415 - as above
-    from forgekit.search import search as found_by  # noqa: PLC0415 - as above
+    from forgekit.index.catalogue import SCOPES
+    from forgekit.search import Mode
+    from forgekit.search import search as found_by
 
     words = words_of(query)
     forge = open_forge()
@@ -75,7 +75,7 @@ def search(
             )
         return _search_messages(forge, words, project, limit, as_json=as_json)
     kinds = None if scope == "all" else sorted(SCOPES[scope], key=lambda kind: kind.value)
-    with output.progress("searching"):
+    with console.progress("searching"):
         found = found_by(
             forge,
             words,
@@ -89,21 +89,21 @@ def search(
     if as_of is None:
         talk_of_unreadable(forge)
     if found.notice:
-        output.talk(found.notice)
+        console.info(found.notice)
     if as_json:
         hits = [_hit(scored) for scored in found.hits]
-        output.as_json({"query": words, "mode": found.mode.value, "notice": found.notice, "hits": hits})
+        console.as_json({"query": words, "mode": found.mode.value, "notice": found.notice, "hits": hits})
         return 0
     for scored in found.hits:
         hit = scored.hit
         about = ", ".join(part for part in (hit.status, hit.project) if part)
-        output.data(f"{hit.short}  {output.one_line(hit.title)}" + (f"  ({about})" if about else ""))
+        console.data(f"{hit.short}  {console.one_line(hit.title)}" + (f"  ({about})" if about else ""))
         if hit.snippet and hit.snippet != hit.title:
-            output.data(f"    {output.one_line(hit.snippet)}")
+            console.data(f"    {console.one_line(hit.snippet)}")
         if explain:
-            output.data(f"    = {_parts(scored)}")
+            console.data(f"    = {_parts(scored)}")
     if not found.hits:
-        output.talk(f"nothing found for {words[:80]!r}")
+        console.info(f"nothing found for {words[:80]!r}")
     return 0
 
 
@@ -129,22 +129,22 @@ def _search_messages(forge: Forge, words: str, project: str | None, limit: int, 
             }
             for hit in found
         ]
-        output.as_json({"query": words, "mode": "lexical", "notice": "", "hits": hits})
+        console.as_json({"query": words, "mode": "lexical", "notice": "", "hits": hits})
         return 0
     for hit in found:
         name = short_id(Kind.CONVERSATION, hit.conversation)
-        output.data(
-            f"{name} turn {hit.number}, {hit.speaker}  {output.one_line(hit.title)}  "
-            f"({output.one_line(hit.project)})"
+        console.data(
+            f"{name} turn {hit.number}, {hit.speaker}  {console.one_line(hit.title)}  "
+            f"({console.one_line(hit.project)})"
         )
-        output.data(f"    {output.one_line(hit.snippet)}")
+        console.data(f"    {console.one_line(hit.snippet)}")
     if not found:
         kept = (
             ""
             if forge.catalogue.entities(Kind.TRANSCRIPT)
             else "; no text is kept: `forgekit ingest --with-text`"
         )
-        output.talk(f"nothing found for {words[:80]!r}{kept}")
+        console.info(f"nothing found for {words[:80]!r}{kept}")
     return 0
 
 

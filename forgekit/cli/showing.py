@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from forgekit.cli import output
+from forgekit import console
 from forgekit.cli.base import open_forge
 from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind, short_id
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from forgekit.model.registry import Registry
 
 _HIDDEN = (
-    *("kind", "short_id", "path", "extra", "body", "records", "compressions"),
+    *("kind", "short_id", "path", "extra", "body", "records", "compressions", "moot"),
     *("title", "decision", "candidate", "project_uuid"),  # the headline and the project's name say it
 )
 _WHEN = ("created_at", "compressed_at")
@@ -27,7 +27,7 @@ _LONG = ("content", "quote", "rationale", "context", "resolution", "bridge_summa
 
 def partial(forge: Forge) -> Registry:
     """Return the registry as it stands, read as far as it is asked for."""
-    from forgekit.catalogue.partial import PartialRegistry  # noqa: PLC0415 - help loads none
+    from forgekit.index.lazy_registry import PartialRegistry
 
     forge.catalogue.refresh()
     return PartialRegistry.over(forge.catalogue)
@@ -37,9 +37,9 @@ def show_entity(
     name: str, kinds: tuple[Kind, ...], *, at: str | None, as_json: bool, text: bool = False
 ) -> None:
     """Print one entity: its fields, what follows from them, and where it came from."""
-    from forgekit.history import past_entity, provenance  # noqa: PLC0415 - the other commands load none
-    from forgekit.policy.derived import Derived  # noqa: PLC0415 - as above
-    from forgekit.search import unread_then  # noqa: PLC0415 - as above
+    from forgekit.history import past_entity, provenance
+    from forgekit.insight.views import Derived
+    from forgekit.search import unread_then
 
     forge = open_forge()
     if at is None:
@@ -49,24 +49,24 @@ def show_entity(
         registry = forge.registry_at(at)
         entity = past_entity(forge, registry, name, kinds, at)
         if unread := unread_then(registry):
-            output.talk(unread)
+            console.info(unread)
     if text:
-        output.verbatim(entity.body)
+        console.verbatim(entity.body)
         return
     view = Derived(registry).view(entity)
     origin = provenance(forge, registry, entity, at)
     if as_json:
-        output.as_json({**view, "provenance": origin.as_json()})
+        console.as_json({**view, "provenance": origin.as_json()})
     else:
         _print_entity(registry, entity, view, origin)
 
 
 def show_turns(name: str, turns: str, *, as_json: bool) -> None:
     """Print some turns of a conversation as they were kept."""
-    from forgekit.errors import NotFoundError, UsageError  # noqa: PLC0415 - the other commands need neither
-    from forgekit.model.kept import in_order  # noqa: PLC0415 - as above
-    from forgekit.policy.graph import one_talk  # noqa: PLC0415 - as above
-    from forgekit.text.transcript import read_messages  # noqa: PLC0415 - as above
+    from forgekit.errors import NotFoundError, UsageError
+    from forgekit.model.graph import one_talk
+    from forgekit.model.transcript import in_order
+    from forgekit.text.transcript import read_messages
 
     first, _, last = turns.partition("-")
     if not all(end.isdecimal() and len(end) <= _DIGITS for end in (first, last or first)):
@@ -84,7 +84,7 @@ def show_turns(name: str, turns: str, *, as_json: bool) -> None:
     near = [kept.body for kept in parts if kept.turn_range[0] <= high and kept.turn_range[1] >= low]
     found = [message for message in read_messages(near) if low <= message.number <= high]
     if as_json:
-        output.as_json(
+        console.as_json(
             [
                 {
                     "turn": message.number,
@@ -100,23 +100,23 @@ def show_turns(name: str, turns: str, *, as_json: bool) -> None:
     for message in found:
         when = f", {format_instant(message.time)}" if message.time is not None else ""
         text = "\n\n".join(part for part in (message.text, "\n".join(message.beside)) if part)
-        output.data(f"### {message.number}. {message.speaker.value.capitalize()}{when}\n\n{text}\n")
+        console.data(f"### {message.number}. {message.speaker.value.capitalize()}{when}\n\n{text}\n")
     if not found:
-        output.talk(f"no turn {turns}; the kept text holds 1-{parts[-1].turn_range[1]}")
+        console.info(f"no turn {turns}; the kept text holds 1-{parts[-1].turn_range[1]}")
 
 
 def _print_entity(registry: Registry, entity: Any, view: dict[str, object], origin: Provenance) -> None:
-    output.data(f"{short_id(entity.kind, entity.id)}  {entity.title}")
-    from dataclasses import fields  # noqa: PLC0415 - the other commands load no entity
+    console.data(f"{short_id(entity.kind, entity.id)}  {entity.title}")
+    from dataclasses import fields
 
-    from forgekit.model.lineage import Compression  # noqa: PLC0415 - as above
+    from forgekit.model.lineage import Compression
 
     parts = {spec.name for spec in fields(Compression)}  # an edge shows each compression on its own
     own = {*_HIDDEN, *parts, *_LONG, entity.kind.id_field}
     if entity.kind is Kind.ARCHIVE:
         own -= {"compression_mode", "compressed_at", "turn_range"}
     shown = {"id": entity.id} | {key: _shown(registry, view[key]) for key in view if key not in own}
-    if shown.pop("moot", "False") == "True":
+    if view.get("moot"):
         shown["status"] += " (moot: a side is out of force)"
     shown |= {key: format_date(UNKNOWN) for key in _WHEN if key in shown and view[key] is None}
     lines = {_label(key): value for key, value in shown.items() if value}
@@ -128,7 +128,7 @@ def _print_entity(registry: Registry, entity: Any, view: dict[str, object], orig
             f"{origin.commit.short} {format_date(origin.commit.time)} {origin.commit.subject}"
         )
     lines["file"] = str(view["path"])
-    output.fields({**lines, **{f"({key})": str(value) for key, value in entity.extra.items()}})
+    console.fields({**lines, **{f"({key})": str(value) for key, value in entity.extra.items()}})
     if entity.kind is Kind.LINEAGE:
         _show_compressions(registry, entity)
     if entity.kind is Kind.ARCHIVE:
@@ -138,14 +138,14 @@ def _print_entity(registry: Registry, entity: Any, view: dict[str, object], orig
 
 
 def _show_sections(entity: Any, view: dict[str, object]) -> None:
-    from forgekit.model import body  # noqa: PLC0415 - the other commands load no entity
+    from forgekit.model import body
 
     for key in _LONG:
         if view.get(key):
-            output.section(key.replace("_", " ").capitalize(), str(view[key]))
+            console.section(key.replace("_", " ").capitalize(), str(view[key]))
     for name, _ in body.parts(entity.body):  # what people added, and what yielded in a merge
         if name is not None and name.lower() not in _LONG:
-            output.section(name, body.section(entity.body, name))
+            console.section(name, body.section(entity.body, name))
 
 
 def _label(key: str) -> str:
@@ -154,16 +154,16 @@ def _label(key: str) -> str:
 
 def _show_records(registry: Registry, archive: Any) -> None:
     if archive.records:
-        output.data("\nRecords\n")
-        output.fields({f"  {local}": _named(registry, key) for local, key in archive.records})
+        console.data("\nRecords\n")
+        console.fields({f"  {local}": _named(registry, key) for local, key in archive.records})
 
 
 def _show_compressions(registry: Registry, edge: Any) -> None:
     for entry in edge.compressions:
-        output.data(f"\n{entry.compression_tag}\n")
+        console.data(f"\n{entry.compression_tag}\n")
         groups = ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved")
         pairs = {f"  {name.replace('_', ' ')}": getattr(entry, name) for name in groups}
-        output.fields(
+        console.fields(
             {
                 name: "\n".join(f"{local}  {_named(registry, key)}".strip() for local, key in entries)
                 for name, entries in pairs.items()

@@ -10,16 +10,16 @@ from forgekit.cli.base import (
     at_option,
     conversation_option,
     example,
-    how,
     noun,
     open_forge,
+    options,
     project_option,
     tags_option,
     writing,
 )
+from forgekit.cli.changes import wrote
 from forgekit.cli.editing import add_edit
 from forgekit.cli.entities import add_reading
-from forgekit.cli.written import wrote
 from forgekit.model.kinds import Kind
 from forgekit.times import Instant
 
@@ -59,8 +59,8 @@ def new(
     no_commit: bool,
 ) -> None:
     """Register a thread."""
-    from forgekit.model.thread import Priority  # noqa: PLC0415 - help loads no store
-    from forgekit.threads import create  # noqa: PLC0415 - as above
+    from forgekit.model.thread import Priority
+    from forgekit.threads import create
 
     written = create(
         open_forge(),
@@ -73,7 +73,7 @@ def new(
         blocked_by=blocked_by,
         tags=tags,
         at=at,
-        how=how(dry_run=dry_run, no_commit=no_commit),
+        options=options(dry_run=dry_run, no_commit=no_commit),
     )
     wrote(written, "thread new")
 
@@ -95,8 +95,8 @@ def _ending(verb: str, status: str, summary: str, usage: str) -> None:
         dry_run: bool,
         no_commit: bool,
     ) -> None:
-        from forgekit.model.thread import ThreadStatus  # noqa: PLC0415 - help loads no store
-        from forgekit.threads import end  # noqa: PLC0415 - as above
+        from forgekit.model.thread import ThreadStatus
+        from forgekit.threads import end
 
         written = end(
             open_forge(),
@@ -105,7 +105,7 @@ def _ending(verb: str, status: str, summary: str, usage: str) -> None:
             resolution=resolution,
             conversation=conversation,
             at=at,
-            how=how(dry_run=dry_run, no_commit=no_commit),
+            options=options(dry_run=dry_run, no_commit=no_commit),
         )
         wrote(written, f"thread {verb}")
 
@@ -142,10 +142,10 @@ def reopen(
     name: str, conversation: str | None, at: Instant | None, *, dry_run: bool, no_commit: bool
 ) -> None:
     """Open a thread again."""
-    from forgekit import threads  # noqa: PLC0415 - help loads no store
+    from forgekit import threads
 
-    way = how(dry_run=dry_run, no_commit=no_commit)
-    wrote(threads.reopen(open_forge(), name, conversation=conversation, at=at, how=way), "thread reopen")
+    way = options(dry_run=dry_run, no_commit=no_commit)
+    wrote(threads.reopen(open_forge(), name, conversation=conversation, at=at, options=way), "thread reopen")
 
 
 add_edit(thread, Kind.THREAD)

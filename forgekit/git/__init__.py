@@ -1,1 +1,1 @@
-"""git: the program by `program`, libgit2 by `repository`; commits by `commits`, put in force by `publish`."""
+"""git: the program, libgit2, and one commit at a time."""

@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from forgekit.errors import RepositoryError
-from forgekit.git.journal import read_journal
-from forgekit.git.publish import running_git
+from forgekit.git.publish import read_journal, running_git
 from forgekit.git.repository import Repository, present
 from forgekit.model.problem import Problem
-from forgekit.store import files
-from forgekit.store.roots import TOPS, git_dirs, work_tree, worktree_key
+from forgekit.worktree import files
+from forgekit.worktree.roots import TOPS, git_dirs, work_tree, worktree_key
 
 LOCK_SECONDS = 60
 """A lock younger than this may belong to somebody who is at work."""

@@ -38,7 +38,7 @@ class _LibgitIndex(pygit2.Index):
     _index = pygit2.ffi.NULL
 
 
-class Index:
+class GitIndex:
     """The index in use, to be read only; or a copy of it, to be edited and then moved over it.
 
     The git program serves where libgit2 cannot read an index (split, sparse).
@@ -56,12 +56,12 @@ class Index:
             self._index = _LibgitIndex(str(path))
 
     @classmethod
-    def in_use(cls, repository: Repository) -> Index:
+    def in_use(cls, repository: Repository) -> GitIndex:
         """Open the index that git uses, to be read."""
         return cls(repository, repository.git_dir / "index")
 
     @classmethod
-    def copied(cls, repository: Repository, path: Path) -> Index:
+    def copied(cls, repository: Repository, path: Path) -> GitIndex:
         """Copy the index that git uses."""
         discard_index(path)
         with contextlib.suppress(FileNotFoundError):

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from forgekit.errors import FormatError, RepositoryError
 from forgekit.git import health
-from forgekit.git.journal import Places
+from forgekit.git.publish import Places
 from forgekit.git.repository import Repository, blob_of
 from forgekit.model.problem import Problem
-from forgekit.store import files
-from forgekit.store.roots import TOPS, work_tree
+from forgekit.worktree import files
+from forgekit.worktree.roots import TOPS, work_tree
 
 Mending = tuple[str, Callable[[], None]]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forgekit.errors import RepositoryError
-from forgekit.store.roots import git_dirs, git_program, work_tree
 from forgekit.times import Instant
+from forgekit.worktree.roots import git_dirs, git_program, work_tree
 
 _KEPT_ENV = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _SETTINGS = (
@@ -113,7 +113,7 @@ class Program:
 
         Raises RepositoryError with the sentence for a repository that cannot be served.
         """
-        from forgekit.git.repository import Repository  # noqa: PLC0415 - after a failure alone
+        from forgekit.git.repository import Repository
 
         return Repository(self.root).tip() is None
 

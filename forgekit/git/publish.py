@@ -20,26 +20,129 @@ A write that was killed is undone by the next writer unless the branch holds its
 from __future__ import annotations
 
 import contextlib
+import json
+import os
+import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pygit2
 
-from forgekit.errors import (
-    DirtyFileError,
-    LockedError,
-    RepositoryError,
-    StoreError,
-    UnsureError,
-    WriteError,
-)
-from forgekit.git.commits import LOCK_SECONDS, failures, locked_ref, move, ref_lock
-from forgekit.git.index import Index, discard_index
-from forgekit.git.journal import Places, Publication, read_journal, write_journal
+from forgekit.errors import DirtyFileError, LockedError, RepositoryError, StoreError, UnsureError, WriteError
+from forgekit.git.commits import LOCK_SECONDS, failures, locked_ref, move, ref_lock, sync_folder
+from forgekit.git.index import GitIndex, discard_index
 from forgekit.git.repository import Head, Repository, present
-from forgekit.store import files
+from forgekit.worktree import files
+from forgekit.worktree.roots import worktree_key
+
+_OBJECT = re.compile(r"[0-9a-f]{40}")
+_REF = re.compile(r"HEAD|refs/[^\x00-\x20~^:?*\[\\\x7f]{1,500}")
+_AWAY = re.compile(r"/(?:\.{0,2}|\.git)/|[\x00\\]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """One file of a commit, and blob ids; None for no file.
+
+    Attributes:
+        old: at the tip.
+        before: in the work tree, when the commit was decided.
+        staged: in the index, then.
+        new: to be, in all three.
+    """
+
+    path: str
+    old: str | None
+    before: str | None
+    staged: str | None
+    new: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Publication:
+    """What is to come into force.
+
+    Attributes:
+        prefix: of the registry, as of its `Repository`: one work tree may hold several.
+        ref: the branch, or `HEAD`.
+        parent: its tip before; None on a branch without commits.
+        commit: its tip after.
+    """
+
+    prefix: str
+    ref: str
+    parent: str | None
+    commit: str
+    subject: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The files that one work tree's writes use beside git's own."""
+
+    journal: Path
+    index: Path
+    lock: Path
+
+    @classmethod
+    def of(cls, repository: Repository) -> Places:
+        """Return the files of a repository's work tree."""
+        cache, key = repository.common_dir / "forgekit", worktree_key(repository.root)
+        return cls(cache / f"journal-{key}.json", cache / f"index-{key}", repository.git_dir / "index.lock")
+
+    def owned(self) -> bool:
+        """Say whether the index's lock is a journal of this work tree, whatever became of its first name."""
+        with contextlib.suppress(FileNotFoundError):
+            if self.journal.samefile(self.lock):
+                return True
+        try:
+            read_journal(self.lock)
+        except (OSError, KeyError, TypeError, ValueError):
+            return False
+        return True
+
+
+def write_journal(path: Path, publication: Publication) -> None:
+    """Write it so that it is there whole, or not at all, even after a loss of power."""
+    beside = path.with_suffix(".new")
+    with beside.open("w", encoding="utf-8") as file:
+        json.dump(asdict(publication), file)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+    sync_folder(path.parent)
+
+
+def read_journal(path: Path) -> Publication:
+    """Read what a write said that it was about to do.
+
+    Raises KeyError, TypeError or ValueError for a journal that is damaged, FileNotFoundError.
+    """
+    data = json.loads(path.read_text(encoding="utf-8"))
+    publication = Publication(**{**data, "steps": tuple(Step(**step) for step in data["steps"])})
+    _require_ours(publication)
+    return publication
+
+
+def _require_ours(publication: Publication) -> None:
+    """Refuse a journal that no write of ours wrote: it may have come with the folder, and it names files.
+
+    Raises TypeError or ValueError.
+    """
+    blobs = [name for s in publication.steps for name in (s.old, s.before, s.staged, s.new)]
+    objects = [name for name in (*blobs, publication.parent) if name is not None]
+    sound = (
+        all(_OBJECT.fullmatch(name) for name in (*objects, publication.commit))
+        and _REF.fullmatch(publication.ref)
+        and ".." not in publication.ref
+        and not any(_AWAY.search(f"/{publication.prefix}{step.path}/") for step in publication.steps)
+    )
+    if not sound:
+        raise ValueError("names what no write could")
+
 
 _STALE_SECONDS = 1.0
 _ROUNDS = 3
@@ -49,7 +152,7 @@ _UNKNOWN_SECONDS = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Proposal:
+class CommitProposal:
     """A commit, and what is to lie in the work tree.
 
     Attributes:
@@ -68,15 +171,15 @@ class _Write:
 
     repository: Repository
     places: Places
-    proposal: Proposal
+    proposal: CommitProposal
 
     def end(self) -> None:
         _end(self.repository, self.proposal.publication, self.places)
 
 
 def publish(
-    repository: Repository, proposal: Proposal, propose: Callable[[Head], Proposal | None]
-) -> Proposal | None:
+    repository: Repository, proposal: CommitProposal, propose: Callable[[Head], CommitProposal | None]
+) -> CommitProposal | None:
     """Bring a commit into force; the caller holds the writers' lock.
 
     Args:
@@ -103,7 +206,7 @@ def publish(
     return write.proposal if in_force else None
 
 
-def _bring_into_force(write: _Write, propose: Callable[[Head], Proposal | None]) -> bool:
+def _bring_into_force(write: _Write, propose: Callable[[Head], CommitProposal | None]) -> bool:
     """Take the locks, look once more, put everything in place and move the branch; as of `publish`."""
     repository, ref = write.repository, write.proposal.publication.ref
     _lock_index(write.places)
@@ -120,7 +223,7 @@ def _bring_into_force(write: _Write, propose: Callable[[Head], Proposal | None])
     return True
 
 
-def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], Proposal | None]) -> bool:
+def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], CommitProposal | None]) -> bool:
     """See to it that the proposal was made from what stands now; no commit can come first any more.
 
     Proposing again without the locks would lose to a busy `git commit` loop for ever.
@@ -184,11 +287,11 @@ def _wait_for(processes: Mapping[Path, Path]) -> None:
                 time.sleep(0.001)
 
 
-def _put(repository: Repository, proposal: Proposal, places: Places) -> None:
+def _put(repository: Repository, proposal: CommitProposal, places: Places) -> None:
     """Put files and index in place, with everything that can fail done before the first of them."""
     publication, contents = proposal.publication, proposal.contents
     steps = publication.steps
-    index = Index.copied(repository, places.index)
+    index = GitIndex.copied(repository, places.index)
     staged = index.ids([step.path for step in steps])
     dirty = [step.path for step in steps if staged[step.path] != step.staged]
     if dirty:
@@ -285,13 +388,13 @@ def _undo(repository: Repository, publication: Publication, places: Places) -> N
         if repository.blob_id(tip, step.path) == step.old
         and (step.before is None or step.before in repository.raw)  # git forgets blobs after weeks
     ]
-    copy = Index.copied(repository, places.index)
+    copy = GitIndex.copied(repository, places.index)
     staged = copy.ids([step.path for step in steps])
     unstaged = {step.path: step.staged for step in steps if step.staged != step.new == staged[step.path]}
     if unstaged:
         if not places.owned():
             _lock_index(places)
-            copy = Index.copied(repository, places.index)
+            copy = GitIndex.copied(repository, places.index)
         copy.change(unstaged)
         copy.use()
     for step in steps:

@@ -17,9 +17,9 @@ from pygit2.enums import FileMode, FileStatus, RepositoryOpenFlag
 
 from forgekit.errors import FormatError, NotFoundError, RepositoryError, StoreError, WriteError
 from forgekit.git.program import Program
-from forgekit.store import files
-from forgekit.store.roots import TOPS, require_no_pipes
 from forgekit.times import DAY_MS, parse_instant
+from forgekit.worktree import files
+from forgekit.worktree.roots import TOPS, require_no_pipes
 
 pygit2.settings.enable_fsync_gitdir(True)
 
@@ -313,7 +313,7 @@ def present(root: Path, path: str) -> str | None:
 
 def diff(old: bytes | None, new: bytes | None, path: str) -> str:
     """Return a unified diff of one file; None stands for no file."""
-    import difflib  # noqa: PLC0415 - for a dry run alone
+    import difflib
 
     left, right = (
         f"{side}/{path}" if data is not None else "/dev/null" for side, data in (("a", old), ("b", new))

@@ -1,1 +1,1 @@
-"""What git and pre-commit call."""
+"""What pre-commit and git call."""

@@ -12,28 +12,27 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from forgekit.cli import output
+from forgekit import console
+from forgekit.checks.base import CheckInput, locate
+from forgekit.checks.list import check
+from forgekit.checks.texts import secrets_in
 from forgekit.errors import FormatError, NoRegistryError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, is_id
+from forgekit.insight import staleness
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.schema import SETTINGS_FILE
-from forgekit.model.settings import OpenConflicts
-from forgekit.policy import staleness
-from forgekit.policy.checks import check
-from forgekit.policy.checks.base import CheckInput, locate
-from forgekit.policy.checks.disclosure import secrets_in
-from forgekit.store.files import entity_of_path, read_bytes
-from forgekit.store.roots import TOPS, find_root
-from forgekit.store.settings import load_settings
+from forgekit.model.settings import SETTINGS_FILE, OpenConflicts
 from forgekit.text import codec, frontmatter
-from forgekit.text.redaction import redact
-from forgekit.upkeep.checking import around, committed, left_behind
+from forgekit.text.secrets import redact
+from forgekit.upkeep.check import around, committed, left_behind
+from forgekit.worktree.files import entity_of_path, read_bytes
+from forgekit.worktree.roots import TOPS, find_root
+from forgekit.worktree.settings import load_settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,9 +131,9 @@ def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> list[
     decisions = [entity for entity in named if isinstance(entity, Decision) and not entity.status.ended]
     if not decisions:
         return []
-    from forgekit import detecting  # noqa: PLC0415 - a commit without decisions needs no judge
-    from forgekit.judges import problems_of  # noqa: PLC0415 - as above
-    from forgekit.store.store import Change  # noqa: PLC0415 - as above
+    from forgekit import detecting
+    from forgekit.models.judges import problems_of
+    from forgekit.store import Change
 
     state = detecting.State(item.registry, {})
     pairs = detecting.candidates(item.forge, state, decisions)
@@ -301,4 +300,4 @@ def _say_problems(staged: _Staged, problems: Sequence[Problem]) -> None:
 
 def _say(sentence: str) -> None:
     """Say it; what a finding quotes from a file may be the very thing that must not be said."""
-    output.data(redact(sentence).text)
+    console.data(redact(sentence).text)

@@ -10,15 +10,15 @@ import os
 import subprocess
 from pathlib import Path
 
-from forgekit.cli import output
+from forgekit import console
 from forgekit.errors import FormatError
 from forgekit.git.driver import CHOOSE
 from forgekit.ids import EntityId
+from forgekit.merge.conflicting_edits import sentence
+from forgekit.merge.files import MergedFile, merge_file
 from forgekit.model.kinds import Kind
-from forgekit.policy.merge.files import MergedFile, merge_file
-from forgekit.policy.merge.wording import sentence
-from forgekit.store.files import entity_of_path
-from forgekit.store.roots import git_program
+from forgekit.worktree.files import entity_of_path
+from forgekit.worktree.roots import git_program
 
 _LARGE = 2_000_000
 
@@ -40,10 +40,10 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> int:
     try:
         merged = _merged(owner, base, ours, theirs)
     except FormatError as e:
-        output.talk(f"{path}: {e}; merged line by line")
+        console.info(f"{path}: {e}; merged line by line")
         return _by_lines(base, ours, theirs)
     for conflict in merged.conflicts:
-        output.talk(f"{path}: {sentence(owner[0], conflict)}")
+        console.info(f"{path}: {sentence(owner[0], conflict)}")
     if merged.data is not None:
         beside = ours.with_name(f"{ours.name}.new")
         beside.write_bytes(merged.data)

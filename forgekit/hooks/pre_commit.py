@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from forgekit.errors import RepositoryError
-from forgekit.store.roots import TOPS, git_program
+from forgekit.worktree.roots import TOPS, git_program
 
 _KEPT = frozenset({"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"})
 _OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
@@ -32,7 +32,7 @@ def pre_commit_check(files: Sequence[str], folder: Path) -> int:
     removed = [path for state, path in _staged_changes(_git(folder, index)) if state == "D"]
     if not files and not removed:
         return 0
-    from forgekit.hooks import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
+    from forgekit.hooks import commit_checks
 
     return commit_checks.checks(files, folder, removed=removed)
 
@@ -45,7 +45,7 @@ def conflicts(files: Sequence[str], folder: Path) -> int:
     index = clean_environment()
     if not files:
         return 0
-    from forgekit.hooks import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
+    from forgekit.hooks import commit_checks
 
     return commit_checks.conflicts(files, folder, staged=lambda paths: _staged(folder, index, paths))
 
@@ -55,7 +55,7 @@ def stale(files: Sequence[str], folder: Path) -> int:
     clean_environment()
     if not files:
         return 0
-    from forgekit.hooks import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
+    from forgekit.hooks import commit_checks
 
     return commit_checks.stale(files, folder)
 
@@ -68,7 +68,7 @@ def archives(files: Sequence[str], folder: Path) -> int:
     changed = {path: _said(git("cat-file", "blob", f"HEAD:{path}")) for state, path in rows if state != "D"}
     if not files and not rows:
         return 0
-    from forgekit.hooks import commit_checks  # noqa: PLC0415 - nothing to do costs nothing
+    from forgekit.hooks import commit_checks
 
     return commit_checks.archives(files, folder, removed=removed, changed=changed)
 

@@ -7,13 +7,15 @@ from forgekit.model.candidate import Candidate
 from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
-from forgekit.model.kept import KeptText
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.lineage import Lineage
 from forgekit.model.project import Project
 from forgekit.model.thread import Thread
+from forgekit.model.transcript import TranscriptPart
 
-Entity = Project | Conversation | Thread | Decision | Lineage | Conflict | Candidate | KeptText | Archive
+Entity = (
+    Project | Conversation | Thread | Decision | Lineage | Conflict | Candidate | TranscriptPart | Archive
+)
 
 CLASSES: dict[Kind, type[Entity]] = {
     Kind.PROJECT: Project,
@@ -23,7 +25,7 @@ CLASSES: dict[Kind, type[Entity]] = {
     Kind.LINEAGE: Lineage,
     Kind.CONFLICT: Conflict,
     Kind.CANDIDATE: Candidate,
-    Kind.TRANSCRIPT: KeptText,
+    Kind.TRANSCRIPT: TranscriptPart,
     Kind.ARCHIVE: Archive,
 }
 

@@ -76,6 +76,11 @@ def short_id(kind: Kind, entity: EntityId) -> str:
     return f"{kind.prefix}_{entity[-12:]}"
 
 
+def is_short(name: str) -> bool:
+    """Say whether what an archive calls a record is a short id, which stands where it has no local id."""
+    return "_" in name
+
+
 def path_of(kind: Kind, entity: EntityId) -> str:
     """Return the one path an entity can have, relative to the registry's root."""
     if kind is Kind.PROJECT:

@@ -14,11 +14,11 @@ from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
-from forgekit.model.kept import KeptText
 from forgekit.model.lineage import Lineage
 from forgekit.model.problem import Problem
 from forgekit.model.project import Project
 from forgekit.model.thread import Thread
+from forgekit.model.transcript import TranscriptPart
 
 Expected = TypeVar("Expected", Conflict, Decision, Thread)
 
@@ -89,9 +89,9 @@ class Registry:
         return [e for e in self if isinstance(e, Candidate)]
 
     @property
-    def transcripts(self) -> list[KeptText]:
+    def transcripts(self) -> list[TranscriptPart]:
         """All kept texts of conversations."""
-        return [e for e in self if isinstance(e, KeptText)]
+        return [e for e in self if isinstance(e, TranscriptPart)]
 
     @property
     def archives(self) -> list[Archive]:

@@ -1,1 +1,1 @@
-"""Text in, values out, and back: front matter, archives, blocks. No I/O."""
+"""Entities as Markdown and back, blocks, words, secrets. Pure."""

@@ -43,7 +43,7 @@ def cell(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class BlockPart:
     """A section of a block.
 
     Attributes:
@@ -80,7 +80,7 @@ class Laid:
 
 def lay_out(
     opening: str,
-    parts: Sequence[Part],
+    parts: Sequence[BlockPart],
     closing: str,
     *,
     budget: int,
@@ -124,7 +124,7 @@ def lay_out(
     return Laid(text=text, kept=tuple(kept), cut=_cut(parts, kept))
 
 
-def _cut(parts: Sequence[Part], kept: Sequence[int]) -> tuple[str, ...]:
+def _cut(parts: Sequence[BlockPart], kept: Sequence[int]) -> tuple[str, ...]:
     return tuple(
         f"{len(part.items) - number} of {len(part.items)} under {part.title!r}"
         for part, number in zip(parts, kept, strict=True)
@@ -136,7 +136,7 @@ def _cut_line(cut: Sequence[str]) -> str:
     return f"Cut for want of room: {'; '.join(cut)}. Ask for more with --budget."
 
 
-def _text(opening: str, parts: Sequence[Part], kept: Sequence[int], closing: str) -> str:
+def _text(opening: str, parts: Sequence[BlockPart], kept: Sequence[int], closing: str) -> str:
     pairs = zip(parts, kept, strict=True)
     sections = [_section(part, number) for part, number in pairs if part.items or part.empty]
     if cut := _cut(parts, kept):
@@ -144,7 +144,7 @@ def _text(opening: str, parts: Sequence[Part], kept: Sequence[int], closing: str
     return "\n\n".join([opening, *sections, closing]) + "\n"
 
 
-def _section(part: Part, kept: int) -> str:
+def _section(part: BlockPart, kept: int) -> str:
     lines = [f"### {part.title}", ""]
     if part.items:
         if part.head and kept:

@@ -12,11 +12,18 @@ the store adds it to an error.
 from __future__ import annotations
 
 import dataclasses
+import json
+import math
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import yaml
 
 from forgekit.errors import FormatError, RuleError
+from forgekit.ids import EntityId, is_id, parse_id
 from forgekit.model.archive import Archive
 from forgekit.model.candidate import CandidateStatus, Proposal
 from forgekit.model.conflict import ConflictStatus
@@ -26,20 +33,193 @@ from forgekit.model.kinds import Kind
 from forgekit.model.lineage import Compression, CompressionMode, TurnRange
 from forgekit.model.thread import Priority, ThreadStatus
 from forgekit.text import frontmatter
-from forgekit.text.fields import (
-    as_count,
-    as_id,
-    as_instant,
-    as_list,
-    as_number,
-    as_one_of,
-    as_pairs,
-    as_text,
-    as_turns,
-    write_pairs,
+from forgekit.times import UNKNOWN, Instant, format_instant, parse_instant
+
+_SURELY_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 _./()-]*[A-Za-z0-9)]|[A-Za-z]")
+# What ends a line in YAML 1.1 or cannot stand in a file as it is; escaped, the value keeps to one line.
+_ESCAPED = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_WORDS = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
+# Numbers of YAML 1.2 that PyYAML (YAML 1.1) takes for words; other readers do not.
+_NUMBER_12 = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+")
+
+
+class Plain(str):
+    """Text that stands for a number, a date or something a person wrote: never quoted for its look."""
+
+    __slots__ = ()
+
+
+class _Dumper(yaml.SafeDumper):
+    """Flow lists, no aliases, and quotes for whatever YAML 1.1 or 1.2 would take for another type."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - the base class names it
+        return True
+
+
+_Dumper.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(rf"^(?:{_NUMBER_12.pattern})$"), list("-+.0123456789")
 )
-from forgekit.text.scalars import Plain, dump_field
-from forgekit.times import UNKNOWN, Instant, format_instant
+_Dumper.add_representer(
+    Plain,
+    lambda dumper, data: dumper.represent_scalar(
+        dumper.resolve(yaml.ScalarNode, str(data), (True, False)),  # type: ignore[no-untyped-call] # the stubs leave it out
+        str(data),
+    ),
+)
+
+
+@lru_cache(maxsize=4096)
+def _dumped(text: str, plain: bool, flow: bool) -> str:
+    value: str = Plain(text) if plain else text
+    dumped = str(
+        yaml.dump([value], Dumper=_Dumper, default_flow_style=flow, allow_unicode=True, width=float("inf"))
+    )
+    out = dumped[1:].rstrip("\n").removesuffix("]") if flow else dumped[2:].rstrip("\n")
+    # A tag means that this text cannot stand plain here; quotes say the same without one.
+    return _dumped(text, False, flow) if plain and out.startswith("!") else out
+
+
+def _quoted(text: str) -> str:
+    """Return a double-quoted scalar; JSON's escapes are YAML's."""
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", json.dumps(text, ensure_ascii=False))
+
+
+def scalar(value: str, *, flow: bool = False) -> str:
+    """Return one text as a YAML scalar; `flow` when it stands between brackets."""
+    if _ESCAPED.search(value):
+        return _quoted(value)
+    if isinstance(value, Plain):
+        return _dumped(str(value), True, flow)
+    if is_id(value) or (_SURELY_PLAIN.fullmatch(value) and value.casefold() not in _WORDS):
+        return value
+    return _dumped(value, False, flow)
+
+
+def dump_field(key: str, value: Any) -> str:
+    """Return the line or lines of one field, each with its line end.
+
+    Args:
+        key: the field's name.
+        value: text, or lists and mappings of text, nested at will.
+    """
+    return _block(value, key, 0)
+
+
+def _block(value: Any, key: str, indent: int) -> str:
+    start = f"{' ' * indent}{scalar(key)}:"
+    if isinstance(value, str):
+        return f"{start} {scalar(value)}\n"
+    if isinstance(value, dict) and value:
+        inner = "".join(_block(item, name, indent + 2) for name, item in value.items())
+        return f"{start}\n{inner}"
+    if isinstance(value, list) and any(isinstance(item, dict) and item for item in value):
+        return f"{start}\n" + "".join(_item(item, indent + 2) for item in value)
+    return f"{start} {_flow(value)}\n"
+
+
+def _item(value: Any, indent: int) -> str:
+    if isinstance(value, dict) and value:
+        lines = "".join(_block(item, name, indent + 2) for name, item in value.items())
+        return f"{' ' * indent}- {lines[indent + 2 :]}"
+    return f"{' ' * indent}- {_flow(value)}\n"
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, str):
+        return scalar(value, flow=True)
+    if isinstance(value, list):
+        return f"[{', '.join(_flow(item) for item in value)}]"
+    return "{" + ", ".join(f"{scalar(k, flow=True)}: {_flow(v)}" for k, v in value.items()) + "}"
+
+
+T = TypeVar("T")
+_DECIMAL = re.compile(r"[-+]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][-+]?[0-9]{1,4})?")
+_TURN = re.compile(r"[0-9]{1,8}")
+
+
+def as_text(value: Any) -> str:
+    """Read a line."""
+    if not isinstance(value, str):
+        raise ValueError("must be one line of text")
+    return value
+
+
+def as_list(read: Callable[[Any], T]) -> Callable[[Any], tuple[T, ...]]:
+    """Return a reader of lists."""
+
+    def convert(value: Any) -> tuple[T, ...]:
+        if value == "":
+            return ()
+        if not isinstance(value, list):
+            raise ValueError("must be a list, such as [a, b]")
+        return tuple(read(item) for item in value)
+
+    return convert
+
+
+def as_id(value: Any) -> EntityId:
+    """Read an id."""
+    # A person's vault may hold ids as links: [[018b...]].
+    return parse_id(as_text(value).removeprefix("[[").removesuffix("]]"))
+
+
+def as_number(value: Any) -> float:
+    """Read a number."""
+    # Python also takes `0_5`, `nan` and the digits of every script; other readers of the file do not.
+    text = as_text(value)
+    number = float(text) if _DECIMAL.fullmatch(text) else math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:60]!r} is not a number")
+    return number
+
+
+def as_one_of(enum: type[Enum]) -> Callable[[Any], Any]:
+    """Return a reader of the names of an enum."""
+    names = [str(member.value) for member in enum]
+
+    def convert(value: Any) -> Enum:
+        if value not in names:
+            raise ValueError(f"{str(value)[:60]!r} is none of {', '.join(names)}")
+        return enum(value)
+
+    return convert
+
+
+def as_instant(value: Any) -> Instant:
+    """Read a time."""
+    return parse_instant(as_text(value))
+
+
+def as_turns(value: Any) -> TurnRange:
+    """Read a range of turns."""
+    if isinstance(value, list) and len(value) == 2 and all(_TURN.fullmatch(str(v)) for v in value):
+        first, last = int(value[0]), int(value[1])
+        if 0 <= first <= last <= 10_000_000:
+            return first, last
+    raise ValueError("must be two turn numbers, such as [1, 35]")
+
+
+def as_count(value: Any) -> int:
+    """Read a whole number."""
+    if not _TURN.fullmatch(as_text(value)) or int(value) > 10_000_000:
+        raise ValueError("must be a whole number, such as 35")
+    return int(value)
+
+
+def as_pairs(value: Any) -> tuple[tuple[str, EntityId], ...]:
+    """Read a map local id -> id; an entity whose local id is unknown stands under its own id."""
+    if value == "":
+        return ()
+    if not isinstance(value, dict):
+        raise ValueError("must be a map of local ids to ids")
+    pairs = ((name, as_id(entity)) for name, entity in value.items())
+    return tuple(("" if name == entity else name, entity) for name, entity in pairs)
+
+
+def write_pairs(pairs: tuple[tuple[str, EntityId], ...]) -> dict[str, str]:
+    """Return the map that `as_pairs` reads."""
+    return {local or entity: entity for local, entity in pairs}
+
 
 Reader = Callable[[Any], Any]
 Writer = Callable[[Any], Any]

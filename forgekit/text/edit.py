@@ -164,8 +164,8 @@ def _composed(head: str) -> Any:
     ruamel.yaml locates the fields; what only the reader of record accepts (a tab before a comment, say) is
     located by that reader, so that whatever can be read can be edited.
     """
-    from ruamel.yaml import YAML  # noqa: PLC0415 - 20 ms that only an edit of a kept file costs
-    from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - as above
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
 
     try:
         return YAML(typ="safe", pure=True).compose(head)

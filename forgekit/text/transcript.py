@@ -55,7 +55,7 @@ class Message:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class TranscriptChunk:
     """One part: first and last turn, and its Markdown."""
 
     first: int
@@ -63,23 +63,23 @@ class Part:
     body: str
 
 
-def write_parts(turns: Sequence[Turn], limit: int = PART_LIMIT) -> list[Part]:
+def write_parts(turns: Sequence[Turn], limit: int = PART_LIMIT) -> list[TranscriptChunk]:
     """Lay the turns of a conversation out as parts, each of at most `limit` bytes and some."""
-    parts: list[Part] = []
+    parts: list[TranscriptChunk] = []
     pieces: list[str] = []
     first = last = size = 0
     for turn in turns:
         for piece in _pieces(turn, limit):
             cost = len(piece.encode())
             if pieces and size + cost > limit:
-                parts.append(Part(first=first, last=last, body="\n\n".join(pieces)))
+                parts.append(TranscriptChunk(first=first, last=last, body="\n\n".join(pieces)))
                 pieces, size = [], 0
             if not pieces:
                 first = turn.number
             pieces.append(piece)
             last, size = turn.number, size + cost
     if pieces:
-        parts.append(Part(first=first, last=last, body="\n\n".join(pieces)))
+        parts.append(TranscriptChunk(first=first, last=last, body="\n\n".join(pieces)))
     return parts
 
 

@@ -1,1 +1,1 @@
-"""Keeping a registry well: made, checked, diagnosed, summed up, exported."""
+"""Make, check, diagnose, repair, sum up and export a registry."""

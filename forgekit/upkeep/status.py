@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 from forgekit.forge import Forge
 from forgekit.history import uncommitted
-from forgekit.judges import judge_in_force
+from forgekit.insight.staleness import conflict_state, needs_revalidation, open_conflicts, stale
+from forgekit.insight.views import project_counts
 from forgekit.model.candidate import CandidateStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.policy.staleness import conflict_state, needs_revalidation, open_conflicts, stale
-from forgekit.store.roots import cache_dir
+from forgekit.models.judges import active_judge
 from forgekit.threads import active
+from forgekit.worktree.roots import cache_dir
 
 Counts = tuple[tuple[str, int], ...]
 """(name, number) pairs in the order in which they are shown."""
@@ -151,7 +152,7 @@ def status(forge: Forge) -> Status:
         model=vectors.model if vectors else "",
         vectors=vectors.count if vectors else 0,
         texts=len(forge.catalogue.contents()),
-        judge=judge_in_force(settings, cache_dir(forge.root)).kind.value,
+        judge=active_judge(settings, cache_dir(forge.root)).kind.value,
         judge_wanted=settings.judge.value,
     )
 
@@ -166,15 +167,13 @@ def _waiting(forge: Forge, project: str | None = None) -> set[str]:
 
 
 def _projects(forge: Forge, registry: Registry) -> tuple[ProjectLine, ...]:
-    decisions = Counter(d.project_uuid for d in registry.decisions if not d.status.ended)
-    threads = Counter(t.project_uuid for t in registry.threads if not t.status.ended)
-    talks = Counter(c.project_uuid for c in registry.conversations)
+    counts = project_counts(registry, (project.id for project in registry.projects))
     return tuple(
         ProjectLine(
             name=project.project_name,
-            decisions=decisions[project.id],
-            threads=threads[project.id],
-            conversations=talks[project.id],
+            decisions=counts[project.id]["active_decisions"],
+            threads=counts[project.id]["open_threads"],
+            conversations=counts[project.id]["conversations"],
             candidates=len(_waiting(forge, project.id)),
         )
         for project in sorted(registry.projects, key=lambda p: p.project_name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from faulty import Server, unavailable
-from trials import warm_up
+from fault_checks import warm_up
+from fault_injection import Server, unavailable
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Runs command lines in children forked from one process that has everything imported; see `faulty.py`.
+"""Run command lines in children forked from one warm process; see `fault_injection.py`.
 
 A line of JSON comes in: a folder, command lines, and what is to happen at which file system call of the
 first of them. A line of JSON goes out when the child has ended. A child that lives on runs the other

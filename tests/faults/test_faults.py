@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from faulty import FAULTS, KILL, Call, Fault, Server
+from fault_checks import OPERATIONS, Operation, Trial
+from fault_injection import FAULTS, KILL, Call, Fault, Server
 from guarantees import Level, Report
-from trials import OPERATIONS, Operation, Trial
 
 AT_LEVEL_C = {"revise"}
 Group = Sequence[Fault]

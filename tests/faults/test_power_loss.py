@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from faulty import Call, Server
+from fault_checks import OPERATIONS, Trial
+from fault_injection import Call, Server
 from guarantees import Level, Report
-from reader import plain_git
-from trials import OPERATIONS, Trial
+from independent_reader import plain_git
 
 AT_LEVEL_C = "revise"
 _FOLDER = -1  # in place of a file's number

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import hostileworld
+import hostile_registry
 import pytest
-from clirun import Cli, runner
+from cli_runner import Cli, runner
 
 NOW = "2026-04-01T12:00:00Z"
 
@@ -14,7 +14,7 @@ NOW = "2026-04-01T12:00:00Z"
 @pytest.fixture(autouse=True)
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answer alike whether or not the package with the embedding model is installed."""
-    monkeypatch.setattr("forgekit.embedding.encoder._in_package", lambda: None)
+    monkeypatch.setattr("forgekit.models.encoder._in_package", lambda: None)
     monkeypatch.setenv("FORGEKIT_NOW", NOW)
     monkeypatch.setenv("CI", "1")
 
@@ -22,13 +22,13 @@ def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the registry that nobody touches."""
-    return hostileworld.build(tmp_path_factory.mktemp("base") / "registry")
+    return hostile_registry.build(tmp_path_factory.mktemp("base") / "registry")
 
 
 @pytest.fixture
 def copied(base: Path, tmp_path: Path) -> Path:
     """Return a copy of the registry."""
-    return hostileworld.copy(base, tmp_path / "registry")
+    return hostile_registry.copy(base, tmp_path / "registry")
 
 
 @pytest.fixture

@@ -17,28 +17,28 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import hostileworld as sound
+import hostile_registry as sound
 import pytest
 from guarantees import Level, Report
 
+from forgekit.archives.formats.machine import parse_machine_block
+from forgekit.archives.read import read_archive
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge
 from forgekit.hooks.pre_commit import HOOKS
 from forgekit.ids import match_key, parse_id
-from forgekit.ingest.claude_code import read_compactions
+from forgekit.insight.question import read_question
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind
 from forgekit.model.settings import DEFAULT_TOML
-from forgekit.policy.question import read_question
 from forgekit.search import search
-from forgekit.store.settings import parse_settings
 from forgekit.text import codec
-from forgekit.text.archive import read_archive
-from forgekit.text.archive.machine import parse_machine_block
 from forgekit.text.blocks import quote
 from forgekit.text.edit import comments, update
 from forgekit.text.frontmatter import decode
 from forgekit.times import parse_instant
+from forgekit.transcripts.claude_code import read_compactions
+from forgekit.worktree.settings import parse_settings
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
 NASTY = (

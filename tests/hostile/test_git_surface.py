@@ -10,11 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import hostileworld as sound
+import hostile_registry as sound
 import pytest
-from clirun import Cli
+from cli_runner import Cli
 from guarantees import Report
-from support import git
+from repositories import git
 
 from forgekit.git.program import Program
 from forgekit.model.entity import entity_path

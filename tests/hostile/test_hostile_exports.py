@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from forgekit.errors import FormatError
-from forgekit.ingest import items, lines
-from forgekit.ingest.formats import FORMATS, conversations, read
-from forgekit.ingest.sources import Source, _buffered, _unpacked
 from forgekit.model.problem import Problem
-from forgekit.model.transcript import Transcript
+from forgekit.model.transcript import ImportedConversation
+from forgekit.transcripts import json_streams
+from forgekit.transcripts.formats import FORMATS, conversations, read
+from forgekit.transcripts.sources import Source, _buffered, _unpacked
 
 MB = 1024 * 1024
 WRONG: tuple[Any, ...] = (
@@ -84,7 +84,7 @@ def stream_of(data: bytes) -> io.BufferedReader:
     return _unpacked(io.BytesIO(data))
 
 
-def of(data: bytes, form: str = "auto") -> list[Transcript | Problem]:
+def of(data: bytes, form: str = "auto") -> list[ImportedConversation | Problem]:
     return list(read(Source(name="given", stream=stream_of(data)), form))
 
 
@@ -92,12 +92,12 @@ def jsonl(rows: Iterable[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
-def problems(found: Iterable[Transcript | Problem]) -> list[str]:
+def problems(found: Iterable[ImportedConversation | Problem]) -> list[str]:
     return [str(one) for one in found if isinstance(one, Problem)]
 
 
-def talks(found: Iterable[Transcript | Problem]) -> list[Transcript]:
-    return [one for one in found if isinstance(one, Transcript)]
+def talks(found: Iterable[ImportedConversation | Problem]) -> list[ImportedConversation]:
+    return [one for one in found if isinstance(one, ImportedConversation)]
 
 
 def refusal(*paths: Path | str, form: str = "auto") -> tuple[list[str], str]:
@@ -235,7 +235,7 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
 def test_a_line_of_100_mb_is_refused_in_bounded_memory(
     monkeypatch: pytest.MonkeyPatch, form: str, opening: str
 ) -> None:
-    monkeypatch.setattr(items, "LONGEST_ITEM", 2 * MB)
+    monkeypatch.setattr(json_streams, "LONGEST_ITEM", 2 * MB)
     told: list[str] = []
     tracemalloc.start()
     with pytest.raises(FormatError) as raised:
@@ -262,15 +262,15 @@ class _Endless(io.RawIOBase):
         return len(piece)
 
 
-def _endless(opening: str, megabytes: int, form: str) -> Iterable[Transcript | Problem]:
+def _endless(opening: str, megabytes: int, form: str) -> Iterable[ImportedConversation | Problem]:
     stream = _buffered(_Endless(opening.encode(), megabytes * MB))
     return read(Source(name="given", stream=stream), form)
 
 
 def test_a_line_of_100_mb_in_a_transcript_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LONGEST_LINE", 2 * MB)
+    monkeypatch.setattr(json_streams, "LONGEST_LINE", 2 * MB)
     tracemalloc.start()
-    found: list[Transcript | Problem] = []
+    found: list[ImportedConversation | Problem] = []
     with pytest.raises(FormatError):
         found.extend(_endless('{"type":"user","sessionId":"s","message":"', 100, "claude-code"))
     peak = tracemalloc.get_traced_memory()[1]
@@ -304,7 +304,7 @@ def test_a_tool_call_that_is_deeply_nested_is_read() -> None:
 
 
 def test_very_many_small_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "MOST_VALUES", 200_000)
+    monkeypatch.setattr(json_streams, "MOST_VALUES", 200_000)
     data = b'{"chat_messages":[' + b"[]," * 300_000 + b"1]}"
     assert problems(_told(data, "claude")) == [
         "given: conversation 1 holds more than two million lists and objects; reading stopped there"
@@ -312,8 +312,8 @@ def test_very_many_small_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
     assert problems(_told(data, "claude-code")) == ["given:1: this line is not a JSON record"]
 
 
-def _told(data: bytes, form: str) -> list[Transcript | Problem]:
-    found: list[Transcript | Problem] = []
+def _told(data: bytes, form: str) -> list[ImportedConversation | Problem]:
+    found: list[ImportedConversation | Problem] = []
     with pytest.raises(FormatError):
         found.extend(read(Source(name="given", stream=stream_of(data)), form))
     return found
@@ -416,7 +416,7 @@ def test_wrong_types_everywhere_crash_nothing(form: str) -> None:
 def test_keys_of_wrong_names_are_counted_and_bounded() -> None:
     rows = session(*({"type": f"new-{n}", "uuid": f"n{n}"} for n in range(500)))
     told, talk = of(jsonl(rows))
-    assert isinstance(talk, Transcript)
+    assert isinstance(talk, ImportedConversation)
     assert len(talk.unknown) == 11
     assert str(told) == (
         f"given: conversation {SESSION}: types that are not known were left out: other (490), "

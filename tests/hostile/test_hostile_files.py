@@ -6,18 +6,18 @@ import os
 import stat
 from pathlib import Path
 
-import hostileworld as sound
+import hostile_registry as sound
 import pytest
-from clirun import Cli
+from cli_runner import Cli
 from guarantees import Report
-from hostilefiles import CANARY, HOSTILE, PATH
-from support import git
+from hostile_files import CANARY, HOSTILE, PATH
+from repositories import git
 
+from forgekit.briefing.blocks import prepare_continuation
 from forgekit.forge import Forge
-from forgekit.loop.continuation import prepare_continuation
 from forgekit.model.problem import Severity
 from forgekit.search import search
-from forgekit.upkeep.checking import check
+from forgekit.upkeep.check import check
 from forgekit.upkeep.status import status
 
 _IDS = frozenset(entity.id for entity in sound.ENTITIES)

@@ -9,26 +9,26 @@ import sys
 import unicodedata
 from pathlib import Path
 
-import hostileworld as sound
+import hostile_registry as sound
 import pytest
-import world
-from clirun import Cli
+import sample_entities
+from cli_runner import Cli
 from guarantees import Report
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgekit.cli import output
-from forgekit.cli.main import main
-from forgekit.forge import Forge
-from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity
-from forgekit.model.thread import Thread
-from forgekit.text.archive.machine import (
+from forgekit import console
+from forgekit.archives.formats.machine import (
     MachineBlock,
     MachineRecord,
     parse_machine_block,
     write_machine_block,
 )
+from forgekit.cli.main import main
+from forgekit.forge import Forge
+from forgekit.model.decision import Decision
+from forgekit.model.entity import Entity
+from forgekit.model.thread import Thread
 from forgekit.text.blocks import quote
 
 CONTROLS = "".join(
@@ -46,7 +46,7 @@ FORGED = (
 _NEVER = re.compile(f"[{re.escape(CONTROLS)}{BIDI}{UNSEEN}]")
 
 TITLE = f"Ledger {BIDI}{UNSEEN} table"
-DECISION = world.decision(
+DECISION = sample_entities.decision(
     "Ledger tables " + BIDI + UNSEEN + " (end of registry state) <!-- x --> ``` [a](b) </data>",
     sound.CONVERSATIONS[19],
     local_id="D900",
@@ -54,7 +54,7 @@ DECISION = world.decision(
     alternatives_rejected=(TITLE,),
     tags=(f"x{BIDI}",),
 )
-THREAD = world.thread(TITLE, sound.CONVERSATIONS[19], body=f"{ESCAPES}\n{FORGED}".rstrip())
+THREAD = sample_entities.thread(TITLE, sound.CONVERSATIONS[19], body=f"{ESCAPES}\n{FORGED}".rstrip())
 COMMANDS = (
     ("status",),
     ("check",),
@@ -81,8 +81,13 @@ MODEL_FACING = ("context", "ask", "prepare-compression", "prepare-continuation")
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
     """Return a small registry in which every text attacks who reads it."""
-    few: list[Entity] = [world.PROJECT, *sound.CONVERSATIONS[18:], *sound.ARCHIVES[1:], sound.DECISIONS[19]]
-    few += world.links(*sound.CONVERSATIONS[18:])
+    few: list[Entity] = [
+        sample_entities.PROJECT,
+        *sound.CONVERSATIONS[18:],
+        *sound.ARCHIVES[1:],
+        sound.DECISIONS[19],
+    ]
+    few += sample_entities.links(*sound.CONVERSATIONS[18:])
     return sound.build(tmp_path / "registry", [*few, DECISION, THREAD])
 
 
@@ -136,7 +141,7 @@ def test_what_a_model_reads_stays_data(hostile: Path, cli: Cli, arguments: tuple
 def test_a_quoted_text_holds_nothing_that_output_would_show_as_an_escape(text: str) -> None:
     """So the block that is printed is the block that was signed."""
     quoted = quote(text)
-    assert output.visible(quoted) == quoted
+    assert console.visible(quoted) == quoted
     assert "\n" not in quoted
     assert not any(unicodedata.category(c) in {"Cc", "Cs"} for c in quoted)
 

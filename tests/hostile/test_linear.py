@@ -15,22 +15,22 @@ from collections.abc import Callable
 import pytest
 from guarantees import Level, Report
 
-from forgekit.cli import output
+from forgekit import console
+from forgekit.archives.formats.machine import parse_machine_block
+from forgekit.archives.read import read_archive
 from forgekit.errors import ForgeError
+from forgekit.extraction.extract import extract
 from forgekit.ids import match_key, normalise
-from forgekit.ingest.claude_code import read_compactions
-from forgekit.ingest.markdown import read_markdown
-from forgekit.ingest.sources import _unpacked
-from forgekit.ingest.specstory import read_specstory
 from forgekit.model.kinds import Kind
 from forgekit.model.transcript import Speaker, Turn
-from forgekit.policy.extraction.extract import extract
 from forgekit.text import codec
-from forgekit.text.archive import read_archive
-from forgekit.text.archive.machine import parse_machine_block
 from forgekit.text.blocks import quote
 from forgekit.text.edit import comments
-from forgekit.text.redaction.redact import redact
+from forgekit.text.secrets import redact
+from forgekit.transcripts.claude_code import read_compactions
+from forgekit.transcripts.markdown import read_markdown
+from forgekit.transcripts.sources import _unpacked
+from forgekit.transcripts.specstory import read_specstory
 
 SHAPES: dict[str, str] = {
     "brackets": "[",
@@ -82,8 +82,8 @@ WORK: dict[str, Callable[[str], object]] = {
     "specstory": lambda text: list(read_specstory(_unpacked(io.BytesIO(f"_**Agent**_\n{text}".encode())))),
     "extract": _extract,
     "quote": quote,
-    "visible": output.visible,
-    "json": output.json_text,
+    "visible": console.visible,
+    "json": console.json_text,
     "normalise": lambda text: (normalise(text), match_key(text)),
     "comments": lambda text: comments(f"---\n{text}\n---\n"),
     "redact": redact,

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgekit.model.rules import one_line
-from forgekit.text.archive.lines import read_document
-from forgekit.text.archive.machine import (
+from forgekit.archives.document import read_document
+from forgekit.archives.formats.machine import (
     MachineBlock,
     MachineRecord,
     parse_machine_block,
     write_machine_block,
 )
-from forgekit.text.archive.reader import read_archive
-from forgekit.text.archive.values import IDS
+from forgekit.archives.read import read_archive
+from forgekit.archives.values import IDS
+from forgekit.model.rules import one_line
 
 PIECES = st.sampled_from(
     [

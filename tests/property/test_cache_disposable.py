@@ -13,24 +13,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import world
-from damages import half
-from fakeencoder import FakeEncoder
+import sample_entities as sample
+from damage_cases import half
+from fake_encoder import FakeEncoder
 from guarantees import Level, Report
-from support import git
+from repositories import git
 
-from forgekit.catalogue import update as catalogue_update
-from forgekit.catalogue.scan import RACY_NS
 from forgekit.forge import Forge
+from forgekit.index import update as catalogue_update
+from forgekit.index.scan import RACY_NS
 from forgekit.model.entity import entity_path
 from forgekit.search import INLINE_TEXTS, Mode, search
-from forgekit.store.store import Change, Store
-from forgekit.upkeep.initialising import initialise
+from forgekit.store import Change, Store
+from forgekit.upkeep.init_migrate import initialise
 
 SUBJECTS = ("ids", "pages", "queues", "retries", "tables", "logs")
 CHOICES = ("Use uuid for", "Keep no", "Sort all", "Never cache", "Write down")
 QUERIES = ("uuid ids", "never cache the logs", "T001", "rationale of retries", "äöü")
-TALK = world.conversation("talk")
+TALK = sample.conversation("talk")
 
 
 def _each(cache: Path, pattern: str, do: Callable[[Path], object]) -> None:
@@ -135,9 +135,9 @@ def live(root: Path, rng: random.Random) -> None:
         if act == "write" or not files:
             git(root, "reset", "--quiet", "--hard")  # a write refuses what is not committed
             texts = {f"{rng.choice(CHOICES)} {rng.choice(SUBJECTS)}" for _ in range(3)}
-            made = [world.decision(text, TALK) for text in sorted(texts)]
+            made = [sample.decision(text, TALK) for text in sorted(texts)]
             fresh = tuple(d for d in made if not (root / entity_path(d)).exists())
-            store.commit(lambda fresh=fresh: Change(writes=(world.PROJECT, TALK, *fresh), subject="new"))  # type: ignore[misc] # bound here
+            store.commit(lambda fresh=fresh: Change(writes=(sample.PROJECT, TALK, *fresh), subject="new"))  # type: ignore[misc] # bound here
         elif act == "edit":
             path = rng.choice(files)
             path.write_bytes(path.read_bytes() + f"\n## Rationale\n\n{rng.choice(SUBJECTS)}\n".encode())
@@ -162,11 +162,11 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("disposable") / "registry"
     initialise(root)
     seed = tuple(
-        world.decision(f"{choice} {subject}", TALK)
+        sample.decision(f"{choice} {subject}", TALK)
         for choice, subject in zip(CHOICES, SUBJECTS, strict=False)
     )
     for part in (seed[:2], seed[2:]):
-        Store(root).commit(lambda part=part: Change(writes=(world.PROJECT, TALK, *part), subject="seed"))  # type: ignore[misc] # bound here
+        Store(root).commit(lambda part=part: Change(writes=(sample.PROJECT, TALK, *part), subject="seed"))  # type: ignore[misc] # bound here
     assert len(CHOICES) * len(SUBJECTS) + 2 <= INLINE_TEXTS, "one search encodes all"
     return root
 

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import world as w
+import sample_entities as w
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from repositories import write
 from strategies import any_text, entities
 
-from forgekit.catalogue.catalogue import NAMED_SCORE, Catalogue, search_registry
-from forgekit.catalogue.query import full_score, search
-from forgekit.catalogue.schema import memory_of
-from forgekit.catalogue.words import match_expression, readable
 from forgekit.errors import NotFoundError
-from forgekit.model.entity import Entity, entity_path
+from forgekit.index.catalogue import NAMED_SCORE, Catalogue, search_registry
+from forgekit.index.query import full_score, search
+from forgekit.index.schema import memory_of
+from forgekit.model.entity import Entity
 from forgekit.model.registry import Registry
-from forgekit.text.codec import dumps
+from forgekit.text.words import match_expression, readable
 
 QUERIES = ("no null yes", "rationale", "a b x", "é", "D001", "018bcfe5")
 
@@ -44,12 +44,6 @@ def steps() -> st.SearchStrategy[list[Step]]:
 
 def files(root: Path) -> list[Path]:
     return sorted(path for path in root.rglob("*.md") if path.is_file())
-
-
-def write(root: Path, entity: Entity) -> None:
-    path = root / entity_path(entity)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(dumps(entity), encoding="utf-8", newline="")
 
 
 def damage(path: Path, place: float, junk: bytes) -> None:

@@ -8,19 +8,19 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forgekit.archives.changes import settle
+from forgekit.archives.fold import FoldResult, coined, fold
+from forgekit.archives.identity import ImportOptions, identify
+from forgekit.checks.base import CheckInput
+from forgekit.checks.references import no_cycles
 from forgekit.ids import EntityId, decision_id, match_key, project_id, thread_id
 from forgekit.model.archive import Archive
+from forgekit.model.archive_record import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.lineage import CompressionMode
-from forgekit.model.records import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread, ThreadStatus
-from forgekit.policy.checks.base import CheckInput
-from forgekit.policy.checks.references import no_cycles
-from forgekit.policy.filing import Envelope, identify
-from forgekit.policy.fold import Said, coined, fold
-from forgekit.policy.settling import settle
 from forgekit.text.codec import dumps
 from forgekit.times import Instant
 
@@ -88,7 +88,7 @@ def archive(draw: st.DrawFn) -> Pair:
         summary=draw(st.sampled_from(["", "What matters."])),
     )
     raw = draw(st.integers(0, 10**6)).__str__()
-    return identify(raw, text, Envelope(), draw(st.sampled_from(["Ledger", "Portal"]))), text
+    return identify(raw, text, ImportOptions(), draw(st.sampled_from(["Ledger", "Portal"]))), text
 
 
 worlds = st.lists(archive(), min_size=1, max_size=6, unique_by=lambda pair: pair[0].id)
@@ -184,7 +184,7 @@ def test_an_archive_that_shows_a_thread_open_never_reopens_it(pairs: list[Pair])
             assert not ended or any(record.reopened for record in spoken)
 
 
-def _records(said: Said, pair: Pair, key: EntityId) -> list[ThreadRecord]:
+def _records(said: FoldResult, pair: Pair, key: EntityId) -> list[ThreadRecord]:
     return [r for r in pair[1].threads if said.mentions.get((pair[0].id, r.local_id)) == key]
 
 

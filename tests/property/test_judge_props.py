@@ -7,9 +7,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
-from forgekit.policy.judge.reading import SEGMENT_LIMIT, read
-from forgekit.policy.judge.words import TEXT_LIMIT, WORD_LIMIT, cut
+from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.reading import SEGMENT_LIMIT, read
+from forgekit.conflict.rules.rules import RuleJudge
+from forgekit.conflict.rules.words import TEXT_LIMIT, WORD_LIMIT, cut
 from forgekit.times import Instant
 
 SUBJECTS = ("Logs", "The API", "Invoices", "Session tokens", "Production", "We", "Lessons", "")

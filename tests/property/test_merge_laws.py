@@ -12,11 +12,12 @@ from guarantees import Level, Report
 from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from forgekit.merge.files import merge_file
+from forgekit.merge.merge import merge, reconcile
+from forgekit.merge.values import Merged
 from forgekit.model.body import parts
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind
-from forgekit.policy.merge import Merged, merge, reconcile
-from forgekit.policy.merge.files import merge_file
 from forgekit.text import codec
 
 KINDS = pytest.mark.parametrize("kind", list(Kind), ids=lambda kind: kind.value)

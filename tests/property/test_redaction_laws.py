@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-import planted
+import planted_secrets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgekit.text.redaction import find, redact
+from forgekit.text.secrets import find, redact
 
 MARK = re.compile(r"\[redacted: [a-z-]+ [0-9a-f]{8}\]")
 PIECES = st.one_of(
-    st.sampled_from([p.text for p in planted.planted(planted.seeded("pieces"), 60)]),
-    st.sampled_from([p.secret for p in planted.planted(planted.seeded("secrets"), 40)]),
+    st.sampled_from([p.text for p in planted_secrets.planted(planted_secrets.seeded("pieces"), 60)]),
+    st.sampled_from([p.secret for p in planted_secrets.planted(planted_secrets.seeded("secrets"), 40)]),
     st.sampled_from(
         ["password: ", "token=", "://a:", "@", '"', "\\n", "%3D", "sk-", "eyJ", ".", "-", "\n", " "]
     ),

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgekit.vectors import index as vectors_index
-from forgekit.vectors.index import IndexFiles, Scan
+from forgekit.index import vector_index as vectors_index
+from forgekit.index.vector_index import IndexFiles, Scan
 
 COUNT = 60
 
@@ -37,7 +37,7 @@ def test_what_is_found_is_what_comparing_everything_finds(
     query = matrix_of(seed + 1, 1)[0]
     keys = [f"key-{i:03d}" for i in range(count)]
     rows = None if allowed is None else np.array(sorted(i for i in allowed if i < count), np.int64)
-    index = vectors_index.Index(keys=keys, hashes=keys, kind="scan", candidates=Scan(matrix))
+    index = vectors_index.VectorIndex(keys=keys, hashes=keys, kind="scan", candidates=Scan(matrix))
     cosines = np.round(matrix.astype(np.float64) @ query.astype(np.float64), 9)
     among = range(count) if allowed is None else sorted(i for i in allowed if i < count)
     best = sorted(among, key=lambda row: (-cosines[row], row))[:k]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clirun import Cli, runner
+from cli_runner import Cli, runner
 
 NOW = "2026-04-01T12:00:00Z"
 
@@ -13,7 +13,7 @@ NOW = "2026-04-01T12:00:00Z"
 @pytest.fixture(autouse=True)
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answer alike whether or not the package with the embedding model is installed."""
-    monkeypatch.setattr("forgekit.embedding.encoder._in_package", lambda: None)
+    monkeypatch.setattr("forgekit.models.encoder._in_package", lambda: None)
 
 
 @pytest.fixture

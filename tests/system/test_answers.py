@@ -7,22 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import new_repository
+from repositories import new_repository
 
 from forgekit import context, decisions, threads
+from forgekit.archives.identity import ImportOptions
+from forgekit.briefing.answers import AnswerBlock, ask
+from forgekit.briefing.blocks import prepare_compression, prepare_continuation
 from forgekit.errors import UsageError
+from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.forge import Forge
-from forgekit.loop.asking import Answer, ask
-from forgekit.loop.compression import sync_compression
-from forgekit.loop.continuation import prepare_compression, prepare_continuation
-from forgekit.loop.incoming import Incoming
 from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.thread import ThreadStatus
-from forgekit.policy.filing import Envelope
-from forgekit.policy.relevance import tokens
+from forgekit.text.words import tokens
 from forgekit.times import format_date, parse_instant
-from forgekit.upkeep.exporting import Format, export
+from forgekit.upkeep.export import Format, export
 
 SAMPLES = sorted((Path(__file__).parents[2] / "examples" / "archives").glob("*.md"))
 OLD = "A skill counts as mastered after three correct answers over two days"
@@ -38,7 +37,7 @@ def opened(root: Path) -> Forge:
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = new_repository(tmp_path_factory.mktemp("template") / "repo")
-    sync_compression(opened(root), [Incoming(path=p, envelope=Envelope(), name=p.name) for p in SAMPLES])
+    sync_compression(opened(root), [Incoming(path=p, envelope=ImportOptions(), name=p.name) for p in SAMPLES])
     return root
 
 
@@ -57,7 +56,7 @@ def short(entity: Decision) -> str:
     return short_id(Kind.DECISION, entity.id)
 
 
-def told(answer: Answer) -> list[str]:
+def told(answer: AnswerBlock) -> list[str]:
     return answer.text.splitlines()
 
 
@@ -134,8 +133,8 @@ def test_a_name_of_several_is_explained_for_each(filed: Forge) -> None:
 def test_earlier_versions_are_all_that_gave_way(repository: Path) -> None:
     forge = opened(repository)
     texts = ("Use REST", "Use gRPC", "Use SOAP", "Use GraphQL")
-    a, older, b, heir = (decisions.create(forge, text, project="Nexus").entity for text in texts)
-    for name, by in ((a, heir), (older, b), (b, heir)):
+    a, older, b, successor = (decisions.create(forge, text, project="Nexus").entity for text in texts)
+    for name, by in ((a, successor), (older, b), (b, successor)):
         decisions.supersede(forge, name.id, by.id)
     shown = [line for line in told(ask(forge, "Show earlier version of Use GraphQL")) if line[:4] == "dec_"]
     assert [line.partition(": ")[2].partition(" (")[0] for line in shown] in (

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clirun import Cli, Ran
-from fakeencoder import FakeEncoder
-from tinymodel import write_model
+from cli_runner import Cli, Ran
+from fake_encoder import FakeEncoder
+from tiny_model import write_model
 
-from forgekit.embedding.encoder import INSTALL
+from forgekit.models.encoder import INSTALL
 
 WORDS = ("search", "use grpc for ids", "--mode", "lexical", "--json")
 MEANING = ("search", "use grpc for ids", "--mode", "semantic", "--json")
@@ -104,7 +104,7 @@ def test_a_model_of_another_dimension_gets_an_index_of_its_own(
 ) -> None:
     before = hits(cli(*MEANING, root=root))
     with monkeypatch.context() as patched:
-        patched.setattr("forgekit.embedding.encoder.find_encoder", lambda *_: FakeEncoder())
+        patched.setattr("forgekit.models.encoder.find_encoder", lambda *_: FakeEncoder())
         first, second = (hits(cli(*MEANING)) for _ in range(2))
         assert first == second != before
     assert hits(cli(*MEANING)) == before

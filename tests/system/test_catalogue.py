@@ -10,19 +10,19 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import BORN, PROJECT, TALK, decision, git
+from repositories import BORN, PROJECT, TALK, decision, git, write
 
-from forgekit.catalogue import scan as catalogue_scan
-from forgekit.catalogue import schema as catalogue_schema
-from forgekit.catalogue import update as catalogue_update
-from forgekit.catalogue.catalogue import SCOPES, Catalogue, Hit, Refresh, engine, fault, search_registry
 from forgekit.errors import AmbiguousError, NotFoundError, StoreError
 from forgekit.ids import EntityId, archive_id, conversation_id, thread_id
+from forgekit.index import scan as catalogue_scan
+from forgekit.index import schema as catalogue_schema
+from forgekit.index import update as catalogue_update
+from forgekit.index.catalogue import SCOPES, Catalogue, Hit, Refresh, engine, fault, search_registry
 from forgekit.model.archive import Archive
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
@@ -33,7 +33,6 @@ from forgekit.model.problem import Problem
 from forgekit.model.project import Project
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.text.codec import dumps
 from forgekit.times import Instant
 
 EXTERNAL = "6f1d2c3b-0a4e-4c55-9b7e-2f8f6a1d9e01"
@@ -82,27 +81,12 @@ WORLD: tuple[Entity, ...] = (
 )
 
 
-def write(root: Path, *entities: Entity) -> None:
-    for entity in entities:
-        path = root / entity_path(entity)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(dumps(entity), encoding="utf-8", newline="")
-
-
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     where = tmp_path / "world"
     where.mkdir()
     write(where, *WORLD)
     return where
-
-
-@pytest.fixture
-def catalogue(root: Path, tmp_path: Path) -> Iterator[Catalogue]:
-    found = Catalogue(root, tmp_path / "cache")
-    found.refresh()
-    yield found
-    found.close()
 
 
 Answers = tuple[Registry, tuple[Problem, ...], list[list[Hit]], list[object]]
@@ -198,7 +182,7 @@ def test_a_young_file_is_read_once_more_and_an_old_one_never(
 ) -> None:
     read: list[str] = []
 
-    def counted(path: str, name: str) -> tuple[bytes, catalogue_scan.Entry]:
+    def counted(path: str, name: str) -> tuple[bytes, catalogue_scan.FileEntry]:
         read.append(name)
         return catalogue_scan.read_file(path, name)
 
@@ -464,7 +448,7 @@ def test_a_database_locked_for_good_is_done_without(
     expected = answers(catalogue)
     holder = sqlite3.connect(catalogue.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr("forgekit.catalogue.catalogue._WAIT_S", 0.05)
+    monkeypatch.setattr("forgekit.index.catalogue._WAIT_S", 0.05)
     other = Catalogue(root, catalogue.path.parent)
     assert other.refresh() == Refresh(len(WORLD), 0, 0, 0)
     assert answers(other) == expected
@@ -476,8 +460,8 @@ def test_a_database_locked_for_good_is_done_without(
 _SLOW = """
 import sys, time
 from pathlib import Path
-from forgekit.catalogue import update as catalogue_update
-from forgekit.catalogue.catalogue import Catalogue
+from forgekit.index import update as catalogue_update
+from forgekit.index.catalogue import Catalogue
 real = catalogue_update.put
 def slow(*arguments):
     real(*arguments)
@@ -505,7 +489,7 @@ def test_a_killed_update_leaves_the_old_catalogue(root: Path, catalogue: Catalog
 _REFRESH = """
 import sys
 from pathlib import Path
-from forgekit.catalogue.catalogue import Catalogue
+from forgekit.index.catalogue import Catalogue
 found = Catalogue(Path(sys.argv[1]), Path(sys.argv[2]))
 for _ in range(5):
     found.refresh()
@@ -769,7 +753,7 @@ def test_history_leaves_no_trace_in_scores(root: Path, catalogue: Catalogue, tmp
 _LOADED = """
 import json, sys
 from pathlib import Path
-from forgekit.catalogue.catalogue import Catalogue
+from forgekit.index.catalogue import Catalogue
 found = Catalogue(Path(sys.argv[1]), Path(sys.argv[2]))
 found.refresh()
 assert found.search("uuid") and found.find("018b")

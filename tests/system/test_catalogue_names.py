@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from world import ARCHIVE, PROJECT, A, B, X, Y, decision, edge
+from repositories import write
+from sample_entities import ARCHIVE, PROJECT, A, B, X, Y, decision, edge
 
-from forgekit.catalogue.catalogue import Catalogue
-from forgekit.catalogue.partial import PartialRegistry
 from forgekit.errors import NotFoundError
-from forgekit.model.entity import Entity, entity_path
+from forgekit.index.catalogue import Catalogue
+from forgekit.index.lazy_registry import PartialRegistry
+from forgekit.model.entity import entity_path
 from forgekit.model.lineage import Compression
-from forgekit.text.codec import dumps
-
-
-def write(root: Path, *entities: Entity) -> None:
-    for entity in entities:
-        path = root / entity_path(entity)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(dumps(entity).encode())
 
 
 @pytest.fixture
@@ -29,14 +21,6 @@ def root(tmp_path: Path) -> Path:
     where = tmp_path / "world"
     write(where, PROJECT, A, B, X, Y)
     return where
-
-
-@pytest.fixture
-def catalogue(root: Path, tmp_path: Path) -> Iterator[Catalogue]:
-    found = Catalogue(root, tmp_path / "cache")
-    found.refresh()
-    yield found
-    found.close()
 
 
 @pytest.mark.parametrize("name", ["----", "0---", "-01-8", "dec_----", "dec_0---"])

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from clirun import Cli, Ran
-from support import git
+from cli_runner import Cli, Ran
+from repositories import git
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
 DECISION = "registry/decisions/2023-11/018bcfe5-6800-8f8f-b518-b34bfcd74276.md"

@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
-from clirun import Cli
-from support import git
+from cli_runner import Cli
+from repositories import git
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
 NO_MODEL = (

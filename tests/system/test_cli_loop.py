@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clirun import Cli
-from support import git
+from cli_runner import Cli
+from repositories import git
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
 FIRST, SECOND = (CASES / f"example_{letter}.md" for letter in "ab")

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from clirun import Cli
-from support import git
+from cli_runner import Cli
+from repositories import git
 
 NATS = ("decision", "new", "Use NATS", "--tier", "0.8", "--rationale", "Fast", "--rejected", "Kafka")
 
@@ -115,11 +115,11 @@ def test_a_new_project_is_said_and_the_one_that_may_have_been_meant(
 
 
 def test_of_two_names_that_differ_in_case_the_exact_one_answers(nexus: Path, cli: Cli) -> None:
+    from forgekit.change import write
     from forgekit.forge import Forge
     from forgekit.ids import project_id
     from forgekit.model.kinds import short_id
     from forgekit.model.project import Project
-    from forgekit.writing import write
 
     one, other = (
         Project(project_uuid=project_id(name), project_name=name) for name in ("The Nexus", "the nexus")
@@ -268,7 +268,7 @@ def _writes(editor: Path, old: str, new: str) -> None:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forgekit.cli.output.is_terminal", lambda: True)
+    monkeypatch.setattr("forgekit.console.is_terminal", lambda: True)
 
 
 @pytest.mark.usefixtures("terminal")
@@ -445,11 +445,11 @@ def test_an_editor_that_is_no_command_is_refused(
 
 
 def test_a_conflict_is_shown_and_a_person_chooses(nexus: Path, cli: Cli) -> None:
+    from forgekit.change import write
     from forgekit.forge import Forge
     from forgekit.ids import pair_id
     from forgekit.model.conflict import Conflict
     from forgekit.times import parse_instant
-    from forgekit.writing import write
 
     a, b = (cli("decision", "new", text, root=nexus).out.strip() for text in ("Use REST", "Use gRPC"))
     forge = Forge.open(nexus)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
-from clirun import Cli
+from cli_runner import Cli
 
 from forgekit.cli.root import forgekit as command_line
 
@@ -57,14 +57,14 @@ def test_a_command_with_nothing_to_do_imports_click_alone(registry: Path, argume
         "forgekit.cli.base",
         "forgekit.cli.hook",
         "forgekit.cli.main",
-        "forgekit.cli.output",
+        "forgekit.console",
         "forgekit.errors",
         "forgekit.hooks",
         "forgekit.model",
-        "forgekit.model.schema",
+        "forgekit.model.settings",
         "forgekit.hooks.pre_commit",
         "forgekit.store",
-        "forgekit.store.roots",
+        "forgekit.worktree.roots",
     }
 
 
@@ -72,7 +72,7 @@ def test_a_lexical_search_imports_no_git_and_no_model_library(registry: Path, cl
     cli("decision", "new", "Use NATS", "--project", "P", root=registry)
     cli("search", "NATS")
     modules = _imported(registry, "search", "NATS", "--mode", "lexical")
-    assert "forgekit.catalogue.catalogue" in modules
+    assert "forgekit.index.catalogue" in modules
     assert modules & set(HEAVY) == set()
 
 
@@ -88,8 +88,8 @@ def test_a_check_of_one_file_imports_no_git_and_no_editor_of_yaml(registry: Path
     cli("decision", "new", "Use NATS", "--project", "P", root=registry)
     (path,) = (registry / "registry" / "decisions").rglob("*.md")
     modules = _imported(registry, "check", str(path))
-    assert "forgekit.policy.checks" in modules
-    assert modules & {*HEAVY, "ruamel.yaml", "forgekit.store.store"} == {"yaml"}
+    assert "forgekit.checks.list" in modules
+    assert modules & {*HEAVY, "ruamel.yaml", "forgekit.store"} == {"yaml"}
 
 
 def test_a_bug_is_one_line_and_a_traceback_on_request(
@@ -98,7 +98,7 @@ def test_a_bug_is_one_line_and_a_traceback_on_request(
     def broken(*_: object) -> None:
         raise KeyError("x\x1b[2J")
 
-    monkeypatch.setattr("forgekit.cli.look.open_forge", broken)
+    monkeypatch.setattr("forgekit.cli.queries.open_forge", broken)
     ran = cli("status", root=registry)
     assert (ran.code, ran.out) == (3, "")
     assert ran.err == (
@@ -114,7 +114,7 @@ def test_an_interrupt_is_130(cli: Cli, registry: Path, monkeypatch: pytest.Monke
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("forgekit.cli.look.open_forge", interrupted)
+    monkeypatch.setattr("forgekit.cli.queries.open_forge", interrupted)
     ran = cli("status", root=registry)
     assert (ran.code, ran.out, ran.err.strip()) == (130, "", "interrupted")
 

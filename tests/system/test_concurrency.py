@@ -17,19 +17,19 @@ from pathlib import Path
 
 import pytest
 from guarantees import Level, Report
-from reader import read
-from support import BORN, decision, git, loaded, new_repository, path_of_text, recording
+from independent_reader import read
+from repositories import BORN, decision, git, loaded, new_repository, path_of_text, recording
 
+from forgekit.change import WriteOptions
 from forgekit.decisions import create, edit
 from forgekit.errors import ChangedError, LockedError, UnsureError
 from forgekit.forge import Forge
 from forgekit.git import publish
-from forgekit.git.index import Index
+from forgekit.git.index import GitIndex
 from forgekit.git.repository import Repository
-from forgekit.store import files
-from forgekit.store.store import Change, Store
+from forgekit.store import Change, Store
 from forgekit.text import codec
-from forgekit.writing import How
+from forgekit.worktree import files
 
 FORK = multiprocessing.get_context("fork")
 
@@ -180,7 +180,7 @@ def _count_up(root: Path, name: str, applied: int, notes: Path) -> None:
         seen = forge.entity(name)
         number = int(seen.body.split()[-1]) + 1
         try:
-            edit(forge, name, rationale=str(number), how=How(seen=seen))
+            edit(forge, name, rationale=str(number), options=WriteOptions(seen=seen))
             applied -= 1
         except ChangedError:
             refused += 1
@@ -239,7 +239,7 @@ def _killed_at(
 
     def child() -> None:
         owner, _, name = target.rpartition(".")
-        place: object = {"os": os, "publish": publish, "Index": Index, "files": files, "Path": Path}[owner]
+        place: object = {"os": os, "publish": publish, "Index": GitIndex, "files": files, "Path": Path}[owner]
         real: Callable[..., object] = getattr(place, name)
         calls = [0]
 

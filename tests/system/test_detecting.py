@@ -12,32 +12,31 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from clirun import Cli
-from fakeencoder import FakeEncoder
-from support import files, git, new_repository
+from cli_runner import Cli
+from fake_encoder import FakeEncoder
+from repositories import files, git, new_repository
 
 from forgekit import conflicts, decisions, detecting, lineage
-from forgekit.cli.written import conflict_lines
+from forgekit.archives.identity import ImportOptions
+from forgekit.briefing.blocks import prepare_continuation
+from forgekit.change import WriteOptions, Written, write
+from forgekit.cli.changes import conflict_lines
+from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.filing import review
+from forgekit.filing.archives import Incoming, SyncReport, sync_compression
 from forgekit.forge import Forge
 from forgekit.ids import v8_named
-from forgekit.judges import Remembering
-from forgekit.loop import reviewing
-from forgekit.loop.compression import SyncReport, sync_compression
-from forgekit.loop.continuation import prepare_continuation
-from forgekit.loop.incoming import Incoming
+from forgekit.index.vectors import Vectors
 from forgekit.model.candidate import Candidate, Proposal
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, short_id
-from forgekit.policy.filing import Envelope
-from forgekit.policy.judge import Judgement, Statement, Verdict
-from forgekit.store.roots import cache_dir
+from forgekit.models.judges import CachingJudge
 from forgekit.times import parse_instant
-from forgekit.upkeep.checking import check
-from forgekit.vectors.vectors import Vectors
-from forgekit.writing import How, Written, write
+from forgekit.upkeep.check import check
+from forgekit.worktree.roots import cache_dir
 
 SAMPLES = sorted((Path(__file__).parents[2] / "examples" / "archives").glob("*.md"))
 NOW = parse_instant("2026-09-20T09:00:00Z")
@@ -70,7 +69,7 @@ def saved(
 
 
 def file(forge: Forge, *texts: str) -> SyncReport:
-    return sync_compression(forge, [Incoming(data=text.encode(), envelope=Envelope()) for text in texts])
+    return sync_compression(forge, [Incoming(data=text.encode(), envelope=ImportOptions()) for text in texts])
 
 
 def by_text(forge: Forge) -> dict[str, Decision]:
@@ -98,7 +97,9 @@ def orders(archives: list[str]) -> Iterable[tuple[list[str], bool]]:
 
 
 def test_the_samples_hold_a_contradiction_across_projects(forge: Forge) -> None:
-    report = sync_compression(forge, [Incoming(path=p, envelope=Envelope(), name=p.name) for p in SAMPLES])
+    report = sync_compression(
+        forge, [Incoming(path=p, envelope=ImportOptions(), name=p.name) for p in SAMPLES]
+    )
     [conflict] = report.contradictions
     assert sides(conflict, forge) == {
         "Offer the public API as REST resources",
@@ -373,7 +374,7 @@ def test_a_text_changed_in_the_editor_is_compared_in_the_same_commit(
     editor.write_text(f"#!/bin/sh\nsed -i 's/^decision: .*/decision: {MONGO}/' \"$1\"\n", encoding="utf-8")
     editor.chmod(0o755)
     monkeypatch.setenv("VISUAL", str(editor))
-    monkeypatch.setattr("forgekit.cli.output.is_terminal", lambda: True)
+    monkeypatch.setattr("forgekit.console.is_terminal", lambda: True)
     ran = cli("decision", "edit", name)
     forge = opened(registry)
     [conflict] = forge.registry().conflicts
@@ -429,7 +430,7 @@ def test_decisions_that_are_approved_together_are_compared(forge: Forge) -> None
         for text in (SQL, MONGO)
     ]
     write(forge, lambda _: offered, "candidate new")
-    done = reviewing.answer(forge, reviewing.Answers(approve=frozenset(c.id for c in offered)))
+    done = review.answer(forge, review.Answers(approve=frozenset(c.id for c in offered)))
     [conflict] = done.conflicts
     assert sides(conflict, forge) == {SQL, MONGO}
     assert detecting.scan(forge).conflicts == ()
@@ -446,7 +447,7 @@ def unchecked(forge: Forge, *texts: tuple[str, str], monkeypatch: pytest.MonkeyP
 def test_a_scan_finds_what_nobody_compared(forge: Forge, monkeypatch: pytest.MonkeyPatch) -> None:
     unchecked(forge, (SQL, "Ledger"), (MONGO, "Harbour"), ("Eat", "Trellis"), monkeypatch=monkeypatch)
     tip = git(forge.root, "rev-parse", "HEAD")
-    tried = detecting.scan(forge, how=How(dry_run=True))
+    tried = detecting.scan(forge, options=WriteOptions(dry_run=True))
     assert len(tried.conflicts) == 1
     assert (git(forge.root, "rev-parse", "HEAD"), forge.registry().conflicts) == (tip, [])
     assert detecting.scan(forge, "Trellis").conflicts == ()
@@ -537,7 +538,7 @@ def test_a_commit_needs_the_record_of_its_contradiction(
     forge = opened(hooked)
     unchecked(forge, (SQL, "Ledger"), monkeypatch=monkeypatch)
     monkeypatch.setattr(decisions, "against", lambda _forge, _registry, entities: entities)
-    decisions.create(forge, MONGO, project="Harbour", how=How(no_commit=True))
+    decisions.create(forge, MONGO, project="Harbour", options=WriteOptions(no_commit=True))
     git(hooked, "add", ".")
     status, said = commit(hooked)
     [conflict] = forge.registry().conflicts
@@ -564,7 +565,7 @@ def test_settings_may_refuse_a_recorded_conflict_until_it_is_settled(
     assert commit(hooked)[0] == 0
     forge = opened(hooked)
     unchecked(forge, (SQL, "Ledger"), monkeypatch=monkeypatch)
-    decisions.create(forge, MONGO, project="Harbour", how=How(no_commit=True))
+    decisions.create(forge, MONGO, project="Harbour", options=WriteOptions(no_commit=True))
     git(hooked, "add", ".")
     [conflict] = forge.registry().conflicts
     a, b = (f"dec_{side[-12:]}" for side in (conflict.decision_a, conflict.decision_b))
@@ -603,7 +604,7 @@ def test_a_slow_judge_is_asked_once_and_before_the_lock(repository: Path) -> Non
     git(repository, "commit", "-qam", "another judge")
     forge = opened(repository)
     slow = Slow(cache_dir(repository) / "write.lock")
-    vars(forge)["judge"] = Remembering(slow)
+    vars(forge)["judge"] = CachingJudge(slow)
     decisions.create(forge, SQL, project="Ledger")
     written = decisions.create(forge, MONGO, project="Ledger")
     assert [e.nature for e in written.outcome.change.writes if isinstance(e, Conflict)] == ["it says so"]

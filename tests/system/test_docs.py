@@ -65,8 +65,8 @@ def shortened(shown: str, printed: str) -> str:
 
 BY_RULES = """\
 from forgekit.cli.main import main
-from forgekit.judges import trained
-from forgekit.policy.judge import RuleJudge
+from forgekit.models import trained_judge as trained
+from forgekit.conflict.rules.rules import RuleJudge
 
 trained.TrainedJudge = lambda _cache: RuleJudge()
 raise SystemExit(main())

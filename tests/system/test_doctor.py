@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clirun import Cli
-from damages import CASES, COLUMNS, ROWS, After, append, commit_all, edit, half, make, old_file, path_of
+from cli_runner import Cli
+from damage_cases import CASES, COLUMNS, ROWS, After, append, commit_all, edit, half, make, old_file, path_of
 from guarantees import Report
-from support import git
+from repositories import git
 
 from forgekit.git import health
 from forgekit.git.repository import Repository
 from forgekit.model.entity import entity_path
-from forgekit.upkeep.diagnosis import Finding, bad, diagnose
-from forgekit.upkeep.repairing import plan_repair, repair
+from forgekit.upkeep.doctor import Diagnosis, bad, diagnose
+from forgekit.upkeep.repair import plan_repair, repair
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def contents(root: Path, *, git_too: bool = True) -> dict[str, bytes]:
     return found
 
 
-def subjects(findings: list[Finding] | tuple[Finding, ...]) -> set[str]:
+def subjects(findings: list[Diagnosis] | tuple[Diagnosis, ...]) -> set[str]:
     return {finding.subject for finding in findings if not finding.good}
 
 

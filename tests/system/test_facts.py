@@ -7,17 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import new_repository
-from world import PROJECT, archive, chain, decision, thread
+from repositories import new_repository, write
+from sample_entities import PROJECT, archive, chain, decision, thread
 
-from forgekit.catalogue.catalogue import Catalogue
-from forgekit.loop.facts import by_people, facts
+from forgekit.archives.conversations import Ingested
+from forgekit.filing.archive_facts import by_people, facts
+from forgekit.index.catalogue import Catalogue
 from forgekit.model.decision import DecisionStatus
-from forgekit.model.entity import entity_path
 from forgekit.model.registry import Registry
 from forgekit.model.thread import ThreadStatus
-from forgekit.policy.gathering import Ingested
-from forgekit.text import codec
 
 A, B, C = chain("a", "b", "c")
 
@@ -39,10 +37,7 @@ def test_what_is_in_force_comes_before_what_is_older(root: Path, catalogue: Cata
     revised = decision("Keep rows", B, status=DecisionStatus.REVISED)
     open_still, active = thread("Who reads", B), decision("Keep columns", C)
     registry = Registry.of([PROJECT, A, B, C, ended, revised, open_still, active])
-    for entity in registry:
-        path = root / entity_path(entity)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(codec.dumps(entity), encoding="utf-8")
+    write(root, *registry)
     catalogue.refresh()
     assert by_people(catalogue, registry, [], Ingested.of([], [])) == (open_still, active, ended, revised)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import decision, git, new_repository, path_of_text, recording
+from repositories import decision, git, new_repository, path_of_text, recording
 
 from forgekit.errors import NoRegistryError, NotFoundError, RepositoryError
 from forgekit.git.repository import Head, Repository, diff
-from forgekit.store.roots import cache_dir, find_root, git_dirs, worktree_key
-from forgekit.store.store import Store
+from forgekit.store import Store
 from forgekit.times import parse_instant
+from forgekit.worktree.roots import cache_dir, find_root, git_dirs, worktree_key
 
 
 def test_the_root_is_the_nearest_parent_or_the_one_named(repository: Path, tmp_path: Path) -> None:

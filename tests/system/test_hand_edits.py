@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from damages import COLUMNS, LATER, ROWS, TALK, THREAD, make, path_of
+from damage_cases import COLUMNS, LATER, ROWS, TALK, THREAD, make, path_of
 from guarantees import Level, Report
-from support import git
+from repositories import git
 
 from forgekit import decisions, threads
 from forgekit.errors import DirtyFileError, ForgeError

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clirun import Cli
-from support import decision, git, new_repository, path_of_text, recording
+from cli_runner import Cli
+from repositories import decision, git, new_repository, path_of_text, recording
 
 from forgekit.errors import NotFoundError, RepositoryError
 from forgekit.forge import Forge
 from forgekit.git.program import Program
 from forgekit.history import entity_history, log
 from forgekit.model.kinds import Kind, short_id
-from forgekit.store.store import Change, Store
+from forgekit.store import Change, Store
 
 KEY = decision("Use A").id
 

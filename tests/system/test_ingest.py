@@ -10,58 +10,45 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clirun import Cli
-from planted import planted, seeded
-from support import files, git, new_repository
+from cli_runner import Cli
+from planted_secrets import planted, seeded
+from repositories import files, git, in_turn, new_repository
 
 from forgekit import threads
+from forgekit.archives.identity import ImportOptions
+from forgekit.change import WriteOptions
 from forgekit.errors import RuleError, TransitionError
+from forgekit.filing import review
+from forgekit.filing.archives import Incoming, sync_compression
+from forgekit.filing.conversations import IngestReport, Unpacked, ingest, unpack
 from forgekit.forge import Forge
-from forgekit.ingest.formats import conversations
-from forgekit.loop import reviewing
-from forgekit.loop.compression import sync_compression
-from forgekit.loop.incoming import Incoming
-from forgekit.loop.ingest_report import IngestReport
-from forgekit.loop.ingesting import ingest
-from forgekit.loop.unpacking import Unpacked, unpack
 from forgekit.model.candidate import CandidateStatus
 from forgekit.model.conversation import Conversation
-from forgekit.model.kept import in_order
+from forgekit.model.graph import one_talk, trace
 from forgekit.model.kinds import Kind
 from forgekit.model.thread import Thread, ThreadStatus
-from forgekit.model.transcript import Attachment, Compaction, Speaker, Transcript, Turn
-from forgekit.policy.filing import Envelope
-from forgekit.policy.graph import one_talk, trace
+from forgekit.model.transcript import Attachment, Compaction, ImportedConversation, in_order
+from forgekit.sharing.sync import sync
 from forgekit.text.transcript import read_messages
 from forgekit.times import UNKNOWN, Instant, parse_instant
-from forgekit.upkeep.checking import check
-from forgekit.upkeep.syncing import sync
-from forgekit.writing import How
+from forgekit.transcripts.formats import conversations
+from forgekit.upkeep.check import check
 
 START = parse_instant("2026-01-05T10:00:00Z")
 DAY = 86_400_000
 
 
-def transcript(name: str, *texts: str, day: int = 0, **more: object) -> Transcript:
+def transcript(name: str, *texts: str, day: int = 0, **more: object) -> ImportedConversation:
     """Make a conversation in which the user and the assistant speak in turn."""
     at = Instant(START + day * DAY)
-    turns = tuple(
-        Turn(
-            number=number,
-            speaker=Speaker.USER if number % 2 else Speaker.ASSISTANT,
-            time=Instant(at + number * 60_000),
-            text=text,
-        )
-        for number, text in enumerate(texts, 1)
-    )
-    made = Transcript(
+    made = ImportedConversation(
         source="claude",
         external_id=f"{name}-0001",
         title=name,
         project="",
         folder="",
         started=at,
-        turns=turns,
+        turns=in_turn(texts, at),
     )
     return replace(made, **more)  # type: ignore[arg-type] # fields of a transcript
 
@@ -100,7 +87,7 @@ def opened(root: Path) -> Forge:
     return replace(Forge.open(root), now=lambda: Instant(START + 30 * DAY))
 
 
-def file(root: Path, *transcripts: Transcript, **more: object) -> IngestReport:
+def file(root: Path, *transcripts: ImportedConversation, **more: object) -> IngestReport:
     return ingest(opened(root), transcripts, **more)  # type: ignore[arg-type] # options of ingest
 
 
@@ -111,12 +98,12 @@ def states(report: IngestReport) -> list[str]:
 def test_a_conversation_that_cannot_be_filed_keeps_no_other_back(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unpacked(talk: Transcript, *args: Any, **options: Any) -> Unpacked:
+    def unpacked(talk: ImportedConversation, *args: Any, **options: Any) -> Unpacked:
         if talk.title == "Alpha":
             raise RuleError("body: holds a merge-conflict marker")
         return unpack(talk, *args, **options)
 
-    monkeypatch.setattr("forgekit.loop.ingesting.unpack", unpacked)
+    monkeypatch.setattr("forgekit.filing.conversations.unpack", unpacked)
     report = file(repository, *CHAIN[:2], project="Nexus")
     assert [filed.title for filed in report.filed] == ["Beta"]
     assert list(map(str, report.problems)) == [
@@ -218,7 +205,7 @@ def test_an_archive_filed_after_its_conversation_joins_it(repository: Path) -> N
     report = file(
         repository, transcript("Alpha", "How?", "So.", external_id="alpha-session"), project="Nexus"
     )
-    sync_compression(opened(repository), [Incoming(envelope=Envelope(), data=A_ARCHIVE.encode())])
+    sync_compression(opened(repository), [Incoming(envelope=ImportOptions(), data=A_ARCHIVE.encode())])
     registry = opened(repository).registry()
     stand_in = registry.archives[0].conversation_id
     assert one_talk(registry) == {stand_in: report.filed[0].id}
@@ -313,7 +300,7 @@ def test_candidates_wait_and_are_seen_by_nothing_else(repository: Path) -> None:
     forge = opened(repository)
     assert [d.decision for d in forge.registry().decisions] == ["Retry three times"]
     assert not {hit.kind for hit in forge.catalogue.search("Postgres queue")} - {Kind.CONVERSATION}
-    waiting = reviewing.waiting(forge, "Nexus")
+    waiting = review.waiting(forge, "Nexus")
     best = waiting[0].candidate
     assert (best.turn, best.conversation_id) == (2, report.filed[0].id)
     assert "Postgres" in best.quote
@@ -323,31 +310,31 @@ def test_candidates_wait_and_are_seen_by_nothing_else(repository: Path) -> None:
 def test_what_is_approved_is_registered_at_the_time_of_its_turn(repository: Path) -> None:
     file(repository, TALK, project="Nexus")
     forge = opened(repository)
-    best = reviewing.waiting(forge)[0].candidate
-    done = reviewing.answer(forge, reviewing.Answers(approve=frozenset({best.id})))
+    best = review.waiting(forge)[0].candidate
+    done = review.answer(forge, review.Answers(approve=frozenset({best.id})))
     made = done.entities[0]
     assert (made.title, made.created_at) == (best.candidate, best.created_at)  # type: ignore[union-attr] # a decision
     assert [(c.status, c.became) for c in done.answered] == [(CandidateStatus.APPROVED, made.id)]
     assert [str(p) for p in check(opened(repository)).problems] == []
-    assert best.id not in {w.candidate.id for w in reviewing.waiting(opened(repository))}
+    assert best.id not in {w.candidate.id for w in review.waiting(opened(repository))}
     assert file(repository, TALK, project="Nexus").outcome.commit is None
 
 
 def test_what_is_rejected_is_never_offered_again(repository: Path) -> None:
     file(repository, replace(TALK, turns=TALK.turns[:2]), project="Nexus")
     forge = opened(repository)
-    every = reviewing.above(reviewing.waiting(forge), 0.0)
-    reviewing.answer(forge, reviewing.Answers(reject=every))
+    every = review.above(review.waiting(forge), 0.0)
+    review.answer(forge, review.Answers(reject=every))
     assert file(repository, TALK, project="Nexus").candidates == ()
-    assert reviewing.waiting(opened(repository)) == []
+    assert review.waiting(opened(repository)) == []
 
 
 def test_a_candidate_merges_into_what_is_registered(repository: Path) -> None:
     file(repository, TALK, project="Nexus")
     forge = opened(repository)
     into = forge.registry().decisions[0]
-    best = reviewing.waiting(forge)[0].candidate
-    done = reviewing.answer(forge, reviewing.Answers(merge=((best.id, into.id),)))
+    best = review.waiting(forge)[0].candidate
+    done = review.answer(forge, review.Answers(merge=((best.id, into.id),)))
     assert [(c.status, c.became) for c in done.answered] == [(CandidateStatus.MERGED, into.id)]
 
 
@@ -359,7 +346,7 @@ def test_a_record_of_its_own_becomes_the_archives_when_that_comes(tmp_path: Path
         steps = (
             lambda root=root: file(root, said, project="Nexus"),
             lambda root=root: sync_compression(
-                opened(root), [Incoming(envelope=Envelope(), data=A_ARCHIVE.encode())]
+                opened(root), [Incoming(envelope=ImportOptions(), data=A_ARCHIVE.encode())]
             ),
         )
         for step in order:
@@ -417,7 +404,7 @@ def test_batches_of_any_size_give_one_registry(tmp_path: Path) -> None:
 
 
 def test_a_batch_is_full_by_size_too(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forgekit.loop.ingesting.BATCH_SIZE", 100)
+    monkeypatch.setattr("forgekit.filing.conversations.BATCH_SIZE", 100)
     talks = [transcript(name, "Hello. " * 30) for name in ("Alpha", "Beta")]
     assert len(file(repository, *talks, with_text=True).commits) == 2
     assert len(file(repository, *talks, with_text=True).commits) == 0
@@ -427,7 +414,7 @@ def test_an_ingest_that_was_ended_goes_on_where_it_was(tmp_path: Path) -> None:
     whole, ended = new_repository(tmp_path / "whole"), new_repository(tmp_path / "ended")
     file(whole, *CHAIN, project="Nexus")
 
-    def until_the_third() -> Iterator[Transcript]:
+    def until_the_third() -> Iterator[ImportedConversation]:
         yield from CHAIN[:2]
         raise KeyboardInterrupt
 
@@ -463,7 +450,7 @@ def test_a_short_report_counts_all_and_names_the_first_that_changed(repository: 
 
 
 def test_a_dry_run_is_one_piece(repository: Path) -> None:
-    report = file(repository, *CHAIN, project="Nexus", batch=1, how=How(dry_run=True))
+    report = file(repository, *CHAIN, project="Nexus", batch=1, options=WriteOptions(dry_run=True))
     assert (report.commits, report.edges) == ((), 2)
     assert report.outcome.diff.count("+title: Alpha\n") == 1
 
@@ -490,8 +477,8 @@ def test_a_time_that_nobody_said_is_unknown(repository: Path) -> None:
 def test_what_nobody_dated_is_registered_at_its_approval(repository: Path) -> None:
     file(repository, UNDATED, project="Nexus")
     forge = opened(repository)
-    found = frozenset(one.candidate.id for one in reviewing.waiting(forge))
-    reviewing.answer(forge, reviewing.Answers(approve=found))
+    found = frozenset(one.candidate.id for one in review.waiting(forge))
+    review.answer(forge, review.Answers(approve=found))
     registry = opened(repository).registry()
     assert {one.created_at for one in registry.decisions} == {START + 30 * DAY}
     assert {one.created_at for one in registry.candidates} == {UNKNOWN}
@@ -539,11 +526,11 @@ def test_an_end_that_is_older_than_its_thread_ends_it_unless_it_was_opened_again
         threads.end(forge, made.entity.id, ThreadStatus.RESOLVED, at=Instant(day[0] + 1))
         threads.reopen(forge, made.entity.id, at=day[reopened])
     file(repository, transcript("Later", f"{title}.", "Good.", day=2), project="Nexus")
-    (found,) = (waiting.candidate for waiting in reviewing.waiting(forge))
-    answers = reviewing.Answers(approve=frozenset({found.id}))
+    (found,) = (waiting.candidate for waiting in review.waiting(forge))
+    answers = review.Answers(approve=frozenset({found.id}))
     if reopened == 9:
         with pytest.raises(TransitionError) as raised:
-            reviewing.answer(forge, answers)
+            review.answer(forge, answers)
         thread, candidate = f"thr_{made.entity.id[-12:]}", f"can_{found.id[-12:]}"
         assert str(raised.value) == (
             f"{thread} was opened again after the end that {candidate} tells of; reject {candidate}, "
@@ -551,7 +538,7 @@ def test_an_end_that_is_older_than_its_thread_ends_it_unless_it_was_opened_again
         )
         assert forge.registry().expect(Thread, made.entity.id).status is ThreadStatus.OPEN
         return
-    reviewing.answer(forge, answers)
+    review.answer(forge, answers)
     ended = forge.registry().expect(Thread, made.entity.id)
     assert (ended.status, ended.resolved_in) == (ThreadStatus.RESOLVED, found.conversation_id)
     assert ended.updated_at == max(found.created_at, day[5 if reopened is None else reopened])
@@ -573,7 +560,7 @@ def test_a_compaction_is_filed_alike_by_ingest_and_by_sync(tmp_path: Path) -> No
     path.write_text("".join(json.dumps({**common, **at, **row}) + "\n" for row in rows), encoding="utf-8")
     roots = [new_repository(tmp_path / name) for name in ("ingested", "synced")]
     ingest(opened(roots[0]), conversations([str(path)]), project="Nexus")
-    sync_compression(opened(roots[1]), [Incoming(path=path, envelope=Envelope(project="Nexus"))])
+    sync_compression(opened(roots[1]), [Incoming(path=path, envelope=ImportOptions(project="Nexus"))])
     (first,), (second,) = (opened(root).registry().archives for root in roots)
     assert first == second
     assert first.conversation_title == "nexus 5b0c8a52"
@@ -616,14 +603,14 @@ def test_an_archive_stands_as_it_was_written_whatever_it_was_pasted_with(tmp_pat
 
 def test_a_pasted_archive_gives_way_to_the_one_that_a_person_files(repository: Path) -> None:
     file(repository, transcript("B", f"{A_ARCHIVE}\n\nGo on.", "Yes."), project="Nexus")
-    sync_compression(opened(repository), [Incoming(data=A_ARCHIVE.encode(), envelope=Envelope())])
+    sync_compression(opened(repository), [Incoming(data=A_ARCHIVE.encode(), envelope=ImportOptions())])
     [archived] = opened(repository).registry().archives
     assert archived.body == A_ARCHIVE
 
 
 def test_a_text_with_more_records_is_another(repository: Path) -> None:
     more = f"{A_ARCHIVE}\n\n### D002: Retry three times\n"
-    sync_compression(opened(repository), [Incoming(data=more.encode(), envelope=Envelope())])
+    sync_compression(opened(repository), [Incoming(data=more.encode(), envelope=ImportOptions())])
     report = file(repository, CHAIN[0], project="Nexus")
     [archived] = opened(repository).registry().archives
     assert archived.body == more

@@ -8,9 +8,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from clirun import Cli
-from exported import message
-from support import git
+from claude_export import message
+from cli_runner import Cli
+from repositories import git
 
 
 def export(*texts: str) -> str:
@@ -258,16 +258,16 @@ def test_a_watch_tries_again_what_failed_and_tells_it_once(
 def test_a_watch_goes_on_past_a_file_that_cannot_be_read_now(
     cli: Cli, exported: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from forgekit.ingest import formats
-    from forgekit.ingest.formats import Found
-    from forgekit.ingest.sources import Reading
+    from forgekit.transcripts import formats
+    from forgekit.transcripts.formats import Found
+    from forgekit.transcripts.sources import ReadingState
 
     bad = exported.parent / "a.json"
     bad.write_text(export(*TEXTS).replace("5b6f1c2e", "5b6f1c2f"), encoding="utf-8")
     rounds, read = iter((1, 2, 3)), formats.conversations
     broken = [True]
 
-    def conversations(paths: list[str], form: str, reading: Reading, *, given: bool) -> Found:
+    def conversations(paths: list[str], form: str, reading: ReadingState, *, given: bool) -> Found:
         if paths == [str(bad)] and broken:
             raise OSError(5, "Input/output error")
         yield from read(paths, form, reading, given=given)
@@ -292,7 +292,7 @@ def test_a_watch_goes_on_past_a_file_that_cannot_be_read_now(
 def test_batches_are_told(cli: Cli, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     talks = json.loads(export(*TEXTS)) + json.loads(export(*TEXTS).replace("5b6f1c2e", "5b6f1c2f"))
     exported.write_text(json.dumps(talks), encoding="utf-8")
-    monkeypatch.setattr("forgekit.loop.ingesting.BATCH_SIZE", 1)
+    monkeypatch.setattr("forgekit.filing.conversations.BATCH_SIZE", 1)
     told = cli("ingest", "claude", str(exported), "--with-text")
     assert told.err.splitlines()[1].endswith("0 doubtful: committed as <commit>, the last of 2 commits")
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clirun import Cli
-from support import git
-from tinyjudge import Reader, install
+from cli_runner import Cli
+from repositories import git
+from tiny_judge import Reader, install
 
 from forgekit import decisions, detecting
+from forgekit.conflict.rules.joined import MOST_KNOWN
 from forgekit.forge import Forge
-from forgekit.judges import files
 from forgekit.model.entity import entity_path
 from forgekit.model.settings import JudgeKind
-from forgekit.policy.judge.joined import MOST_KNOWN
+from forgekit.models import judge_files
 from forgekit.times import parse_instant
 
 DERIVED = "Ids are derived from content"
@@ -156,7 +156,7 @@ def test_a_judge_may_be_named_for_one_scan(
 def test_without_the_model_the_rules_judge_and_it_is_said_once(
     trained: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "FOLDER", trained / "nowhere")
+    monkeypatch.setattr(judge_files, "FOLDER", trained / "nowhere")
     unchecked(trained, monkeypatch, DERIVED, HANDED, SQL, MONGO)
     ran = cli("conflict", "scan", root=trained)
     warning = (
@@ -171,7 +171,7 @@ def test_without_the_model_the_rules_judge_and_it_is_said_once(
 def test_the_hook_says_that_the_rules_judge_in_place_of_the_model(
     trained: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "FOLDER", trained / "nowhere")
+    monkeypatch.setattr(judge_files, "FOLDER", trained / "nowhere")
     forge = unchecked(trained, monkeypatch, DERIVED, HANDED, "Lunch is at noon")
     paths = {d.decision: entity_path(d) for d in forge.registry().decisions}
     ran = cli("hook", "conflicts", paths[DERIVED], root=trained)
@@ -190,7 +190,7 @@ def test_status_and_doctor_say_which_judge_is_in_force(trained: Path, cli: Cli) 
     assert "\njudge           trained\n" in cli("status").out
     said = "ok   judge: trained, from 0.70 on, with an expected precision of 0.90\n"
     assert said in cli("doctor").out
-    delta = files.FOLDER / files.DELTA
+    delta = judge_files.FOLDER / judge_files.DELTA
     delta.write_bytes(delta.read_bytes()[:-1] + b"\0")
     assert "\njudge           rules in place of trained; `forgekit doctor` says why\n" in cli("status").out
     damaged = cli("doctor")

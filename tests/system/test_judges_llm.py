@@ -10,17 +10,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import planted
+import planted_secrets
 import pytest
 
+from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.rules import RuleJudge
 from forgekit.errors import FormatError, UsageError
-from forgekit.judges import Remembering, judge_of, problems_of, trained
-from forgekit.judges.llm import SCHEMA, LlmJudge, question, read_answer
-from forgekit.judges.nli import NliJudge
-from forgekit.judges.server import REPLY_LIMIT
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.settings import JudgeKind, Settings
-from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
+from forgekit.models import trained_judge
+from forgekit.models.judges import CachingJudge, judge_of, problems_of
+from forgekit.models.llm import REPLY_LIMIT, SCHEMA, LlmJudge, question, read_answer
+from forgekit.models.nli import NliJudge
 
 REST = Statement(text="Use REST for the public API")
 GRPC = Statement(text="Use gRPC for the public API", alternatives=("REST",))
@@ -32,7 +33,7 @@ BELIEVED = Judgement(
     reasons=("the language model says: Two protocols for one API",),
 )
 KEY = "sk-very-secret"
-TRAINED = trained.TrainedJudge
+TRAINED = trained_judge.TrainedJudge
 Reply = Callable[["Handler"], None]
 
 
@@ -143,7 +144,7 @@ def test_ollama_is_asked_once_with_the_schema_and_believed(server: Server) -> No
 
 
 def test_no_secret_is_sent(server: Server) -> None:
-    token = "glpat-" + planted.drawn(planted.seeded("sent"), planted.ALNUM, 20)
+    token = "glpat-" + planted_secrets.drawn(planted_secrets.seeded("sent"), planted_secrets.ALNUM, 20)
     judge = server.judge(ollama(GOOD))
     judge.judge([(REST, Statement(text=f"Use {token} for the public API"))], [0.5])
     [(_, _, asked)] = server.seen
@@ -278,9 +279,9 @@ def test_a_slow_server_costs_its_time_twice_and_no_more(server: Server, slow: Re
 
 def test_the_time_for_all_pairs_is_bounded(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, *[1.0] * 4, *[1_000.0] * 100])
-    monkeypatch.setattr("forgekit.judges.llm.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("forgekit.models.llm.time.monotonic", lambda: next(clock))
     monkeypatch.setattr(
-        "forgekit.judges.llm.post",
+        "forgekit.models.llm.post",
         lambda *_, **__: (200, json.dumps({"message": {"content": json.dumps(GOOD)}}).encode()),
     )
     judge = server.judge(seconds=20)
@@ -363,11 +364,11 @@ def test_a_question_is_bounded() -> None:
 
 def chosen(env: Mapping[str, str] | None = None, **values: Any) -> object:
     judge = judge_of(Settings(**values), Path("cache"), env or {})
-    return judge.asked if isinstance(judge, Remembering) else judge
+    return judge.asked if isinstance(judge, CachingJudge) else judge
 
 
 def test_the_settings_choose_the_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trained, "TrainedJudge", TRAINED)
+    monkeypatch.setattr(trained_judge, "TrainedJudge", TRAINED)
     assert isinstance(chosen(), TRAINED)
     assert isinstance(chosen(judge_url="https://host/v1", judge_model="m"), TRAINED)
     assert isinstance(chosen(judge=JudgeKind.RULES), RuleJudge)

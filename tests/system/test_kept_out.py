@@ -9,20 +9,26 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-import planted
+import planted_secrets
 import pytest
-from clirun import Cli, Ran
-from fakeencoder import FakeEncoder
+from cli_runner import Cli, Ran
+from fake_encoder import FakeEncoder
 from guarantees import Level, Report
-from planted import Planted
-from support import git
+from planted_secrets import Planted
+from repositories import git
 
 from forgekit.hooks.pre_commit import HOOKS
-from forgekit.text.redaction import find, redact
+from forgekit.text.secrets import find, redact
 
-TOKEN = "glpat-" + planted.drawn(planted.seeded("a token"), planted.ALNUM, 20)
+TOKEN = "glpat-" + planted_secrets.drawn(planted_secrets.seeded("a token"), planted_secrets.ALNUM, 20)
 NAME = find(TOKEN)[0].fingerprint
-OTHER = "SG." + planted.drawn(planted.seeded("b"), planted.ALNUM, 22) + "." + TOKEN[6:] * 2 + "abc"
+OTHER = (
+    "SG."
+    + planted_secrets.drawn(planted_secrets.seeded("b"), planted_secrets.ALNUM, 22)
+    + "."
+    + TOKEN[6:] * 2
+    + "abc"
+)
 HEAD = "# Work\n\n**Compression tag:** `WORK`\n\n### D001: Rotate the keys\n\n"
 PATH = "registry/decisions/2026-04/019d48ea-2e00-8df5-8114-6c25c7644adc.md"
 REFUSED = (
@@ -40,9 +46,9 @@ def archive(number: int, secrets: Sequence[Planted]) -> str:
         f"**Compression tag:** `WORK_{number}`",
         "",
     ]
-    words = planted.seeded(str(number))
+    words = planted_secrets.seeded(str(number))
     for index, each in enumerate(secrets[:2], 1):
-        name = planted.drawn(words, "abcdefgh", 9)
+        name = planted_secrets.drawn(words, "abcdefgh", 9)
         lines += [
             f"### D{index:03}: Rotate the {name} keys",
             "",
@@ -108,8 +114,8 @@ def test_planted_secrets_are_nowhere(
     level: Level,
     guarantee: Report,
 ) -> None:
-    monkeypatch.setattr("forgekit.embedding.encoder.find_encoder", lambda *_: FakeEncoder())
-    secrets = planted.planted(level.random("planted"), 200)
+    monkeypatch.setattr("forgekit.models.encoder.find_encoder", lambda *_: FakeEncoder())
+    secrets = planted_secrets.planted(level.random("planted"), 200)
     found = [each for each in secrets if find(each.text)]
     said: list[Ran] = []
     for number in range(10):

@@ -10,26 +10,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import files, git, new_repository
+from repositories import files, git, new_repository
 
 from forgekit import decisions, threads
+from forgekit.archives.identity import ImportOptions
+from forgekit.briefing.answers import ask
+from forgekit.briefing.blocks import prepare_compression, prepare_continuation
 from forgekit.context import context_load
 from forgekit.decisions import decision_search, decision_stale
 from forgekit.errors import ArchiveError, UsageError
+from forgekit.filing.archive_facts import facts
+from forgekit.filing.archives import Incoming, SyncReport, sync_compression
 from forgekit.forge import Forge
+from forgekit.insight.staleness import Ages
 from forgekit.lineage import lineage_bridge, lineage_trace
-from forgekit.loop.asking import ask
-from forgekit.loop.compression import SyncReport, sync_compression
-from forgekit.loop.continuation import prepare_compression, prepare_continuation
-from forgekit.loop.facts import facts
-from forgekit.loop.incoming import Incoming
+from forgekit.model.archive_record import ArchiveText
 from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Lineage
-from forgekit.model.records import ArchiveText
 from forgekit.model.thread import Thread, ThreadStatus
-from forgekit.policy.filing import Envelope
-from forgekit.policy.staleness import Ages
 from forgekit.threads import thread_active
 from forgekit.times import parse_instant
 
@@ -43,14 +42,14 @@ def opened(root: Path) -> Forge:
 
 def file(forge: Forge, *paths: Path) -> SyncReport:
     return sync_compression(
-        forge, [Incoming(path=path, envelope=Envelope(), name=path.name) for path in paths]
+        forge, [Incoming(path=path, envelope=ImportOptions(), name=path.name) for path in paths]
     )
 
 
 def paste(forge: Forge, text: str, **envelope: str) -> SyncReport:
     return sync_compression(
         forge,
-        [Incoming(data=text.encode(), envelope=Envelope(**envelope))],  # type: ignore[arg-type] # names
+        [Incoming(data=text.encode(), envelope=ImportOptions(**envelope))],  # type: ignore[arg-type] # names
     )
 
 
@@ -87,7 +86,7 @@ def test_what_a_text_said_to_another_reader_is_read_anew(
     before = facts(filed.catalogue, archives)
     monkeypatch.setattr("forgekit.text.archive.read_archive", lambda _: ArchiveText(title="read anew"))
     assert facts(filed.catalogue, archives) == before
-    monkeypatch.setattr("forgekit.loop.facts._reader", lambda: "another one")
+    monkeypatch.setattr("forgekit.filing.archive_facts._reader", lambda: "another one")
     assert {text.title for _, text in facts(filed.catalogue, archives)} == {"read anew"}
 
 
@@ -224,7 +223,7 @@ def test_what_is_given_of_a_filed_archive_is_not_dropped(repository: Path) -> No
     given = {"tag": "QUEUES", "inherits_from": ("STORAGE",), "external_id": "some-uuid"}
 
     def filing(**envelope: object) -> SyncReport:
-        told = Envelope(project="Ledger", at=NOW, title="Queues", **envelope)  # type: ignore[arg-type] # names
+        told = ImportOptions(project="Ledger", at=NOW, title="Queues", **envelope)  # type: ignore[arg-type] # names
         return sync_compression(forge, [Incoming(data=text.encode(), envelope=told)])
 
     (filed,) = filing().filed
@@ -307,7 +306,7 @@ def test_a_question_without_an_answer_says_so(filed: Forge) -> None:
 
 
 def test_a_block_keeps_to_its_budget_and_says_what_it_cut(filed: Forge) -> None:
-    from forgekit.policy.relevance import tokens
+    from forgekit.text.words import tokens
 
     block = prepare_compression(filed, "Trellis", budget=700)
     assert tokens(block.text) <= 700
@@ -316,8 +315,8 @@ def test_a_block_keeps_to_its_budget_and_says_what_it_cut(filed: Forge) -> None:
 
 
 def test_every_budget_is_kept_or_refused_with_the_least_that_works(filed: Forge) -> None:
-    from forgekit.policy.relevance import tokens
-    from forgekit.text.archive.machine import parse_machine_block
+    from forgekit.archives.formats.machine import parse_machine_block
+    from forgekit.text.words import tokens
 
     with pytest.raises(UsageError) as refused:
         prepare_continuation(filed, "TRELLIS_PLACEMENT_CHOSEN", budget=100)
@@ -361,7 +360,7 @@ def test_a_section_is_shown_where_it_stands_whatever_signs_are_above_it(reposito
 
 
 def test_every_entity_filed_is_valid_and_carries_a_decision_record(filed: Forge) -> None:
-    from forgekit.policy.checks import check
+    from forgekit.checks.list import check
 
     registry = filed.registry()
     assert registry.problems == ()
@@ -402,7 +401,9 @@ def test_a_transcript_is_filed_and_one_without_a_compaction_is_passed_over(
     empty = transcript(tmp_path / "empty.jsonl", compacted=False)
 
     def given(*paths: Path) -> list[Incoming]:
-        return [Incoming(path=path, envelope=Envelope(project="Ledger"), name=path.name) for path in paths]
+        return [
+            Incoming(path=path, envelope=ImportOptions(project="Ledger"), name=path.name) for path in paths
+        ]
 
     message = "empty.jsonl is a transcript in which nothing was compacted; there is nothing to file"
     with pytest.raises(ArchiveError) as caught:
@@ -428,7 +429,7 @@ def test_a_transcript_is_known_though_its_first_record_is_long(
     given = {"path": path} if from_path else {"data": path.read_bytes()}
     report = sync_compression(
         opened(repository),
-        [Incoming(envelope=Envelope(project="Ledger"), **given)],
+        [Incoming(envelope=ImportOptions(project="Ledger"), **given)],
     )
     assert [item.archive.compression_tag for item in report.filed] == ["CLAUDE_CODE_5b0c8a52_1"]
 
@@ -462,19 +463,21 @@ def test_an_archive_repeats_what_people_registered(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("local_id", ["D002", "D003"])
-def test_an_archive_repeats_the_heir_that_a_person_made(repository: Path, local_id: str) -> None:
+def test_an_archive_repeats_the_successor_that_a_person_made(repository: Path, local_id: str) -> None:
     forge = opened(repository)
     paste(
         forge, compressed("ONE_DONE", "2026-03-01", "## Decision Log\n### D002: Keep sessions for one hour\n")
     )
     [old] = forge.registry().decisions
-    heir = decisions.revise(forge, old.id, "Keep sessions for two hours").entity
+    successor = decisions.revise(forge, old.id, "Keep sessions for two hours").entity
     record = f"## Decision Log\n### {local_id}: Keep sessions for two hours\n- **Source:** inherited\n"
     text = compressed("TWO_DONE", "2026-12-02", record, "ONE_DONE")
     report = paste(forge, text)
-    assert report.filed[0].archive.records == ((local_id, heir.id),)
+    assert report.filed[0].archive.records == ((local_id, successor.id),)
     assert len(forge.registry().decisions) == 2
-    assert forge.registry().expect(Decision, heir.id).last_validated == parse_instant("2026-12-02T10:00:00Z")
+    assert forge.registry().expect(Decision, successor.id).last_validated == parse_instant(
+        "2026-12-02T10:00:00Z"
+    )
 
 
 @pytest.mark.parametrize("form", ["\r\n", "no end", "blank"])

@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clirun import Cli
-from clones import record as commit
+from cli_runner import Cli
+from clone_schedules import SEEDS, World
+from git_clones import record as commit
 from guarantees import Level, Report
-from schedules import SEEDS, World
-from support import decision, git, path_of_text
+from repositories import decision, git, path_of_text
 
 from forgekit.git import driver
 from forgekit.git.repository import Repository
+from forgekit.merge.files import merge_file
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
-from forgekit.policy.merge.files import merge_file
-from forgekit.store import files
-from forgekit.upkeep.initialising import initialise
-from forgekit.upkeep.syncing import bring_together
+from forgekit.sharing.sync import bring_together
+from forgekit.upkeep.init_migrate import initialise
+from forgekit.worktree import files
 
 USE_A = decision("Use A", "Because.")
 

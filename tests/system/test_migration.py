@@ -5,20 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from clirun import Cli
-from damages import ENTITIES, ROWS, SETTINGS, commit_all, make, path_of
+from cli_runner import Cli
+from damage_cases import ENTITIES, ROWS, SETTINGS, commit_all, make, path_of
 from guarantees import Report
-from support import git
+from repositories import git
 
 from forgekit.errors import FormatError
 from forgekit.forge import Forge
 from forgekit.model.decision import Decision
 from forgekit.model.entity import entity_path
-from forgekit.model.schema import SCHEMA_VERSION, schema_of
-from forgekit.store.store import Store
+from forgekit.model.settings import SCHEMA_VERSION, schema_of
+from forgekit.store import Store
 from forgekit.text import codec
-from forgekit.upkeep import migrating
-from forgekit.upkeep.repairing import repair
+from forgekit.upkeep import init_migrate
+from forgekit.upkeep.repair import repair
 
 NEWER = "forgekit: forgekit.toml: schema: is 2, and this forgekit reads up to 1; upgrade forgekit\n"
 OLDER = "forgekit: forgekit.toml: schema: is 0; `forgekit doctor --repair` brings the registry to 1\n"
@@ -69,7 +69,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def older(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a registry of the invented schema 0, with fields of its team's own."""
-    monkeypatch.setattr(migrating, "STEPS", {0: upgrade})
+    monkeypatch.setattr(init_migrate, "STEPS", {0: upgrade})
     for entity in ENTITIES:
         path = path_of(root, entity)
         text = path.read_text(encoding="utf-8").replace("\ndecision: ", "\nchoice: ", 1)
@@ -125,7 +125,7 @@ def test_an_older_registry_is_not_touched_before(older: Path, cli: Cli) -> None:
 def test_a_file_that_is_no_text_is_left_as_it_stands_and_the_rest_is_brought_up(older: Path) -> None:
     name = entity_path(ROWS)
     (older / name).write_bytes(b"\xff\xfe")
-    change = migrating.migration(Store(older))
+    change = init_migrate.migration(Store(older))
     rest = {path: text for path, text in contents(older).items() if path not in (name, SETTINGS)}
     brought_up = {path: upgrade(path, data.decode()).encode() for path, data in rest.items()}
     assert {path: data for path, data in change.files.items() if path != SETTINGS} == {
@@ -169,11 +169,11 @@ def test_a_schema_that_no_forgekit_ever_wrote_is_left_alone(root: Path) -> None:
 
 def test_steps_are_taken_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = (lambda _, text: text + "1"), (lambda _, text: text + "2")
-    monkeypatch.setattr(migrating, "SCHEMA_VERSION", 3)
-    monkeypatch.setattr(migrating, "STEPS", {1: first, 2: second})
-    assert migrating.path_up(1) == [first, second]
-    assert migrating.path_up(2) == [second]
-    assert migrating.path_up(0) is None
+    monkeypatch.setattr(init_migrate, "SCHEMA_VERSION", 3)
+    monkeypatch.setattr(init_migrate, "STEPS", {1: first, 2: second})
+    assert init_migrate.path_up(1) == [first, second]
+    assert init_migrate.path_up(2) == [second]
+    assert init_migrate.path_up(0) is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from typing import Any
 
 import pygit2
 import pytest
-from clones import template
+from clone_schedules import SEEDS
+from git_clones import template
 from guarantees import Level, Report
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
@@ -23,22 +24,20 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from schedules import SEEDS
-from support import TALK, decision, git
+from repositories import TALK, decision, git
 
 from forgekit import threads
+from forgekit.archives.identity import ImportOptions
 from forgekit.errors import DirtyFileError
+from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.forge import Forge
 from forgekit.git import publish
-from forgekit.loop.compression import sync_compression
-from forgekit.loop.incoming import Incoming
+from forgekit.merge.merge import reconcile
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.thread import Thread, ThreadStatus
-from forgekit.policy.filing import Envelope
-from forgekit.policy.merge import reconcile
-from forgekit.store.store import Change
+from forgekit.sharing.sync import bring_together
+from forgekit.store import Change
 from forgekit.text import codec
-from forgekit.upkeep.syncing import bring_together
 
 ARCHIVES = sorted((Path(__file__).parent.parent / "cases" / "archives").glob("*.md"))
 WORDS = st.sampled_from(("cursors", "ledger", "pages", "ids", "tables", "queue"))
@@ -235,7 +234,7 @@ class Registry(RuleBasedStateMachine):
     @rule(number=st.integers(0, len(ARCHIVES) - 1))
     def ingest(self, number: int) -> None:
         path = ARCHIVES[number]
-        incoming = Incoming(path=path, envelope=Envelope(project="The Nexus"), name=path.name)
+        incoming = Incoming(path=path, envelope=ImportOptions(project="The Nexus"), name=path.name)
         try:
             report = sync_compression(self.forge, [incoming])
         except DirtyFileError:
@@ -260,7 +259,7 @@ class Registry(RuleBasedStateMachine):
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr("os.fsync", lambda _: None)
-    monkeypatch.setattr("forgekit.embedding.encoder._in_package", lambda: None)
+    monkeypatch.setattr("forgekit.models.encoder._in_package", lambda: None)
     pygit2.settings.enable_fsync_gitdir(False)
     yield template(tmp_path / "registry", SEEDS)
     pygit2.settings.enable_fsync_gitdir(True)

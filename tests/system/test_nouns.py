@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import git
-from world import NAME, P, chain, decision, edge, thread
+from repositories import git
+from sample_entities import NAME, P, chain, decision, edge, thread
 
 from forgekit import conflicts, decisions, lineage, projects, threads
 from forgekit.cli.entities import listed as listed_entities
@@ -16,6 +16,7 @@ from forgekit.cli.entities import row
 from forgekit.errors import ForgeError, NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
+from forgekit.insight.views import Derived
 from forgekit.lineage import bridge, new_conversation, pairs
 from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
@@ -27,9 +28,8 @@ from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT
 from forgekit.model.settings import JudgeKind
 from forgekit.model.thread import Priority, Thread, ThreadStatus
-from forgekit.policy.derived import Derived
 from forgekit.times import Instant, parse_instant
-from forgekit.upkeep.checking import check
+from forgekit.upkeep.check import check
 from forgekit.upkeep.status import status
 
 NOW = parse_instant("2026-09-20T09:00:00Z")
@@ -379,7 +379,7 @@ def test_a_conflict_is_open_while_both_sides_stand(forge: Forge) -> None:
     registry = forge.registry()
     moot = listed_entities(forge, registry, Kind.CONFLICT, status="moot")
     assert sorted(conflict.id for conflict in (*shown, *moot)) == sorted(conflict.id for conflict in found)
-    assert {row(registry, conflict)[1] for conflict in moot} == {"moot"}
+    assert {row(registry, conflict, {})[1] for conflict in moot} == {"moot"}
     assert [Derived(registry).view(conflict)["moot"] for conflict in (*shown, *moot)] == [False, True, True]
     counts = status(forge)
     assert (dict(counts.conflicts), counts.open_conflicts) == ({"moot": 2, "open": 1}, 1)

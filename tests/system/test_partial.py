@@ -7,18 +7,18 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support import new_repository
-from world import ARCHIVE, PROJECT, A, B, X, Y, conflict, conversation, decision, edge, thread
+from repositories import new_repository, write
+from sample_entities import ARCHIVE, PROJECT, A, B, X, Y, conflict, conversation, decision, edge, thread
 
-from forgekit.catalogue.catalogue import Catalogue
-from forgekit.catalogue.partial import PartialRegistry
 from forgekit.forge import Forge
 from forgekit.ids import BASE, EntityId, project_id
+from forgekit.index.catalogue import Catalogue
+from forgekit.index.lazy_registry import PartialRegistry
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.project import Project
 from forgekit.model.registry import Registry
 from forgekit.text.codec import dumps
-from forgekit.upkeep import checking
+from forgekit.upkeep import check
 
 EVERYTHING: tuple[Entity, ...] = (PROJECT, A, B, X, Y, thread("t", A), edge(A, B), conflict(X, Y), ARCHIVE)
 
@@ -42,13 +42,6 @@ def test_it_answers_like_the_whole_registry(tmp_path: Path) -> None:
     assert len(part.problems) == 1
     for name in ("projects", "conversations", "threads", "decisions", "lineage", "conflicts", "archives"):
         assert getattr(part, name) == getattr(Registry.of(EVERYTHING), name)
-
-
-def write(root: Path, *entities: Entity) -> None:
-    for entity in entities:
-        path = root / entity_path(entity)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(dumps(entity).encode())
 
 
 def test_one_that_looks_as_it_is_asked_answers_like_a_fresh_one(tmp_path: Path) -> None:
@@ -116,10 +109,10 @@ def test_a_check_of_one_file_finds_what_a_check_of_all_finds_there(tmp_path: Pat
     paths = [path.relative_to(root).as_posix() for path in (root / "registry").rglob("*") if path.is_file()]
     wrong = 0
     for path in paths:
-        part = checking.check(Forge.open(root), [path])  # before the check of all looks everywhere
+        part = check.check(Forge.open(root), [path])  # before the check of all looks everywhere
         again = Forge(root=root)
         again.catalogue.path.rename(tmp_path / "aside")
-        whole = checking.check(again)
+        whole = check.check(again)
         found = [problem for problem in whole.problems if problem.path == path]
         assert list(part.problems) == found
         wrong += bool(found)

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import git
-from world import ARCHIVE, PROJECT, A, X, Y, archive, conflict, day, decision
+from repositories import git
+from sample_entities import ARCHIVE, PROJECT, A, X, Y, archive, conflict, day, decision
 
 from forgekit.errors import NoRegistryError
 from forgekit.hooks.pre_commit import HOOKS

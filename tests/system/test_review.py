@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from clirun import Cli
-from exported import message
-from support import git
+from claude_export import message
+from cli_runner import Cli
+from repositories import git
 
-from forgekit.cli import output
+from forgekit import console
 
 TALK = "c1d2e3f4-0000-4000-8000-000000000001"
 TEXTS = (
@@ -33,7 +33,7 @@ def waiting(registry: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.Monkey
     export.write_text(json.dumps([talk]), encoding="utf-8")
     cli("decision", "new", "Use Postgres for the queue", "--project", "Nexus", root=registry)
     cli("ingest", "claude", str(export), "--project", "Nexus", "--with-text")
-    monkeypatch.setattr(output, "is_terminal", lambda: True)
+    monkeypatch.setattr(console, "is_terminal", lambda: True)
     names = {item["candidate"]: item["short_id"] for item in cli("review", "--json").json}
     names["talk"] = cli("conversation", "list", "--json").json[0]["short_id"]
     names["decision"] = cli("decision", "list", "--json").json[0]["short_id"]

@@ -6,17 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import BORN, PROJECT, TALK, decision
+from repositories import BORN, PROJECT, TALK, decision
 
 from forgekit.errors import UsageError
+from forgekit.filing import review
 from forgekit.forge import Forge
 from forgekit.ids import v8_named
-from forgekit.loop import reviewing
 from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.project import Project
-from forgekit.store.store import Change, Store
+from forgekit.store import Change, Store
 from forgekit.times import Instant
 
 DAY = 86_400_000
@@ -47,8 +47,8 @@ def opened(root: Path, *entities: Entity) -> Forge:
     return replace(Forge.open(root), now=lambda: Instant(BORN + 30 * DAY))
 
 
-def approved(forge: Forge, found: Candidate) -> reviewing.Reviewed:
-    return reviewing.answer(forge, reviewing.Answers(approve=frozenset({found.id})))
+def approved(forge: Forge, found: Candidate) -> review.Reviewed:
+    return review.answer(forge, review.Answers(approve=frozenset({found.id})))
 
 
 def test_a_decision_that_was_said_before_it_was_validated_stays_as_valid(repository: Path) -> None:
@@ -71,7 +71,7 @@ def test_what_is_in_force_is_the_same_before_what_has_ended(repository: Path, or
     ended = replace(ended, status=DecisionStatus.INVALIDATED)
     found = candidate(TEXT)
     forge = opened(repository, ended, standing, found)
-    assert [waiting.same for waiting in reviewing.waiting(forge)] == [standing.id]
+    assert [waiting.same for waiting in review.waiting(forge)] == [standing.id]
     done = approved(forge, found)
     assert [(one.status, one.became) for one in done.answered] == [(CandidateStatus.APPROVED, standing.id)]
 
@@ -80,13 +80,13 @@ def test_what_is_in_force_is_the_same_before_what_has_ended(repository: Path, or
 def test_two_answers_to_one_candidate_are_refused(repository: Path, second: str) -> None:
     standing, found = decision("Retry three times"), candidate(TEXT)
     forge = opened(repository, standing, found)
-    answers = reviewing.Answers(
+    answers = review.Answers(
         approve=frozenset({found.id}),
         reject=frozenset({found.id} if second == "reject" else ()),
         merge=((found.id, standing.id),) if second == "merge" else (),
     )
     with pytest.raises(UsageError, match="answered twice"):
-        reviewing.answer(forge, answers)
+        review.answer(forge, answers)
     assert (forge.registry().get(found.id), forge.registry().decisions) == (found, [standing])
 
 
@@ -94,5 +94,5 @@ def test_what_shares_half_of_its_words_is_alike(repository: Path) -> None:
     half, less = decision("Use Postgres queue tables"), decision("Use the job board")
     found = candidate("Postgres queue job retries")
     forge = opened(repository, half, less, found)
-    [waiting] = reviewing.waiting(forge)
-    assert reviewing.seen(forge, waiting).alike == (half,)
+    [waiting] = review.waiting(forge)
+    assert review.seen(forge, waiting).alike == (half,)

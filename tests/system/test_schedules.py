@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pygit2
 import pytest
-from clones import template
+from clone_schedules import SEEDS, YEAR_MS, World
+from git_clones import template
 from guarantees import Level, Report
-from schedules import SEEDS, YEAR_MS, World
 
 from forgekit.git.repository import Repository
-from forgekit.upkeep.syncing import bring_together
+from forgekit.sharing.sync import bring_together
 
 
 @pytest.fixture

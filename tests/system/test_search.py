@@ -10,23 +10,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from clirun import Cli
-from fakeencoder import FakeEncoder
+from cli_runner import Cli
+from fake_encoder import FakeEncoder
 from numpy.typing import NDArray
 
 from forgekit import decisions, threads
-from forgekit.catalogue import update as catalogue_update
-from forgekit.catalogue.catalogue import Catalogue
+from forgekit.briefing.answers import ask
+from forgekit.briefing.blocks import prepare_compression
 from forgekit.context import context_load
-from forgekit.embedding.encoder import INSTALL, Encoder, Missing
 from forgekit.errors import ForgeError, FormatError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.loop.asking import ask
-from forgekit.loop.continuation import prepare_compression
+from forgekit.index import update as catalogue_update
+from forgekit.index.catalogue import Catalogue
+from forgekit.index.vectors import Vectors
 from forgekit.model.kinds import Kind
-from forgekit.search import Found, Mode, close_in_meaning, search, verify
-from forgekit.vectors.vectors import Vectors
+from forgekit.models.encoder import INSTALL, Encoder, Missing
+from forgekit.search import Mode, SearchResult, close_in_meaning, search, verify
 
 MODES = list(Mode)
 NO_MODEL = Missing(reason="no embedding model is installed", hint=f"to search by meaning: {INSTALL}")
@@ -45,7 +45,7 @@ class Synonyms(FakeEncoder):
 def encoder(monkeypatch: pytest.MonkeyPatch) -> Synonyms:
     """Make every registry that is opened use this encoder."""
     made = Synonyms()
-    monkeypatch.setattr("forgekit.embedding.encoder.find_encoder", lambda *_: made)
+    monkeypatch.setattr("forgekit.models.encoder.find_encoder", lambda *_: made)
     return made
 
 
@@ -61,17 +61,17 @@ def root(repository: Path) -> Path:
     return repository
 
 
-def found(root: Path, query: str, mode: Mode | None = None, **options: str | int) -> Found:
+def found(root: Path, query: str, mode: Mode | None = None, **options: str | int) -> SearchResult:
     return search(Forge.open(root), query, mode=mode, **options)  # type: ignore[arg-type] # by name
 
 
-def titles(answer: Found) -> list[str]:
+def titles(answer: SearchResult) -> list[str]:
     return [scored.hit.title for scored in answer.hits]
 
 
 @pytest.mark.usefixtures("encoder")
 def test_meaning_finds_what_no_word_does(root: Path) -> None:
-    assert found(root, "identifiers", Mode.LEXICAL) == Found((), Mode.LEXICAL)
+    assert found(root, "identifiers", Mode.LEXICAL) == SearchResult((), Mode.LEXICAL)
     answer = found(root, "identifiers")
     assert (answer.mode, answer.notice) == (Mode.HYBRID, "")
     assert set(titles(answer)) >= {"Use uuid for all ids", "Naming of tables", "Sortable keys everywhere"}
@@ -161,7 +161,7 @@ def test_what_did_not_change_is_not_compared_again(root: Path, monkeypatch: pyte
 
 
 def test_without_a_model_the_words_answer(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forgekit.embedding.encoder.find_encoder", lambda *_: NO_MODEL)
+    monkeypatch.setattr("forgekit.models.encoder.find_encoder", lambda *_: NO_MODEL)
     for mode in (None, Mode.HYBRID):
         answer = found(root, "opaque cursor", mode)
         assert titles(answer) == ["Page with an opaque cursor"]
@@ -314,7 +314,7 @@ def test_vectors_of_another_model_under_the_same_name_are_seen(
 def test_an_interrupted_build_keeps_what_it_has(
     cli: Cli, root: Path, encoder: Synonyms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forgekit.vectors.vectors._COMMIT", 2)
+    monkeypatch.setattr("forgekit.index.vectors._COMMIT", 2)
     monkeypatch.setattr(encoder, "_stop_after", 4)
     assert cli("index", "build", root=root).code == 130
     monkeypatch.setattr(encoder, "_stop_after", None)
@@ -324,7 +324,7 @@ def test_an_interrupted_build_keeps_what_it_has(
 def test_pairs_are_those_whose_cosine_is_at_least_so_great(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forgekit.vectors.vectors._PAIR_ROWS", 2)
+    monkeypatch.setattr("forgekit.index.vectors._PAIR_ROWS", 2)
     vectors = Vectors(tmp_path, Synonyms())
     assert vectors.pairs(["a"], ["b"], -1) == {}
     vectors.update([("a", "1", "ids"), ("b", "2", "keys"), ("c", "3", "ids of rows"), ("d", "4", "cursor")])
@@ -344,7 +344,7 @@ def test_the_real_model_finds_a_paraphrase(root: Path, monkeypatch: pytest.Monke
     if spec is None:
         pytest.skip(f"the default model is not installed, no paraphrase was searched for: {INSTALL}")
     place = (spec.submodule_search_locations or [""])[0]
-    monkeypatch.setattr("forgekit.embedding.encoder._in_package", lambda: Path(place) / "model")
+    monkeypatch.setattr("forgekit.models.encoder._in_package", lambda: Path(place) / "model")
     forge = Forge.open(root)
     real: Encoder | Missing = forge.encoder
     assert not isinstance(real, Missing)

@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 
 from guarantees import Level, Report
-from reader import read
-from support import git, recording
+from independent_reader import read
+from repositories import git, recording
 
 from forgekit.forge import Forge
-from forgekit.store.store import Store
+from forgekit.store import Store
 
 FORK = multiprocessing.get_context("fork")
 WRITERS = 4

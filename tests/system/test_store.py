@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import PROJECT, decision, git, loaded, path_of_text, recording
+from repositories import PROJECT, decision, git, loaded, path_of_text, recording
 
 from forgekit.errors import DirtyFileError, FormatError, RuleError, UnsureError, WriteError
 from forgekit.git import publish
 from forgekit.model.entity import entity_path
 from forgekit.model.problem import Problem
 from forgekit.model.project import Project
-from forgekit.store.store import Change, Store
+from forgekit.store import Change, Store
 from forgekit.text import codec
 
 PATH = path_of_text("Use A")

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support import decision, git, path_of_text, recording
+from repositories import decision, git, path_of_text, recording
 
 from forgekit.errors import DirtyFileError, StoreError
-from forgekit.store.store import Change, Store
+from forgekit.store import Change, Store
 from forgekit.text import codec
 
 PATH = path_of_text("Use A")

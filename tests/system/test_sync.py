@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clirun import Cli
-from clones import record, tree
-from schedules import SEEDS
-from support import BORN, decision, git, path_of_text
-from world import archive, conflict, conversation
+from cli_runner import Cli
+from clone_schedules import SEEDS
+from git_clones import record, tree
+from repositories import BORN, decision, git, path_of_text
+from sample_entities import archive, conflict, conversation
 
 from forgekit.errors import DirtyFileError
 from forgekit.forge import Forge
@@ -25,9 +25,9 @@ from forgekit.model.decision import DecisionStatus
 from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import CompressionMode
+from forgekit.sharing import sync as sync_module
+from forgekit.sharing.sync import sync
 from forgekit.times import Instant
-from forgekit.upkeep import syncing
-from forgekit.upkeep.syncing import sync
 
 USE_A = decision("Use A", "Because.")
 ARCHIVES = Path(__file__).parent.parent / "cases" / "archives"
@@ -277,7 +277,7 @@ def test_archives_filed_apart_are_read_together(
     assert cli("sync", root=one).code == 0
     if how == "stopped":
         with monkeypatch.context() as patched:
-            patched.setattr(syncing, "rejoin", stopped)
+            patched.setattr(sync_module, "rejoin", stopped)
             assert cli("sync", root=two).code == 1
     elif how != "sync":
         by_git(two)
@@ -361,7 +361,7 @@ def test_what_git_has_merged_and_pushed_is_compared_once(
     git(first, "reset", "--quiet", "--hard", joined)
     git(first, "push", "--quiet", "--force", "origin", "main")
     assert cli("sync", root=first).code == 1, "what came of it was taken back"
-    monkeypatch.setattr(syncing, "rejoin", stopped)
+    monkeypatch.setattr(sync_module, "rejoin", stopped)
     for root in (first, second):
         assert cli("sync", root=root).code == 0, "nobody reads it again"
     assert tree(one) == tree(two)
@@ -411,7 +411,7 @@ def test_a_choice_in_the_file_alone_leaves_two_revisions(
     assert tree(one) == tree(two)
 
 
-def test_an_heir_that_both_sides_knew_is_no_rival(pair: tuple[Path, Path], cli: Cli) -> None:
+def test_an_successor_that_both_sides_knew_is_no_rival(pair: tuple[Path, Path], cli: Cli) -> None:
     one, two = pair
     b, c = decision("Use B"), decision("Use C")
     old = replace(USE_A, status=DecisionStatus.REVISED, superseded_by=b.id)
@@ -589,7 +589,7 @@ def test_somebody_else_may_be_first_again_and_again(
             sync(Forge.open(one))
         remote.push(repository, where, commit)
 
-    monkeypatch.setattr(syncing, "push", push)
+    monkeypatch.setattr(sync, "push", push)
     done = sync(Forge.open(two))
     assert done.sent
     assert {path_of_text(f"Use {word}") for word in ("B", "C", "D")} == set(done.received)

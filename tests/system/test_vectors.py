@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fakeencoder import FakeEncoder
+from fake_encoder import FakeEncoder
 
-from forgekit.vectors import index as vectors_index
-from forgekit.vectors.index import Lists, Mapped
-from forgekit.vectors.vectors import Built, Entry, Status, Vectors
+from forgekit.index import vector_index as vectors_index
+from forgekit.index.vector_index import Lists, Mapped
+from forgekit.index.vectors import Built, Entry, Vectors, VectorStatus
 
 TESTS = Path(__file__).parents[1]
 COLOURS = "red green blue black white grey pink brown".split()  # noqa: SIM905 - words read best as words
@@ -192,11 +192,11 @@ def test_nothing_can_be_indexed_and_searched(tmp_path: Path) -> None:
 
 def test_the_status_says_what_is_on_disk(tmp_path: Path) -> None:
     vectors = Vectors(tmp_path, FakeEncoder())
-    nothing = Status(model="fake", fingerprint="fake-1", kind="none", count=0, size=0)
+    nothing = VectorStatus(model="fake", fingerprint="fake-1", kind="none", count=0, size=0)
     assert vectors.status() == nothing
     vectors.update(entries())
     ids = sum(len(key) + len(digest) + 2 for key, digest, _ in entries()) - 1
-    assert vectors.status() == Status(
+    assert vectors.status() == VectorStatus(
         model="fake", fingerprint="fake-1", kind="scan", count=80, size=80 * 32 * 4 + ids
     )
     assert Vectors(tmp_path, FakeEncoder("fake-2")).status().kind == "none"
@@ -205,7 +205,7 @@ def test_the_status_says_what_is_on_disk(tmp_path: Path) -> None:
 def test_what_is_no_longer_used_goes_once_it_is_most_of_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forgekit.vectors.cache._SPARE_ROWS", 30)
+    monkeypatch.setattr("forgekit.index.vector_cache._SPARE_ROWS", 30)
     Vectors(tmp_path, FakeEncoder("old")).update(entries())
     vectors = Vectors(tmp_path, FakeEncoder())
     vectors.update(entries())
@@ -285,7 +285,7 @@ def test_what_is_mapped_cannot_be_written_to() -> None:
 def test_a_small_registry_never_loads_faiss(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from fakeencoder import FakeEncoder;"
-        "from forgekit.vectors.vectors import Vectors;"
+        "from forgekit.index.vectors import Vectors;"
         f"v = Vectors(Path({str(tmp_path)!r}), FakeEncoder()); v.update([('a', 'b', 'c')]); v.search('c', 1);"
         "print({'faiss', 'torch', 'pygit2', 'tokenizers', 'yaml'} & set(sys.modules))"
     )
@@ -439,7 +439,7 @@ def test_old_files_go_and_other_work_trees_keep_theirs(tmp_path: Path) -> None:
 def racing(tmp_path: Path) -> Iterator[list[subprocess.Popen[str]]]:
     program = (
         "import sys; from pathlib import Path; from fakeencoder import FakeEncoder;"
-        "from forgekit.vectors.vectors import Vectors; from test_vectors import entries\n"
+        "from forgekit.index.vectors import Vectors; from test_vectors import entries\n"
         "for n in (300, 200, 400, 100, 300):\n"
         f"    v = Vectors(Path({str(tmp_path)!r}), FakeEncoder()); v.update(entries(n))\n"
         "    assert len(v.search('red', 1000)) == n\n"

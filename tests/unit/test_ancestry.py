@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from spoken import Pair, archive
+from fold_archives import Pair, archive
 
+from forgekit.archives.ancestry import ancestry
 from forgekit.model.archive import Archive
-from forgekit.policy.ancestry import ancestry
 
 
 def parents(child: Pair, *others: Pair) -> list[Archive]:

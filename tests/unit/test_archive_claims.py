@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.model.records import ArchiveText
+from forgekit.archives.formats.machine import MachineBlock, MachineRecord, write_machine_block
+from forgekit.archives.read import read_archive
+from forgekit.archives.values import items, parse_priority, parse_thread_status, parse_tier
+from forgekit.model.archive_record import ArchiveText
 from forgekit.model.thread import Priority, ThreadStatus
-from forgekit.text.archive import read_archive
-from forgekit.text.archive.machine import MachineBlock, MachineRecord, write_machine_block
-from forgekit.text.archive.values import items, parse_priority, parse_thread_status, parse_tier
 
 TABLE = "## Decisions\n\n| ID | Decision | Tier |\n|---|---|---|\n| D001 | Keep rows | 0.9 |\n"
 

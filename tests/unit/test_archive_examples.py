@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.lineage import CompressionMode
-from forgekit.model.records import (
+from forgekit.archives.read import read_archive
+from forgekit.model.archive_record import (
     ArchiveText,
     ArtifactRecord,
     ArtifactVersion,
@@ -18,8 +17,9 @@ from forgekit.model.records import (
     Scope,
     ThreadRecord,
 )
+from forgekit.model.decision import DecisionStatus
+from forgekit.model.lineage import CompressionMode
 from forgekit.model.thread import Priority, ThreadStatus
-from forgekit.text.archive import read_archive
 from forgekit.times import parse_instant
 
 CASES = Path(__file__).parent.parent / "cases" / "archives"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.text.archive import read_archive
+from forgekit.archives.read import read_archive
 from forgekit.times import parse_instant
 
 TITLE = "# Conversation Archive: broker choice\n\n"

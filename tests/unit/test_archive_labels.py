@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.archives.read import read_archive
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.thread import ThreadStatus
-from forgekit.text.archive import read_archive
 
 OPEN, RESOLVED = ThreadStatus.OPEN, ThreadStatus.RESOLVED
 

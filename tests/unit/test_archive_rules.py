@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.lineage import CompressionMode
-from forgekit.model.problem import Severity
-from forgekit.model.records import ArchiveText, Family, Scope
-from forgekit.model.thread import Priority, ThreadStatus
-from forgekit.text.archive import read_archive
-from forgekit.text.archive.machine import (
+from forgekit.archives.formats.machine import (
     MachineBlock,
     MachineRecord,
     parse_machine_block,
     write_machine_block,
 )
-from forgekit.text.archive.turns import parse_range
-from forgekit.text.archive.values import parse_integer, parse_thread_status, parse_tier
+from forgekit.archives.read import read_archive
+from forgekit.archives.values import parse_integer, parse_range, parse_thread_status, parse_tier
+from forgekit.model.archive_record import ArchiveText, Family, Scope
+from forgekit.model.decision import DecisionStatus
+from forgekit.model.lineage import CompressionMode
+from forgekit.model.problem import Severity
+from forgekit.model.thread import Priority, ThreadStatus
 
 BLOCK_IN_TRANSCRIPT = """## Full Transcript
 <!-- FORGE_OS_MACHINE_BLOCK_START

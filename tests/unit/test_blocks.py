@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from forgekit.errors import UsageError
-from forgekit.text.blocks import Laid, Part, cell, lay_out, quote, row
+from forgekit.text.blocks import BlockPart, Laid, cell, lay_out, quote, row
 
-THREADS = Part(title="Threads", items=("- a", "- bb"), rank=1)
-DECISIONS = Part(title="Decisions", items=("- ccc", "- d"), rank=0)
+THREADS = BlockPart(title="Threads", items=("- a", "- bb"), rank=1)
+DECISIONS = BlockPart(title="Decisions", items=("- ccc", "- d"), rank=0)
 
 
-def laid(*parts: Part, budget: int, rest: str = "") -> Laid:
+def laid(*parts: BlockPart, budget: int, rest: str = "") -> Laid:
     """Lay parts out where a character costs a token."""
     return lay_out("## Block", parts, "(end)", budget=budget, cost=len, rest=rest)
 
 
-def least(*parts: Part, rest: str = "") -> int:
+def least(*parts: BlockPart, rest: str = "") -> int:
     """Return what a refusal asks for."""
     with pytest.raises(UsageError) as refused:
         laid(*parts, budget=0, rest=rest)
@@ -50,20 +50,22 @@ def test_what_fits_is_whole() -> None:
 
 
 def test_the_part_of_the_lowest_rank_is_filled_first() -> None:
-    long = [Part(title=name, items=("- " + 38 * "x",) * 9, rank=n) for name, n in (("Low", 1), ("High", 0))]
+    long = [
+        BlockPart(title=name, items=("- " + 38 * "x",) * 9, rank=n) for name, n in (("Low", 1), ("High", 0))
+    ]
     budget = least(*long) + 10 * 41
     assert laid(*long, budget=budget).kept == (1, 9)
     assert laid(*long[::-1], budget=budget).kept == (9, 1)
 
 
 def test_an_item_is_never_shown_while_a_more_important_one_is_cut() -> None:
-    part = Part(title="Decisions", items=("- " + 98 * "x", "- d", *["- " + 98 * "y"] * 9))
+    part = BlockPart(title="Decisions", items=("- " + 98 * "x", "- d", *["- " + 98 * "y"] * 9))
     assert laid(part, budget=least(part) + 50).kept == (0,)
 
 
 def test_what_is_written_elsewhere_for_an_item_counts() -> None:
-    beside = Part(title="Decisions", items=("- a", "- b"), beside=(200 * "x", 200 * "y"))
-    plain = laid(Part(title="Decisions", items=("- a", "- b")), budget=1_000).text
+    beside = BlockPart(title="Decisions", items=("- a", "- b"), beside=(200 * "x", 200 * "y"))
+    plain = laid(BlockPart(title="Decisions", items=("- a", "- b")), budget=1_000).text
     assert laid(beside, budget=len(plain) + 402).kept == (2,)
     assert laid(beside, budget=len(plain) + 401).kept == (1,)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from forgekit.archives.matching import EntityIndex, abbreviates
 from forgekit.ids import EntityId, conversation_id, decision_id, project_id
-from forgekit.policy.carrying import Known, abbreviates
 from forgekit.times import parse_instant
 
 LEDGER, NEXUS = project_id("Ledger"), project_id("Nexus")
@@ -18,8 +18,8 @@ KEYS = made(LEDGER, "Keys are time-ordered")
 THEIRS = made(NEXUS, "Keys are time-ordered")
 
 
-def known(*, renamed: bool = False) -> Known:
-    found = Known(renamed=renamed)
+def known(*, renamed: bool = False) -> EntityIndex:
+    found = EntityIndex(renamed=renamed)
     found.add(KEYS, LEDGER, "Keys are time-ordered")
     found.add(THEIRS, NEXUS, "Keys are time-ordered")
     return found
@@ -29,7 +29,7 @@ def match(
     text: str,
     project: EntityId,
     *,
-    of: Known | None = None,
+    of: EntityIndex | None = None,
     short: EntityId | None = None,
     lineage: dict[str, EntityId] | None = None,
 ) -> EntityId | None:

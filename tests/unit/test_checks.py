@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
-from world import PROJECT, P, archive, chain, conflict, day, decision, edge, thread
+from sample_entities import PROJECT, P, archive, chain, conflict, day, decision, edge, thread
 
 from forgekit import ids
+from forgekit.checks.base import CheckInput, locate
+from forgekit.checks.fixes import Fix, fixes
+from forgekit.checks.list import check
 from forgekit.ids import EntityId
 from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
 from forgekit.model.conflict import ConflictStatus
@@ -18,9 +21,6 @@ from forgekit.model.lineage import Compression
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.thread import ThreadStatus
-from forgekit.policy.checks import check
-from forgekit.policy.checks.base import CheckInput, locate
-from forgekit.policy.checks.fixing import Fix, fixes
 from forgekit.text.codec import dumps
 
 A, B = chain("a", "b")

@@ -7,19 +7,19 @@ from itertools import permutations
 
 import pytest
 
+from forgekit.archives.fold import FoldResult, fold
+from forgekit.archives.identity import ImportOptions, identify
+from forgekit.archives.lineage_edges import closing
+from forgekit.archives.read import read_archive
+from forgekit.checks.base import CheckInput
+from forgekit.checks.references import no_cycles
 from forgekit.ids import EntityId
 from forgekit.model.archive import Archive
+from forgekit.model.archive_record import ArchiveText
 from forgekit.model.decision import Decision
 from forgekit.model.lineage import Lineage
-from forgekit.model.records import ArchiveText
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.policy.checks.base import CheckInput
-from forgekit.policy.checks.references import no_cycles
-from forgekit.policy.circles import closing
-from forgekit.policy.filing import Envelope, identify
-from forgekit.policy.fold import Said, fold
-from forgekit.text.archive import read_archive
 
 Pair = tuple[Archive, ArchiveText]
 
@@ -30,10 +30,10 @@ def filed(tag: str, day: int, text: str, parent: str = "none") -> Pair:
         f"**Inherited From:** {parent}\n\n{text}"
     )
     read = read_archive(raw)
-    return identify(raw, read, Envelope(), "Ledger"), read
+    return identify(raw, read, ImportOptions(), "Ledger"), read
 
 
-def settled(pairs: Sequence[Pair]) -> tuple[Said, list[str]]:
+def settled(pairs: Sequence[Pair]) -> tuple[FoldResult, list[str]]:
     """Return what the archives say, whatever their order, without a circle; and the problems."""
     said = fold(pairs)
     assert all(fold(order) == said for order in permutations(pairs))
@@ -41,7 +41,7 @@ def settled(pairs: Sequence[Pair]) -> tuple[Said, list[str]]:
     return said, [str(p) for archive, _ in pairs for p in said.problems.get(archive.id, ())]
 
 
-def titles(said: Said, ids: Sequence[EntityId]) -> list[str]:
+def titles(said: FoldResult, ids: Sequence[EntityId]) -> list[str]:
     return [said.entities[key].title for key in ids]
 
 
@@ -94,12 +94,12 @@ def test_an_end_that_another_has_overtaken_is_in_no_circle() -> None:
     two = filed("TWO", 2, "### D001: Keys\n- **Superseded By:** D003\n\n### D003: Files\n", "ONE")
     three = filed("THREE", 3, "### D002: Rows\n- **Superseded By:** D001\n\n### D001: Keys\n", "TWO")
     said, problems = settled([one, two, three])
-    heirs = {
+    successors = {
         e.title: titles(said, [e.superseded_by] if e.superseded_by else [])
         for e in said.entities.values()
         if isinstance(e, Decision)
     }
-    assert heirs == {"Keys": ["Files"], "Rows": ["Keys"], "Files": []}
+    assert successors == {"Keys": ["Files"], "Rows": ["Keys"], "Files": []}
     assert problems == []
 
 

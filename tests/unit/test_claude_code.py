@@ -11,10 +11,15 @@ from typing import Any
 import pytest
 
 from forgekit.errors import FormatError, NotFoundError
-from forgekit.ingest import claude_code, lines
-from forgekit.ingest.claude_code import CompactSummary, compactions, looks_like_transcript, read_compactions
 from forgekit.model.problem import Problem, Severity
 from forgekit.times import Instant, parse_instant
+from forgekit.transcripts import claude_code, json_streams
+from forgekit.transcripts.claude_code import (
+    CompactSummary,
+    compactions,
+    looks_like_transcript,
+    read_compactions,
+)
 
 REAL = Path(__file__).parents[3] / "shared" / "data"
 SESSION = "5b0c9a52-0000-4000-8000-000000000001"
@@ -170,8 +175,8 @@ def test_many_broken_lines_are_counted() -> None:
 
 
 def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LONGEST_LINE", 2_000)
-    monkeypatch.setattr(lines, "_CHUNK", 100)
+    monkeypatch.setattr(json_streams, "LONGEST_LINE", 2_000)
+    monkeypatch.setattr(json_streams, "_CHUNK", 100)
     found = read(record("user", 1, message="x" * 5_000), summary(2))
     assert found[0] == warning("line-too-long", "this line is longer than 32 MB and was skipped", 1)
     assert isinstance(found[1], CompactSummary)
@@ -179,7 +184,7 @@ def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_file_that_is_too_long_is_read_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LONGEST_FILE", 100)
+    monkeypatch.setattr(json_streams, "LONGEST_FILE", 100)
     assert read(summary(1), summary(2, uuid="b"))[1:] == [
         warning("file-too-long", "reading stopped after 16 GB", 1)
     ]

@@ -19,7 +19,7 @@ from forgekit.model.lineage import Compression, CompressionMode, Lineage
 from forgekit.model.project import Project
 from forgekit.model.thread import Thread
 from forgekit.text import codec, edit, frontmatter
-from forgekit.text.scalars import Plain, dump_field, scalar
+from forgekit.text.codec import Plain, dump_field, scalar
 from forgekit.times import Instant
 
 PLAIN = """\

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from world import NAME, PROJECT, P, archive, chain, conflict, decision, edge, thread
+from sample_entities import NAME, PROJECT, P, archive, chain, conflict, decision, edge, thread
 
+from forgekit.insight.views import Derived
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.lineage import Compression, CompressionMode
 from forgekit.model.registry import Registry
 from forgekit.model.thread import ThreadStatus
-from forgekit.policy.derived import Derived
 from forgekit.text.codec import known_fields
 from forgekit.times import UNKNOWN
 

@@ -6,14 +6,14 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from world import A, day, decision
+from sample_entities import A, day, decision
 
 from forgekit import ids
+from forgekit.conflict.judge import Judgement, Verdict
+from forgekit.conflict.pairs import akin, contradiction, pair, settled, statement, together
 from forgekit.ids import project_id
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.policy.detection import akin, contradiction, pair, settled, statement, together
-from forgekit.policy.judge import Judgement, Verdict
 
 WHY = Judgement(
     verdict=Verdict.CONTRADICTION, score=0.9, reasons=("rejects what the other\nchooses", "", "topic")

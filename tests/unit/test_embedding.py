@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tinymodel import tensors, write_json, write_model, write_tensors
+from tiny_model import tensors, write_json, write_model, write_tensors
 
-from forgekit.embedding import encoder as embedding
-from forgekit.embedding import files as embedding_files
-from forgekit.embedding.bert import NumpyEncoder
-from forgekit.embedding.encoder import DEFAULT_SHA256, Encoder, Missing, find_encoder
-from forgekit.embedding.files import BertModel, file_sha256, read_header, read_model
-from forgekit.embedding.layers import gelu
 from forgekit.errors import FormatError
 from forgekit.model.settings import Settings
+from forgekit.models import encoder as embedding
+from forgekit.models import files as embedding_files
+from forgekit.models.encoder import DEFAULT_SHA256, Encoder, Missing, NumpyEncoder, find_encoder
+from forgekit.models.files import BertModel, file_sha256, read_header, read_model
+from forgekit.models.layers import gelu
 
 TEXTS = {
     "short": "Use UUID v7 for all resource IDs",
@@ -81,7 +80,7 @@ def default(tmp_path: Path) -> Encoder:
 def reference(folder: Path, tmp_path: Path) -> Encoder:
     if find_spec("sentence_transformers") is None:
         pytest.skip("the extra `models` is not installed: the encoder was not compared with its reference")
-    from forgekit.embedding.transformer import SentenceTransformerEncoder
+    from forgekit.models.encoder import SentenceTransformerEncoder
 
     return SentenceTransformerEncoder(folder, "reference", tmp_path / "cache")
 
@@ -172,7 +171,7 @@ def test_a_tokenizer_of_another_model_is_refused(tiny: Path, tmp_path: Path) -> 
 
 def test_encoding_loads_no_torch(tiny: Path, tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from forgekit.embedding.encoder import find_encoder;"
+        "import sys; from pathlib import Path; from forgekit.models.encoder import find_encoder;"
         "from forgekit.model.settings import Settings;"
         f"e = find_encoder(Settings(model={str(tiny)!r}), Path({str(tmp_path)!r}));"
         "e.encode_queries(['uuid']);"

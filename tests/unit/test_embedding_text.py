@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-import world as w
+import sample_entities as w
 
+from forgekit.index.vectors import TEXT_LIMIT, embedding_texts
 from forgekit.model.entity import Entity
 from forgekit.model.lineage import Compression
-from forgekit.policy.embedding_text import TEXT_LIMIT, embedding_texts
 
 SOURCE, TARGET = w.chain("Keys", "Rows")
 DECISION = w.decision(

@@ -6,15 +6,28 @@ import json
 from dataclasses import replace
 
 import pytest
-from world import NAME, PROJECT, A, B, X, Y, chain, conflict, conversation, decision, edge, links, thread
+from sample_entities import (
+    NAME,
+    PROJECT,
+    A,
+    B,
+    X,
+    Y,
+    chain,
+    conflict,
+    conversation,
+    decision,
+    edge,
+    links,
+    thread,
+)
 
 from forgekit.ids import decision_id, project_id
 from forgekit.model.kinds import short_id
 from forgekit.model.lineage import Compression
 from forgekit.model.project import Project
 from forgekit.model.registry import Registry
-from forgekit.upkeep import exporting
-from forgekit.upkeep.exporting import Format, export
+from forgekit.upkeep.export import Format, export
 
 OTHER = project_id("Nexus")
 THEIRS = replace(
@@ -37,7 +50,7 @@ def test_the_export_of_a_project_holds_its_own_and_every_conflict_that_touches_i
 
 
 def test_a_chart_of_too_much_draws_the_newest_arrows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "MERMAID_EDGES", 2)
+    monkeypatch.setattr("forgekit.upkeep.export.MERMAID_EDGES", 2)
     talks = chain("a", "b", "c", "d")
     names = [short_id(talk.kind, talk.id) for talk in talks]
     assert export(Registry.of([PROJECT, *talks, *links(*talks)]), Format.MERMAID).splitlines() == [

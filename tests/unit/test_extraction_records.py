@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.extraction.extract import extract
+from forgekit.extraction.find import Find, FindKind
 from forgekit.model.transcript import Attachment, Speaker, Turn
-from forgekit.policy.extraction.extract import extract
-from forgekit.policy.extraction.find import Find, FindKind
 
 
 def talk(*said: str) -> tuple[Turn, ...]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.extraction.extract import extract
+from forgekit.extraction.find import Find
 from forgekit.model.transcript import Speaker, Turn
-from forgekit.policy.extraction.extract import extract
-from forgekit.policy.extraction.find import Find
 
 EXCERPTS = """
 # software: decided with a reason

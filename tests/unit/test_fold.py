@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spoken import archive, decision, entity, the_decision, the_edge, the_thread, thread
+from fold_archives import (
+    archive,
+    decision,
+    entity,
+    own_decision,
+    own_thread,
+    the_decision,
+    the_edge,
+    the_thread,
+    thread,
+)
 
-from forgekit.ids import EntityId, decision_id, thread_id
+from forgekit.archives.fold import fold
+from forgekit.archives.identity import ImportOptions, identify
+from forgekit.model.archive_record import ArchiveText, Scope
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.lineage import CompressionMode, Lineage
-from forgekit.model.records import ArchiveText, Scope
 from forgekit.model.thread import Priority, Thread, ThreadStatus
-from forgekit.policy.filing import Envelope, identify
-from forgekit.policy.fold import fold
 from forgekit.times import Instant, parse_instant
 
 A = archive(
@@ -99,7 +108,7 @@ def test_an_end_that_is_said_again_is_no_new_end() -> None:
         )
 
 
-def test_an_end_with_another_heir_and_one_behind_a_reopening_are_new() -> None:
+def test_an_end_with_another_successor_and_one_behind_a_reopening_are_new() -> None:
     first = archive("FIRST", "2026-03-04", decision("D002", "Two"), thread("T002", "Queue"))
     ended = thread("T002", "Queue", status=ThreadStatus.RESOLVED)
     reopened = thread("T002", "Queue", status=ThreadStatus.OPEN, reopened=True)
@@ -243,9 +252,9 @@ def test_a_cycle_of_parents_ends() -> None:
 
 def test_a_time_that_nobody_gave_is_zero_and_never_the_clock() -> None:
     text = ArchiveText(tag="NO_TIME", decisions=(decision("D001", "Keys"),))
-    filed = identify("raw", text, Envelope(), "Ledger")
+    filed = identify("raw", text, ImportOptions(), "Ledger")
     assert filed.compressed_at == Instant(0)
-    assert filed == identify("raw", text, Envelope(), "Ledger")
+    assert filed == identify("raw", text, ImportOptions(), "Ledger")
 
 
 def test_the_parent_that_a_record_names_is_looked_at_first() -> None:
@@ -319,8 +328,8 @@ def test_a_longer_wording_that_revises_its_own_id_is_a_new_decision() -> None:
     assert the_decision(said, A, "D002").superseded_by == entity(said, child, "D002")
 
 
-def test_the_exact_text_of_an_heir_stands_over_the_local_id_that_it_took() -> None:
-    heir = archive(
+def test_the_exact_text_of_an_successor_stands_over_the_local_id_that_it_took() -> None:
+    successor = archive(
         "HEIR",
         "2026-03-10",
         decision("D010", "Amounts are decimals", revises=("D002",)),
@@ -332,32 +341,16 @@ def test_the_exact_text_of_an_heir_stands_over_the_local_id_that_it_took() -> No
         decision("D002", "Amounts are decimals", scope=Scope.INHERITED),
         inherits_from=("LEDGER_API",),
     )
-    said = fold([A, heir, child])
-    assert entity(said, child, "D002") == entity(said, heir, "D010")
+    said = fold([A, successor, child])
+    assert entity(said, child, "D002") == entity(said, successor, "D010")
 
 
 MADE = parse_instant("2026-03-08")
 
 
 def test_what_people_registered_is_found_and_told_of() -> None:
-    project = A[0].project_uuid
-    own = Decision(
-        decision_id=decision_id(project, "Use Ed25519", EntityId(""), MADE),
-        decision="Use Ed25519",
-        project_name="Ledger",
-        project_uuid=project,
-        created_at=MADE,
-        last_validated=MADE,
-    )
-    asked = Thread(
-        thread_id=thread_id(project, "Who pays?", EntityId(""), MADE),
-        title="Who pays?",
-        project_name="Ledger",
-        project_uuid=project,
-        created_at=MADE,
-        updated_at=MADE,
-        body="For the module.",
-    )
+    own = own_decision("Use Ed25519", MADE)
+    asked = own_thread("Who pays?", MADE, "For the module.")
     child = archive(
         "NEXT",
         "2026-03-10",

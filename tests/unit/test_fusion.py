@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from forgekit.catalogue.catalogue import NAMED_SCORE, Hit
 from forgekit.ids import EntityId
+from forgekit.index.catalogue import NAMED_SCORE, Hit
 from forgekit.model.kinds import Kind
 from forgekit.search import COSINE_FLOOR, Place, by_meaning, rank
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from world import A, B, archive, conversation, decision, edge, thread
+from sample_entities import A, B, archive, conversation, decision, edge, thread
 
+from forgekit.archives.conversations import Ingested, gather
+from forgekit.archives.fold import FoldResult, fold
+from forgekit.archives.identity import ImportOptions, identify
 from forgekit.ids import EntityId, conversation_id, project_id
 from forgekit.model.archive import Archive
+from forgekit.model.archive_record import ArchiveText
 from forgekit.model.conversation import Conversation
 from forgekit.model.entity import Entity
 from forgekit.model.lineage import Compression, Lineage
 from forgekit.model.project import UNSORTED
-from forgekit.model.records import ArchiveText
-from forgekit.policy.filing import Envelope, identify
-from forgekit.policy.fold import Said, fold
-from forgekit.policy.gathering import Ingested, gather
 from forgekit.times import Instant, parse_instant
 
 AT = parse_instant("2026-03-01")
@@ -41,7 +41,7 @@ def joined(spoken: Conversation, *projects: str) -> dict[str, str | None]:
     for day, project in enumerate(projects):
         when = Instant(AT + day * 86_400_000)
         text = ArchiveText(title=project, created=when, tag="WEEK_ONE", session_id="s-1")
-        pairs.append((identify(project, text, Envelope(), project), text))
+        pairs.append((identify(project, text, ImportOptions(), project), text))
     said = gather(fold(pairs), Ingested.of([spoken], ()))
     stand_ins = {archive.conversation_id for archive, _ in pairs}
     found = (said.entities[EntityId(key)] for key in sorted(stand_ins))
@@ -74,7 +74,7 @@ def spoken(of: Conversation, *continues: str, brought: tuple[str, ...] = ()) -> 
 
 def edges(talks: list[Conversation], *said: Entity) -> list[Lineage]:
     """Return the edges once the talks are added to what archives say."""
-    found = gather(Said({entity.id: entity for entity in said}), Ingested.of(talks, ())).entities
+    found = gather(FoldResult({entity.id: entity for entity in said}), Ingested.of(talks, ())).entities
     return [one for one in found.values() if isinstance(one, Lineage)]
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from world import PROJECT, chain, conversation, decision, edge, links
+from sample_entities import PROJECT, chain, conversation, decision, edge, links
 
 from forgekit.ids import BASE, EntityId, v8
-from forgekit.model.registry import Registry
-from forgekit.policy.graph import (
+from forgekit.model.graph import (
     Direction,
     Graph,
     ancestors,
@@ -22,6 +21,7 @@ from forgekit.policy.graph import (
     topological,
     trace,
 )
+from forgekit.model.registry import Registry
 
 
 def node(number: int) -> EntityId:

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from forgekit.archives.identity import ImportOptions
 from forgekit.errors import NothingCompactedError
-from forgekit.loop.incoming import Incoming, arrival, arrivals, of_compaction
-from forgekit.policy.filing import Envelope
+from forgekit.filing.archives import Incoming, arrival, arrivals, of_compaction
 from forgekit.times import parse_instant
 
 HEAD = (
@@ -34,7 +34,7 @@ SHORT = "7: D1 begins a line like a record's, but such ids have three digits (wr
     ],
 )
 def test_an_archive_without_a_record_says_so(text: str, problems: list[str]) -> None:
-    item = Incoming(envelope=Envelope(), data=(HEAD + text).encode())
+    item = Incoming(envelope=ImportOptions(), data=(HEAD + text).encode())
     archive, read = arrival(item, lambda: "Nexus")
     assert archive.compression_tag == "BROKER_CHOICE"
     assert [str(problem) for problem in read.problems] == problems
@@ -50,7 +50,7 @@ def test_a_transcript_without_a_whole_summary_says_what_was_wrong_with_each() ->
         "isCompactSummary": True,
         "message": {"role": "user", "content": ""},
     }
-    item = Incoming(envelope=Envelope(), data=json.dumps(row).encode() + b"\n", name="talk.jsonl")
+    item = Incoming(envelope=ImportOptions(), data=json.dumps(row).encode() + b"\n", name="talk.jsonl")
     with pytest.raises(NothingCompactedError) as caught:
         list(arrivals(item, lambda: "Nexus"))
     assert caught.value.lines == ("1: this compaction summary is empty",)
@@ -66,7 +66,7 @@ def test_a_transcript_without_a_whole_summary_says_what_was_wrong_with_each() ->
 )
 def test_a_title_that_a_person_gave_stands_for_a_compaction(title: str, place: str, found: str) -> None:
     at = parse_instant("2026-03-01T10:00:05Z")
-    envelope = of_compaction(Envelope(title=title), "5b0c9a52-0000-4000", 2, at, place)
-    assert envelope == Envelope(
+    envelope = of_compaction(ImportOptions(title=title), "5b0c9a52-0000-4000", 2, at, place)
+    assert envelope == ImportOptions(
         at=at, tag="CLAUDE_CODE_5b0c9a52_2", session_id="5b0c9a52-0000-4000", title=found
     )

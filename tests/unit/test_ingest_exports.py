@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from forgekit.ingest.branches import live_branch
-from forgekit.ingest.chatgpt import chatgpt_conversation
-from forgekit.ingest.claude_ai import claude_conversation
-from forgekit.model.transcript import Attachment, Speaker, Transcript, Turn
+from forgekit.model.transcript import Attachment, ImportedConversation, Speaker, Turn
 from forgekit.times import Instant, parse_instant
+from forgekit.transcripts.chatgpt import chatgpt_conversation
+from forgekit.transcripts.claude_ai import claude_conversation
+from forgekit.transcripts.turns import live_branch
 
 ROOT = "00000000-0000-4000-8000-000000000000"
 
@@ -30,7 +30,7 @@ def said(key: str, text: str, second: int, parent: str | None = None, **fields: 
     return message | ({} if parent is None else {"parent_message_uuid": parent}) | fields
 
 
-def claude(*messages: Any, **fields: Any) -> Transcript:
+def claude(*messages: Any, **fields: Any) -> ImportedConversation:
     found = claude_conversation({"uuid": "c-1", "name": "Queues", "chat_messages": list(messages), **fields})
     assert found is not None
     return found
@@ -48,14 +48,14 @@ def node(key: str, parent: str | None, role: str, text: str, second: float | Non
     return {"id": key, "parent": parent, "children": [], "message": message}
 
 
-def chatgpt(*nodes: Any, **fields: Any) -> Transcript:
+def chatgpt(*nodes: Any, **fields: Any) -> ImportedConversation:
     mapping = {one["id"]: one for one in nodes}
     found = chatgpt_conversation({"title": "Queues", "conversation_id": "g-1", "mapping": mapping, **fields})
     assert found is not None
     return found
 
 
-def texts(talk: Transcript) -> list[str]:
+def texts(talk: ImportedConversation) -> list[str]:
     return [turn.text for turn in talk.turns]
 
 
@@ -99,7 +99,7 @@ def test_a_claude_conversation_is_read_whole() -> None:
         created_at=at(0),
         project={"uuid": "p", "name": "Billing"},
     )
-    assert talk == Transcript(
+    assert talk == ImportedConversation(
         source="claude",
         external_id="c-1",
         title="Queues",

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from forgekit.errors import FormatError, NotFoundError
-from forgekit.ingest.formats import conversations, detect, read
-from forgekit.ingest.sources import Reading, Source, _unpacked, sources
 from forgekit.model.problem import Problem, Severity
-from forgekit.model.transcript import Speaker, Transcript
+from forgekit.model.transcript import ImportedConversation, Speaker
 from forgekit.times import parse_instant
+from forgekit.transcripts.formats import conversations, detect, read
+from forgekit.transcripts.sources import ReadingState, Source, _unpacked, sources
 
 CLAUDE = json.dumps([{"uuid": "c", "chat_messages": [{"sender": "human", "text": "Hello."}]}]).encode()
 CHATGPT = json.dumps(
@@ -25,18 +25,18 @@ SESSION = b'{"type":"user","sessionId":"s","uuid":"u","message":{"content":"Hey.
 PASTED = b"User: Hello?\n\nAssistant: Hello.\n"
 
 
-def of(data: bytes | str, form: str = "auto") -> list[Transcript | Problem]:
+def of(data: bytes | str, form: str = "auto") -> list[ImportedConversation | Problem]:
     stream = _unpacked(io.BytesIO(data.encode() if isinstance(data, str) else data))
     return list(read(Source(name="given", stream=stream), form))
 
 
-def one(data: bytes | str, form: str = "auto") -> Transcript:
+def one(data: bytes | str, form: str = "auto") -> ImportedConversation:
     (found,) = of(data, form)
-    assert isinstance(found, Transcript)
+    assert isinstance(found, ImportedConversation)
     return found
 
 
-def said(talk: Transcript) -> list[tuple[str, str]]:
+def said(talk: ImportedConversation) -> list[tuple[str, str]]:
     return [(turn.speaker.value, turn.text) for turn in talk.turns]
 
 
@@ -64,7 +64,7 @@ def test_only_labels_of_one_style_count_and_none_in_a_fence() -> None:
     text = "Model: gpt\n## User\nQuote:\nUser: not a turn\n```\n## Assistant\n~~~\n```\n## Assistant\nNo.\n"
     told, talk = of("# Our queue\n" + text)
     assert str(told) == "given: lines before the first turn were left out: 1"
-    assert isinstance(talk, Transcript)
+    assert isinstance(talk, ImportedConversation)
     assert talk.title == "Our queue"
     quoted = "Quote:\nUser: not a turn\n```\n## Assistant\n~~~\n```"
     assert said(talk) == [("user", quoted), ("assistant", "No.")]
@@ -201,7 +201,7 @@ def test_a_history_without_turns_is_an_error() -> None:
 )
 def test_the_first_bytes_show_the_format(head: bytes, form: str) -> None:
     assert detect(head, "given") == form
-    talks = [found for found in of(head) if isinstance(found, Transcript)]
+    talks = [found for found in of(head) if isinstance(found, ImportedConversation)]
     assert [talk.source for talk in talks] == [form]
 
 
@@ -240,7 +240,7 @@ def test_types_that_are_not_known_are_told() -> None:
     spoken = {"uuid": "s", "chat_messages": [{"sender": "human", "content": blocks}]}
     silent = {"name": "Silence", "chat_messages": [{"sender": "narrator"}]}
     told, talk, *others = of(json.dumps([spoken, silent]))
-    assert isinstance(talk, Transcript)
+    assert isinstance(talk, ImportedConversation)
     assert isinstance(told, Problem)
     assert (told.code, told.severity) == ("unknown-types", Severity.INFO)
     assert [str(one) for one in (told, *others)] == [
@@ -253,7 +253,7 @@ def test_types_that_are_not_known_are_told() -> None:
 def test_objects_one_after_the_other_are_read_like_a_list() -> None:
     row = CLAUDE[1:-1]
     found = of(row + b"\n" + row + b"\n7\n" + row + b"\n]")
-    assert [isinstance(each, Transcript) for each in found] == [True, True, False, True, False]
+    assert [isinstance(each, ImportedConversation) for each in found] == [True, True, False, True, False]
     assert [str(each) for each in found if isinstance(each, Problem)] == [
         "given: conversation 3 is no JSON object",
         "given: conversation 5 is cut off; reading stopped there",
@@ -263,7 +263,7 @@ def test_objects_one_after_the_other_are_read_like_a_list() -> None:
 @pytest.mark.parametrize("behind", [b" x", b"\n[]", CLAUDE])
 def test_what_stands_behind_the_list_is_told(behind: bytes) -> None:
     talk, told = of(CLAUDE + behind)
-    assert isinstance(talk, Transcript)
+    assert isinstance(talk, ImportedConversation)
     assert isinstance(told, Problem)
     assert (told.code, told.severity) == ("broken-export", Severity.ERROR)
     assert str(told) == (
@@ -275,7 +275,9 @@ def test_what_stands_behind_the_list_is_told(behind: bytes) -> None:
 def test_an_export_is_read_on_past_a_long_conversation() -> None:
     long = {"uuid": "l", "chat_messages": [{"sender": "human", "text": "wide \u4e2d " * 100_000}]}
     rows = [*json.loads(CLAUDE), long, *json.loads(CLAUDE) * 2]
-    talks = [found for found in of(json.dumps(rows, ensure_ascii=False)) if isinstance(found, Transcript)]
+    talks = [
+        found for found in of(json.dumps(rows, ensure_ascii=False)) if isinstance(found, ImportedConversation)
+    ]
     assert [len(talk.turns[0].text) for talk in talks] == [6, 700_000, 6, 6]
 
 
@@ -294,7 +296,7 @@ def test_folders_and_packed_files_are_read_in_order(tmp_path: Path) -> None:
         archive.writestr("x/users.json", b"[]")
         archive.writestr("x/chat.html", b"<html>")
     found = list(conversations([str(tmp_path)]))
-    assert [one.source for one in found if isinstance(one, Transcript)] == [
+    assert [one.source for one in found if isinstance(one, ImportedConversation)] == [
         "claude-code",
         "claude",
         "chatgpt",
@@ -336,7 +338,7 @@ def test_standard_input_is_a_source(monkeypatch: pytest.MonkeyPatch) -> None:
         assert source.stream.read() == CLAUDE
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
         (talk,) = conversations(["-"])
-        assert isinstance(talk, Transcript)
+        assert isinstance(talk, ImportedConversation)
         assert talk.turns[0].speaker is Speaker.USER
 
 
@@ -344,7 +346,7 @@ def test_a_packed_file_that_is_cut_off_gives_what_can_be_read(tmp_path: Path) ->
     path = tmp_path / "cut.jsonl.gz"
     path.write_bytes(gzip.compress(SESSION * 3)[:-8])
     talk, told = sorted(conversations([str(path)]), key=lambda found: isinstance(found, Problem))
-    assert isinstance(talk, Transcript)
+    assert isinstance(talk, ImportedConversation)
     assert str(told).startswith(f"{path}:3: the file cannot be read past this line: ")
 
 
@@ -355,7 +357,7 @@ def test_how_far_the_reading_is(tmp_path: Path) -> None:
         packed.writestr("conversations.json", "[" + " " * 3_000_000 + "]")
     (folder / "b.json").write_bytes(b"[" + b" " * 2_999_998 + b"]")
     (folder / "notes.bin").write_bytes(b" " * 1_000_000)
-    reading = Reading([str(folder)])
+    reading = ReadingState([str(folder)])
     shares = [reading.share()]
     for source in sources([str(folder)], reading):
         if isinstance(source, Source):
@@ -366,7 +368,7 @@ def test_how_far_the_reading_is(tmp_path: Path) -> None:
     assert told == sorted(told)
     assert any(0.5 < share < 0.9 for share in told)
     assert reading.share() == 1.0
-    assert Reading([str(folder), "-"]).share() is None
+    assert ReadingState([str(folder), "-"]).share() is None
 
 
 def test_a_damaged_member_of_a_packed_file_is_told(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from forgekit.ingest.formats import conversations
-from forgekit.model.transcript import Speaker, Transcript
+from forgekit.model.transcript import ImportedConversation, Speaker
+from forgekit.transcripts.formats import conversations
 
 REAL = Path(__file__).parents[3] / "shared" / "data"
 
@@ -24,10 +24,10 @@ def rows(name: str) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
-def whole(name: str) -> list[Transcript]:
+def whole(name: str) -> list[ImportedConversation]:
     """Return the conversations of a file that is read without a remark."""
     found = list(conversations([str(REAL / name)]))
-    talks = [one for one in found if isinstance(one, Transcript)]
+    talks = [one for one in found if isinstance(one, ImportedConversation)]
     assert found == talks
     return talks
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from forgekit.errors import FormatError
-from forgekit.ingest import sessions
-from forgekit.ingest.sessions import read_sessions
-from forgekit.ingest.sources import _unpacked
 from forgekit.model.problem import Problem, Severity
-from forgekit.model.transcript import Attachment, Compaction, Speaker, Transcript
+from forgekit.model.transcript import Attachment, Compaction, ImportedConversation, Speaker
 from forgekit.times import parse_instant
+from forgekit.transcripts import claude_code
+from forgekit.transcripts.claude_code import read_sessions
+from forgekit.transcripts.sources import _unpacked
 
 SESSION = "5b0c9a52-0000-4000-8000-000000000001"
 
@@ -51,18 +51,18 @@ def result(key: str, content: Any) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": key, "content": content}
 
 
-def read(*rows: dict[str, Any]) -> list[Transcript | Problem]:
+def read(*rows: dict[str, Any]) -> list[ImportedConversation | Problem]:
     data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
     return list(read_sessions(_unpacked(io.BytesIO(data))))
 
 
-def one(*rows: dict[str, Any]) -> Transcript:
+def one(*rows: dict[str, Any]) -> ImportedConversation:
     (found,) = read(*rows)
-    assert isinstance(found, Transcript)
+    assert isinstance(found, ImportedConversation)
     return found
 
 
-def texts(talk: Transcript) -> list[str]:
+def texts(talk: ImportedConversation) -> list[str]:
     return [turn.text for turn in talk.turns]
 
 
@@ -221,7 +221,7 @@ def test_resumed_and_forked_sessions_say_what_they_go_on_from() -> None:
         user(3, "Forked words.", sessionId="third", forkedFrom=forked),
         user(1, "Old words."),
     )
-    talks = [talk for talk in found if isinstance(talk, Transcript)]
+    talks = [talk for talk in found if isinstance(talk, ImportedConversation)]
     assert [(t.external_id, texts(t), t.resumes) for t in talks] == [
         (SESSION, ["Old words."], ()),
         ("second", ["New words."], (SESSION,)),
@@ -246,17 +246,17 @@ def test_records_without_a_session_are_named() -> None:
     assert found[0] == Problem(
         code="unusable-record", message="this record names no session", line=1, severity=Severity.WARNING
     )
-    assert isinstance(found[1], Transcript)
+    assert isinstance(found[1], ImportedConversation)
 
 
 def test_too_much_talk_and_too_many_sessions_end_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "LONGEST_TALK", 10)
+    monkeypatch.setattr(claude_code, "LONGEST_TALK", 10)
     told, talk = read(user(1, "x" * 20), user(2, "never read"))
     assert isinstance(told, Problem)
     assert (told.message, told.line) == ("more than 64 MB of talk; the rest of the file was left out", 1)
-    assert isinstance(talk, Transcript)
+    assert isinstance(talk, ImportedConversation)
     assert len(talk.turns) == 1
-    monkeypatch.setattr(sessions, "MOST_SESSIONS", 2)
+    monkeypatch.setattr(claude_code, "MOST_SESSIONS", 2)
     with pytest.raises(FormatError) as raised:
         read(*[record("mode", 1, sessionId=name) for name in "abc"])
     assert str(raised.value) == "line 3: more than 10,000 sessions in one file; give one transcript at a time"

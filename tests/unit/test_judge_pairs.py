@@ -6,7 +6,8 @@ from itertools import combinations
 
 import pytest
 
-from forgekit.policy.judge import Judgement, RuleJudge, Statement, Verdict
+from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.rules import RuleJudge
 
 CONTRADICTION = (
     ("All services log in JSON", "Services write plain text logs, not JSON"),

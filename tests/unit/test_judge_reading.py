@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.policy.judge import Statement
-from forgekit.policy.judge.numbers import quantities
-from forgekit.policy.judge.quantity import Bound
-from forgekit.policy.judge.reading import Reading, read
-from forgekit.policy.judge.words import cut, stem
+from forgekit.conflict.judge import Statement
+from forgekit.conflict.rules.numbers import quantities
+from forgekit.conflict.rules.quantity import Bound
+from forgekit.conflict.rules.reading import Reading, read
+from forgekit.conflict.rules.words import cut, stem
 
 DAY = 86_400.0
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.policy.judge import RuleJudge, Statement, Verdict
+from forgekit.conflict.judge import Statement, Verdict
+from forgekit.conflict.rules.rules import RuleJudge
 
 EXCLUDE = {
     "lifetimes": (

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinymodel import CONFIG, WIDTH, tensors, write_json, write_tensors, write_tokenizer
+from tiny_model import CONFIG, WIDTH, tensors, write_json, write_tensors, write_tokenizer
 
+from forgekit.conflict.judge import Judgement, Statement, Verdict
 from forgekit.errors import FormatError
-from forgekit.judges.nli import LONGEST, NliJudge, label_order
-from forgekit.policy.judge import Judgement, Statement, Verdict
+from forgekit.models.nli import LONGEST, NliJudge, label_order
 
 USUAL = {0: "contradiction", 1: "entailment", 2: "neutral"}
 REST, GRPC = Statement(text="Use REST"), Statement(text="Use gRPC", rationale="fast", scope=("api",))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tinyjudge import (
+from tiny_judge import (
     JOIN,
     LABELS,
     OUTPUT,
@@ -27,18 +27,10 @@ from tinyjudge import (
     tiny,
     write_judge,
 )
-from tinymodel import tensors, write_json
+from tiny_model import tensors, write_json
 
-from forgekit.embedding.encoder import DEFAULT_SHA256, Missing
-from forgekit.embedding.files import WEIGHTS, file_sha256
-from forgekit.errors import FormatError
-from forgekit.judges import files, judge_in_force, problems_of, promise_of
-from forgekit.judges.crossing import CrossEncoder
-from forgekit.judges.files import CARD, DELTA
-from forgekit.model.problem import Problem, Severity
-from forgekit.model.settings import JudgeKind, Settings
-from forgekit.policy.judge import Judgement, Parts, RuleJudge, Statement, Verdict
-from forgekit.policy.judge.joined import (
+from forgekit.conflict.judge import Judgement, Parts, Statement, Verdict
+from forgekit.conflict.rules.joined import (
     MOST,
     MOST_KNOWN,
     Join,
@@ -54,6 +46,16 @@ from forgekit.policy.judge.joined import (
     weighed,
     worth_reading,
 )
+from forgekit.conflict.rules.rules import RuleJudge
+from forgekit.errors import FormatError
+from forgekit.model.problem import Problem, Severity
+from forgekit.model.settings import JudgeKind, Settings
+from forgekit.models import judge_files
+from forgekit.models.cross_encoder import CrossEncoder
+from forgekit.models.encoder import DEFAULT_SHA256, Missing
+from forgekit.models.files import WEIGHTS, file_sha256
+from forgekit.models.judge_files import CARD, DELTA
+from forgekit.models.judges import active_judge, calibration_of, problems_of
 
 PAIRS = [
     ("use rest for ids", "why did we choose grpc"),
@@ -211,19 +213,21 @@ def refused(tmp_path: Path, why: str, *, damaged: bool) -> None:
     assert problems_of(judge) == (), "nothing was judged"
     assert judge.judge([PAIR] * 3, [None] * 3) == RuleJudge().judge([PAIR] * 3, [None] * 3)
     assert problems_of(judge) == fell_back(why)
-    assert promise_of(judge) is None
-    found = judge_in_force(Settings(), tmp_path / "cache")
+    assert calibration_of(judge) is None
+    found = active_judge(Settings(), tmp_path / "cache")
     assert (found.kind, found.damaged) == (JudgeKind.RULES, damaged)
     assert f"{found.why}; {found.advice}" == why
 
 
 def test_without_its_files_the_rules_judge(tmp_path: Path) -> None:
-    refused(tmp_path, f"its files are not in {files.FOLDER}; install forgekit again", damaged=False)
+    refused(tmp_path, f"its files are not in {judge_files.FOLDER}; install forgekit again", damaged=False)
 
 
 def test_without_the_encoder_the_rules_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, tmp_path)
-    monkeypatch.setattr(files, "find_default", lambda _: Missing(reason="there is no model", hint="get one"))
+    monkeypatch.setattr(
+        judge_files, "find_default", lambda _: Missing(reason="there is no model", hint="get one")
+    )
     refused(tmp_path, "there is no model; get one", damaged=False)
 
 
@@ -271,15 +275,15 @@ def test_its_files_are_read_once_they_are_right(tmp_path: Path, monkeypatch: pyt
     judge = TRAINED(tmp_path / "cache")
     [found] = judge.judge([PAIR], [None])
     assert 0 <= found.score <= 1
-    assert (problems_of(judge), promise_of(judge)) == ((), (0.7, 0.9))
-    in_force = judge_in_force(Settings(), tmp_path / "cache")
+    assert (problems_of(judge), calibration_of(judge)) == ((), (0.7, 0.9))
+    in_force = active_judge(Settings(), tmp_path / "cache")
     assert (in_force.kind, in_force.why, in_force.promise) == (JudgeKind.TRAINED, "", (0.7, 0.9))
-    assert judge_in_force(Settings(judge=JudgeKind.RULES), tmp_path).kind is JudgeKind.RULES
+    assert active_judge(Settings(judge=JudgeKind.RULES), tmp_path).kind is JudgeKind.RULES
 
 
 def test_the_files_that_are_shipped_are_those_that_were_published(tmp_path: Path) -> None:
-    folder = Path(files.__file__).parent / "model"
-    card = files.read_card(folder / CARD)
+    folder = Path(judge_files.__file__).parent / "judge"
+    card = judge_files.read_card(folder / CARD)
     assert card.sha256 == file_sha256(folder / DELTA, tmp_path)
     assert card.base == DEFAULT_SHA256[WEIGHTS]
     assert 0.5 < card.threshold < 1
@@ -577,9 +581,9 @@ def test_nothing_is_loaded_before_a_pair_is_read(tmp_path: Path) -> None:
     program = f"""
 import sys
 from pathlib import Path
-from forgekit.embedding.files import read_model
-from forgekit.judges import files, trained
-from forgekit.policy.judge import Statement
+from forgekit.models.files import read_model
+from forgekit.models import judge_files as files, trained_judge as trained
+from forgekit.conflict.judge import Statement
 here = Path({str(tmp_path)!r})
 files.find_default = lambda cache: read_model(here / "tiny", "tiny", cache)
 judge = trained.TrainedJudge(here / "cache", here / "judge")
@@ -596,6 +600,6 @@ print(sorted(heavy & set(sys.modules)), judge.problems)
 def test_the_card_is_json(tmp_path: Path) -> None:
     write_json(tmp_path / CARD, json.loads("[]"))
     with pytest.raises(FormatError, match=r"judge\.json: cannot be read"):
-        files.read_card(tmp_path / CARD)
+        judge_files.read_card(tmp_path / CARD)
     with pytest.raises(FormatError, match=r"judge\.json: cannot be read"):
-        files.read_card(tmp_path / "none" / CARD)
+        judge_files.read_card(tmp_path / "none" / CARD)

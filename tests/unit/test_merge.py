@@ -9,17 +9,19 @@ import pytest
 
 from forgekit.errors import FormatError
 from forgekit.ids import EntityId, pair_id
+from forgekit.merge import conflicting_edits
+from forgekit.merge.conflicting_edits import sentence
+from forgekit.merge.files import merge_file
+from forgekit.merge.merge import merge, reconcile
+from forgekit.merge.revisions import completed, recorded
+from forgekit.merge.rules import COMPRESSION_RULES, GROUPS, RULES
+from forgekit.merge.values import FieldConflict, Merged
 from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression, CompressionMode, Lineage
 from forgekit.model.thread import Priority, Thread, ThreadStatus
-from forgekit.policy.merge import FieldConflict, Merged, merge, reconcile, record
-from forgekit.policy.merge.files import merge_file
-from forgekit.policy.merge.revisions import completed, recorded
-from forgekit.policy.merge.tables import COMPRESSION_RULES, GROUPS, RULES
-from forgekit.policy.merge.wording import sentence
 from forgekit.text import codec
 from forgekit.times import Instant
 
@@ -257,7 +259,7 @@ def test_the_reason_is_that_of_the_answer_that_stands() -> None:
     merged = same(X, kept, scoped).entity
     entries = {f"### status\n\n    status: {kept.status.value}", f"### kept\n\n    kept: {I2}"}
     assert put(merged, body="") == scoped
-    assert record.taken(merged.body)[1] == {*entries, "### reason\n\n    reason: one says rest"}
+    assert conflicting_edits.taken(merged.body)[1] == {*entries, "### reason\n\n    reason: one says rest"}
 
 
 def test_pairs_of_ids_are_never_mixed() -> None:
@@ -358,20 +360,23 @@ def test_between_clones_the_greater_text_stands_and_the_other_is_kept() -> None:
         "### Notes\n\n    ## Notes\n\n### owner\n\n    (left out)\n\n"
         "### priority\n\n    priority: high\n\n### title\n\n    title: A"
     )
-    assert record.fields_in_conflict(merged) == ["Notes", "owner", "priority", "title"]
+    assert conflicting_edits.fields_in_conflict(merged) == ["Notes", "owner", "priority", "title"]
 
 
 def test_entries_unite_and_a_person_takes_them_out() -> None:
     once = same(T, put(T, title="A"), put(T, title="B")).entity
     twice = same(T, once, put(T, title="C")).entity
     assert twice.title == "C"
-    assert record.taken(twice.body) == ("", {record.quoted("title", f"title: {x}") for x in "AB"})
+    assert conflicting_edits.taken(twice.body) == (
+        "",
+        {conflicting_edits.quoted("title", f"title: {x}") for x in "AB"},
+    )
     chosen = put(once, title="A", body="")
     assert same(once, chosen, put(once, tags=("x",))).entity == put(chosen, tags=("x",))
     noted = put(once, body=once.body.replace(WHY, "I would take A."))
-    assert record.taken(noted.body)[1] == {
-        record.quoted("note", "I would take A."),
-        record.quoted("title", "title: A"),
+    assert conflicting_edits.taken(noted.body)[1] == {
+        conflicting_edits.quoted("note", "I would take A."),
+        conflicting_edits.quoted("title", "title: A"),
     }
 
 
@@ -381,7 +386,7 @@ def test_no_text_passes_for_structure_in_the_record() -> None:
     other = same(put(D, body="x"), put(D, body="z"), put(merged, body=merged.body)).entity
     for each in (merged, other):
         assert codec.loads(Kind.DECISION, codec.dumps(each)) == each
-        assert set(record.fields_in_conflict(each)) <= {"text before the first section", "Context"}
+        assert set(conflicting_edits.fields_in_conflict(each)) <= {"text before the first section", "Context"}
 
 
 def test_an_archive_keeps_one_text_and_names_what_yields() -> None:
@@ -391,7 +396,7 @@ def test_an_archive_keeps_one_text_and_names_what_yields() -> None:
     assert merged.entity == put(
         theirs, extra={"conflicting_edits": ["compression_tag: X", f"content_sha256: {'1' * 64}"]}
     )
-    assert record.fields_in_conflict(merged.entity) == ["compression_tag", "content_sha256"]
+    assert conflicting_edits.fields_in_conflict(merged.entity) == ["compression_tag", "content_sha256"]
     assert [sentence(Kind.ARCHIVE, found) for found in merged.conflicts] == [
         "compression_tag: 'Y' stands; 'X' is kept under `conflicting_edits`",
         f"content_sha256: '{'2' * 59}…' stands; '{'1' * 59}…' is kept under `conflicting_edits`",
@@ -401,19 +406,19 @@ def test_an_archive_keeps_one_text_and_names_what_yields() -> None:
 
 def test_two_revisions_become_a_conflict_of_the_revisions() -> None:
     old = put(D, status=DecisionStatus.REVISED)
-    heirs = {key: put(D, decision_id=key, decision=str(key)) for key in (I2, I3)}
+    successors = {key: put(D, decision_id=key, decision=str(key)) for key in (I2, I3)}
     merged = same(D, *(put(old, superseded_by=key, revised_in=I4 if key == I2 else None) for key in (I2, I3)))
-    decision, (conflict,) = recorded(merged.entity, heirs.get)
+    decision, (conflict,) = recorded(merged.entity, successors.get)
     assert decision == put(old, superseded_by=I2, revised_in=I4)
     assert (conflict.decision_a, conflict.decision_b, conflict.status) == (I2, I3, ConflictStatus.OPEN)
     assert conflict.nature == f"two revisions of {short_id(Kind.DECISION, I1)}"
-    assert recorded(merged.entity, {I2: heirs[I2]}.get) == (merged.entity, [])
-    ended = {**heirs, I3: put(heirs[I3], status=DecisionStatus.INVALIDATED)}
+    assert recorded(merged.entity, {I2: successors[I2]}.get) == (merged.entity, [])
+    ended = {**successors, I3: put(successors[I3], status=DecisionStatus.INVALIDATED)}
     assert recorded(merged.entity, ended.get) == (merged.entity, [])
 
 
 def test_every_revision_stands_against_every_other() -> None:
-    heirs = {key: put(D, decision_id=key, decision=str(key)) for key in (I2, I3, I4)}
+    successors = {key: put(D, decision_id=key, decision=str(key)) for key in (I2, I3, I4)}
     known = [
         put(
             X,
@@ -425,12 +430,12 @@ def test_every_revision_stands_against_every_other() -> None:
         )
         for a, b in ((I2, I3), (I2, I4))
     ]
-    assert completed([*known, put(X, decision_a=I1, decision_b=I4)], heirs.get) == [
+    assert completed([*known, put(X, decision_a=I1, decision_b=I4)], successors.get) == [
         put(known[0], conflict_id=pair_id(I3, I4), decision_a=I3, decision_b=I4, detected_at=at(0))
     ]
-    ended = {**heirs, I4: put(heirs[I4], status=DecisionStatus.INVALIDATED)}
+    ended = {**successors, I4: put(successors[I4], status=DecisionStatus.INVALIDATED)}
     assert completed(known, ended.get) == []
-    assert completed(known[:1], heirs.get) == []
+    assert completed(known[:1], successors.get) == []
 
 
 def test_comments_of_both_sides_are_kept() -> None:

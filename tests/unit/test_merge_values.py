@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from world import NAME, A, B, P, day, decision, thread
+from sample_entities import NAME, A, B, P, day, decision, thread
 
+from forgekit.merge.files import MergedFile, merge_file
+from forgekit.merge.merge import merge, reconcile
+from forgekit.merge.revisions import recorded
+from forgekit.merge.values import FieldConflict, Merged
 from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.kinds import Kind
 from forgekit.model.thread import ThreadStatus
-from forgekit.policy.merge import Merged, merge, reconcile
-from forgekit.policy.merge.files import MergedFile, merge_file
-from forgekit.policy.merge.revisions import recorded
-from forgekit.policy.merge.values import FieldConflict
 from forgekit.text import codec
 from forgekit.times import UNKNOWN
 
@@ -96,9 +96,11 @@ def test_two_spellings_of_one_file_come_to_the_same_from_either_side() -> None:
 
 
 def test_a_conflict_of_two_revisions_is_as_old_as_the_later_one() -> None:
-    heirs = {heir.id: heir for heir in (decision("Keep some rows", A), decision("Keep no rows", B))}
-    sides = (replace(X, status=DecisionStatus.REVISED, superseded_by=key) for key in heirs)
+    successors = {
+        successor.id: successor for successor in (decision("Keep some rows", A), decision("Keep no rows", B))
+    }
+    sides = (replace(X, status=DecisionStatus.REVISED, superseded_by=key) for key in successors)
     merged = reconcile(X, *sides).entity
     assert merged is not None
-    [conflict] = recorded(merged, heirs.get)[1]
+    [conflict] = recorded(merged, successors.get)[1]
     assert conflict.detected_at == B.created_at

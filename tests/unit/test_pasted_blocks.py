@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from forgekit.text.archive import read_archive
-from forgekit.text.archive.machine import MachineBlock, MachineRecord, write_machine_block
+from forgekit.archives.formats.machine import MachineBlock, MachineRecord, write_machine_block
+from forgekit.archives.read import read_archive
 
 BLOCK = write_machine_block(
     MachineBlock(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from forgekit.archives.fold import FoldResult, fold
+from forgekit.archives.identity import ImportOptions, identify
+from forgekit.archives.read import read_archive
+from forgekit.insight.project_state import Limits, project_state
 from forgekit.model.archive import Archive
+from forgekit.model.archive_record import ArchiveText
 from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Lineage
-from forgekit.model.records import ArchiveText
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread, ThreadStatus
-from forgekit.policy.filing import Envelope, identify
-from forgekit.policy.fold import Said, fold
-from forgekit.policy.state import Limits, project_state
-from forgekit.text.archive import read_archive
 from forgekit.times import Instant
 
 HEAD = (
@@ -23,7 +23,7 @@ HEAD = (
 def filed(tag: str, day: str, text: str, project: str = "Ledger") -> tuple[Archive, ArchiveText]:
     raw = HEAD.format(tag=tag, day=day) + text
     read = read_archive(raw)
-    return identify(raw, read, Envelope(), project), read
+    return identify(raw, read, ImportOptions(), project), read
 
 
 PARENT = filed(
@@ -39,7 +39,7 @@ OTHERWISE = "reads otherwise in the registry; the line was"
 LIMITS = Limits(days=30, hops=3, max_tier=None)
 
 
-def short(kind: Kind, local_id: str, said: Said = ALONE) -> str:
+def short(kind: Kind, local_id: str, said: FoldResult = ALONE) -> str:
     return short_id(kind, said.mentions[PARENT[0].id, local_id])
 
 
@@ -51,11 +51,11 @@ def child(*lines: str) -> tuple[Archive, ArchiveText]:
     return filed("CHILD_TAG", "2026-03-09", "**Inherited From:** LEDGER_API\n\n" + "\n".join(lines) + "\n")
 
 
-def found(said: Said, kind: type[Decision | Thread]) -> list[str]:
+def found(said: FoldResult, kind: type[Decision | Thread]) -> list[str]:
     return sorted(entity.title for entity in said.entities.values() if isinstance(entity, kind))
 
 
-def problems(said: Said, archive: Archive) -> list[str]:
+def problems(said: FoldResult, archive: Archive) -> list[str]:
     return [str(problem) for problem in said.problems.get(archive.id, ())]
 
 

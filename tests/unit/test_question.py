@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.policy.question import Command, about, read_question
+from forgekit.insight.question import Command, about, read_question
 
 
 @pytest.mark.parametrize(

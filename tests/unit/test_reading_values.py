@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from world import X
+from sample_entities import X
 
 from forgekit.model.kinds import Kind
 from forgekit.text import codec, frontmatter
-from forgekit.text.fields import as_count
+from forgekit.text.codec import as_count
 
 
 @pytest.mark.parametrize("word", ["null", "~", "Null", "NULL"])

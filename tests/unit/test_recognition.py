@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.archives.formats.machine import MachineBlock, MachineRecord, write_machine_block
+from forgekit.extraction.quoted_archives import recognise
 from forgekit.model.transcript import Attachment, Speaker, Turn
-from forgekit.policy.recognition import recognise
-from forgekit.text.archive.machine import MachineBlock, MachineRecord, write_machine_block
 
 ARCHIVE = """# Conversation Archive: Storage
 

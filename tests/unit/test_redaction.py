@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-import planted
+import planted_secrets
 import pytest
 from guarantees import Level, Report
 
-from forgekit.text.redaction import Finding, Redacted, find, redact
-from forgekit.text.redaction.redact import fingerprint
+from forgekit.text.secrets import Redacted, SecretFinding, find, fingerprint, redact
 
-TOKEN = "ghp_" + planted.drawn(planted.seeded("a token"), planted.ALNUM, 36)
+TOKEN = "ghp_" + planted_secrets.drawn(planted_secrets.seeded("a token"), planted_secrets.ALNUM, 36)
 NAME = find(TOKEN)[0].fingerprint
 MARK = f"[redacted: github-token {NAME}]"
-LONG = planted.drawn(planted.seeded("a long token"), planted.ALNUM, 1_400)
+LONG = planted_secrets.drawn(planted_secrets.seeded("a long token"), planted_secrets.ALNUM, 1_400)
 GLUED = f"ghp_{LONG[:255]}"
-PEM = planted.planted(planted.seeded("a key"), 20)[10].secret
+PEM = planted_secrets.planted(planted_secrets.seeded("a key"), 20)[10].secret
 
 
 def test_a_secret_becomes_a_mark_and_the_rest_stays() -> None:
     assert redact(f"first\r\n\tthe key\u00a0{TOKEN}.\r\n\r\nlast\x0b ") == Redacted(
         text=f"first\r\n\tthe key\u00a0{MARK}.\r\n\r\nlast\x0b ",
-        findings=(Finding(rule="github-token", fingerprint=NAME, line=2),),
+        findings=(SecretFinding(rule="github-token", fingerprint=NAME, line=2),),
     )
 
 
@@ -123,13 +122,13 @@ def test_hostile_text_costs_linear_time(shape: str, level: Level) -> None:
 
 def test_the_kinds_are_found_and_what_looks_like_them_is_not(level: Level, guarantee: Report) -> None:
     random = level.random("secrets")
-    secrets = planted.planted(random, level.pick(200, 20_000))
+    secrets = planted_secrets.planted(random, level.pick(200, 20_000))
     total = Counter(p.kind for p in secrets)
     found = Counter(p.kind for p in secrets if p.secret not in redact(p.text).text)
-    texts = planted.benign(random, level.pick(5_000, 100_000))
+    texts = planted_secrets.benign(random, level.pick(5_000, 100_000))
     wrong = [text for text in texts if find(text)]
     rates = ", ".join(f"{kind} {found[kind] / total[kind]:.0%}" for kind in total)
-    shaped = [kind for kind in total if kind not in planted.LOOSE]
+    shaped = [kind for kind in total if kind not in planted_secrets.LOOSE]
     share = sum(found[kind] for kind in shaped) / sum(total[kind] for kind in shaped)
     guarantee("G18", "secrets found, by kind", rates)
     guarantee("G18", "secrets found, of fixed shape", f"{share:.1%} of {sum(total[k] for k in shaped):,}")

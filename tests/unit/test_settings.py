@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from forgekit.model.near import near_miss, slips
+from forgekit.model.rules import near_miss, slips
 from forgekit.model.settings import DEFAULT_TOML, JudgeKind, OpenConflicts, Settings, read_settings
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from world import A, conflict, decision
+from sample_entities import A, conflict, decision
 
+from forgekit.archives.changes import ChangeSet, rename, settle
+from forgekit.archives.fold import FoldResult
 from forgekit.ids import EntityId, conversation_id, decision_id, pair_id, project_id
 from forgekit.model.conflict import ConflictStatus
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.lineage import Compression, Lineage
 from forgekit.model.registry import Registry
-from forgekit.policy.fold import Said
-from forgekit.policy.settling import Settlement, rename, settle
 from forgekit.times import Instant
 
 PROJECT = project_id("Ledger")
@@ -40,7 +40,7 @@ def test_two_decisions_that_turn_out_to_be_one_stand_once_in_an_edge() -> None:
     assert moved.compressions[0].decisions_carried == (("", parent),)
 
 
-def test_a_decision_that_turns_out_to_be_its_own_heir_is_in_force_and_says_no_end() -> None:
+def test_a_decision_that_turns_out_to_be_its_own_successor_is_in_force_and_says_no_end() -> None:
     body = "## Rationale\n\nWhy."
     ended = replace(
         CHILD,
@@ -59,7 +59,7 @@ def test_a_decision_never_rests_on_itself_once_what_it_rests_on_is_the_same() ->
     assert moved == replace(CHILD, decision_id=PARENT.id, dependencies=(apart.id,))
 
 
-def test_a_decision_that_takes_the_id_of_its_heir_or_its_base_leads_to_itself_nowhere() -> None:
+def test_a_decision_that_takes_the_id_of_its_successor_or_its_base_leads_to_itself_nowhere() -> None:
     ended = replace(CHILD, status=DecisionStatus.SUPERSEDED, superseded_by=PARENT.id)
     assert rename(ended, {CHILD.id: PARENT.id}) == replace(CHILD, decision_id=PARENT.id)
     resting = replace(CHILD, dependencies=(PARENT.id,))
@@ -73,16 +73,16 @@ def test_the_side_that_a_conflict_kept_moves_with_its_decision() -> None:
 
 
 def test_what_no_archive_says_any_more_goes_and_takes_no_other_id() -> None:
-    before = Said({CHILD.id: CHILD}, {(A.id, "D001"): CHILD.id})
-    assert settle(before, Said(), Registry.of([CHILD])) == Settlement((), (CHILD,), {}, ())
+    before = FoldResult({CHILD.id: CHILD}, {(A.id, "D001"): CHILD.id})
+    assert settle(before, FoldResult(), Registry.of([CHILD])) == ChangeSet((), (CHILD,), {}, ())
 
 
 def test_what_people_registered_follows_a_decision_that_takes_another_id() -> None:
     mention = (A.id, "D001")
     own = replace(OTHER, dependencies=(CHILD.id,))
     before, after = (
-        Said({CHILD.id: CHILD}, {mention: CHILD.id}),
-        Said({PARENT.id: PARENT}, {mention: PARENT.id}),
+        FoldResult({CHILD.id: CHILD}, {mention: CHILD.id}),
+        FoldResult({PARENT.id: PARENT}, {mention: PARENT.id}),
     )
     found = settle(before, after, Registry.of([CHILD, own]))
     assert found.renamed == {CHILD.id: PARENT.id}

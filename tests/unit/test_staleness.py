@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from world import (
+from sample_entities import (
     LOSSLESS,
     PARTIAL,
     PROJECT,
@@ -20,13 +20,7 @@ from world import (
 )
 
 from forgekit.ids import EntityId
-from forgekit.model.conflict import ConflictStatus
-from forgekit.model.conversation import Conversation
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity
-from forgekit.model.lineage import Compression
-from forgekit.model.registry import Registry
-from forgekit.policy.staleness import (
+from forgekit.insight.staleness import (
     Ages,
     Reason,
     blocked_from_carrying,
@@ -34,6 +28,12 @@ from forgekit.policy.staleness import (
     open_conflicts,
     stale,
 )
+from forgekit.model.conflict import ConflictStatus
+from forgekit.model.conversation import Conversation
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entity import Entity
+from forgekit.model.lineage import Compression
+from forgekit.model.registry import Registry
 
 
 def hops(d: Decision, *entities: Entity) -> int:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from planted import seeded
-from world import PROJECT, A, B, P, archive, conflict, conversation, day, decision, thread
+from planted_secrets import seeded
+from sample_entities import PROJECT, A, B, P, archive, conflict, conversation, day, decision, thread
 
 from forgekit import ids
 from forgekit.ids import EntityId
+from forgekit.insight.project_state import Limits, Opposed, ProjectState, last_successor, project_state
+from forgekit.model.archive_record import ArchiveText
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
-from forgekit.model.records import ArchiveText
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Priority
-from forgekit.policy import relevance
-from forgekit.policy.relevance import relevant
-from forgekit.policy.state import Limits, Opposed, State, last_heir, project_state
+from forgekit.text import words
+from forgekit.text.words import relevant
 
 LIMITS = Limits(days=30, hops=3, max_tier=None)
 WORDS = ("queue", "keys", "lessons", "cursors", "retry", "backups", "graph", "tokens", "signs", "and", "over")
@@ -32,11 +32,11 @@ def two_projects(count: int) -> tuple[list[Decision], list[Decision]]:
     return every[:count], foreign
 
 
-def of(*entities: Entity) -> State:
+def of(*entities: Entity) -> ProjectState:
     return project_state(Registry.of([PROJECT, A, B, *entities]), P, day(9), LIMITS)
 
 
-def continuing(*entities: Entity) -> State:
+def continuing(*entities: Entity) -> ProjectState:
     registry = Registry.of([PROJECT, A, B, *entities])
     return project_state(registry, P, day(9), LIMITS, continued=(archive(A), ArchiveText()))
 
@@ -45,7 +45,9 @@ def abroad(one: Decision) -> Decision:
     return replace(one, project_name="Other", project_uuid=ids.project_id("Other"))
 
 
-def state(own: list[Decision], others: list[Decision], near: dict[tuple[EntityId, EntityId], float]) -> State:
+def state(
+    own: list[Decision], others: list[Decision], near: dict[tuple[EntityId, EntityId], float]
+) -> ProjectState:
     registry = Registry.of([PROJECT, *own, *others])
     return project_state(registry, P, day(1), LIMITS, similarities=near)
 
@@ -77,7 +79,7 @@ def test_the_words_of_a_decision_are_read_once_however_many_others_there_are(
         read.append(word)
         return word
 
-    monkeypatch.setattr(relevance, "_stem", noted)
+    monkeypatch.setattr(words, "_stem", noted)
     state(own, others, {})
     assert len(read) <= 4 * (len(own) + len(others))
 
@@ -109,12 +111,12 @@ def test_the_decision_validated_last_comes_first() -> None:
     assert of(first, last, middle).decisions == (last, middle, first)
 
 
-def test_the_last_heir_is_found_through_any_number_of_revisions() -> None:
+def test_the_last_successor_is_found_through_any_number_of_revisions() -> None:
     four = decision("Four", A)
     three = decision("Three", A, status=DecisionStatus.REVISED, superseded_by=four.id)
     two = decision("Two", A, status=DecisionStatus.SUPERSEDED, superseded_by=three.id)
     one = decision("One", A, status=DecisionStatus.REVISED, superseded_by=two.id)
-    assert last_heir(Registry.of([one, two, three, four]), one) == four
+    assert last_successor(Registry.of([one, two, three, four]), one) == four
 
 
 def test_what_is_speculative_in_another_project_bears_on_none() -> None:
@@ -138,4 +140,4 @@ def test_a_continuation_names_no_speculative_decision_that_lost_its_ground() -> 
 
 def test_a_wide_character_costs_a_token_and_four_others_one() -> None:
     costs = {"": 0, "rows": 1, "rows!": 2, "\u884c\u3068\u5217": 3, "rows \u884c\u5217": 4}
-    assert {text: relevance.tokens(text) for text in costs} == costs
+    assert {text: words.tokens(text) for text in costs} == costs

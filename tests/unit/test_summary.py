@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from forgekit.ingest.claude_code import CompactSummary, compactions
+from forgekit.archives.formats.summary import is_summary, read_summary
+from forgekit.model.archive_record import ArchiveText, Family, Section
 from forgekit.model.lineage import CompressionMode
 from forgekit.model.problem import Problem, Severity
-from forgekit.model.records import ArchiveText, Family, Section
 from forgekit.model.thread import ThreadStatus
-from forgekit.text.archive.summary import is_summary, read_summary
+from forgekit.transcripts.claude_code import CompactSummary, compactions
 
 CASES = Path(__file__).parents[1] / "cases" / "summaries"
 REAL = Path(__file__).parents[3] / "shared" / "data" / "claude_code"

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from spoken import archive, decision, entity, the_decision, the_edge, the_thread, thread
+from fold_archives import (
+    archive,
+    decision,
+    entity,
+    own_decision,
+    own_thread,
+    the_decision,
+    the_edge,
+    the_thread,
+    thread,
+)
 
-from forgekit.ids import EntityId, conversation_id, decision_id, project_id, thread_id
+from forgekit.archives.fold import fold
+from forgekit.archives.lineage_edges import once
+from forgekit.ids import conversation_id, project_id
 from forgekit.model.conflict import Conflict
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.thread import Priority, Thread, ThreadStatus
-from forgekit.policy.fold import fold
-from forgekit.policy.joining import once
+from forgekit.model.decision import DecisionStatus
+from forgekit.model.thread import Priority, ThreadStatus
 from forgekit.times import parse_instant
 
 P = project_id("Ledger")
@@ -62,7 +72,7 @@ def test_the_first_fifty_alternatives_are_kept() -> None:
     assert the_decision(fold([filed]), filed, "D001").alternatives_rejected == many[:50]
 
 
-def test_what_an_heir_replaces_without_a_word_of_its_status_is_superseded() -> None:
+def test_what_an_successor_replaces_without_a_word_of_its_status_is_superseded() -> None:
     filed = archive(
         "ONE", "2026-03-04", decision("D001", "Keys", superseded_by="D002"), decision("D002", "Rows")
     )
@@ -83,22 +93,8 @@ def test_a_revision_that_has_ended_is_in_no_conflict() -> None:
     assert [sum(isinstance(e, Conflict) for e in said.entities.values()) for said in (both, left)] == [1, 0]
 
 
-OWN = Decision(
-    decision_id=decision_id(P, "Use Ed25519", EntityId(""), MADE),
-    decision="Use Ed25519",
-    project_name="Ledger",
-    project_uuid=P,
-    created_at=MADE,
-    last_validated=MADE,
-)
-ASKED = Thread(
-    thread_id=thread_id(P, "Who pays?", EntityId(""), MADE),
-    title="Who pays?",
-    project_name="Ledger",
-    project_uuid=P,
-    created_at=MADE,
-    updated_at=MADE,
-)
+OWN = own_decision("Use Ed25519", MADE)
+ASKED = own_thread("Who pays?", MADE)
 
 
 def test_to_say_that_a_persons_decision_ended_does_not_validate_it() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forgekit.policy.judge import Verdict
-from forgekit.policy.relevance import shared
+from forgekit.conflict.judge import Verdict
+from forgekit.text.words import shared
 
 sys.path.append(str(Path(__file__).parents[2] / "training"))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from repositories import in_turn
 
-from forgekit.loop.unpacking import Placing, Unpacked, unpack
-from forgekit.model.transcript import Speaker, Transcript, Turn
-from forgekit.times import Instant, parse_instant
+from forgekit.filing.conversations import Placing, Unpacked, unpack
+from forgekit.model.transcript import ImportedConversation
+from forgekit.times import parse_instant
 
 START = parse_instant("2026-01-05T10:00:00Z")
 ARCHIVE = """# Conversation Archive
@@ -23,23 +24,14 @@ ARCHIVE = """# Conversation Archive
 
 def unpacked(*texts: str, folder: str = "", patterns: tuple[str, ...] = ()) -> Unpacked:
     """Take a conversation apart in which the user and the assistant speak in turn."""
-    turns = tuple(
-        Turn(
-            number=number,
-            speaker=Speaker.USER if number % 2 else Speaker.ASSISTANT,
-            time=Instant(START + number * 60_000),
-            text=text,
-        )
-        for number, text in enumerate(texts, 1)
-    )
-    talk = Transcript(
+    talk = ImportedConversation(
         source="claude",
         external_id="alpha-0001",
         title="Queues",
         project="",
         folder=folder,
         started=START,
-        turns=turns,
+        turns=in_turn(texts, START),
     )
     placing = Placing(known=lambda _: None, patterns=(("Ledger", patterns),))
     return unpack(talk, placing, keep=(), allowed=())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.loop.compression import words_behind
-from forgekit.loop.incoming import Arrival, Incoming, arrival
-from forgekit.policy.filing import Envelope
+from forgekit.archives.identity import ImportOptions
+from forgekit.filing.archives import Arrival, Incoming, arrival, words_behind
 
 ARCHIVE = """# Conversation Archive
 
@@ -20,7 +19,7 @@ ARCHIVE = """# Conversation Archive
 
 
 def read(text: str) -> Arrival:
-    return arrival(Incoming(data=text.encode(), envelope=Envelope()), lambda: "Nexus")
+    return arrival(Incoming(data=text.encode(), envelope=ImportOptions()), lambda: "Nexus")
 
 
 @pytest.mark.parametrize("behind", ["\n\nGo on, please.\n", "\r\n\r\nIssue #7 is next.\r\n"])

@@ -1,0 +1,1 @@
+"""What a pasted archive says, and what all archives say together. Pure."""

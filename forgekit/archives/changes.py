@@ -1,0 +1,147 @@
+"""From what the archives said to what the files must say.
+
+Filing one more archive is a three-way merge: base is what the archives said before, theirs what they say
+now, ours the files as they stand, because people edit them. An entity that takes its parent's identity,
+because the parent has come, is renamed: its file's edits and every reference to it go along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from forgekit.archives.fold import FoldResult
+from forgekit.ids import EntityId, pair_id
+from forgekit.merge.merge import merge
+from forgekit.merge.values import FieldConflict
+from forgekit.model.body import with_section
+from forgekit.model.conflict import Conflict
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entity import Entity
+from forgekit.model.lineage import Compression
+from forgekit.model.registry import Registry
+
+_REFERENCES = frozenset(
+    {
+        "became",
+        "blocked_by",
+        "dependencies",
+        "records",
+        "superseded_by",
+    }
+)
+_PAIRS = ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """What to write and what to remove, in the order of ids.
+
+    Attributes:
+        renamed: entities that took another identity.
+        conflicts: fields that archives and people changed in different ways; people's edits stand.
+    """
+
+    writes: tuple[Entity, ...]
+    deletes: tuple[Entity, ...]
+    renamed: Mapping[EntityId, EntityId]
+    conflicts: tuple[tuple[EntityId, FieldConflict], ...]
+
+
+def settle(before: FoldResult, after: FoldResult, ours: Registry) -> ChangeSet:
+    """Merge what the archives now say into the files as they stand."""
+    renamed = {
+        old: after.mentions[mention]
+        for mention, old in before.mentions.items()
+        if old not in after.entities and after.mentions.get(mention, old) != old
+    }
+    base = _moved(before.entities, renamed)
+    files = _moved(ours.entities, renamed)
+    writes: dict[EntityId, Entity] = {}
+    conflicts: list[tuple[EntityId, FieldConflict]] = []
+    # A conflict takes a new id with its sides, or falls away when both became one decision.
+    gone: set[EntityId] = ours.entities.keys() - files.keys() if renamed else set()
+    for key in sorted({*base, *after.entities}):
+        if base.get(key) == after.entities.get(key) and not renamed:
+            continue  # nothing new was said; the file, whatever it holds, need not be read
+        merged = merge(base.get(key), files.get(key), after.entities.get(key))
+        conflicts.extend((key, conflict) for conflict in merged.conflicts)
+        if merged.entity is None:
+            gone.add(key)
+        elif merged.entity != ours.entities.get(key):
+            writes[key] = merged.entity
+    for key in sorted(files.keys() - base.keys() - after.entities.keys()) if renamed else ():
+        if files[key] != ours.entities.get(key):  # only its references moved
+            writes[key] = files[key]
+    deletes = [ours.entities[key] for key in sorted(gone) if key in ours.entities and key not in writes]
+    return ChangeSet(tuple(writes.values()), tuple(deletes), renamed, tuple(conflicts))
+
+
+def _moved(
+    entities: Mapping[EntityId, Entity], renamed: Mapping[EntityId, EntityId]
+) -> Mapping[EntityId, Entity]:
+    """Return the entities under their new ids; two that become one are merged."""
+    if not renamed:
+        return entities
+    out: dict[EntityId, Entity] = {}
+    for key in sorted(entities):
+        entity = rename(entities[key], renamed)
+        if entity is None:
+            continue
+        standing = out.get(entity.id)
+        joined = merge(None, standing, entity).entity if standing is not None else entity
+        out[entity.id] = joined if joined is not None else entity
+    return out
+
+
+def rename(entity: Entity, renamed: Mapping[EntityId, EntityId]) -> Entity | None:
+    """Return the entity with old ids replaced, its own included; None for a conflict with itself."""
+    if isinstance(entity, Conflict):
+        return _renamed_conflict(entity, renamed)
+    me = renamed.get(entity.id, entity.id)
+    changes: dict[str, Any] = {}
+    for field in fields(entity):
+        value = getattr(entity, field.name)
+        if field.name == entity.kind.id_field:
+            new: Any = me
+        elif field.name in _REFERENCES:
+            new = _renamed(value, renamed, me)
+        elif field.name == "compressions":
+            new = tuple(_renamed_compression(item, renamed) for item in value)
+        else:
+            continue
+        if new != value:
+            changes[field.name] = new
+    if isinstance(entity, Decision) and changes.get("superseded_by", me) is None:
+        # What had its place is itself by now: the two were one decision all along.
+        body = with_section(entity.body, "Superseded", "")
+        changes |= {"status": DecisionStatus.ACTIVE, "revised_in": None, "body": body}
+    return replace(entity, **changes) if changes else entity
+
+
+def _renamed_conflict(conflict: Conflict, renamed: Mapping[EntityId, EntityId]) -> Conflict | None:
+    a, b = sorted(renamed.get(side, side) for side in (conflict.decision_a, conflict.decision_b))
+    if a == b:
+        return None
+    if (a, b) == (conflict.decision_a, conflict.decision_b):
+        return conflict
+    kept = renamed.get(conflict.kept, conflict.kept) if conflict.kept else None
+    return replace(conflict, conflict_id=pair_id(a, b), decision_a=a, decision_b=b, kept=kept)
+
+
+def _renamed(value: Any, renamed: Mapping[EntityId, EntityId], me: EntityId | None) -> Any:
+    """Return a reference, a set of them or a map to them; none that now leads back to the entity itself."""
+    if not isinstance(value, tuple):
+        new = renamed.get(value, value)
+        return None if new == me else new
+    if value and isinstance(value[0], tuple):
+        return tuple(dict.fromkeys((local, renamed.get(entity, entity)) for local, entity in value))
+    if me not in value and not any(item in renamed for item in value):
+        return value
+    return tuple(sorted({renamed.get(item, item) for item in value} - {me}))
+
+
+def _renamed_compression(item: Compression, renamed: Mapping[EntityId, EntityId]) -> Compression:
+    changes = {name: _renamed(getattr(item, name), renamed, None) for name in _PAIRS}
+    return replace(item, **changes)

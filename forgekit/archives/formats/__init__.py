@@ -1,0 +1,1 @@
+"""One module a layout of archives: text in, claims out."""

@@ -1,0 +1,215 @@
+"""The reader of archives: finds the claims of every family, joins them, and names what it could not read.
+
+`read_archive` is total: any text gives an ArchiveText. What it could not read is in `problems`, each
+finding with its line; an id that stands in the archive's own prose and has no record is always there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from forgekit.archives import claims as claim_rules
+from forgekit.archives import metadata
+from forgekit.archives.claims import Claim, ClaimList
+from forgekit.archives.document import Document, fold, inherited_lines, own_lines, read_document
+from forgekit.archives.document import printed as printed_spans
+from forgekit.archives.formats import prose, records
+from forgekit.archives.formats.machine import MachineBlock, read_blocks
+from forgekit.archives.formats.records import read_records, read_tables, record_start
+from forgekit.archives.formats.summary import is_summary, read_summary
+from forgekit.archives.formats.yaml_log import is_log, read_log
+from forgekit.archives.values import is_none
+from forgekit.archives.values import prose as text_of
+from forgekit.ids import match_key
+from forgekit.model.archive_record import ArchiveText, Chunk, DecisionRecord, Family, Scope, Section
+
+
+def read_archive(text: str) -> ArchiveText:
+    """Read an archive, or a coding agent's compaction summary, of any family."""
+    return read_summary(text) if is_summary(text) else _read(read_document(text))
+
+
+def _read(document: Document) -> ArchiveText:
+    found = ClaimList(problems=list(document.problems))
+    all_blocks = read_blocks(document)
+    spans = [(block.first_line, block.last_line) for block in all_blocks]
+    own = own_lines(document, spans)
+    blocks = _usable(found, document, all_blocks)
+    _read_fences(found, document, spans)
+    index = _index_lines(document.sections)
+    taken = read_records(found, document, own)
+    chunks = read_tables(found, document, own, index)
+    prose.read_sentences(found, document.lines, own, taken)
+    prose.read_numbered(found, document, own, taken)
+    prose.number_threads(found)
+    labelled = list(records.labels(document, own, taken))
+    _say_status(found, len(document.lines), labelled)
+    listed = {
+        n for first, last, label in labelled if records.announces(label) for n in range(first, last + 1)
+    }
+    return _assemble(found, document, own, blocks, chunks, _unclosed_block(all_blocks, document), listed)
+
+
+def _unclosed_block(blocks: Sequence[MachineBlock], document: Document) -> str:
+    last = blocks[-1] if blocks else None
+    if last is not None and last.broken == "is never closed" and last.last_line >= len(document.lines):
+        return f"the machine block on line {last.first_line} is never closed"
+    return ""
+
+
+def _usable(found: ClaimList, document: Document, blocks: Iterable[MachineBlock]) -> list[MachineBlock]:
+    """Take the claims of the blocks that can be relied on and name the others."""
+    printed = [line for span in printed_spans(document) for line in span]
+    usable: list[MachineBlock] = []
+    for block in blocks:
+        pasted = bisect_left(printed, block.first_line) % 2 or block.first_line in printed
+        if block.purpose and not block.broken:
+            records = (*block.decisions, *block.threads)
+            found.names.update((match_key(r.text), r.entity) for r in records if r.entity)
+        if pasted or block.purpose:
+            continue
+        if block.broken:
+            message = f"the machine block {block.broken}; the rest of the text is read instead"
+            found.warn("machine-block-broken", message, block.first_line)
+        elif not block.fresh:
+            message = "the text was edited after the machine block was written; the text is believed"
+            found.warn("machine-block-stale", message, block.first_line)
+        else:
+            usable.append(block)
+            found.problems += block.problems
+            found.claims += block.claims
+    return usable
+
+
+def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int, int]]) -> None:
+    around = own_lines(document, spans, code=True)
+    inherited = inherited_lines(document)
+    headings = [section.heading_line for section in document.sections]
+    for fence in document.fences:
+        carried = any(first <= fence.first_line <= last for first, last in inherited)
+        above = bisect_left(headings, fence.first_line)
+        in_record = above > 0 and record_start(document.lines[headings[above - 1] - 1]) is not None
+        if (around[fence.first_line - 1] or carried) and is_log(
+            fence.info, fence.content, in_record=in_record
+        ):
+            found.documents += read_log(found, fence.content, fence.first_line + 1, carried_only=carried)
+
+
+def _say_status(found: ClaimList, lines: int, labelled: Sequence[tuple[int, int, str]]) -> None:
+    """A record without a status of its own has the one that the label above it says."""
+    said = {kind: records.said_by_line(lines, labelled, kind) for kind in ("D", "T")}
+    for claim in found.claims:
+        status = said[claim.kind][claim.line - 1] if claim.kind in said else None
+        if status is not None and "status" not in claim.values and claim.family is not Family.MACHINE:
+            claim.values["status"] = status
+
+
+def _index_lines(sections: Sequence[Section]) -> set[int]:
+    lines: set[int] = set()
+    for section in sections:
+        if fold(section.title) == "decision index":
+            lines.update(range(section.heading_line, section.last_line + 1))
+    return lines
+
+
+def _assemble(
+    found: ClaimList,
+    document: Document,
+    own: Sequence[bool],
+    blocks: Sequence[MachineBlock],
+    chunks: tuple[Chunk, ...],
+    unclosed: str,
+    listed: Collection[int],
+) -> ArchiveText:
+    facts = metadata.collect(found, document, own, blocks)
+    tag = metadata.tag_of(found, facts)
+    created = metadata.created_of(found, facts)
+    turns, turn_range = metadata.turns_of(facts)
+    parents = metadata.parents_of(found, facts, document, own, blocks, tag)
+    title, session = metadata.title_of(document, own)
+    merged = claim_rules.join(found, found.claims)
+    decisions = tuple(
+        replace(d, entity=d.entity or found.names.get(match_key(d.text)))
+        for d in claim_rules.decisions(found, merged)
+    )
+    threads = tuple(
+        replace(t, entity=t.entity or found.names.get(match_key(t.title)))
+        for t in claim_rules.threads(found, merged)
+    )
+    artifacts = claim_rules.artifacts(found, merged)
+    carried = _carried(found, parents)
+    seen = prose.seen_ids(document.lines, own)
+    known = {claim.local_id for claim in (*merged, *found.carried)}
+    known |= {claim.values["entity"] for claim in merged if "entity" in claim.values}
+    has_parent = bool(parents or carried or inherited_lines(document))
+    found.problems += prose.lost_ids(found, seen, known, has_parent=has_parent)
+    prose.name_short_ids(found, document.lines, own, known, listed)
+    return ArchiveText(
+        title=title or facts.first("session id", "session") or "",
+        session_id=facts.first("session id", "session") or session,
+        project=facts.first("project", "project name"),
+        conversation=metadata.conversation_of(facts),
+        created=created,
+        tag=tag,
+        mode=metadata.mode_of(facts, document, turn_range),
+        turns=turns,
+        turn_range=turn_range,
+        final_status=(facts.first("final status") or "").casefold() or None,
+        inherits_from=parents,
+        decisions=decisions,
+        threads=threads,
+        artifacts=artifacts,
+        carried=carried,
+        constraints=_constraints(found.documents),
+        frameworks=_frameworks(found.documents),
+        summary=prose.read_summary_of(document),
+        chunks=chunks,
+        sections=document.sections,
+        truncated=unclosed or document.truncated,
+        ids_seen=tuple((local_id, line) for local_id, (line, _) in seen.items()),
+        problems=tuple(sorted(found.problems, key=lambda problem: problem.line or 0)),
+    )
+
+
+def _carried(found: ClaimList, parents: Sequence[str]) -> tuple[DecisionRecord, ...]:
+    claims: dict[str, Claim] = {}
+    for claim in found.carried:
+        if parents:
+            claim.values.setdefault("inherited_from", parents[0])
+        claims.setdefault(claim.local_id, claim)
+    for claim in claims.values():
+        claim.values["scope"] = Scope.INHERITED
+    return claim_rules.decisions(found, list(claims.values()), Scope.INHERITED)
+
+
+def _values(documents: Iterable[Mapping[str, Any]], *names: str) -> Iterable[Any]:
+    """Yield the values under the names, wherever they stand in the documents."""
+    for document in documents:
+        for key, value in document.items():
+            if fold(key) in names:
+                yield value
+            elif isinstance(value, Mapping):
+                yield from _values([value], *names)
+
+
+def _constraints(documents: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    texts: list[str] = []
+    for value in _values(documents, "constraints discovered", "carried constraints", "constraints"):
+        groups = value.values() if isinstance(value, Mapping) else [value]
+        for group in groups:
+            texts += [text_of(item) for item in (group if isinstance(group, list) else [group])]
+    return tuple(dict.fromkeys(" ".join(text.split()) for text in texts if not is_none(text)))
+
+
+def _frameworks(documents: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+    pairs: list[tuple[str, str]] = []
+    for value in _values(documents, "carried frameworks", "frameworks"):
+        for item in value if isinstance(value, list) else ():
+            if isinstance(item, Mapping):
+                pairs.append((text_of(item.get("name")), text_of(item.get("summary"))))
+            elif not is_none(item):
+                pairs.append((text_of(item), ""))
+    return tuple(dict.fromkeys(pair for pair in pairs if pair[0]))

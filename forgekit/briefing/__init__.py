@@ -1,0 +1,1 @@
+"""Blocks to paste into a conversation, and answers to questions."""

@@ -1,0 +1,498 @@
+"""The eight answers of the retrieval protocol, each put together from the registry and the archives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from forgekit.archives.document import split_lines
+from forgekit.filing.archive_facts import facts
+from forgekit.forge import Forge
+from forgekit.history import endings
+from forgekit.ids import EntityId
+from forgekit.insight.project_state import last_successor, nothing_stands
+from forgekit.insight.question import Command, Question, about, read_question
+from forgekit.insight.staleness import blocked_from_carrying
+from forgekit.model.archive import Archive
+from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, ThreadRecord
+from forgekit.model.decision import Decision
+from forgekit.model.entity import Entity, entity_path
+from forgekit.model.kinds import Kind, is_short, short_id
+from forgekit.model.registry import Registry
+from forgekit.model.thread import Thread
+from forgekit.search import CLOSE, search
+from forgekit.search import SearchResult as Ranked
+from forgekit.text.blocks import quote
+from forgekit.text.words import relevant, shared
+from forgekit.threads import active
+from forgekit.times import Instant, format_date
+
+
+@dataclass(slots=True)
+class AnswerData:
+    """What an answer is put together from."""
+
+    lines: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    turns: str = ""
+    scopes: list[str] = field(default_factory=list)
+    ids: list[EntityId] = field(default_factory=list)
+
+    @property
+    def scope(self) -> str:
+        """What the answer is about: projects."""
+        return ", ".join(sorted(set(self.scopes))) or "this project"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSources:
+    """What is asked: the registry, what each archive says, and what searches say of themselves."""
+
+    forge: Forge
+    registry: Registry
+    project: str | None
+    archives: Sequence[tuple[Archive, ArchiveText]]
+    notices: list[str] = field(default_factory=list)
+
+
+def told_decision(decision: Decision) -> str:
+    """Return a decision as answers show it."""
+    return (
+        f"{short_id(Kind.DECISION, decision.id)}: {quote(decision.decision)} "
+        f"(tier {decision.tier_words}, {decision.status.value}, decided {format_date(decision.created_at)})"
+    )
+
+
+def called(local_id: str, entity: Decision | Thread) -> str:
+    """Return what an archive calls an entity and what the registry does, once where both are one."""
+    short = short_id(entity.kind, entity.id)
+    return short if is_short(local_id) else f"{local_id} {short}"
+
+
+def since(decision: Decision, at: Instant | None) -> str:
+    """Return from when on and why a decision is out of force, as far as either is known."""
+    day = f" since {format_date(at)}" if at is not None else ""
+    return day + (f": {quote(decision.ending)}" if decision.ending else "")
+
+
+def told_thread(thread: Thread) -> str:
+    """Return a thread as answers show it."""
+    return f"{short_id(Kind.THREAD, thread.id)}: {quote(thread.title)} [{thread.status.value.upper()}]"
+
+
+def _open(store: AnswerSources) -> AnswerData:
+    threads = [t for t in active(store.registry) if store.project in (None, t.project_name)]
+    return AnswerData(
+        lines=[f"- {told_thread(t)} ({t.priority.value})" for t in threads],
+        sources=["`forgekit thread list --status open`"],
+        scopes=[t.project_name for t in threads],
+        ids=[t.id for t in threads],
+    )
+
+
+def _in_force(store: AnswerSources) -> AnswerData:
+    every = (d for d in store.registry.decisions if store.project in (None, d.project_name))
+    decisions = sorted((d for d in every if not d.status.ended), key=lambda d: (-d.last_validated, d.id))
+    opposed = blocked_from_carrying(store.registry)
+    marks = {True: " [IN AN OPEN CONFLICT]", False: ""}
+    return AnswerData(
+        lines=[f"- {told_decision(d)}{marks[d.id in opposed]}" for d in decisions],
+        sources=["`forgekit decision list --status active`"],
+        scopes=[d.project_name for d in decisions],
+        ids=[d.id for d in decisions],
+    )
+
+
+STANDING: Mapping[Command, Callable[[AnswerSources], AnswerData]] = {
+    Command.OPEN: _open,
+    Command.STANDING: _in_force,
+}
+
+
+_LOCAL_ID = re.compile(r"(?:OT|[DTAI])\d{3,4}")
+_MOST = 8
+
+
+def _searched(store: AnswerSources, subject: str, kinds: tuple[Kind, ...] | None = None) -> Ranked:
+    found = search(store.forge, subject, kinds=kinds, project=store.project, limit=_MOST)
+    store.notices.extend({found.notice}.difference(("", *store.notices)))
+    return found
+
+
+def _named(store: AnswerSources, subject: str, *kinds: Kind) -> Entity | None:
+    """Return what a name means in the project that is asked about; one of several things is nobody's.
+
+    A word of a question may be made of hex digits: a part of an id needs its prefix here.
+    """
+    candidates = store.forge.catalogue.find(subject, kinds, bare=False)
+    known = (store.registry.get(candidate.id) for candidate in candidates)
+    found = [e for e in known if e is not None and store.project in (None, getattr(e, "project_name", None))]
+    return found[0] if len(found) == 1 else None
+
+
+def _best(store: AnswerSources, subject: str) -> list[Decision]:
+    """Return the decisions that a name may stand for, else the first that is about it in words or meaning."""
+    named = _named(store, subject, Kind.DECISION)
+    if named is not None or _LOCAL_ID.fullmatch(subject):
+        chosen = [named] if named is not None else _of_local_id(store, subject)
+        return [e for e in chosen if isinstance(e, Decision)][:_MOST]
+    hits = _searched(store, subject, (Kind.DECISION,)).hits
+    found = [(s, e) for s in hits if isinstance(e := store.registry.get(s.hit.id), Decision)]
+    of_name = [e for scored, e in found if scored.named]
+    bearing = (e for scored, e in found if (scored.cosine or 0) >= CLOSE or about(subject, _told(e)))
+    return of_name or [*islice(bearing, 1)]
+
+
+def _told(decision: Decision) -> str:
+    return " ".join((decision.title, decision.body, *decision.alternatives_rejected))
+
+
+def _cite(store: AnswerSources, found: AnswerData, entity: Decision | Thread) -> None:
+    """Name where an entity comes from: conversation, archive, turn, commit."""
+    turns = ""
+    for archive, text in store.archives:
+        local = next((name for name, known in archive.records if known == entity.id), None)
+        if local is None:
+            continue
+        told: list[DecisionRecord | ThreadRecord] = [*text.decisions, *text.threads]
+        records = [record for record in told if record.local_id == local]
+        found.sources.append(
+            f"{local} of archive {quote(archive.compression_tag)} "
+            f"({short_id(Kind.ARCHIVE, archive.id)}, {format_date(archive.compressed_at)}, "
+            f"conversation {short_id(Kind.CONVERSATION, archive.conversation_id)})"
+        )
+        turn = next((r.turn for r in records if r.turn is not None), None)
+        span = _span(text, local)
+        if span:
+            turns = turns or f"Turn {span[0]} - Turn {span[1]}"
+        elif turn is not None:
+            turns = turns or f"Turn {turn}"
+    found.turns = "" if found.ids else turns  # those of one entity are none of the next
+    found.ids.append(entity.id)
+    commits = store.forge.store.repository.log(entity_path(entity), limit=1)
+    if commits:
+        found.sources.append(f"commit {commits[0].short}")
+    found.scopes.append(entity.project_name)
+
+
+def _span(text: ArchiveText, local: str) -> tuple[int, int] | None:
+    return next((chunk.turns for chunk in text.chunks if local in chunk.decisions and chunk.turns), None)
+
+
+def _why(store: AnswerSources, subject: str) -> AnswerData:
+    found = AnswerData()
+    for decision in _best(store, subject):
+        _explain(store, found, decision)
+    return found
+
+
+def _explain(store: AnswerSources, found: AnswerData, decision: Decision) -> None:
+    _state_decision(store, found, decision)
+    if decision.rationale:
+        found.lines.append(f"- Because: {quote(decision.rationale)}")
+    else:
+        found.lines.append("- No rationale was recorded.")
+    if decision.context:
+        found.lines.append(f"- Context: {quote(decision.context)}")
+    if decision.alternatives_rejected:
+        found.lines.append(f"- Rejected: {'; '.join(map(quote, decision.alternatives_rejected))}")
+    for base in map(store.registry.get, decision.dependencies):
+        if isinstance(base, Decision):
+            found.lines.append(f"- Rests on {short_id(Kind.DECISION, base.id)}: {quote(base.decision)}")
+    _cite(store, found, decision)
+
+
+def _of_local_id(store: AnswerSources, subject: str) -> list[Entity]:
+    """Return what a bare local id stands for in each archive; they collide by design."""
+    if not _LOCAL_ID.fullmatch(subject):
+        return []
+    ids = [known for archive, _ in store.archives for local, known in archive.records if local == subject]
+    return [e for key in dict.fromkeys(ids) if (e := store.registry.get(key)) is not None]
+
+
+def _state_decision(store: AnswerSources, found: AnswerData, decision: Decision) -> None:
+    found.lines.append(told_decision(decision))
+    ended = since(decision, endings(store.forge, [decision]).get(decision.id))
+    if ended:
+        found.lines.append(f"- {decision.status.value.capitalize()}{ended}")
+    successor = last_successor(store.registry, decision)
+    if successor is not None:
+        stands = f"{short_id(Kind.DECISION, successor.id)}: {quote(successor.decision)}"
+        found.lines.append(f"- In its place now: {nothing_stands(successor) or stands}")
+
+
+def _alternatives(store: AnswerSources, subject: str) -> AnswerData:
+    found = AnswerData()
+    for decision in _best(store, subject):
+        _state_decision(store, found, decision)
+        found.lines.extend(f"- Rejected: {quote(item)}" for item in decision.alternatives_rejected)
+        if not decision.alternatives_rejected:
+            found.lines.append("- No alternatives were recorded.")
+        _cite(store, found, decision)
+    return found
+
+
+def _earlier(store: AnswerSources, subject: str) -> AnswerData:
+    found = AnswerData()
+    for archive, text in store.archives:
+        for artifact in text.artifacts:
+            if subject.casefold() in (artifact.local_id.casefold(), artifact.name.casefold()):
+                _versions(found, archive, artifact)
+    if found.lines:
+        return found
+    told: set[EntityId] = set()
+    for decision in _best(store, subject):
+        if decision.id not in told:
+            chain = _chain(store.registry, decision)
+            told.update(wording.id for wording in chain)
+            for wording in chain:
+                _state_decision(store, found, wording)
+            _cite(store, found, chain[0])
+            found.sources.append(f"`forgekit history {short_id(Kind.DECISION, decision.id)}`")
+    return found
+
+
+def _versions(found: AnswerData, archive: Archive, artifact: ArtifactRecord) -> None:
+    found.sources.append(
+        f"artifact {artifact.local_id} of archive {quote(archive.compression_tag)} "
+        f"({short_id(Kind.ARCHIVE, archive.id)})"
+    )
+    found.scopes.append(archive.project_name)
+    found.ids.append(archive.id)
+    found.lines.append(f"{artifact.local_id} {quote(artifact.name)} ({quote(artifact.type or 'artifact')})")
+    for version in artifact.versions:
+        change = f": {quote(version.changes)}" if version.changes else ""
+        turn = f", turn {version.turn}" if version.turn is not None else ""
+        found.lines.append(f"- version {quote(version.version)} ({quote(version.status)}{turn}){change}")
+        found.lines.extend(f"      {quote(line)}" for line in version.content.splitlines()[:40])
+    if not artifact.versions and artifact.summary:
+        found.lines.append(f"- {quote(artifact.summary)}")
+
+
+def _chain(registry: Registry, decision: Decision) -> list[Decision]:
+    """Return a decision's earlier and later wordings, oldest first; several may have given way to one."""
+    before: dict[EntityId | None, list[Decision]] = {}
+    for one in reversed(registry.decisions):
+        before.setdefault(one.superseded_by, []).append(one)
+    chain = [decision]
+    for later in chain:  # grows while it is walked: nearest first
+        chain += [older for older in before.get(later.id, ()) if older not in chain]
+    chain.reverse()
+    newer = registry.get(decision.superseded_by)
+    while isinstance(newer, Decision) and newer not in chain:
+        chain.append(newer)
+        newer = registry.get(newer.superseded_by)
+    return chain
+
+
+def _discussed(store: AnswerSources, subject: str) -> AnswerData:
+    found = AnswerData(scopes=[store.project or "all projects"])
+    for hit, *_ in _searched(store, subject).hits:
+        entity = store.registry.get(hit.id)
+        if entity is None:
+            continue
+        found.ids.append(hit.id)
+        status = f" [{hit.status}]" if hit.status else ""
+        found.lines.append(f"- {hit.short} {quote(hit.title)}{status}: {quote(hit.snippet)}")
+        found.sources.append(f"{hit.kind.value} {hit.short}")
+    turns = _covering(store, subject)
+    if turns:
+        found.turns = turns[0][1]
+    return found
+
+
+def _expand(store: AnswerSources, subject: str) -> AnswerData:
+    named = _named(store, subject, Kind.DECISION, Kind.THREAD)
+    entities = [named] if named is not None else _of_local_id(store, subject)
+    found = AnswerData()
+    for entity in entities[:_MOST]:
+        if isinstance(entity, Decision):
+            _explain(store, found, entity)
+        elif isinstance(entity, Thread):
+            found.lines.append(told_thread(entity))
+            found.lines.extend(f"- {quote(text)}" for text in (entity.content, entity.resolution) if text)
+            _cite(store, found, entity)
+    if found.lines:
+        return found
+    for archive, text in store.archives:
+        for section in text.sections:
+            if relevant(subject, section.title) or subject.casefold() == section.title.casefold():
+                lines = split_lines(archive.body)[section.first_line - 1 : section.last_line]
+                found.lines.append(f"{quote(section.title)} ({quote(archive.compression_tag)}):")
+                found.lines.extend(f"    {quote(line)}" for line in lines[:40] if line.strip())
+                found.sources.append(
+                    f"archive {quote(archive.compression_tag)}, lines {section.first_line}-"
+                    f"{section.last_line} ({short_id(Kind.ARCHIVE, archive.id)})"
+                )
+                found.ids.append(archive.id)
+                found.scopes.append(archive.project_name)
+                return found
+    return found
+
+
+def _tagged(store: AnswerSources, subject: str) -> tuple[Archive, ArchiveText] | None:
+    named = _named(store, subject, Kind.ARCHIVE)
+    return next((pair for pair in store.archives if named is not None and pair[0].id == named.id), None)
+
+
+def _tag(store: AnswerSources, subject: str) -> AnswerData:
+    found = AnswerData()
+    pair = _tagged(store, subject)
+    if pair is None:
+        return found
+    archive, _ = pair
+    _about_archive(found, archive)
+    for local, entity in archive.records:
+        known = store.registry.get(entity)
+        if isinstance(known, (Decision, Thread)):
+            found.ids.append(known.id)
+            found.lines.append(f"- {called(local, known)}: {quote(known.title)} [{known.status.value}]")
+    return found
+
+
+def _about_archive(found: AnswerData, archive: Archive) -> None:
+    turns = f", turns {archive.turn_range[0]}-{archive.turn_range[1]}" if archive.turn_range else ""
+    found.lines.append(
+        f"{quote(archive.compression_tag)}: {quote(archive.conversation_title)} "
+        f"({archive.compression_mode.value}, {format_date(archive.compressed_at)}{turns})"
+    )
+    found.sources.append(f"archive {quote(archive.compression_tag)} ({short_id(Kind.ARCHIVE, archive.id)})")
+    found.ids.append(archive.id)
+    found.scopes.append(archive.project_name)
+    if archive.turn_range:
+        found.turns = f"Turn {archive.turn_range[0]} - Turn {archive.turn_range[1]}"
+
+
+def _inherited(store: AnswerSources, subject: str) -> AnswerData:
+    found = AnswerData()
+    pair = _tagged(store, subject)
+    if pair is None:
+        return found
+    archive, _ = pair
+    _about_archive(found, archive)
+    for edge in store.registry.lineage:
+        if edge.source_conversation_id != archive.conversation_id:
+            continue
+        for compression in edge.compressions:
+            if compression.compression_tag != archive.compression_tag:
+                continue
+            target = short_id(Kind.CONVERSATION, edge.target_conversation_id)
+            for word, pairs in (
+                ("carried", (*compression.decisions_carried, *compression.threads_carried)),
+                ("dropped", compression.decisions_dropped),
+                ("resolved", compression.threads_resolved),
+            ):
+                for local, entity in pairs:
+                    known = store.registry.get(entity)
+                    title = quote(known.title) if known else entity
+                    found.lines.append(f"- {word} into {target}: {local} {title}")
+            found.sources.append(f"lineage {short_id(Kind.LINEAGE, edge.id)}")
+    if len(found.lines) == 1:
+        found.lines.append("- No conversation that continues it has been filed yet.")
+    return found
+
+
+def _covering(store: AnswerSources, subject: str) -> list[tuple[str, str, Archive]]:
+    """Return (topic, turns, archive) of every stretch whose topic or decisions bear on a subject."""
+    out = []
+    for archive, text in store.archives:
+        own = dict(archive.records)
+        for chunk in text.chunks:
+            decided = " ".join(
+                known.title for d in chunk.decisions if (known := store.registry.get(own.get(d))) is not None
+            )
+            if chunk.turns and shared(subject, f"{chunk.topic} {decided}"):
+                out.append((chunk.topic, f"Turn {chunk.turns[0]} - Turn {chunk.turns[1]}", archive))
+    return out
+
+
+def _turns(store: AnswerSources, subject: str) -> AnswerData:
+    found = AnswerData()
+    for topic, turns, archive in _covering(store, subject)[:_MOST]:
+        line = f"- {turns}: {quote(topic)} ({quote(archive.compression_tag)})"
+        if line not in found.lines:
+            found.lines.append(line)
+        found.turns = found.turns or turns
+        found.sources.append(
+            f"archive {quote(archive.compression_tag)} ({short_id(Kind.ARCHIVE, archive.id)})"
+        )
+        found.ids.append(archive.id)
+        found.scopes.append(archive.project_name)
+    return found
+
+
+def answer(store: AnswerSources, command: Command, subject: str) -> AnswerData:
+    """Answer a command; what no archive knows by name is searched for."""
+    found = _ANSWERS[command](store, subject)
+    if not found.lines and command in (Command.TAG, Command.INHERITED, Command.EXPAND):
+        return _discussed(store, subject)
+    return found
+
+
+_ANSWERS: dict[Command, Callable[[AnswerSources, str], AnswerData]] = {
+    Command.WHY: _why,
+    Command.ALTERNATIVES: _alternatives,
+    Command.EARLIER: _earlier,
+    Command.DISCUSSED: _discussed,
+    Command.EXPAND: _expand,
+    Command.TAG: _tag,
+    Command.INHERITED: _inherited,
+    Command.TURNS: _turns,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnswerBlock:
+    """An answer with its sources.
+
+    Attributes:
+        found: whether the store holds one.
+    """
+
+    text: str
+    data: dict[str, object]
+    found: bool
+
+
+def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
+    """Answer one of the retrieval commands, or search.
+
+    Args:
+        forge: the registry.
+        question: in the words of the retrieval protocol, or any others.
+        project: only this one.
+    """
+    registry = forge.registry()
+    if project is not None:
+        project = forge.known_project(project, registry).project_name
+    kept = [a for a in registry.archives if project in (None, a.project_name)]
+    store = AnswerSources(forge, registry, project, facts(forge.catalogue, kept))
+    asked = read_question(question)
+    standing = STANDING.get(asked.command)
+    found = standing(store) if standing else answer(store, asked.command, asked.subject)
+    return _answer(asked, question, found, "; ".join(store.notices))
+
+
+def _answer(asked: Question, question: str, found: AnswerData, notice: str) -> AnswerBlock:
+    heading = f"## Retrieved Context: {quote(question)}"
+    if not found.lines:
+        text = f"{heading}\n\nNothing in the registry answers this.\n"
+    else:
+        about = [f"**Source:** {'; '.join(dict.fromkeys(found.sources)) or 'registry'}"]
+        if found.turns:
+            about.append(f"**Transcript Reference:** {found.turns}")
+        about.append(f"**Scope:** {found.scope}")
+        text = "\n\n".join([heading, "\n".join(found.lines), "\n".join(about)]) + "\n"
+    data: dict[str, object] = {
+        "question": question,
+        "command": asked.command.value,
+        "subject": asked.subject,
+        "found": bool(found.lines),
+        "ids": list(dict.fromkeys(found.ids)),
+        "sources": list(dict.fromkeys(found.sources)),
+        "answer_text": text,
+        "notice": notice,
+    }
+    return AnswerBlock(text=text, data=data, found=bool(found.lines))

@@ -1,0 +1,224 @@
+"""One change to the registry: load, decide, write, one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, TypeVar
+
+from forgekit.errors import ChangedError, RuleError, TransitionError, UsageError
+from forgekit.forge import Forge
+from forgekit.ids import normalise
+from forgekit.model.conflict import Conflict
+from forgekit.model.decision import Decision
+from forgekit.model.entity import Entity, entity_path
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.lineage import Compression
+from forgekit.model.registry import Registry
+from forgekit.model.rules import STATEMENT_LIMIT, one_line
+
+if TYPE_CHECKING:
+    from forgekit.store import Change, Outcome
+
+E = TypeVar("E", bound=Entity)
+Word = TypeVar("Word", bound=Enum)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteOptions:
+    """How to write.
+
+    Attributes:
+        dry_run: show the diff, write nothing.
+        no_commit: write the files, leave committing to the person.
+        seen: the entity that the caller read and based this change on; it must not have moved on since.
+    """
+
+    dry_run: bool = False
+    no_commit: bool = False
+    seen: Entity | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """What a use case wrote.
+
+    Attributes:
+        entity: the one that the command was about, as it stands now.
+        outcome: commit, paths and diff.
+    """
+
+    entity: Entity
+    outcome: Outcome
+
+
+COMMITTED = WriteOptions()
+
+
+def write(
+    forge: Forge,
+    decide: Callable[[Registry], Sequence[Entity]],
+    operation: str,
+    options: WriteOptions = COMMITTED,
+    texts: Callable[[Sequence[Entity]], Mapping[str, bytes]] | None = None,
+) -> Written:
+    """Write what `decide` makes of the registry.
+
+    Args:
+        forge: the registry.
+        decide: returns the entities to write, the one that the command is about first; it runs again
+            when somebody else's commit came first.
+        operation: noun and verb, such as `decision revise`.
+        options: dry run, without a commit, or only if nobody else was faster.
+        texts: gives files of these entities, by path, that are to hold just these bytes.
+
+    Raises ChangedError when `how.seen` has moved on.
+    """
+    from forgekit.store import Change
+
+    def change() -> Change:
+        registry = forge.registry()
+        if options.seen is not None and registry.get(options.seen.id) != options.seen:
+            raise ChangedError(entity_path(options.seen))
+        entities = tuple(decide(registry))
+        noun, _, verb = operation.partition(" ")
+        first = entities[0]
+        return Change(
+            writes=entities,
+            files=texts(entities) if texts is not None else {},
+            subject=f"{noun}: {verb} {short_id(first.kind, first.id)}",
+            trailers=(("Forgekit-Op", operation), *_entity_trailers(entities)),
+            result=entities,
+        )
+
+    outcome = forge.commit(change, dry_run=options.dry_run, no_commit=options.no_commit)
+    return Written(entity=outcome.change.writes[0], outcome=outcome)
+
+
+def _entity_trailers(entities: Sequence[Entity]) -> Iterable[tuple[str, str]]:
+    return *(("Forgekit-Entity", entity.id) for entity in entities), *superseding(entities)
+
+
+def superseding(entities: Sequence[Entity]) -> tuple[tuple[str, str], ...]:
+    """Return the trailers that say which decision gave way to which in a conflict."""
+    written = {entity.id for entity in entities}
+    settled = [e for e in entities if isinstance(e, Conflict) and e.kept is not None]
+    sides = [(c.decision_b if c.kept == c.decision_a else c.decision_a, c.kept) for c in settled]
+    return tuple(("Forgekit-Superseded", f"{lost} by {kept}") for lost, kept in sides if lost in written)
+
+
+def typed(text: str, more: str) -> str:
+    """Return what a person typed as the one line that a decision or a title is.
+
+    Args:
+        text: as typed.
+        more: names what takes a longer text.
+
+    Raises RuleError where it is too long.
+    """
+    line = normalise(one_line(text))
+    if len(line) > STATEMENT_LIMIT:
+        raise RuleError(
+            f"the text is {len(line):,} characters long, and {STATEMENT_LIMIT:,} is the most; "
+            f"say it shorter and put the rest into {more}"
+        )
+    return line
+
+
+def word_of(words: type[Word], name: str, value: str | None) -> Word | None:
+    """Return what a word stands for; None where none was given.
+
+    Args:
+        words: those that there are.
+        name: of the argument.
+        value: as given.
+
+    Raises UsageError for another word.
+    """
+    known = {word.value: word for word in words}
+    if value is not None and value not in known:
+        raise UsageError(f"{name}: {value!r} is none of {', '.join(known)}")
+    return known[value] if value is not None else None
+
+
+def unclaimed(entity: E, registry: Registry) -> E:
+    """Return an entity that is to be new.
+
+    Raises RuleError where another has its id: ids are made of the first words, which may have changed since.
+    """
+    taken = registry.get(entity.id)
+    if taken is not None:
+        raise RuleError(
+            f"{short_id(taken.kind, taken.id)} was made of these words and is called {taken.title!r} now; "
+            "go on with that one, or say other words or another --conversation"
+        )
+    return entity
+
+
+def as_it_stands(standing: E, part: Compression | None = None, **given: object) -> E:
+    """Return what is registered already, for a person who registers it once more.
+
+    Args:
+        standing: what there is.
+        part: the entry of it that is meant, where one is.
+        given: values by their attributes; None, "" and () where the person gave none.
+
+    Raises RuleError where a value is another than the one that stands.
+    """
+
+    def differs(name: str, value: object) -> bool:
+        stands = getattr(part or standing, name)
+        return set(value) != set(stands) if isinstance(value, tuple) else value != stands
+
+    other = [name for name, value in given.items() if value not in {None, "", ()} and differs(name, value)]
+    if other:
+        short = short_id(standing.kind, standing.id)
+        raise RuleError(
+            f"{short} is there already and says otherwise ({', '.join(other)}); "
+            f"change it by `forgekit {standing.kind.value} edit {short}`"
+        )
+    return standing
+
+
+def in_force(registry: Registry, decision: Decision, then: str = "") -> Decision:
+    """Return a decision that can be changed, kept or put in another's place.
+
+    Args:
+        registry: what is in its place.
+        decision: as it stands.
+        then: what to do where it is out of force.
+
+    Raises TransitionError where it is.
+    """
+    if decision.status.ended:
+        from forgekit.insight.project_state import last_successor, nothing_stands
+
+        successor = last_successor(registry, decision)
+        hint = (
+            f"; in its place: {nothing_stands(successor) or short_id(Kind.DECISION, successor.id)}"
+            if successor
+            else ""
+        )
+        raise TransitionError(
+            f"{short_id(Kind.DECISION, decision.id)} is {decision.status.value}{hint}{then}"
+        )
+    return decision
+
+
+def without_circle(entity: E, others: Iterable[Entity]) -> E:
+    """Return an entity that is to be written.
+
+    Args:
+        entity: as it is to stand.
+        others: those that it may lead to, as they stand.
+
+    Raises RuleError where it leads back to itself.
+    """
+    from forgekit.checks.base import CheckInput
+    from forgekit.checks.references import no_cycles
+
+    given = CheckInput(only=frozenset({entity_path(entity)}))
+    for problem in no_cycles(Registry.of([*others, entity]), given):
+        raise RuleError(f"{problem.field}: {problem.message}; {problem.fix}")
+    return entity

@@ -1,0 +1,1 @@
+"""The checks of a registry: pure functions that return problems."""

@@ -1,0 +1,1 @@
+"""Which pairs of decisions are judged, and the port of a judge. Pure."""

@@ -1,0 +1,267 @@
+r"""The one place that prints: data on stdout, talk on stderr.
+
+Text comes from files and models that nobody vouches for, so nothing reaches a terminal that could move
+its cursor or hide a word: control characters, bidirectional overrides and zero-width characters are
+written as visible escapes (`\x1b`, `\u202e`). Tabs and line ends stay in running text; the joiners that
+scripts and emoji need stay everywhere. JSON carries the same characters as JSON escapes, so nothing is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NO_COLOR = "NO_COLOR"
+
+_INVISIBLE = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f\U000e0100-\U000e01ef"
+)
+_HARMFUL = re.compile(f"[{_INVISIBLE}]")
+_HARMFUL_IN_LINE = re.compile(f"[\t\n{_INVISIBLE}]")
+_SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+def prepare() -> None:
+    """Make both streams take any text, whatever encoding the terminal claims, and none where it is closed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - to the end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def visible(text: str) -> str:
+    """Return text with harmful characters as escapes; tabs and line ends stay."""
+    return _HARMFUL.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Return text with harmful characters, tabs and line ends as escapes."""
+    return _HARMFUL_IN_LINE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match.group()
+    code = ord(character)
+    if character in _SHORT:
+        return _SHORT[character]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def data(text: str = "") -> None:
+    """Write a line or a text to stdout."""
+    sys.stdout.write(visible(text) + "\n")
+
+
+def verbatim(text: str) -> None:
+    """Write a text to stdout byte for byte, unless it goes to a terminal."""
+    if sys.stdout.isatty():
+        data(text.removesuffix("\n"))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
+    sys.stdout.buffer.flush()
+
+
+def info(text: str) -> None:
+    """Write a line to stderr."""
+    sys.stdout.flush()
+    sys.stderr.write(visible(text) + "\n")
+
+
+def as_json(value: object) -> None:
+    """Write one JSON document to stdout, in UTF-8 whatever the locale says."""
+    verbatim(json_text(value, indent=2) + "\n")
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """Return JSON in which harmful characters are JSON escapes."""
+    import json
+
+    return _HARMFUL.sub(_json_escape, json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    character = match.group()
+    if character == "\r":
+        return character  # json.dumps has escaped it inside texts; none is left
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+
+
+def diff(text: str) -> None:
+    """Write a diff to stdout, in colour on a terminal."""
+    if not _fancy():
+        data(text.rstrip("\n"))
+        return
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    from rich.text import Text
+
+    out = Text()
+    for line in visible(text).splitlines():
+        out.append(line + "\n", style="bold" if line.startswith(("+++", "---")) else styles.get(line[:1], ""))
+    _console().print(out, end="", soft_wrap=True)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write rows: a table on a terminal, else a line each with tabs between the cells."""
+    cleaned = [[one_line(cell) for cell in row] for row in rows]
+    if not cleaned:
+        return
+    if not _fancy():
+        for row in cleaned:
+            sys.stdout.write("\t".join(row) + "\n")
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        wraps = name in {"title", "name", "message", "project"}
+        shown.add_column(name, no_wrap=not wraps, overflow="fold")
+    for row in cleaned:
+        shown.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+    _console().print(shown)
+
+
+_STYLES = {
+    "open": "yellow",
+    "high": "bold",
+    "error": "red",
+    "warning": "yellow",
+    "revised": "dim",
+    "superseded": "dim",
+    "invalidated": "dim",
+    "abandoned": "dim",
+}
+
+
+def fields(pairs: Mapping[str, str]) -> None:
+    """Write names and values, one pair a line, the values in one column."""
+    named = [(one_line(name), value) for name, value in pairs.items()]
+    width = max((len(name) for name, _ in named), default=0)
+    for name, value in named:
+        head, *more = value.split("\n")
+        sys.stdout.write(f"{name.ljust(width)}  {one_line(head)}".rstrip() + "\n")
+        for line in more:
+            sys.stdout.write(f"{' ' * width}  {one_line(line)}".rstrip() + "\n")
+
+
+def section(heading: str, text: str) -> None:
+    """Write a text below a heading, after a blank line."""
+    data(f"\n{heading}\n")
+    data("\n".join(f"  {line}".rstrip() for line in visible(text).split("\n")))
+
+
+@contextlib.contextmanager
+def progress(what: str, after: float = 0.5) -> Iterator[None]:
+    """Say on a terminal that something takes its time, once it has taken `after` seconds."""
+    if not sys.stderr.isatty() or os.environ.get("CI"):
+        yield
+        return
+    import threading
+
+    shown = threading.Event()
+
+    def show() -> None:
+        shown.set()
+        sys.stderr.write(f"{what} ...")
+        sys.stderr.flush()
+
+    timer = threading.Timer(after, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if shown.is_set():
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def meter(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Give what shows on a terminal how many of all are done, how fast, and how long the rest takes."""
+    import time
+
+    start = time.monotonic()
+    shows = sys.stderr.isatty() and not os.environ.get("CI")
+
+    def show(done: int, total: int) -> None:
+        passed = time.monotonic() - start
+        pace = ""
+        if done and passed > 0:
+            left = round(passed / done * (total - done))
+            pace = f", {done / passed:.0f}/s, {left // 60}:{left % 60:02} left"
+        if shows:
+            sys.stderr.write(f"\r\x1b[K{what}: {done:,} of {total:,}{pace}")
+            sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        if shows:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def counter(what: str) -> Iterator[Callable[[int, float | None], None]]:
+    """Give what shows on a terminal how many are done and how fast, where their number is not known.
+
+    With the share of all that is done, where it is known, it says how long the rest takes.
+    """
+    import time
+
+    start = time.monotonic()
+    shows = sys.stderr.isatty() and not os.environ.get("CI")
+
+    def show(number: int, share: float | None) -> None:
+        passed = time.monotonic() - start
+        if shows:
+            pace = f", {number / passed:.0f}/s" if passed > 0.5 else ""
+            if pace and share:
+                left = round(passed / share * (1 - share))
+                pace += f", {share:.0%}, {left // 60}:{left % 60:02} left"
+            sys.stderr.write(f"\r\x1b[K{what}: {number:,}{pace}")
+            sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        if shows:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def is_terminal() -> bool:
+    """Say whether a person sits at both ends."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun, such as `1 thread` or `3 threads`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _fancy() -> bool:
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    plain = bool(os.environ.get(NO_COLOR))
+    return Console(file=sys.stdout, color_system=None if plain else "auto", highlight=False)

@@ -1,0 +1,1 @@
+"""Candidates in the turns of a conversation. Pure."""

@@ -1,0 +1,1 @@
+"""Archives and conversations into the registry, and a person's answers to candidates."""

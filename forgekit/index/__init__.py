@@ -1,0 +1,1 @@
+"""The disposable cache: SQLite catalogue with full-text search, FAISS vectors."""

@@ -1,0 +1,317 @@
+"""Bringing the catalogue's rows up to what the files hold.
+
+A folder whose fingerprint is the one on record holds nothing new. In any other, a file is read when its size,
+inode or times differ from its row, or when it was written so shortly before it was last read that a further
+write could not show. A file with the bytes that its row stands for is not parsed again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+import time
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from forgekit.errors import FormatError
+from forgekit.index.scan import (
+    RACY_NS,
+    FileEntry,
+    Listing,
+    Row,
+    blob_id,
+    fingerprint,
+    folded,
+    is_entity_name,
+    is_gits,
+    is_place,
+    is_within,
+    read_file,
+    scan,
+    shown,
+)
+from forgekit.index.schema import DamageError, drop, put
+from forgekit.model.kinds import Kind, kind_of_path, path_of
+
+if TYPE_CHECKING:
+    from forgekit.model.problem import Problem
+
+_REBUILD_CACHE_KB = 65_536  # a rebuild that fits in memory is written once
+_NO_BLOB = ""  # of a file that could not be read: every look reads it again
+
+
+class Refresh(NamedTuple):
+    """What a look at the files found: how many came, changed and went, and how many hold no entity now."""
+
+    added: int
+    updated: int
+    removed: int
+    unreadable: int
+
+
+class _File(NamedTuple):
+    """A row of the table `file`, as far as a look needs it; from `size` on as in `FileEntry`."""
+
+    row: int
+    checked: int
+    blob: str
+    size: int
+    mtime: int
+    inode: int
+    ctime: int
+
+
+def update(db: sqlite3.Connection, root: Path, within: Collection[str] | None = None) -> Refresh:
+    """Compare the files with their rows, and read what changed, in one transaction.
+
+    Args:
+        db: a catalogue.
+        root: the registry's root.
+        within: folders to look into, as of `is_within`; all where None.
+
+    Raises DamageError for a catalogue that lost rows.
+    """
+    version = _version(db)
+    stale = _stale(root, db, within)
+    if stale:
+        db.execute("BEGIN IMMEDIATE")
+        with db:
+            if _version(db) != version:  # another process wrote since, and may have seen newer files
+                stale = _stale(root, db, within)
+            done = _Pass(db, root).over(stale)
+    else:
+        done = Refresh(0, 0, 0, _unreadable(db))
+    _require_whole(db)
+    return done
+
+
+def _require_whole(db: sqlite3.Connection) -> None:
+    """Raise DamageError unless each file without a problem has an entity of some kind."""
+    kinds = dict(db.execute("SELECT kind, count(*) FROM entity GROUP BY kind").fetchall())
+    (files,) = db.execute("SELECT count(*) FROM file").fetchone()
+    if sum(kinds.get(kind.value, 0) for kind in Kind) != files - _unreadable(db):
+        raise DamageError("files and entities do not agree")
+
+
+def problems(db: sqlite3.Connection) -> tuple[Problem, ...]:
+    """Return a Problem for each file that holds no entity, by path.
+
+    Raises DamageError.
+    """
+    from forgekit.model.problem import Problem
+
+    texts = db.execute(
+        "SELECT '[' || problem || ']' FROM file WHERE problem IS NOT NULL"
+        " UNION ALL SELECT problems FROM folder WHERE problems != '[]'"
+    ).fetchall()
+    try:
+        found = [Problem(**item) for (text,) in texts for item in json.loads(text)]
+        return tuple(sorted(found, key=lambda p: (p.path, p.line or 0, p.message)))
+    except (ValueError, TypeError) as e:
+        raise DamageError(str(e)) from e
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA data_version").fetchone()[0])
+
+
+def _unreadable(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT count(*) FROM file WHERE problem IS NOT NULL").fetchone()[0])
+
+
+def _stale(root: Path, db: sqlite3.Connection, within: Collection[str] | None) -> dict[str, Listing | None]:
+    """Return the folders to look into; those that are gone have no listing."""
+    known = dict(db.execute("SELECT path, fingerprint FROM folder").fetchall())
+    found = scan(root, within)
+    stale = {path: rows for path, rows in found if known.pop(path, None) != fingerprint(rows)}
+    gone = [path for path in known if within is None or is_within(path, within)]  # what is left of them
+    return {**stale, **dict.fromkeys(gone)}
+
+
+_TWICE = "duplicate-id"
+
+
+class _Pass:
+    """One pass over folders that changed, inside a transaction."""
+
+    def __init__(self, db: sqlite3.Connection, root: Path) -> None:
+        self._db = db
+        self._root = os.fspath(root)
+        self._now = time.time_ns()
+        self._whole = db.execute("SELECT 1 FROM file LIMIT 1").fetchone() is None
+        if self._whole:
+            db.execute(f"PRAGMA cache_size = -{_REBUILD_CACHE_KB}")
+        self._counts = {"added": 0, "updated": 0, "removed": 0}
+
+    def over(self, stale: dict[str, Listing | None]) -> Refresh:
+        """Look into each folder and file its fingerprint.
+
+        Raises DamageError where two files have one id and the order of folders no longer tells which stands.
+        """
+        twice = f'%"code": "{_TWICE}"%'
+        if (
+            not self._whole
+            and self._db.execute("SELECT 1 FROM file WHERE problem LIKE ?", (twice,)).fetchone()
+        ):
+            raise DamageError("two files had one id")
+        for folder, listing in sorted(stale.items()):
+            strays, racy = list[FileEntry](), False
+            known, kind = self._known(folder), kind_of_path(folder + "/")
+            for entry in map(FileEntry._make, listing or ()):
+                if stat.S_ISREG(entry.mode) and is_entity_name(entry.name) and kind:
+                    racy |= self._file(kind, folder, entry, known.pop(entry.name, None))
+                elif not (entry.mode == stat.S_IFDIR and is_place(folder, entry.name)):
+                    strays.append(entry)
+            for file in known.values():
+                self._remove(file.row)
+            if listing is None:
+                self._db.execute("DELETE FROM folder WHERE path = ?", (folder,))
+            else:
+                found = json.dumps(_strays(folder, strays, listing))
+                self._db.execute(
+                    "INSERT OR REPLACE INTO folder VALUES (?, ?, ?)",
+                    (folder, None if racy else fingerprint(listing), found),
+                )
+        return Refresh(**self._counts, unreadable=_unreadable(self._db))
+
+    def _known(self, folder: str) -> dict[str, _File]:
+        query = "SELECT name, row, checked, blob, size, mtime, inode, ctime FROM file WHERE folder = ?"
+        return {name: _File._make(seen) for name, *seen in self._db.execute(query, (folder,))}
+
+    def _file(self, kind: Kind, folder: str, entry: FileEntry, known: _File | None) -> bool:
+        """Look at one file; say whether the next look must read it again."""
+        if known and known.blob and _settled(entry, known.checked) and entry[2:] == known[3:]:
+            return False
+        problem: dict[str, Any] | None = None
+        data = b""
+        try:
+            data, entry = read_file(f"{self._root}/{folder}/{entry.name}", entry.name)
+            blob = blob_id(data)
+        except FileNotFoundError:
+            if known:
+                self._remove(known.row)
+            return True
+        except (OSError, FormatError) as e:
+            blob = _NO_BLOB
+            problem = {
+                "message": e.message if isinstance(e, FormatError) else f"cannot be read: {e.strerror}"
+            }
+        same = known is not None and blob != _NO_BLOB and known.blob == blob
+        if known and not same:
+            drop(self._db, known.row)
+        row = self._state(known, folder, entry, blob)
+        if not same:
+            if known is None or known.blob != blob:
+                self._counts["updated" if known else "added"] += 1
+            if problem is None:
+                problem = self._parse(row, kind, f"{folder}/{entry.name}", blob, data)
+            if known or problem:
+                self._problem(row, folder, entry.name, problem)
+        return blob == _NO_BLOB or not _settled(entry, self._now)
+
+    def _state(self, known: _File | None, folder: str, entry: FileEntry, blob: str) -> int:
+        """Write what a file was when it was read, and return its row."""
+        state = (*entry[2:], self._now, blob)
+        if known:
+            query = "UPDATE file SET size = ?, mtime = ?, inode = ?, ctime = ?, checked = ?, blob = ?"
+            self._db.execute(f"{query} WHERE row = ?", (*state, known.row))
+            return known.row
+        query = "INSERT INTO file (size, mtime, inode, ctime, checked, blob, folder, name)"
+        cursor = self._db.execute(f"{query} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*state, folder, entry.name))
+        return cursor.lastrowid or 0
+
+    def _parse(self, row: int, kind: Kind, path: str, blob: str, data: bytes) -> dict[str, Any] | None:
+        """Write the rows of a file's entity, or return why it holds none."""
+        # YAML is loaded for files that changed, and for nothing else.
+        from forgekit.text.codec import loads, to_fields
+        from forgekit.text.frontmatter import decode
+
+        try:
+            entity = loads(kind, decode(data))
+        except FormatError as e:
+            return {"message": e.message, "line": e.line, "field": e.field}
+        home = path_of(kind, entity.id)
+        if home != path:
+            return {
+                "code": "misplaced",
+                "message": f"holds {entity.id}, whose place is {home}",
+                "field": kind.id_field,
+                "fix": "move the file there, or mend the id",
+            }
+        taken = self._db.execute("SELECT kind FROM entity WHERE id = ?", (entity.id,)).fetchone()
+        if taken is not None:  # the file of the first folder stands, in a pass over all of them
+            if not self._whole:
+                raise DamageError("two files have one id")
+            return {
+                "code": _TWICE,
+                "message": f"holds an id that {path_of(Kind(taken[0]), entity.id)} has too",
+                "field": kind.id_field,
+                "fix": "delete the one that is wrong",
+            }
+        put(self._db, row, blob, entity, to_fields(entity))
+        return None
+
+    def _problem(self, row: int, folder: str, name: str, problem: dict[str, Any] | None) -> None:
+        text = problem and json.dumps({"code": "format", "path": f"{folder}/{name}", **problem})
+        self._db.execute("UPDATE file SET problem = ? WHERE row = ?", (text, row))
+
+    def _remove(self, row: int) -> None:
+        drop(self._db, row)
+        self._db.execute("DELETE FROM file WHERE row = ?", (row,))
+        self._counts["removed"] += 1
+
+
+def _settled(entry: FileEntry, checked: int) -> bool:
+    return max(entry.mtime, entry.ctime) < checked - RACY_NS
+
+
+def _strays(folder: str, strays: Collection[FileEntry], listing: Collection[Row]) -> list[dict[str, str]]:
+    """Return a Problem's parts for each name that belongs in no registry."""
+    sound = dict[str, str]()
+    if strays:
+        stray = {entry.name for entry in strays}
+        names = (name for name, mode, *_ in listing if _is_sound(folder, name, mode) and name not in stray)
+        sound = {folded(name): name for name in names}
+    return [_stray(folder, entry, sound.get(folded(entry.name))) for entry in strays]
+
+
+def _is_sound(folder: str, name: str, mode: int) -> bool:
+    return is_entity_name(name) if stat.S_ISREG(mode) else mode == stat.S_IFDIR and is_place(folder, name)
+
+
+def _stray(folder: str, entry: FileEntry, twin: str | None) -> dict[str, str]:
+    path = shown(f"{folder}/{entry.name}" if folder else entry.name)
+    if entry.mode == 0:
+        return {"code": "format", "path": shown(folder), "message": f"cannot be listed {shown(entry.name)}"}
+    if stat.S_ISLNK(entry.mode):
+        return {
+            "code": "symlink",
+            "path": path,
+            "message": "is a symbolic link, and links are not followed",
+            "fix": "put the file itself here",
+        }
+    if twin is not None or (not folder and entry.name != folded(entry.name)):
+        return {
+            "code": "twin",
+            "path": path,
+            "message": f"differs from {twin or folded(entry.name)} in case or Unicode form only",
+            "fix": "move it elsewhere or delete it",
+        }
+    if is_gits(entry.name):
+        return {
+            "code": "stray-file",
+            "path": path,
+            "message": "is a name that git gives a meaning to, and means nothing good in a registry",
+            "fix": "delete it",
+        }
+    regular = "a file" if stat.S_ISREG(entry.mode) else "a pipe, a socket or a device"
+    what = "a folder" if entry.mode == stat.S_IFDIR else regular
+    return {
+        "code": "stray-file",
+        "path": path,
+        "message": f"is {what} that the registry has no place for",
+        "fix": "move it elsewhere",
+    }

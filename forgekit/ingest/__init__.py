@@ -1,1 +1,0 @@
-"""Foreign formats, read into the words of the register. Nothing here writes."""

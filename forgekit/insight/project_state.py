@@ -1,0 +1,274 @@
+"""What a conversation must know: the parts of a registry-state or updated-context block, as data.
+
+Pure: a registry, what its archives say, and the time go in; rows come out, most important first. Open
+conflicts are named with both sides and kept out of what may be carried; speculative decisions stay out of
+continuation blocks.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from forgekit.archives.fold import fold
+from forgekit.ids import EntityId
+from forgekit.insight.staleness import (
+    Shaken,
+    Stale,
+    blocked_from_carrying,
+    needs_revalidation,
+    open_conflicts,
+    stale,
+)
+from forgekit.model.archive import Archive
+from forgekit.model.archive_record import ArchiveText
+from forgekit.model.conflict import Conflict
+from forgekit.model.conversation import Conversation
+from forgekit.model.decision import Decision
+from forgekit.model.graph import Direction, trace
+from forgekit.model.kinds import Kind, is_short, short_id
+from forgekit.model.lineage import Lineage
+from forgekit.model.registry import Registry
+from forgekit.model.thread import Thread
+from forgekit.text.words import needed, words
+from forgekit.times import Instant
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """From when on a decision counts as stale; of a tier above `max_tier` none does."""
+
+    days: int
+    hops: int
+    max_tier: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Overtaken:
+    """A record that an archive shows otherwise than the registry.
+
+    Attributes:
+        local_id: what the archive calls it.
+        entity: as it stands.
+        successor: what came in a decision's place last; it may have ended as well.
+    """
+
+    local_id: str
+    entity: Decision | Thread
+    successor: Decision | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Abroad:
+    """A decision of another project that bears on a thread or decision of this one.
+
+    Attributes:
+        bears_on: what it overlaps with.
+        words: the telling words that both share.
+        cosine: how close they are in meaning, where that is known.
+    """
+
+    decision: Decision
+    bears_on: Thread | Decision
+    words: tuple[str, ...]
+    cosine: float | None = None
+
+    @property
+    def why(self) -> str:
+        """What makes it bear on the other."""
+        return ", ".join(self.words[:4]) or f"close in meaning ({self.cosine or 0:.2f})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opposed:
+    """An open conflict with both its sides."""
+
+    conflict: Conflict
+    a: Decision
+    b: Decision
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProjectState:
+    """Everything a block says of one project.
+
+    Attributes:
+        overtaken: where the registry stands against the archive.
+        speculative: how many decisions were left out as speculative.
+        flagged: the stale ones; `active` of them there are in all.
+    """
+
+    threads: tuple[Thread, ...]
+    decisions: tuple[Decision, ...]
+    overtaken: tuple[Overtaken, ...]
+    conflicts: tuple[Opposed, ...]
+    speculative: int
+    shaken: tuple[Shaken, ...]
+    flagged: tuple[Stale, ...]
+    active: int
+    abroad: tuple[Abroad, ...]
+    edges: tuple[Lineage, ...]
+
+
+def project_state(
+    registry: Registry,
+    project: EntityId,
+    now: Instant,
+    limits: Limits,
+    *,
+    continued: tuple[Archive, ArchiveText] | None = None,
+    similarities: Mapping[tuple[EntityId, EntityId], float] | None = None,
+) -> ProjectState:
+    """Gather what a conversation in a project must know.
+
+    Args:
+        registry: all entities.
+        project: its id.
+        now: the time of asking.
+        limits: of staleness.
+        continued: the archive that is to be continued, with what it says: its records come first,
+            speculative decisions stay out, and what the registry says otherwise is named.
+        similarities: (own thread or decision, foreign decision) -> cosine, of those that are close.
+    """
+    blocked = blocked_from_carrying(registry)
+    archive = continued[0] if continued else None
+    standing = frozenset(entity for _, entity in archive.records) if archive else frozenset()
+    mine = [d for d in registry.decisions if d.project_uuid == project or d.id in standing]
+    carriable = [d for d in mine if not d.status.ended and d.id not in blocked]
+    decisions = [d for d in carriable if archive is None or not d.speculative]
+    threads = [t for t in registry.threads if t.project_uuid == project or t.id in standing]
+    open_threads = sorted(
+        (t for t in threads if not t.status.ended),
+        key=lambda t: (t.id not in standing, t.priority.rank, -t.created_at, t.id),
+    )
+    decisions.sort(key=lambda d: (d.id not in standing, -(d.last_validated), d.id))
+    stale_ones = stale(
+        registry, now, days=limits.days, hops=limits.hops, max_tier=limits.max_tier, project=project
+    )
+    return ProjectState(
+        threads=tuple(open_threads),
+        decisions=tuple(decisions),
+        overtaken=tuple(_overtaken(registry, *continued)) if continued else (),
+        conflicts=tuple(_opposed(registry, {d.id for d in mine})),
+        speculative=len(carriable) - len(decisions),
+        shaken=tuple(
+            s
+            for s in needs_revalidation(registry)
+            if s.decision.project_uuid == project and (archive is None or not s.decision.speculative)
+        ),
+        flagged=tuple(s for s in stale_ones if archive is None or not s.decision.speculative),
+        active=stale_ones.active,
+        abroad=tuple(_abroad(registry, project, [*open_threads, *decisions], similarities or {})),
+        edges=tuple(_edges(registry, project, archive)),
+    )
+
+
+def _overtaken(registry: Registry, archive: Archive, text: ArchiveText) -> Iterable[Overtaken]:
+    # What it carries came from archives that are not read here.
+    by_id = (registry.get(entity) for local_id, entity in archive.records if is_short(local_id))
+    alone = fold(
+        [(archive, replace(text, decisions=(*text.carried, *text.decisions), carried=()))],
+        [entity for entity in by_id if isinstance(entity, (Decision, Thread))],
+    )
+    for local_id, entity in archive.records:
+        found = registry.get(entity)
+        said = alone.entities.get(alone.mentions.get((archive.id, local_id), entity))
+        if not isinstance(found, (Decision, Thread)):
+            continue
+        shown = said.status if isinstance(said, (Decision, Thread)) else None
+        if shown is not found.status and (found.status.ended or (shown is not None and shown.ended)):
+            successor = last_successor(registry, found) if isinstance(found, Decision) else None
+            yield Overtaken(local_id=local_id, entity=found, successor=successor)
+
+
+def last_successor(registry: Registry, decision: Decision) -> Decision | None:
+    """Return what came in a decision's place last, through any number of revisions; it may have ended."""
+    seen = {decision.id}
+    successor = registry.get(decision.superseded_by)
+    while isinstance(successor, Decision) and successor.superseded_by and successor.id not in seen:
+        seen.add(successor.id)
+        successor = registry.get(successor.superseded_by)
+    return successor if isinstance(successor, Decision) else None
+
+
+def nothing_stands(successor: Decision) -> str:
+    """Say that what came in a decision's place has ended as well; "" where it stands."""
+    short = short_id(Kind.DECISION, successor.id)
+    return f"nothing; {short}, which followed, was {successor.status.value}" if successor.status.ended else ""
+
+
+def _opposed(registry: Registry, mine: set[EntityId]) -> Iterable[Opposed]:
+    for conflict in open_conflicts(registry):
+        a, b = registry.get(conflict.decision_a), registry.get(conflict.decision_b)
+        if isinstance(a, Decision) and isinstance(b, Decision) and mine & {a.id, b.id}:
+            yield Opposed(conflict=conflict, a=a, b=b)
+
+
+def _abroad(
+    registry: Registry,
+    project: EntityId,
+    own: Iterable[Thread | Decision],
+    similarities: Mapping[tuple[EntityId, EntityId], float],
+) -> Iterable[Abroad]:
+    """Return each decision of another project under what it shares most words with, or is closest to."""
+    others = {
+        d.id: d
+        for d in registry.decisions
+        if d.project_uuid != project and not d.status.ended and not d.speculative
+    }
+    close: dict[EntityId, dict[EntityId, float]] = defaultdict(dict)
+    for (ours, theirs), cosine in similarities.items():
+        if theirs in others:
+            close[ours][theirs] = cosine
+    best: dict[EntityId, Abroad] = {}
+    for mine, common in _sharing(own, others.values()):
+        near = close[mine.id]
+        for key in dict.fromkeys((*common, *near)):
+            shared = tuple(common.get(key, ()))
+            found = Abroad(decision=others[key], bears_on=mine, words=shared, cosine=near.get(key))
+            standing = best.get(key)
+            if standing is None or _nearness(found) > _nearness(standing):
+                best[key] = found
+    return sorted(
+        best.values(),
+        key=lambda a: (-len(a.words), -(a.cosine or 0), -a.decision.created_at, a.decision.id),
+    )
+
+
+def _sharing(
+    own: Iterable[Thread | Decision], others: Iterable[Decision]
+) -> Iterator[tuple[Thread | Decision, Mapping[EntityId, list[str]]]]:
+    """Yield each with the words that others share with it where these are enough; a text is read once."""
+    saying: dict[str, list[EntityId]] = defaultdict(list)
+    for other in others:
+        for word in words(other.decision):
+            saying[word].append(other.id)
+    for mine in own:
+        telling = words(mine.title)
+        common: dict[EntityId, list[str]] = defaultdict(list)
+        for word in telling:
+            for key in saying.get(word, ()):
+                common[key].append(word)
+        yield mine, {key: shared for key, shared in common.items() if len(shared) >= needed(telling)}
+
+
+def _nearness(found: Abroad) -> tuple[int, float]:
+    return len(found.words), found.cosine or 0
+
+
+def _edges(registry: Registry, project: EntityId, archive: Archive | None) -> list[Lineage]:
+    if archive is not None:
+        hops = trace(registry, archive.conversation_id, Direction.BOTH)
+        return [hop.edge for hop in hops]
+    return [edge for edge in registry.lineage if edge.project_uuid == project]
+
+
+def titles(registry: Registry, edges: Iterable[Lineage]) -> Mapping[EntityId, str]:
+    """Return the titles of the conversations that edges join."""
+    ends = {e for edge in edges for e in (edge.source_conversation_id, edge.target_conversation_id)}
+    found = {end: registry.get(end) for end in ends}
+    return {
+        end: conversation.title if isinstance(conversation, Conversation) else end
+        for end, conversation in found.items()
+    }

@@ -1,0 +1,127 @@
+"""The retrieval commands that archives promise, read from a question.
+
+Eight patterns are those of the retrieval protocol, two ask what stands; a question of none of these shapes
+is a search.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+from forgekit.conflict.rules.words import stem
+from forgekit.text.words import needed, wide, words
+
+
+class Command(Enum):
+    """What a question asks for."""
+
+    WHY = "why did we decide X"
+    ALTERNATIVES = "what were the alternatives for X"
+    EARLIER = "show earlier version of A"
+    DISCUSSED = "what did we discuss about Y"
+    EXPAND = "expand on S"
+    TAG = "what was in the TAG compression"
+    INHERITED = "show what I inherited from TAG"
+    TURNS = "what turns cover Y"
+    OPEN = "what threads are open"
+    STANDING = "what decisions are in force"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A command and what it is about; "" where that is everything."""
+
+    command: Command
+    subject: str
+
+
+_WHY_VERB = (
+    r"(?:decided?|choose|chose|chosen|pick(?:ed)?|going|go|use|using|select(?:ed)?)"
+    r"(?: on| to| for| that| with)?"
+)
+_WHO = r"(?:i|we|they)"
+_LIST = r"(?:(?:what|which)(?: are)?|(?:show|list)(?: me)?)(?: all)?(?: the| our| my)?"
+_STATE = r"(?:still )?(?:open|active|unresolved)"
+_FORCE = r"(?:still )?(?:in force|active|stand|standing|hold|current)"
+_OF_TAG = r"(?:the )?(\S+)(?: compression| archive)?"
+# Tried in order; each pattern is one pass over the text.
+_SHAPES = (
+    (
+        Command.WHY,
+        rf"(?:tell me )?why (?:did|do|have|are|is|was|were) (?:{_WHO} )?(?:{_WHY_VERB} )?(.+)",
+    ),
+    (
+        Command.ALTERNATIVES,
+        (
+            r"(?:what|which) (?:were |are |was )?(?:the |other )?(?:alternatives?|options?)"
+            r"(?: did we (?:reject|consider))?(?: for| to| of)? (.+)"
+        ),
+    ),
+    (
+        Command.EARLIER,
+        r"show (?:me )?(?:the |an )?(?:earlier|previous|older|prior) versions? of (.+)",
+    ),
+    (
+        Command.OPEN,
+        rf"{_LIST} (?:{_STATE} (?:threads?|questions?)|(?:threads?|questions?) (?:are |is )?{_STATE})()",
+    ),
+    (
+        Command.STANDING,
+        rf"{_LIST} (?:{_FORCE} decisions?|decisions? (?:are |is )?{_FORCE})()",
+    ),
+    (
+        Command.INHERITED,
+        rf"(?:show |list )?(?:me )?what (?:{_WHO}|did {_WHO}) inherit(?:ed)? from {_OF_TAG}",
+    ),
+    (Command.TAG, rf"what (?:was|is) in {_OF_TAG}"),
+    (Command.TURNS, r"(?:what|which) turns? (?:cover|covers|discuss|are about|is about) (.+)"),
+    (
+        Command.DISCUSSED,
+        rf"what (?:did|have) {_WHO} (?:discuss|discussed|say|said|talk|talked)(?: about)? (.+)",
+    ),
+    (Command.EXPAND, r"expand (?:on )?(.+)"),
+)
+_PATTERNS = tuple((command, re.compile(shape, re.IGNORECASE)) for command, shape in _SHAPES)
+_OVER = re.compile(r"\s(?:over|instead of|rather than|versus|vs\.?)\s", re.IGNORECASE)
+_FORM = range(5, 40)  # letters by which longer forms of a word are known: mastered, mastery
+_QUOTES = "\"'`\u201c\u201d\u2018\u2019[]"
+LONGEST = 2_000
+
+
+def read_question(text: str) -> Question:
+    """Return what a question asks; of no known shape, a search for its words."""
+    line = " ".join(text[:LONGEST].split()).strip(f"{_QUOTES[:-2]}?!. ")
+    for command, pattern in _PATTERNS:
+        match = pattern.fullmatch(line)
+        if match:
+            return Question(command, match.group(1).strip(_QUOTES + " "))
+    return Question(Command.DISCUSSED, line.strip(_QUOTES))
+
+
+def about(subject: str, text: str) -> bool:
+    """Say whether a text is about a question's subject: it shares two telling words, or its only one.
+
+    What something was chosen over (`Postgres over MySQL`) is not what is asked about.
+    """
+    wanted, said = set(_terms(_OVER.split(subject, 1)[0])), set(_terms(text))
+    begun = {start for term in said for start in _starts(term)}
+    common = sum(term in begun or not said.isdisjoint(_starts(term)) for term in wanted)
+    return 0 < needed(wanted) <= common
+
+
+def _terms(text: str) -> Iterable[str]:
+    """Return stems, and of a script that sets no blanks the pairs of its characters."""
+    for word in words(text):
+        if len(word) > 1 and wide().match(word):
+            yield from map("".join, pairwise(word))
+        else:
+            yield stem(word)
+
+
+def _starts(term: str) -> Iterable[str]:
+    """Return a term and its beginnings that tell what word it is a form of."""
+    return term, *(term[:end] for end in _FORM if end < len(term))

@@ -1,0 +1,306 @@
+"""Which decisions have gone too long without being said again, or rest on something that ended.
+
+A decision is *validated* by every conversation that states or carries it, and by a person who says so.
+*Hops since validated* is the longest path from the conversations that last stated or carried it to a
+later one in its scope:
+
+* an edge counts one hop when its target has a full (lossless or lossy) archive: that archive could have
+  said the decision and did not;
+* it counts nothing when the target has partial archives only, or none: a partial compression ages only
+  what it carries, and what it carries it validates;
+* after a person's validation only archives made since then count;
+* an ingested conversation and what archives tell of it are one (`one_talk`).
+
+All of it is a function of the registry, so syncing an archive twice ages nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from forgekit.ids import EntityId
+from forgekit.model.conflict import Conflict, ConflictStatus
+from forgekit.model.decision import Decision
+from forgekit.model.graph import dependency_graph, lineage_graph, longest_paths, one_talk, order
+from forgekit.model.kinds import short_id
+from forgekit.model.lineage import CompressionMode
+from forgekit.model.registry import Registry
+from forgekit.times import DAY_MS, Instant
+
+DAYS = 30
+HOPS = 3
+UNKNOWN_TIER = 0.5
+"""Where nobody gave a tier: heuristic."""
+
+
+class Reason(Enum):
+    """Why a decision is stale."""
+
+    DAYS = "days"
+    HOPS = "hops"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Age:
+    """How long ago a decision was validated.
+
+    Attributes:
+        last_validated: the latest event time at which it was stated, carried or validated.
+        hops: hops since then.
+        conversations: all that stated or carried it, sorted.
+    """
+
+    last_validated: Instant
+    hops: int
+    conversations: tuple[EntityId, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stale:
+    """An active decision that nobody has validated for too long; `days` are whole days."""
+
+    decision: Decision
+    last_validated: Instant
+    days: int
+    hops: int
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Staleness:
+    """The stale decisions, longest unvalidated first, and how many were looked at.
+
+    Attributes:
+        active: active decisions asked about, stale or not.
+    """
+
+    items: tuple[Stale, ...]
+    active: int
+
+    def __iter__(self) -> Iterator[Stale]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def share(self) -> float:
+        """Flagged of active, 0.0 to 1.0; a flag on everything is a flag on nothing."""
+        return len(self.items) / self.active if self.active else 0.0
+
+
+class Ages:
+    """Answers how old each decision of one registry is; the graph is put into order once."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._same = one_talk(registry)
+        self._said: dict[EntityId, dict[EntityId, Instant]] = defaultdict(dict)
+        self._full: dict[EntityId, Instant] = {}
+        for archive in registry.archives:
+            conversation, at = self._one(archive.conversation_id), archive.compressed_at
+            if archive.compression_mode is not CompressionMode.PARTIAL:
+                self._full[conversation] = max(at, self._full.get(conversation, at))
+            for _, entity in archive.records:
+                known = self._said[entity].get(conversation, at)
+                self._said[entity][conversation] = max(at, known)
+        started = {c.id: c.created_at for c in registry.conversations}
+        for edge in registry.lineage:
+            target = edge.target_conversation_id
+            conversation, at = self._one(target), started.get(target, Instant(0))
+            for compression in edge.compressions:
+                for _, entity in compression.decisions_carried:
+                    known = self._said[entity].get(conversation, at)
+                    self._said[entity][conversation] = max(at, known)
+        self._started: Mapping[EntityId, Instant] = started
+        self._order = order(lineage_graph(registry, self._same))
+        weights = [self._counts(group, Instant(0)) for group in range(len(self._order.groups))]
+        self._far = longest_paths(self._order, weights)
+
+    def age(self, decision: Decision) -> Age:
+        """Return when and how many hops ago a decision was last validated."""
+        said = self._said.get(decision.id, {})
+        conversations = sorted({*map(self._one, decision.conversation_ids), *said})
+        begun = (self._started.get(c, 0) for c in (*decision.conversation_ids, *conversations))
+        stated = max((*begun, *said.values()), default=0)
+        tips = self._tips(conversations)
+        if decision.last_validated > stated:
+            hops = self._hops_since(tips, decision.last_validated)
+        else:
+            hops = max((self._far[tip] for tip in tips), default=0)
+        return Age(
+            last_validated=Instant(max(stated, decision.last_validated)),
+            hops=hops,
+            conversations=tuple(conversations),
+        )
+
+    def _one(self, conversation: EntityId) -> EntityId:
+        return self._same.get(conversation, conversation)
+
+    def _counts(self, group: int, since: Instant) -> int:
+        """Return the hops that an edge into a group adds."""
+        return int(any(self._full.get(node, -1) >= since for node in self._order.groups[group]))
+
+    def _tips(self, conversations: list[EntityId]) -> set[int]:
+        """Return the groups of these conversations that lead to no other of them."""
+        position = self._order.position
+        tips = {position[c] for c in conversations if c in position}
+        if len(tips) < 2:
+            return tips
+        # Nothing before the first of them can lie between two of them.
+        first = min(tips)
+        seen: set[int] = set()
+        todo = [parent for tip in tips for parent in self._order.before[tip]]
+        while todo:
+            group = todo.pop()
+            if group >= first and group not in seen:
+                seen.add(group)
+                todo.extend(self._order.before[group])
+        return tips - seen
+
+    def _hops_since(self, tips: set[int], since: Instant) -> int:
+        """Return the longest path from the tips over archives made at or after a time."""
+        after = self._order.after
+        reached = set(tips)
+        todo = list(tips)
+        while todo:
+            for group in after[todo.pop()]:
+                if group not in reached:
+                    reached.add(group)
+                    todo.append(group)
+        far: dict[int, int] = {}
+        for group in sorted(reached, reverse=True):
+            far[group] = max(
+                (self._counts(target, since) + far[target] for target in after[group]), default=0
+            )
+        return max((far[tip] for tip in tips), default=0)
+
+
+def stale(
+    registry: Registry,
+    now: Instant,
+    *,
+    days: int = DAYS,
+    hops: int = HOPS,
+    max_tier: float | None = None,
+    project: EntityId | None = None,
+) -> Staleness:
+    """Find the active decisions that nobody validated for `days` days or `hops` hops.
+
+    Args:
+        registry: all entities.
+        now: the time of asking.
+        days: whole days, this many or more.
+        hops: this many or more.
+        max_tier: only decisions of this tier or below; where nobody gave one, 0.5 counts.
+        project: only decisions of this project.
+    """
+    ages = Ages(registry)
+    found = []
+    active = [
+        d for d in registry.decisions if not d.status.ended and (project is None or d.project_uuid == project)
+    ]
+    for decision in active:
+        tier = UNKNOWN_TIER if decision.epistemic_tier is None else decision.epistemic_tier
+        if max_tier is not None and tier > max_tier:
+            continue
+        age = ages.age(decision)
+        since = max(now - age.last_validated, 0) // DAY_MS
+        reasons = [Reason.DAYS] * (since >= days) + [Reason.HOPS] * (age.hops >= hops)
+        if reasons:
+            found.append(
+                Stale(
+                    decision=decision,
+                    last_validated=age.last_validated,
+                    days=since,
+                    hops=age.hops,
+                    reasons=tuple(reasons),
+                )
+            )
+    found.sort(key=lambda item: (item.last_validated, item.decision.id))
+    return Staleness(tuple(found), len(active))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shaken:
+    """An active decision whose ground has moved.
+
+    Attributes:
+        decision: what has to be looked at again.
+        broken: the decision out of force that it rests on.
+        why: one clause, such as `rests on dec_b34bfcd74276, which was revised`.
+    """
+
+    decision: Decision
+    broken: Decision
+    why: str
+
+
+def needs_revalidation(registry: Registry) -> list[Shaken]:
+    """Find the active decisions that rest on one out of force, directly or through other active ones.
+
+    A decision is listed once for each broken one that it names, or else once for the nearest.
+    """
+    out: list[Shaken] = []
+    shaken: dict[EntityId, Shaken] = {}
+    todo: list[Shaken] = []
+    for decision in registry.decisions:
+        for dependency in () if decision.status.ended else dict.fromkeys(decision.dependencies):
+            broken = registry.get(dependency)
+            if isinstance(broken, Decision) and broken.status.ended:
+                found = Shaken(decision=decision, broken=broken, why=_rests(broken, broken))
+                out.append(found)
+                if decision.id not in shaken:
+                    shaken[decision.id] = found
+                    todo.append(found)
+    after = dependency_graph(registry).after
+    for through in todo:  # grows while it is walked: nearest first
+        for following in after[through.decision.id]:
+            decision_after = registry.get(following)
+            if (
+                isinstance(decision_after, Decision)
+                and not decision_after.status.ended
+                and following not in shaken
+            ):
+                found = Shaken(
+                    decision=decision_after,
+                    broken=through.broken,
+                    why=_rests(through.decision, through.broken),
+                )
+                shaken[following] = found
+                out.append(found)
+                todo.append(found)
+    return sorted(out, key=lambda item: (item.decision.id, item.broken.id))
+
+
+def _rests(named: Decision, broken: Decision) -> str:
+    ended = f"which was {broken.status.value}"
+    if broken.superseded_by:
+        ended += f" by {short_id(broken.kind, broken.superseded_by)}"
+    if named is broken:
+        return f"rests on {short_id(broken.kind, broken.id)}, {ended}"
+    return f"rests on {short_id(named.kind, named.id)}, and so on {short_id(broken.kind, broken.id)}, {ended}"
+
+
+MOOT = "moot"
+"""The state of a conflict that nobody settled, and that a side's end has settled."""
+
+
+def conflict_state(registry: Registry, conflict: Conflict) -> str:
+    """Return a conflict's status as people see it: `moot` where it is open and a side has ended."""
+    sides = map(registry.get, (conflict.decision_a, conflict.decision_b))
+    ended = any(isinstance(side, Decision) and side.status.ended for side in sides)
+    return MOOT if ended and conflict.status is ConflictStatus.OPEN else conflict.status.value
+
+
+def open_conflicts(registry: Registry) -> list[Conflict]:
+    """Return the conflicts that wait for a person; one whose side has ended waits no more."""
+    waits = ConflictStatus.OPEN.value
+    return [c for c in registry.conflicts if conflict_state(registry, c) == waits]
+
+
+def blocked_from_carrying(registry: Registry) -> set[EntityId]:
+    """Return the decisions that stand in an open conflict."""
+    return {side for c in open_conflicts(registry) for side in (c.decision_a, c.decision_b)}

@@ -1,1 +1,0 @@
-"""The daily loop: archives in, blocks out, questions answered."""

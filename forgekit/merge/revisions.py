@@ -1,0 +1,127 @@
+"""One decision revised in two clones: two active revisions, and nobody has said which one stands.
+
+The file of the old decision can name one of them; the other is among its conflicting edits. Here that
+entry becomes a conflict between the two revisions, as any other pair that cannot both be followed: both
+are shown, and neither is carried on until a person has chosen.
+
+Two decisions that clones have put in each other's place are out of force both; one of them is put back.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import combinations
+from typing import cast
+
+from forgekit.ids import EntityId, is_id, pair_id
+from forgekit.merge import conflicting_edits
+from forgekit.merge.rules import REVISION
+from forgekit.merge.values import FieldConflict
+from forgekit.model.body import parts, with_section
+from forgekit.model.conflict import Conflict
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entity import Entity
+from forgekit.model.kinds import Kind, short_id
+
+HEIRS = frozenset({"superseded_by", "revised_in"})
+"""The fields that name a successor."""
+
+_NATURE = "two revisions of "
+_REASON = "Superseded"
+_HEIR, _WHERE = "### superseded_by\n", "### revised_in\n"
+
+
+def recorded(old: Decision, get: Callable[[EntityId], Entity | None]) -> tuple[Decision, list[Conflict]]:
+    """Return a decision without the successors among its conflicting edits, and their conflicts.
+
+    Args:
+        old: as it was merged.
+        get: returns an entity of the merged registry, or None.
+    """
+    standing = get(old.superseded_by) if old.superseded_by else None
+    rest, entries = conflicting_edits.taken(old.body)
+    successors = {entry: get(successor) for entry in entries if (successor := _successor(entry)) is not None}
+    others = {
+        entry: successor
+        for entry, successor in successors.items()
+        if _active(successor) and successor != standing
+    }
+    if not _active(standing) or not others:
+        return old, []
+    left = {
+        entry
+        for entry in entries.difference(others)
+        if not entry.startswith(_WHERE) or len(others) < len(successors)
+    }
+    return replace(old, body=conflicting_edits.put(rest, left)), [
+        _conflict(old, cast(Decision, standing), cast(Decision, other)) for other in others.values()
+    ]
+
+
+def completed(conflicts: Iterable[Conflict], get: Callable[[EntityId], Entity | None]) -> list[Conflict]:
+    """Return the conflicts that are missing between the active revisions of one decision.
+
+    Where more than two clones revise one decision, two by two they meet in some order; whichever it was, each
+    revision stands against each other one in the end.
+
+    Args:
+        conflicts: of the merged registry; those of other decisions and of other kinds say nothing.
+        get: returns an entity of the merged registry, or None.
+    """
+    known: dict[str, list[Conflict]] = defaultdict(list)
+    for conflict in conflicts:
+        if conflict.nature.startswith(_NATURE):
+            known[conflict.nature].append(conflict)
+    out = []
+    for nature, some in sorted(known.items()):
+        ids = sorted({side for conflict in some for side in (conflict.decision_a, conflict.decision_b)})
+        sides = [cast(Decision, side) for side in map(get, ids) if _active(side)]
+        there = {conflict.id for conflict in some}
+        evidence = min(conflict.evidence for conflict in some)
+        pairs = [pair for pair in combinations(sides, 2) if pair_id(pair[0].id, pair[1].id) not in there]
+        out += [_between(low, high, nature, evidence) for low, high in pairs]
+    return out
+
+
+def reinstated(ended: Decision) -> tuple[Decision, tuple[FieldConflict, ...]]:
+    """Return a decision put back in force, its end among its conflicting edits, and what yielded."""
+    active = replace(ended, status=DecisionStatus.ACTIVE, superseded_by=None, revised_in=None)
+    changed = [(name, getattr(active, name), getattr(ended, name)) for name in REVISION]
+    rest, entries = conflicting_edits.taken(ended.body)
+    reason = "".join(text for name, text in parts(rest) if name == _REASON).strip("\n")
+    changed.append((f"## {_REASON}", None, reason or None))
+    told = tuple(
+        FieldConflict(field=name, base=stands, stands=stands, yields=yields)
+        for name, stands, yields in changed
+        if stands != yields
+    )
+    entries |= {conflicting_edits.entry_of(Kind.DECISION, found) for found in told}
+    return replace(active, body=conflicting_edits.put(with_section(rest, _REASON, ""), entries)), told
+
+
+def _successor(entry: str) -> EntityId | None:
+    last = entry.rpartition(" ")[2]
+    return EntityId(last) if entry.startswith(_HEIR) and is_id(last) else None
+
+
+def _active(entity: Entity | None) -> bool:
+    return isinstance(entity, Decision) and not entity.status.ended
+
+
+def _conflict(old: Decision, one: Decision, other: Decision) -> Conflict:
+    low, high = sorted((one, other), key=lambda side: side.id)
+    name = short_id(Kind.DECISION, old.id)
+    return _between(low, high, _NATURE + name, (f"{name} was revised in two clones: {old.decision}",))
+
+
+def _between(low: Decision, high: Decision, nature: str, evidence: tuple[str, ...]) -> Conflict:
+    return Conflict(
+        conflict_id=pair_id(low.id, high.id),
+        decision_a=low.id,
+        decision_b=high.id,
+        nature=nature,
+        evidence=evidence,
+        detected_at=max(low.created_at, high.created_at),
+    )

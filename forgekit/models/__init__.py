@@ -1,0 +1,1 @@
+"""Models on this machine or behind an address: encoder and judges."""

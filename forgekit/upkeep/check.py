@@ -1,0 +1,372 @@
+"""Check the registry, mend what needs no person, and accept what an editor left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forgekit.checks.base import CheckInput, finding, locate
+from forgekit.checks.identity import text_gives_id
+from forgekit.checks.list import check as run_checks
+from forgekit.checks.references import references, references_exist
+from forgekit.errors import ChangedError, FormatError, NotFoundError, RepositoryError, UsageError
+from forgekit.forge import Forge
+from forgekit.ids import EntityId
+from forgekit.index.lazy_registry import PartialRegistry
+from forgekit.model.conflict import Conflict
+from forgekit.model.decision import Decision
+from forgekit.model.entity import Entity, entity_path
+from forgekit.model.kinds import short_id
+from forgekit.model.problem import Problem, Severity
+from forgekit.model.registry import Registry
+from forgekit.text import codec, edit, frontmatter
+from forgekit.worktree import files
+
+if TYPE_CHECKING:
+    from forgekit.change import WriteOptions, Written
+    from forgekit.checks.fixes import Fix
+    from forgekit.git.repository import Repository
+    from forgekit.store import Change, Outcome
+
+VERSIONS = 50
+"""Commits searched for the last good version of a file."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Findings:
+    """What a check found.
+
+    Attributes:
+        problems: by path, with lines where they are known.
+        looked_at: how many entities were checked.
+        fixed: what was mended, with `--fix`.
+        outcome: of the commit that mended it.
+    """
+
+    problems: tuple[Problem, ...]
+    looked_at: int
+    fixed: tuple[Fix, ...] = ()
+    outcome: Outcome | None = None
+
+    @property
+    def errors(self) -> int:
+        """How many problems must be mended."""
+        return sum(problem.severity is Severity.ERROR for problem in self.problems)
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """What contradicts a new text that was mended."""
+        writes = self.outcome.change.writes if self.outcome else ()
+        return tuple(entity for entity in writes if isinstance(entity, Conflict))
+
+
+def check(forge: Forge, paths: Sequence[str] | None = None) -> Findings:
+    """Check the registry, or the files at some paths.
+
+    Args:
+        forge: the registry.
+        paths: relative to its root; all where None.
+    """
+    only = None if paths is None else frozenset(paths)
+    registry = _registry(forge, only)
+    return _findings(forge, registry, _given(forge, registry, only))
+
+
+def _findings(forge: Forge, registry: Registry, given: CheckInput, removed: Collection[str] = ()) -> Findings:
+    problems = run_checks(registry, given)
+    if removed:
+        problems += [problem for problem in left_behind(registry, removed) if problem not in problems]
+    looked_at = sum(1 for _ in given.subjects(registry))
+    found = locate(problems, {**given.texts, **_more_texts(forge, problems, given.texts)})
+    return Findings(problems=tuple(found), looked_at=looked_at)
+
+
+def check_staged(forge: Forge) -> Findings:
+    """Check what the next commit changes, by the files as the commit will hold them.
+
+    Who names a file that it removes is a finding too.
+    """
+    from forgekit.git.index import GitIndex
+    from forgekit.git.repository import present
+
+    repository = forge.store.repository
+    tip = repository.tip()
+    blobs = GitIndex.in_use(repository).ids(repository.changed_paths())
+    only = frozenset(path for path, blob in blobs.items() if blob != repository.blob_id(tip, path))
+    held = {path: repository.read_blob(blob) for path, blob in blobs.items() if blob is not None}
+    if only <= held.keys() and all(present(forge.root, path) == blob for path, blob in blobs.items()):
+        return check(forge, sorted(only))  # it reads no more than these lead to
+    known = forge.registry()
+    beside = [p for p in known.problems if p.path not in blobs or files.entity_of_path(p.path) is None]
+    named = {path: partial(held.get, path) for path in held if files.entity_of_path(path) is not None}
+    changed = files.registry_of(named, beside)
+    registry = Registry.of([*(e for e in known if entity_path(e) not in blobs), *changed], changed.problems)
+    texts = {path: text for path in only & held.keys() if (text := _decoded(held[path])) is not None}
+    given = _given(forge, registry, only, texts)
+    return _findings(forge, registry, given, only - held.keys())
+
+
+def left_behind(registry: Registry, removed: Collection[str]) -> list[Problem]:
+    """Return the broken references of entities that name removed ones.
+
+    Args:
+        registry: as it is without them; a file that is only taken out of the index may be in it still.
+        removed: paths.
+    """
+    gone = {owner[1] for path in removed if (owner := files.entity_of_path(path)) is not None}
+    left = Registry.of((e for e in registry if e.id not in gone), registry.problems)
+    naming = {entity_path(e) for e in left if any(target in gone for _, target, _ in references(e))}
+    return sorted(references_exist(left, CheckInput(only=frozenset(naming))), key=lambda p: p.path)
+
+
+def fix(
+    forge: Forge, paths: Sequence[str] | None = None, *, dry_run: bool = False, no_commit: bool = False
+) -> Findings:
+    """Mend what needs no person, in one commit, and check what is left.
+
+    A decision edited in place is uncommitted work as a rule, and is what the revision is made from. Other
+    files with uncommitted work are left alone: their form is mended once their content is committed. What
+    contradicts a new text is recorded in the same commit.
+    """
+    from forgekit.change import superseding
+    from forgekit.checks.fixes import fixes
+    from forgekit.detecting import against
+    from forgekit.store import Change
+
+    only = None if paths is None else frozenset(paths)
+
+    def decide() -> Change:
+        registry = forge.registry()
+        plan = fixes(registry, _given(forge, registry, only), forge.now())
+        repository = forge.store.repository
+        clean = repository.blobs(repository.tip()).keys() - repository.changed_paths() if plan else set()
+        edited = [item for item in plan if item.code == "edited-in-place"]
+        writes = against(forge, registry, [entity for item in edited for entity in item.writes])
+        clean -= {entity_path(entity) for entity in writes}
+        form = [item for item in plan if item.code == "not-canonical" and item.path in clean]
+        edits = [item for item in plan if item in edited or item in form]
+        return Change(
+            writes=tuple(writes),
+            # A write keeps the form of the file as it stands, and the form is what is to be mended here.
+            files={item.path: codec.dumps(entity).encode() for item in form for entity in item.writes},
+            over={i.path: files.read_bytes(forge.root, i.path) or b"" for i in edited},
+            subject=f"check: fix {len(edits)} {'file' if len(edits) == 1 else 'files'}",
+            trailers=(
+                ("Forgekit-Op", "check --fix"),
+                *(("Forgekit-Entity", e.id) for e in (*writes, *(e for item in form for e in item.writes))),
+                *superseding(writes),
+            ),
+            result=tuple(edits),
+        )
+
+    outcome = forge.commit(decide, dry_run=dry_run, no_commit=no_commit)
+    fixed = outcome.change.result
+    assert isinstance(fixed, tuple)  # noqa: S101 - what decide put there
+    return replace(check(forge, paths), fixed=fixed, outcome=outcome)
+
+
+def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOptions) -> Written:
+    """Write what an editor left of an entity's file; a decision whose text was changed becomes a revision.
+
+    The file becomes what the person left, comments and layout included; a revision takes new comments along.
+    What contradicts the new text is recorded in the same commit.
+
+    Args:
+        forge: the registry.
+        old: the entity as it was when the editor opened.
+        before: its file then.
+        text: the edited file.
+        options: dry run, or without a commit.
+
+    Raises FormatError for the first error in the text, ChangedError when the entity moved on meanwhile.
+    """
+    from forgekit.change import write
+    from forgekit.checks.fixes import fixes
+    from forgekit.detecting import against
+
+    path = entity_path(old)
+    try:
+        new = codec.loads(old.kind, frontmatter.decode(text.encode()))
+    except FormatError as e:
+        raise e.at(short_id(old.kind, old.id)) from None
+    if new.id != old.id:
+        raise FormatError("is the file's name and cannot change", path=path, field=old.kind.id_field)
+
+    def decide(registry: Registry) -> Sequence[Entity]:
+        if registry.get(old.id) != old or _text(forge, path) != before:
+            raise ChangedError(path)
+        then = Registry.of([*(e for e in registry if e.id != old.id), new], registry.problems)
+        known = {old.id: old} if isinstance(old, Decision) and text_gives_id(old) else {}
+        given = CheckInput(only=frozenset({path}), committed=known)
+        writes = next((item.writes[::-1] for item in fixes(then, given, forge.now())), (new,))
+        problems = [p for p in run_checks(then, given) if new in writes or p.code != "edited-in-place"]
+        for problem in locate([*_not_taken_along(old, new, writes[0]), *problems], {path: text}):
+            if problem.severity is Severity.ERROR:
+                raise FormatError(
+                    problem.message + (f"; {problem.fix}" if problem.fix else ""),
+                    path=problem.path,
+                    line=problem.line,
+                    field=problem.field,
+                )
+        return writes if new in writes else against(forge, registry, writes)
+
+    def texts(writes: Sequence[Entity]) -> dict[str, bytes]:
+        if new in writes:
+            return {path: _as_git_has_it(forge, path, text)}
+        added = [line for line in edit.comments(text) if line not in edit.comments(before)]
+        made = edit.with_comments(codec.dumps(writes[0]), added)
+        return {entity_path(writes[0]): made.encode()}
+
+    return write(forge, decide, f"{old.kind.value} edit", options, texts)
+
+
+def _as_git_has_it(forge: Forge, path: str, text: str) -> bytes:
+    """Return the bytes of an edited file, with LF where git made CRLF of it on checkout."""
+    repository = forge.store.repository
+    blob = repository.blob_id(repository.tip(), path)
+    converted = blob is not None and b"\r\n" not in repository.read_blob(blob)
+    return (text.replace("\r\n", "\n") if converted else text).encode()
+
+
+def _not_taken_along(old: Entity, edited: Entity, made: Entity) -> Iterable[Problem]:
+    """Find what was changed in a text that becomes a revision, and the revision does not say."""
+    if made.id != old.id:
+        for name in codec.known_fields(old.kind):
+            value = getattr(edited, name)
+            if value != getattr(old, name) and (name == "status" or value != getattr(made, name)):
+                message = "cannot be changed along with the text, which makes a new decision"
+                yield finding(
+                    edited, "not-taken-along", message, field=name, fix="undo this change, or make it alone"
+                )
+
+
+def relative(forge: Forge, names: Iterable[str], folder: Path) -> list[str]:
+    """Return named files and folders as paths of entity files, relative to the registry's root.
+
+    Args:
+        forge: the registry.
+        names: relative to `folder`, or absolute.
+        folder: where the person stands.
+
+    Raises UsageError for what lies outside the registry, does not exist or holds no file of it.
+    """
+    out: list[str] = []
+    for name in names:
+        path = Path(os.path.normpath(folder / name))
+        # Not `resolve`: a link below the registry is a finding of its own, under its own name.
+        try:
+            inside = (path.parent.resolve() / path.name).relative_to(forge.root).as_posix()
+        except ValueError:
+            raise UsageError(f"{name} lies outside the registry at {forge.root}") from None
+        if path.is_dir() and not path.is_symlink():
+            prefix = "" if inside == "." else f"{inside}/"
+            registry = forge.registry()
+            known = [entity_path(e) for e in registry] + [p.path for p in registry.problems]
+            found = sorted({p for p in known if p.startswith(prefix)})
+            if not found and prefix:
+                raise UsageError(f"no file of the registry lies in {name}; nothing was checked")
+            out.extend(found)
+        elif path.exists() or path.is_symlink():
+            out.append(inside)
+        else:
+            raise UsageError(f"{name} does not exist")
+    return out
+
+
+def _registry(forge: Forge, only: frozenset[str] | None) -> Registry:
+    """Return the registry; for a few files one that reads what they lead to."""
+    return forge.registry() if only is None else around(forge, only)
+
+
+def around(forge: Forge, paths: Collection[str]) -> Registry:
+    """Return the registry for questions about some files: it looks at them and at what they lead to.
+
+    Args:
+        forge: the registry.
+        paths: of files, relative to its root; problems are known of these and of what they name.
+    """
+    part = PartialRegistry.as_asked(forge.catalogue, {path.rpartition("/")[0] for path in paths})
+    for entity in CheckInput(only=frozenset(paths)).subjects(part):
+        for _, target, _ in references(entity):
+            part.get(target)
+    return part.with_problems()
+
+
+def _given(
+    forge: Forge,
+    registry: Registry,
+    only: frozenset[str] | None,
+    texts: Mapping[str, str] | None = None,
+) -> CheckInput:
+    return CheckInput(
+        texts=_texts(forge, registry, only) if texts is None else texts,
+        only=only,
+        allowed=forge.allowed,
+        committed=committed(forge, CheckInput(only=only).subjects(registry)),
+    )
+
+
+def _texts(forge: Forge, registry: Registry, only: frozenset[str] | None) -> dict[str, str]:
+    """Return the texts whose wording is checked: those asked for."""
+    paths = (entity_path(e) for e in registry) if only is None else only
+    found = ((path, _text(forge, path)) for path in paths)
+    return {path: text for path, text in found if text is not None}
+
+
+def _more_texts(forge: Forge, problems: Iterable[Problem], known: Mapping[str, str]) -> dict[str, str]:
+    paths = {p.path for p in problems if p.line is None and p.field and p.path not in known}
+    found = ((path, _text(forge, path)) for path in paths)
+    return {path: text for path, text in found if text is not None}
+
+
+def _text(forge: Forge, path: str) -> str | None:
+    try:
+        return _decoded(files.read_bytes(forge.root, path))
+    except FormatError:
+        return None  # the catalogue has said so
+
+
+def _decoded(data: bytes | None) -> str | None:
+    try:
+        return None if data is None else frontmatter.decode(data)
+    except FormatError:
+        return None  # reading the entity has said so
+
+
+def committed(forge: Forge, subjects: Iterable[Entity]) -> dict[EntityId, Decision]:
+    """Return, for each decision edited in place, its last committed version whose text gives its id."""
+    paths = [entity_path(e) for e in subjects if isinstance(e, Decision) and not text_gives_id(e)]
+    try:
+        found = {path: last_good(forge.store.repository, path, _gives_id) for path in paths}
+    except RepositoryError:
+        return {}  # what is wrong with git is said elsewhere, and the edit is a finding all the same
+    entities = (files.parse(path, good[1])[0] for path, good in found.items() if good)
+    return {entity.id: entity for entity in entities if isinstance(entity, Decision)}
+
+
+def _gives_id(path: str, data: bytes) -> bool:
+    entity, _ = files.parse(path, data)
+    return isinstance(entity, Decision) and text_gives_id(entity)
+
+
+def last_good(
+    repository: Repository, path: str, good: Callable[[str, bytes], bool]
+) -> tuple[str, bytes] | None:
+    """Return commit and bytes of the newest committed version of a file that is good, or None.
+
+    Args:
+        repository: whose history is searched, `VERSIONS` commits deep.
+        path: of the file.
+        good: judges path and bytes; a FormatError of it is a no.
+    """
+    for commit in repository.log(path, limit=VERSIONS):
+        with contextlib.suppress(FormatError, NotFoundError, KeyError):  # KeyError: a lost object
+            data = repository.read_at(commit.id, path)
+            if good(path, data):
+                return commit.id, data
+    return None

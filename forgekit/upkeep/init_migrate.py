@@ -1,0 +1,162 @@
+"""Make a registry: settings, folders, git attributes, in one commit; a second time changes nothing."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from forgekit.errors import FormatError, NoRegistryError, RepositoryError, UsageError, WriteError
+from forgekit.git import driver
+from forgekit.git.repository import create
+from forgekit.index.scan import scan
+from forgekit.model.settings import DEFAULT_TOML, SCHEMA_VERSION, SETTINGS_FILE, schema_of, with_schema
+from forgekit.store import Change, Outcome, Store
+from forgekit.text.frontmatter import decode
+from forgekit.worktree import files
+from forgekit.worktree.files import read_bytes
+from forgekit.worktree.roots import TOPS, find_root, work_tree
+from forgekit.worktree.settings import require_schema
+
+ATTRIBUTES_FILE = ".gitattributes"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Initialised:
+    """What `init` did.
+
+    Attributes:
+        root: of the registry.
+        made_repository: whether a git repository was made for it.
+        registered: whether this clone did not know the merge driver before.
+    """
+
+    root: Path
+    made_repository: bool
+    registered: bool
+    outcome: Outcome
+
+
+def initialise(folder: Path, *, dry_run: bool = False, no_commit: bool = False) -> Initialised:
+    """Make a folder a registry; in no git repository, make it one first. A clone learns how to merge.
+
+    Raises UsageError inside another registry, WriteError, RepositoryError.
+    """
+    root = folder.absolute()
+    _refuse_nested(root)
+    made = _ensure_repository(root, dry_run=dry_run)
+    store = Store(root)
+    change = Change(
+        files=wanted(root),
+        subject="init: start a registry",
+        trailers=(("Forgekit-Op", "init"),),
+    )
+    outcome = store.commit(lambda: change, dry_run=dry_run, no_commit=no_commit)
+    registered = not dry_run and driver.register(store.repository)
+    return Initialised(root=root, made_repository=made, registered=registered, outcome=outcome)
+
+
+def _refuse_nested(root: Path) -> None:
+    try:
+        outer = find_root(root, {})
+    except NoRegistryError:
+        return
+    if outer != root.resolve():
+        raise UsageError(f"{root} lies in the registry at {outer}; a registry holds no other")
+
+
+def _ensure_repository(root: Path, *, dry_run: bool) -> bool:
+    try:
+        work_tree(root)
+    except RepositoryError:
+        if any((place / "objects").is_dir() for place in (root, *root.parents)):
+            raise  # a bare repository: `git init` inside would only hide it
+        made = True
+    else:
+        made = False
+    if dry_run:
+        if made:
+            raise UsageError(f"{root} is in no git repository; `git init` it first, or leave out --dry-run")
+        return False
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise WriteError(str(root), e.strerror or str(e)) from None
+    if made:
+        create(root)
+    return made
+
+
+def wanted(root: Path) -> dict[str, bytes]:
+    """Return the files that `init` would write: those missing, and the attributes with our lines added."""
+    files: dict[str, bytes] = {}
+    if read_bytes(root, SETTINGS_FILE) is None:
+        files[SETTINGS_FILE] = DEFAULT_TOML.encode()
+    require_schema(root)
+    for top in TOPS:
+        if (root / top).is_symlink() or ((root / top).exists() and not (root / top).is_dir()):
+            raise FormatError("is not a folder; move it away, the registry keeps its files there", path=top)
+        if not any((root / top).glob("*")):
+            files[f"{top}/.gitkeep"] = b""
+    attributes = read_bytes(root, ATTRIBUTES_FILE) or b""
+    missing = [line.encode() for line in driver.RULES if line.encode() not in attributes.splitlines()]
+    if missing:
+        joint = b"" if not attributes or attributes.endswith(b"\n") else b"\n"
+        files[ATTRIBUTES_FILE] = attributes + joint + b"".join(line + b"\n" for line in missing)
+    return files
+
+
+Step = Callable[[str, str], str]
+
+STEPS: Mapping[int, Step] = {}
+"""Schema -> what brings a file of it to the next one. Schema 1 is the first that was released."""
+
+
+def path_up(schema: int) -> list[Step] | None:
+    """Return the steps from a schema to the present one; None where none lead there."""
+    steps = [STEPS.get(number) for number in range(schema, SCHEMA_VERSION)]
+    return [step for step in steps if step] if all(steps) else None
+
+
+def migration(store: Store) -> Change:
+    """Return the change that brings every file to the present schema.
+
+    Raises FormatError where no steps lead there, or for settings that are no text.
+    """
+    settings = decode(files.read_bytes(store.root, SETTINGS_FILE) or b"")
+    schema = schema_of(settings)
+    steps = path_up(schema)
+    if steps is None:
+        raise FormatError(f"is {schema}, which no forgekit ever wrote", path=SETTINGS_FILE, field="schema")
+    changed: dict[str, bytes | None] = {SETTINGS_FILE: with_schema(settings).encode()}
+    for path in _entity_files(store.root):
+        data = files.read_bytes(store.root, path) or b""
+        try:
+            text = decode(data)
+        except FormatError:
+            continue  # damage of its own, with a finding of its own
+        for step in steps:
+            text = step(path, text)
+        if text.encode() != data:
+            changed[path] = text.encode()
+    return Change(
+        files=changed,
+        subject=f"doctor: migrate from schema {schema} to {SCHEMA_VERSION}",
+        trailers=(("Forgekit-Op", "doctor --repair"),),
+    )
+
+
+def _entity_files(root: Path) -> list[str]:
+    found = (
+        f"{folder}/{name}"
+        for folder, listing in scan(root)
+        for name, mode, *_ in listing
+        if stat.S_ISREG(mode)
+    )
+    return sorted(path for path in found if files.entity_of_path(path) is not None)
+
+
+def is_older(root: Path) -> bool:
+    """Say whether the schema of a registry is older than this program's."""
+    return schema_of(decode(files.read_bytes(root, SETTINGS_FILE) or b"")) < SCHEMA_VERSION

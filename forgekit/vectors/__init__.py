@@ -1,1 +1,0 @@
-"""Search by meaning: vectors kept per text, and the index that is searched."""

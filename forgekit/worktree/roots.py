@@ -1,0 +1,160 @@
+"""Where things are: the registry's root, git's own folders, the cache.
+
+Pure path finding by the rules of gitrepository-layout(5), so that a command that only reads the cache
+starts no git and loads no library.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from forgekit.errors import NoRegistryError, RepositoryError
+from forgekit.model.settings import SETTINGS_FILE
+
+TOPS = ("archives", "registry")
+"""The folders of a registry that hold entities, beside its settings."""
+# What git and libgit2 read of a repository before they know anything, by gitrepository-layout(5).
+_GIT_FILES = (
+    "HEAD",
+    "config",
+    "config.worktree",
+    "index",
+    "packed-refs",
+    "shallow",
+    "info/attributes",
+    "info/exclude",
+    "info/grafts",
+    "info/sparse-checkout",
+    "objects/info/alternates",
+    "objects/info/commit-graph",
+)
+_PIPE = "is a pipe or a device, which git would wait for; delete it"
+_TREE_FILES = (".gitattributes", ".gitignore", ".gitmodules", ".mailmap")
+_POINTER_LIMIT = 4096  # bytes read of a `.git` file: one path
+
+
+def find_root(start: Path, env: Mapping[str, str]) -> Path:
+    """Return the registry's root: `FORGEKIT_ROOT`, else the nearest parent with a `forgekit.toml`.
+
+    Raises NoRegistryError.
+    """
+    named = env.get("FORGEKIT_ROOT")
+    base = start.absolute()
+    if named:
+        base = base / named
+        if (base / SETTINGS_FILE).is_file():
+            return base.resolve()
+        raise NoRegistryError(str(base))
+    for folder in (base, *base.parents):
+        if (folder / SETTINGS_FILE).is_file():
+            return folder.resolve()
+    raise NoRegistryError(str(base))
+
+
+def work_tree(root: Path) -> Path:
+    """Return the folder at or above `root` that holds `.git`.
+
+    Raises RepositoryError outside a work tree.
+    """
+    base = root.resolve()
+    for folder in (base, *base.parents):
+        if (folder / ".git").exists():
+            return folder
+        if (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir():
+            raise RepositoryError(
+                f"{folder} is a bare git repository; clone it and run this in the clone, where files are"
+            )
+    raise RepositoryError(f"{base} is in no git repository; run `git init` there first")
+
+
+def git_dirs(root: Path) -> tuple[Path, Path]:
+    """Return the work tree's own git folder and the one that all its work trees share.
+
+    Raises RepositoryError outside git.
+    """
+    dot_git = work_tree(root) / ".git"
+    git_dir = dot_git
+    if dot_git.is_file():
+        pointer = _first_line(dot_git)
+        if not pointer.startswith("gitdir:"):
+            raise RepositoryError(f"{dot_git} names no git folder; make the work tree again")
+        git_dir = (dot_git.parent / pointer.removeprefix("gitdir:").strip()).resolve()
+    if not (git_dir / "HEAD").exists():
+        raise RepositoryError(f"{git_dir} is not a git folder; run `git init`, or make the work tree again")
+    commondir = git_dir / "commondir"
+    common = (git_dir / _first_line(commondir)).resolve() if commondir.is_file() else git_dir
+    _require_harmless(git_dir, common)
+    return git_dir, common
+
+
+def _require_harmless(git_dir: Path, common: Path) -> None:
+    """Refuse what could come with a folder and turn its reader's own programs against him.
+
+    git and libgit2 wait for ever for who writes into a pipe, and the writes of the cache would follow links.
+    """
+    named = [folder / name for folder in {git_dir, common} for name in _GIT_FILES]
+    named += [git_dir.parent / name for name in _TREE_FILES]
+    head = _first_line(git_dir / "HEAD") if _is_harmless(git_dir / "HEAD") else ""
+    if head.startswith("ref: refs/") and "\0" not in head:
+        named.append(common / head.removeprefix("ref: "))
+    for path in named:
+        if not _is_harmless(path):
+            raise RepositoryError(f"{path} {_PIPE}")
+    pending = [common / "forgekit"]
+    while pending:
+        path = pending.pop()
+        if path.is_symlink():
+            raise RepositoryError(f"{path} is a symbolic link; delete it, the cache makes itself anew")
+        with contextlib.suppress(OSError), os.scandir(path) as found:
+            pending += [Path(item) for item in found if item.is_symlink() or item.is_dir()]
+
+
+def require_no_pipes(folders: Iterable[Path]) -> None:
+    """Refuse folders in which git would wait for ever for what tells it how to treat their files.
+
+    Raises RepositoryError.
+    """
+    for folder in folders:
+        for name in _TREE_FILES[:2]:
+            if not _is_harmless(folder / name):
+                raise RepositoryError(f"{folder / name} {_PIPE}")
+
+
+def _is_harmless(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return True
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+def git_program() -> str:
+    """Return the absolute path of git; a link on the way stays, since git looks at its own name.
+
+    Raises RepositoryError.
+    """
+    for folder in filter(os.path.isabs, os.get_exec_path()):  # never the folder where somebody stands
+        path = os.path.abspath(os.path.join(folder, "git"))  # noqa: PTH100, PTH118 - pathlib cannot keep a link
+        if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113 - as above
+            return path
+    raise RepositoryError("the git program is not on the PATH; install git")
+
+
+def cache_dir(root: Path) -> Path:
+    """Return the folder of everything that can be rebuilt, and of forgekit's locks; it need not exist."""
+    return git_dirs(root)[1] / "forgekit"
+
+
+def worktree_key(root: Path) -> str:
+    """Return the name under which the cache keeps what belongs to one work tree."""
+    git_dir, common = git_dirs(root)
+    return "main" if git_dir == common else f"worktree-{git_dir.name}"
+
+
+def _first_line(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(_POINTER_LIMIT).decode("utf-8", "surrogateescape").split("\n", 1)[0].strip()

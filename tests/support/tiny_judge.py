@@ -1,0 +1,99 @@
+"""The files of a trained judge over the tiny model, and a stand-in for what reads with them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tiny_model import WIDTH, write_json, write_model, write_tensors
+
+from forgekit.models import judge_files, trained_judge
+from forgekit.models.cross_encoder import Read
+from forgekit.models.files import WEIGHTS, BertModel, read_model
+from forgekit.models.judge_files import CARD, DELTA
+
+LABELS = ("contradiction", "duplicate", "refinement", "related", "unrelated")
+QUERY = "encoder.layer.1.attention.self.query.weight"
+OUTPUT = "encoder.layer.1.output.dense.weight"
+TRAINED = trained_judge.TrainedJudge
+JOIN = {"bias": -4.0, "model": 1.0, "excluded": 0.5, "differing": 0.5, "heading": -1.0}
+
+
+def delta_tensors() -> dict[str, NDArray[np.float32]]:
+    """Return a delta with every form that one can have."""
+    random = np.random.default_rng(5)
+    found = {
+        f"{QUERY}.a": (2, WIDTH),
+        f"{QUERY}.b": (WIDTH, 2),
+        f"{OUTPUT}.a": (3, 32),
+        f"{OUTPUT}.b": (WIDTH, 3),
+        "encoder.layer.1.output.LayerNorm.weight": (WIDTH,),
+        "encoder.layer.0.intermediate.dense.bias": (32,),
+        "embeddings.token_type_embeddings.weight": (2, WIDTH),
+        "head.weight": (5, 4 * WIDTH),
+        "head.bias": (5,),
+    }
+    return {name: random.standard_normal(shape).astype(np.float32) for name, shape in found.items()}
+
+
+def write_judge(
+    folder: Path,
+    model: BertModel,
+    tensors: Mapping[str, NDArray[np.float32]] | None = None,
+    **changed: object,
+) -> Path:
+    """Write the files of a judge over a model, and return their folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_tensors(folder / DELTA, delta_tensors() if tensors is None else tensors, "F16")
+    card = {
+        "format": 2,
+        "base": model.sha256[WEIGHTS],
+        "sha256": hashlib.sha256((folder / DELTA).read_bytes()).hexdigest(),
+        "labels": list(LABELS),
+        "tokens_a_side": 10,
+        "join": JOIN,
+        "threshold": 0.7,
+        "expected_precision": 0.9,
+        "duplicate_log_odds": 0.0,
+        "seed": 1,
+    }
+    write_json(folder / CARD, card | changed)
+    return folder
+
+
+def tiny(folder: Path) -> BertModel:
+    """Return a tiny model, made where it does not stand yet."""
+    if not (folder / "tiny").exists():
+        write_model(folder / "tiny")
+    return read_model(folder / "tiny", "tiny", folder / "cache")
+
+
+class Reader:
+    """Reads pairs as a test wants: the log-odds of a contradiction by what the pair is."""
+
+    def __init__(self, odds: Callable[[str, str], float]) -> None:
+        self.read_pairs: list[tuple[str, str]] = []
+        self._odds = odds
+
+    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Read]:
+        self.read_pairs += pairs
+        found = []
+        for a, b in pairs:
+            words = tuple([(word, len(word) - 4.5) for word in text.split()] for text in (a, b))
+            logits = (self._odds(a, b) + float(np.log(4)), 0.0, 0.0, 0.0, 0.0)
+            found.append(Read(logits=logits, words=(words[0], words[1])))
+        return found
+
+
+def install(monkeypatch: pytest.MonkeyPatch, folder: Path, reader: Reader | None = None) -> None:
+    """Make the tiny judge the shipped one; with a reader, read with that."""
+    model = tiny(folder)
+    monkeypatch.setattr(judge_files, "FOLDER", write_judge(folder / "judge", model))
+    monkeypatch.setattr(judge_files, "find_default", lambda _cache: model)
+    monkeypatch.setattr(trained_judge, "TrainedJudge", TRAINED)
+    if reader is not None:
+        monkeypatch.setattr("forgekit.models.cross_encoder.CrossEncoder", lambda *_: reader)
