@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from forgekit.errors import NoRegistryError, RepositoryError
-from forgekit.model.settings import SETTINGS_FILE
+
+SETTINGS_FILE = "forgekit.toml"  # as in `model.settings`, whose import is too slow for a hook
 
 TOPS = ("archives", "registry")
 """The folders of a registry that hold entities, beside its settings."""

@@ -63,7 +63,7 @@ def test_a_command_with_nothing_to_do_imports_click_alone(registry: Path, argume
         "forgekit.model",
         "forgekit.model.settings",
         "forgekit.hooks.pre_commit",
-        "forgekit.store",
+        "forgekit.worktree",
         "forgekit.worktree.roots",
     }
 

@@ -589,7 +589,7 @@ def test_somebody_else_may_be_first_again_and_again(
             sync(Forge.open(one))
         remote.push(repository, where, commit)
 
-    monkeypatch.setattr(sync, "push", push)
+    monkeypatch.setattr(sync_module, "push", push)
     done = sync(Forge.open(two))
     assert done.sent
     assert {path_of_text(f"Use {word}") for word in ("B", "C", "D")} == set(done.received)

@@ -284,12 +284,13 @@ def test_what_is_mapped_cannot_be_written_to() -> None:
 
 def test_a_small_registry_never_loads_faiss(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from fakeencoder import FakeEncoder;"
+        "import sys; from pathlib import Path; from fake_encoder import FakeEncoder;"
         "from forgekit.index.vectors import Vectors;"
         f"v = Vectors(Path({str(tmp_path)!r}), FakeEncoder()); v.update([('a', 'b', 'c')]); v.search('c', 1);"
         "print({'faiss', 'torch', 'pygit2', 'tokenizers', 'yaml'} & set(sys.modules))"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(TESTS), str(TESTS.parent)))}
+    places = (TESTS / "support", TESTS.parent)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
     )
@@ -438,13 +439,13 @@ def test_old_files_go_and_other_work_trees_keep_theirs(tmp_path: Path) -> None:
 @pytest.fixture
 def racing(tmp_path: Path) -> Iterator[list[subprocess.Popen[str]]]:
     program = (
-        "import sys; from pathlib import Path; from fakeencoder import FakeEncoder;"
+        "import sys; from pathlib import Path; from fake_encoder import FakeEncoder;"
         "from forgekit.index.vectors import Vectors; from test_vectors import entries\n"
         "for n in (300, 200, 400, 100, 300):\n"
         f"    v = Vectors(Path({str(tmp_path)!r}), FakeEncoder()); v.update(entries(n))\n"
         "    assert len(v.search('red', 1000)) == n\n"
     )
-    places = (TESTS, TESTS / "system", TESTS.parent)
+    places = (TESTS / "support", TESTS / "system", TESTS.parent)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
     running = [
         subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, env=environment)
