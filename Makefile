@@ -28,7 +28,6 @@ soak: $(VENV)/dev ## try the guarantees at their nightly figures; MINUTES=60 for
 
 bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they measure on
 	$(BIN)/python benchmarks/costs.py
-	$(BIN)/python benchmarks/summaries.py $(DATA)
 	$(BIN)/python benchmarks/vectors.py
 	$(BIN)/python benchmarks/retrieval.py --data $(DATA)
 	$(BIN)/python benchmarks/conflicts.py $(DATA)

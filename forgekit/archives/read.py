@@ -19,17 +19,37 @@ from forgekit.archives.document import printed as printed_spans
 from forgekit.archives.formats import prose, records
 from forgekit.archives.formats.machine import MachineBlock, read_blocks
 from forgekit.archives.formats.records import read_records, read_tables, record_start
-from forgekit.archives.formats.summary import is_summary, read_summary
 from forgekit.archives.formats.yaml_log import is_log, read_log
 from forgekit.archives.values import is_none
 from forgekit.archives.values import prose as text_of
 from forgekit.ids import match_key
 from forgekit.model.archive_record import ArchiveText, Chunk, DecisionRecord, Family, Scope, Section
+from forgekit.model.lineage import CompressionMode
+
+_COMPACTION = "This session is being continued from a previous conversation"
 
 
 def read_archive(text: str) -> ArchiveText:
-    """Read an archive, or a coding agent's compaction summary, of any family."""
-    return read_summary(text) if is_summary(text) else _read(read_document(text))
+    """Read an archive of any family, or a coding agent's compaction summary."""
+    found = _read(read_document(text))
+    return _compaction(found) if is_compaction(text) else found
+
+
+def is_compaction(text: str) -> bool:
+    """Say whether a text is a compaction summary: it opens with the agent's fixed sentence."""
+    return text[:2_000].lstrip("\ufeff \t\r\n").startswith(_COMPACTION)
+
+
+def _compaction(found: ArchiveText) -> ArchiveText:
+    """Keep records with an explicit id; time, tag and session come from the transcript around a summary."""
+    explicit = {local_id for local_id, _ in found.ids_seen}
+    return ArchiveText(
+        mode=CompressionMode.LOSSY,
+        decisions=found.decisions,
+        threads=tuple(t for t in found.threads if t.local_id in explicit or not t.local_id.startswith("OT")),
+        artifacts=found.artifacts,
+        sections=found.sections,
+    )
 
 
 def _read(document: Document) -> ArchiveText:

@@ -25,7 +25,6 @@ class Family(Enum):
     TABLE = "table"  # an entity table
     INDEX = "index"  # the decision index
     PROSE = "prose"  # a sentence that names it
-    SUMMARY = "summary"  # a coding agent's own compaction summary
 
 
 class Scope(Enum):
