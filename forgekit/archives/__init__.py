@@ -1,1 +1,9 @@
-"""What a pasted archive says, and what all archives say together. Pure."""
+"""What archives say: `read_archive` reads one text, `fold` joins all of them, `settle` finds what to write.
+
+Order of reading: `document` (Markdown structure), `formats` (shapes of records), `claims` (values, merging),
+`metadata`, `read`. Order of joining: `ancestry`, `matching`, `fold`, `aggregate`, `lineage_edges`,
+`conversations`, `changes`.
+"""
+
+READER_VERSION = "2"
+"""Raise it when `read_archive` reads a text in another way: it is part of the key of the reader's cache."""

@@ -107,7 +107,7 @@ def fold(
     return _Fold(archives, standing).result()
 
 
-def coined(archives: Iterable[tuple[Archive, ArchiveText]]) -> set[EntityId]:
+def ids_of_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> set[EntityId]:
     """Return the ids of all that the archives' records may have made."""
     found: set[EntityId] = set()
     for archive, text in archives:

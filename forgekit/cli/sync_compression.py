@@ -21,7 +21,7 @@ from forgekit.cli.base import (
     wants_json,
     writing,
 )
-from forgekit.cli.changes import conflict_lines, conflict_view, done, talk_of_judge
+from forgekit.cli.changes import done
 from forgekit.cli.entities import problem_view
 from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
@@ -99,7 +99,6 @@ def sync_compression(
     ]
     with console.progress(f"filing {console.count(len(incoming), 'archive')}"):
         report = file_archives(forge, incoming, dry_run=way.dry_run, no_commit=way.no_commit)
-    talk_of_judge(forge)
     if wants_json():
         console.as_json(_as_json(report))
     elif dry_run:
@@ -148,8 +147,6 @@ def _conflict_lines(report: SyncReport) -> Iterable[str]:
             f"{entity}: {conflict.field or 'the file'} was changed by hand and by the archive, each in its "
             "own way; the file stays as it is"
         )
-    for found in report.contradictions:
-        yield from conflict_lines(found)
 
 
 def _of(entities: Iterable[Entity], kind: Kind) -> list[Any]:
@@ -232,6 +229,5 @@ def _as_json(report: SyncReport) -> dict[str, object]:
         "changed": ids(report.changed),
         "removed": ids(report.removed),
         "conflicts": [{"id": entity, "field": conflict.field} for entity, conflict in report.conflicts],
-        "contradictions": [conflict_view(conflict) for conflict in report.contradictions],
         "passed_over": list(report.passed_over),
     }

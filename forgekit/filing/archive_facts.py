@@ -1,20 +1,17 @@
-"""What the filed archives say, read once per text.
+"""What the filed archives say, read once per text, and what people registered beside them.
 
-Reading an archive costs milliseconds, and every filing needs all of them; so what was read is kept in the
-cache under the hash of the text and that of the reader's code: what another reader made of a text may differ.
+Every filing needs all archives, and reading one costs milliseconds. So what was read is cached under the
+hash of the text and `READER_VERSION`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
-from functools import cache
-from pathlib import Path
 
-import forgekit
+from forgekit.archives import READER_VERSION
 from forgekit.archives.conversations import Ingested, gather
-from forgekit.archives.fold import FoldResult, coined
+from forgekit.archives.fold import FoldResult, ids_of_records
 from forgekit.checks.texts import body_sha256
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
@@ -34,38 +31,30 @@ def facts(catalogue: Catalogue, archives: Iterable[Archive]) -> list[Fact]:
     return [(archive, _read(catalogue, archive)) for archive in archives]
 
 
-def by_people(
-    catalogue: Catalogue, registry: Registry, known: Iterable[Fact], remembered: Ingested
-) -> tuple[Decision | Thread, ...]:
-    """Return what people registered: decisions and threads that no archive or candidate made.
-
-    What is in force comes first, then what is older. Of the others only the ids are read.
-    """
-    made = coined(known) | gather(FoldResult(), Ingested((), remembered.registered)).entities.keys()
-    ids = (EntityId(key) for key in catalogue.matching(kinds=(Kind.DECISION, Kind.THREAD)))
-    found = (registry.get(key) for key in ids if key not in made)
-    own = [entity for entity in found if isinstance(entity, (Decision, Thread))]
-    return tuple(sorted(own, key=lambda entity: (entity.status.ended, entity.created_at, entity.id)))
-
-
 def _read(catalogue: Catalogue, archive: Archive) -> ArchiveText:
-    text_hash = body_sha256(archive)  # its front matter may claim another
-    kept = catalogue.cached(text_hash, _reader())
-    if kept is not None:
+    text_hash = body_sha256(archive)  # not the hash in the front matter, which may be another text's
+    cached = catalogue.cached(text_hash, READER_VERSION)
+    if cached is not None:
         try:
-            return from_plain(ArchiveText, json.loads(kept))
+            return from_plain(ArchiveText, json.loads(cached))
         except ValueError:
-            pass  # a damaged row is read anew
+            pass  # a damaged row is read again
     from forgekit.archives.read import read_archive
 
     text = read_archive(archive.body)
-    catalogue.remember(text_hash, _reader(), json.dumps(to_plain(text)))
+    catalogue.remember(text_hash, READER_VERSION, json.dumps(to_plain(text)))
     return text
 
 
-@cache
-def _reader() -> str:
-    """Return the SHA-256 of the code that reads archives: a number by hand is forgotten."""
-    root = Path(forgekit.__file__).parent
-    files = sorted([p for room in ("text", "archives", "model") for p in (root / room).rglob("*.py")])
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+def by_people(
+    catalogue: Catalogue, registry: Registry, known: Iterable[Fact], remembered: Ingested
+) -> tuple[Decision | Thread, ...]:
+    """Return the manual entries: decisions and threads that no archive and no candidate made.
+
+    Active ones come first, then older ones. Of all other entities only the ids are read.
+    """
+    made = ids_of_records(known) | gather(FoldResult(), Ingested((), remembered.registered)).entities.keys()
+    ids = (EntityId(key) for key in catalogue.matching(kinds=(Kind.DECISION, Kind.THREAD)))
+    found = (registry.get(key) for key in ids if key not in made)
+    manual = [entity for entity in found if isinstance(entity, (Decision, Thread))]
+    return tuple(sorted(manual, key=lambda entity: (entity.status.ended, entity.created_at, entity.id)))

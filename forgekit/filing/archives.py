@@ -1,8 +1,9 @@
-"""After compressing: file an archive, and register what it says.
+"""File archives and register what they say, in one commit.
 
-Filing is idempotent and its order does not matter: the archive is kept byte for byte, and the registry
-becomes what all archives together say, merged into the files as people left them. Decisions that
-contradict each other are found on the way (`detecting`).
+Steps: read every input (a transcript holds one archive for each compaction); fold the archives as they were
+and as they are now; merge the difference into the files as people left them (a three-way change set);
+commit. The archive's text is kept byte for byte but for its secrets. Filing again changes nothing, and the
+order of filing does not matter.
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ from forgekit.archives.changes import ChangeSet, settle
 from forgekit.archives.conversations import Ingested, gather
 from forgekit.archives.fold import FoldResult, fold
 from forgekit.archives.identity import ImportOptions, identify
-from forgekit.archives.read import read_archive
-from forgekit.change import superseding
-from forgekit.detecting import Filing, filing
+from forgekit.archives.read import is_compaction, read_archive
 from forgekit.errors import ArchiveError, FormatError, NothingCompactedError, UsageError
 from forgekit.filing.archive_facts import Fact, by_people, facts
 from forgekit.forge import Forge
@@ -28,7 +27,6 @@ from forgekit.merge.values import FieldConflict
 from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.body import clean
-from forgekit.model.conflict import Conflict
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
@@ -39,17 +37,12 @@ from forgekit.store import Change, Outcome
 from forgekit.text.frontmatter import ARCHIVE_LIMIT, decode
 from forgekit.text.secrets import SecretFinding, redact
 from forgekit.times import DAY_MS, UNKNOWN, Instant, format_date
-from forgekit.transcripts.claude_code import (
-    CompactSummary,
-    compactions,
-    looks_like_transcript,
-    read_compactions,
-)
 
-Arrival = tuple[Archive, ArchiveText]
+Arrival = Fact
 _HEAD = 65_536
+_SUBJECT_LIMIT = 100
 _SHOWN = 20
-_NOTHING = Problem(
+_NO_RECORD = Problem(
     code="no-record",
     message="no decision, thread or artifact was found in it; only its text is kept",
     fix="write them as `- D001: ...` and `- T001: ...`",
@@ -62,7 +55,7 @@ class Incoming:
     """One archive, or a transcript, as it was given.
 
     Attributes:
-        data: its bytes, where they are at hand.
+        data: its bytes, if they are at hand.
         path: else where they are.
         name: what messages call it.
     """
@@ -73,24 +66,88 @@ class Incoming:
     name: str = "archive"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Overruled:
+    """A thread that the archive shows open although it has ended."""
+
+    local_id: str
+    thread: Thread
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FiledArchive:
+    """The result of filing one archive.
+
+    Attributes:
+        new: whether it was not filed before.
+        problems: what could not be read or joined, with lines; the last archive of a command also has the
+            warnings that earlier ones got by it.
+        overruled: threads whose state in the registry wins over the archive's.
+    """
+
+    archive: Archive
+    new: bool
+    decisions: int
+    threads: int
+    artifacts: int
+    problems: tuple[Problem, ...]
+    overruled: tuple[Overruled, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SyncReport:
+    """The result of one `sync-compression`.
+
+    Attributes:
+        conflicts: fields that people and archives changed in different ways.
+        ended: threads that had not ended before.
+        passed_over: one line for each transcript without a compaction, if others have some.
+    """
+
+    outcome: Outcome
+    filed: tuple[FiledArchive, ...]
+    created: tuple[Entity, ...]
+    changed: tuple[Entity, ...]
+    removed: tuple[Entity, ...]
+    ended: tuple[Thread, ...]
+    conflicts: tuple[tuple[EntityId, FieldConflict], ...]
+    passed_over: tuple[str, ...]
+
+
 def arrivals(
     item: Incoming, default_project: Callable[[], str], allowed: Collection[str] = ()
 ) -> Iterable[Arrival]:
-    """Yield what was given as archives: a transcript holds one per compaction.
-
-    Secrets are taken out before anything is read from a text, so that ids come from what will be filed.
+    """Read an input as archives: one, or one for each compaction of a transcript.
 
     Args:
         item: what was given.
-        default_project: asked where neither the person nor the text names a project.
+        default_project: asked if neither the person nor the text names a project.
         allowed: fingerprints of secrets that are kept.
 
-    Raises ArchiveError for what is no archive, or not a whole one, NothingCompactedError.
+    Raises ArchiveError for a text that is no archive or is cut off, NothingCompactedError.
     """
-    head = _head(item)
-    if not looks_like_transcript(head):
-        yield arrival(item, default_project, allowed)
-        return
+    if item.path is None:
+        head = item.data[:_HEAD]
+    else:
+        try:
+            with item.path.open("rb") as file:
+                head = file.read(_HEAD)
+        except OSError as e:
+            raise UsageError(f"cannot read {item.name}: {e.strerror}") from None
+    if head.startswith((b"\x1f\x8b", b"{", b" ", b"\t", b"\r", b"\n", b"\xef\xbb\xbf")):
+        from forgekit.transcripts.claude_code import looks_like_transcript
+
+        if looks_like_transcript(head):
+            yield from _compactions(item, default_project, allowed)
+            return
+    yield arrival(item, default_project, allowed)
+
+
+def _compactions(
+    item: Incoming, default_project: Callable[[], str], allowed: Collection[str]
+) -> Iterable[Arrival]:
+    from forgekit.transcripts.claude_code import compactions, read_compactions
+
     found = compactions(str(item.path)) if item.path else read_compactions(io.BytesIO(item.data))
     problems: list[Problem] = []
     any_yet = False
@@ -98,8 +155,14 @@ def arrivals(
         if isinstance(summary, Problem):
             problems.append(summary)
             continue
-        archive, text = _of_transcript(item, summary, default_project, allowed)
-        yield archive, replace(text, problems=(*problems, *text.problems))
+        place = redact(summary.project_hint, allowed).text
+        options = of_compaction(
+            item.envelope, summary.session_id, summary.ordinal, summary.compacted_at, place
+        )
+        text = clean(summary.text).encode()
+        one = Incoming(envelope=options, name=f"{item.name}:{summary.line}", data=text)
+        archive, read = arrival(one, default_project, allowed)
+        yield archive, replace(read, problems=(*problems, *read.problems))
         problems, any_yet = [], True
     if not any_yet:
         raise NothingCompactedError(
@@ -108,49 +171,17 @@ def arrivals(
         )
 
 
-def _head(item: Incoming) -> bytes:
-    if item.path is None:
-        return item.data[:_HEAD]
-    try:
-        with item.path.open("rb") as file:
-            return file.read(_HEAD)
-    except OSError as e:
-        raise UsageError(f"cannot read {item.name}: {e.strerror}") from None
-
-
-def _data(item: Incoming) -> bytes:
-    if item.path is None:
-        return item.data
-    with item.path.open("rb") as file:
-        return file.read(ARCHIVE_LIMIT + 1)
-
-
-def _of_transcript(
-    item: Incoming, summary: CompactSummary, default_project: Callable[[], str], allowed: Collection[str]
-) -> Arrival:
-    envelope = of_compaction(
-        item.envelope,
-        summary.session_id,
-        summary.ordinal,
-        summary.compacted_at,
-        redact(summary.project_hint, allowed).text,
-    )
-    name = f"{item.name}:{summary.line}"
-    one = replace(item, envelope=envelope, name=name, path=None, data=clean(summary.text).encode())
-    return arrival(one, default_project, allowed)
-
-
 def of_compaction(
     envelope: ImportOptions, session: str, number: int, at: Instant, place: str
 ) -> ImportOptions:
-    """Return the envelope of what a program summed up when it made room.
+    """Return the import options of a compaction summary.
 
     Args:
-        envelope: what is known besides; a title in it stands.
-        session: its id.
+        envelope: what the person gave; a title in it wins.
+        session: id of the session.
         number: of the compaction in its session, from 1.
         at: when it was made, in ms since 1970.
-        place: name of the working folder, "" where nobody knows.
+        place: name of the working folder, "" if unknown.
     """
     short = session[:8]
     return replace(
@@ -163,37 +194,48 @@ def of_compaction(
 
 
 def arrival(item: Incoming, default_project: Callable[[], str], allowed: Collection[str] = ()) -> Arrival:
-    """Return one archive with what it says; arguments and errors as of `arrivals`."""
+    """Read one archive; arguments and errors as of `arrivals`.
+
+    Secrets are taken out first, so that ids are derived from the text that is filed.
+    """
     try:
-        raw = decode(_data(item), ARCHIVE_LIMIT)
+        if item.path is None:
+            raw = decode(item.data, ARCHIVE_LIMIT)
+        else:
+            with item.path.open("rb") as file:
+                raw = decode(file.read(ARCHIVE_LIMIT + 1), ARCHIVE_LIMIT)
     except FormatError as e:
         raise e.at(item.name) from None
     if not raw.strip():
         raise ArchiveError(f"{item.name} is empty; paste the whole archive")
-    clean = redact(raw, allowed)
-    raw, text = clean.text, read_archive(clean.text)
+    redacted = redact(raw, allowed)
+    raw = redacted.text
+    text = read_archive(raw)
     if text.truncated:
         raise ArchiveError(f"{item.name} seems to be cut off: {text.truncated}; paste the whole archive")
-    bare = not (text.decisions or text.threads or text.artifacts or text.carried)
-    if bare:
-        wrong = [f"line {p}" for p in text.problems if p.severity is Severity.ERROR and p.line]
-        if text.ids_seen:
-            lines = [f"line {line}: {local}" for local, line in text.ids_seen]
-            message = f"{item.name}: ids stand in the text, but no record could be read"
-            raise ArchiveError(message, [*lines, *wrong])
-        if wrong:
-            raise ArchiveError(f"{item.name}: no record could be read", wrong)
-        named = text.tag or text.session_id or item.envelope.session_id
-        if not named:
-            raise ArchiveError(f"{item.name} does not look like an archive: no record, tag or session in it")
+    problems = (*_redactions(redacted.findings), *text.problems)
+    if not (text.decisions or text.threads or text.artifacts or text.carried) and not is_compaction(raw):
+        _require_archive(item, text)
+        problems = (*problems, _NO_RECORD)
     project = item.envelope.project or text.project or default_project()
-    nothing = (_NOTHING,) if bare else ()
-    told = replace(text, problems=(*_redactions(clean.findings), *text.problems, *nothing))
-    return identify(raw, text, item.envelope, project), told
+    return identify(raw, text, item.envelope, project), replace(text, problems=problems)
+
+
+def _require_archive(item: Incoming, text: ArchiveText) -> None:
+    """Refuse a text without records unless it is an archive otherwise."""
+    errors = [f"line {p}" for p in text.problems if p.severity is Severity.ERROR and p.line]
+    if text.ids_seen:
+        lines = [f"line {line}: {local}" for local, line in text.ids_seen]
+        message = f"{item.name}: ids stand in the text, but no record could be read"
+        raise ArchiveError(message, [*lines, *errors])
+    if errors:
+        raise ArchiveError(f"{item.name}: no record could be read", errors)
+    if not (text.tag or text.session_id or item.envelope.session_id):
+        raise ArchiveError(f"{item.name} does not look like an archive: no record, tag or session in it")
 
 
 def _redactions(findings: Sequence[SecretFinding]) -> Iterable[Problem]:
-    """Say what was taken out: one remark a rule."""
+    """Yield one problem for each rule that took secrets out."""
     by_rule: dict[str, list[SecretFinding]] = defaultdict(list)
     for finding in findings:
         by_rule[finding.rule].append(finding)
@@ -208,53 +250,15 @@ def _redactions(findings: Sequence[SecretFinding]) -> Iterable[Problem]:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Overruled:
-    """A thread that the archive shows open although it has ended."""
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """What was decided, for the report; `before` and `after` are the folds, `filed` the ids before it."""
 
-    local_id: str
-    thread: Thread
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FiledArchive:
-    """What filing one archive came to.
-
-    Attributes:
-        new: whether it was not filed before.
-        problems: what could not be read or joined, with lines; the last also has what is new in earlier ones.
-        overruled: threads where the registry stands against the archive.
-    """
-
-    archive: Archive
-    new: bool
-    decisions: int
-    threads: int
-    artifacts: int
-    problems: tuple[Problem, ...]
-    overruled: tuple[Overruled, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SyncReport:
-    """What one `sync-compression` did.
-
-    Attributes:
-        conflicts: fields that people and archives changed in different ways.
-        ended: threads that have an end now and had none before.
-        contradictions: new conflicts of decisions, those that a tier has settled included.
-        passed_over: transcripts without a compaction, among others that have some; why, a line each.
-    """
-
-    outcome: Outcome
-    filed: tuple[FiledArchive, ...]
-    created: tuple[Entity, ...]
-    changed: tuple[Entity, ...]
-    removed: tuple[Entity, ...]
-    ended: tuple[Thread, ...]
-    conflicts: tuple[tuple[EntityId, FieldConflict], ...]
-    contradictions: tuple[Conflict, ...]
-    passed_over: tuple[str, ...]
+    ours: Registry
+    before: FoldResult
+    after: FoldResult
+    changes: ChangeSet
+    filed: frozenset[EntityId]
 
 
 def sync_compression(
@@ -265,147 +269,112 @@ def sync_compression(
     Raises ArchiveError, before anything is written, for a text that cannot be read as an archive, and for one
     that is filed with other values than those that are given.
     """
-    read, passed_over = _arrived(forge, incoming)
-    outcome = forge.commit(lambda: _decide(forge, read), dry_run=dry_run, no_commit=no_commit)
-    report = outcome.change.result
-    assert isinstance(report, _Decided)  # noqa: S101 - what _decide put there
-    filed = list(_reports(read, report, forge.now()))
-    if filed:
-        elsewhere = _elsewhere(report, {archive.id for archive, _, _ in read})
-        filed[-1] = replace(filed[-1], problems=(*filed[-1].problems, *elsewhere))
-    return SyncReport(
-        outcome=outcome,
-        filed=tuple(filed),
-        created=tuple(e for e in report.settlement.writes if e.id not in report.ours.entities),
-        changed=tuple(e for e in report.settlement.writes if e.id in report.ours.entities),
-        removed=report.settlement.deletes,
-        ended=tuple(_ended(report)),
-        conflicts=report.settlement.conflicts,
-        contradictions=report.found,
-        passed_over=passed_over,
-    )
-
-
-def _ended(decided: _Decided) -> Iterator[Thread]:
-    for thread in decided.settlement.writes:
-        if isinstance(thread, Thread) and thread.status.ended:
-            before = decided.ours.get(thread.id)
-            if not (isinstance(before, Thread) and before.status.ended):
-                yield thread
-
-
-_Arrived = tuple[Archive, ArchiveText, ImportOptions]
-
-
-def _arrived(forge: Forge, incoming: Sequence[Incoming]) -> tuple[list[_Arrived], tuple[str, ...]]:
-    """Read everything before anything is written; a folder of transcripts may hold some without archives."""
-    read: list[_Arrived] = []
+    read: list[tuple[Archive, ArchiveText, ImportOptions]] = []
     passed_over: list[NothingCompactedError] = []
     for item in incoming:
         try:
-            found = arrivals(item, lambda: _default_project(forge), forge.allowed)
+            found = arrivals(item, lambda: forge.project(None, forge.registry()) or "", forge.allowed)
             read.extend((archive, text, item.envelope) for archive, text in found)
         except NothingCompactedError as e:
             passed_over.append(e)
     if passed_over and not read:
         raise passed_over[0]
-    return read, tuple(str(error) for error in passed_over)
+    outcome = forge.commit(lambda: _decide(forge, read), dry_run=dry_run, no_commit=no_commit)
+    decided = outcome.change.result
+    assert isinstance(decided, _Decided)  # noqa: S101 - what _decide put there
+    changes, ours = decided.changes, decided.ours.entities
+    known = set(decided.filed)
+    filed: list[FiledArchive] = []
+    for archive, text, _ in read:
+        filed.append(_report(archive, text, decided, new=archive.id not in known, now=forge.now()))
+        known.add(archive.id)
+    if filed:
+        others = _warnings_elsewhere(decided, {archive.id for archive, _, _ in read})
+        filed[-1] = replace(filed[-1], problems=(*filed[-1].problems, *others))
+    return SyncReport(
+        outcome=outcome,
+        filed=tuple(filed),
+        created=tuple(e for e in changes.writes if e.id not in ours),
+        changed=tuple(e for e in changes.writes if e.id in ours),
+        removed=changes.deletes,
+        ended=tuple(_ended(decided)),
+        conflicts=changes.conflicts,
+        passed_over=tuple(map(str, passed_over)),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Decided:
-    """What was decided, for the report."""
-
-    ours: Registry
-    before: FoldResult
-    after: FoldResult
-    settlement: ChangeSet
-    found: tuple[Conflict, ...]
-    known: frozenset[EntityId]
-
-
-def _default_project(forge: Forge) -> str:
-    return forge.project(None, forge.registry()) or ""
-
-
-def _decide(forge: Forge, read: Sequence[_Arrived]) -> Change:
+def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText, ImportOptions]]) -> Change:
     ours = forge.registry()
     filed = {archive.id: archive for archive in ours.archives}
-    new: dict[EntityId, tuple[Archive, ArchiveText]] = {}
-    for archive, text, envelope in read:
-        standing = filed.get(archive.id) or new.get(archive.id, (None,))[0]
-        if standing is None:
+    new: dict[EntityId, Arrival] = {}
+    for archive, text, options in read:
+        present = filed.get(archive.id) or new.get(archive.id, (None,))[0]
+        if present is None:
             new[archive.id] = archive, text
-        elif not same_archive(standing, archive):
-            [filed_text] = facts(forge.catalogue, [standing])
-            if words_behind(filed_text, (archive, text)):
-                new[archive.id] = archive, text
-                continue
+        elif same_archive(present, archive):
+            _require_same_options(present, archive, options)
+        elif words_behind(facts(forge.catalogue, [present])[0], (archive, text)):
+            new[archive.id] = archive, text
+        else:
             short = short_id(Kind.ARCHIVE, archive.id)
             raise ArchiveError(
                 f"{short} is already filed for this conversation, time and turns, with another text; to put "
                 f"this one in its place, `git revert` the commit that filed it (`forgekit archive history "
                 f"{short}` names it), then file this one"
             )
-        elif other := _other(standing, archive, envelope):
-            short = short_id(Kind.ARCHIVE, archive.id)
-            raise ArchiveError(
-                f"{short} is already filed with another {' and '.join(other)}, and filing it again changes "
-                f"nothing; `git revert` the commit that filed it (`forgekit archive history {short}` names "
-                "it) and file it again, or join a parent by `forgekit lineage new`"
-            )
     known = facts(forge.catalogue, filed.values())
-    remembered = Ingested.of(ours.conversations, ours.candidates)
-    own = by_people(forge.catalogue, ours, known, remembered)
-    before = gather(fold(known, own), remembered)
-    others = [fact for fact in known if fact[0].id not in new]
-    after = gather(fold([*others, *new.values()], own), remembered) if new else before
-    nothing = Filing(ChangeSet((), (), {}, ()), ())
-    done = filing(forge, ours, after, settle(before, after, ours)) if new else nothing
-    settlement = done.settlement
-    decided = _Decided(ours, before, after, settlement, done.found, frozenset(filed))
+    ingested = Ingested.of(ours.conversations, ours.candidates)
+    manual = by_people(forge.catalogue, ours, known, ingested)
+    before = gather(fold(known, manual), ingested)
+    if new:
+        others = [fact for fact in known if fact[0].id not in new]
+        after = gather(fold([*others, *new.values()], manual), ingested)
+        changes = settle(before, after, ours)
+    else:
+        after, changes = before, ChangeSet((), (), {}, ())
     archives = [archive for archive, _ in new.values()]
-    subject = (
-        f"sync: file {short_id(Kind.ARCHIVE, archives[0].id)}"
-        if len(archives) == 1
-        else f"sync: file {len(archives)} archives"
-    )
+    subject = f"sync: file {len(archives)} archives"
+    if len(archives) == 1:
+        subject = f"sync: file {short_id(Kind.ARCHIVE, archives[0].id)} {archives[0].compression_tag}"
     return Change(
-        writes=settlement.writes,
-        deletes=tuple(entity_path(entity) for entity in settlement.deletes),
-        subject=subject,
+        writes=changes.writes,
+        deletes=tuple(entity_path(entity) for entity in changes.deletes),
+        subject=subject[:_SUBJECT_LIMIT],
         trailers=(
             ("Forgekit-Op", "sync-compression"),
             *(("Forgekit-Archive", archive.id) for archive in archives),
             *(("Forgekit-Conversation", c) for c in sorted({a.conversation_id for a in archives})),
-            *superseding(settlement.writes),
         ),
-        result=decided,
+        result=_Decided(ours, before, after, changes, frozenset(filed)),
     )
 
 
-def _other(standing: Archive, archive: Archive, given: ImportOptions) -> list[str]:
-    """Return what was given of an archive and is not as the one that is filed has it."""
+def _require_same_options(present: Archive, archive: Archive, given: ImportOptions) -> None:
+    """Refuse options that the filed archive does not have: filing it again would drop them."""
     parents = {one_line(parent) for parent in given.inherits_from}
-    known = {*standing.inherits_from, standing.compression_tag, standing.conversation_id}
-    return [
+    known = {*present.inherits_from, present.compression_tag, present.conversation_id}
+    different = [
         name
         for name, differs in (
-            ("tag", given.tag and archive.compression_tag != standing.compression_tag),
+            ("tag", given.tag and archive.compression_tag != present.compression_tag),
             ("parent", parents - known),
-            ("external id", given.external_id and archive.external_id != standing.external_id),
-            ("title", given.title and archive.conversation_title != standing.conversation_title),
+            ("external id", given.external_id and archive.external_id != present.external_id),
+            ("title", given.title and archive.conversation_title != present.conversation_title),
         )
         if differs
     ]
+    if different:
+        short = short_id(Kind.ARCHIVE, archive.id)
+        raise ArchiveError(
+            f"{short} is already filed with another {' and '.join(different)}, and filing it again changes "
+            f"nothing; `git revert` the commit that filed it (`forgekit archive history {short}` names "
+            "it) and file it again, or join a parent by `forgekit lineage new`"
+        )
 
 
-def same_archive(standing: Archive, archive: Archive) -> bool:
-    """Say whether an archive is the one that is filed.
-
-    Line ends, blank lines around it and which of its secrets were allowed make no other text of it.
-    """
-    return standing.content_sha256 == archive.content_sha256 or _plain(standing) == _plain(archive)
+def same_archive(one: Archive, other: Archive) -> bool:
+    """Say whether two texts differ in line ends, blank lines around them or redactions at most."""
+    return one.content_sha256 == other.content_sha256 or _plain(one) == _plain(other)
 
 
 def words_behind(longer: Fact, shorter: Fact) -> bool:
@@ -424,8 +393,16 @@ def _ids(text: ArchiveText) -> set[str]:
     return {record.local_id for some in records for record in some}
 
 
-def _elsewhere(decided: _Decided, here: Collection[EntityId]) -> Iterable[Problem]:
-    """Yield the warnings that archives filed earlier have by now."""
+def _ended(decided: _Decided) -> Iterator[Thread]:
+    for thread in decided.changes.writes:
+        if isinstance(thread, Thread) and thread.status.ended:
+            before = decided.ours.get(thread.id)
+            if not (isinstance(before, Thread) and before.status.ended):
+                yield thread
+
+
+def _warnings_elsewhere(decided: _Decided, here: Collection[EntityId]) -> Iterable[Problem]:
+    """Yield the warnings that archives filed earlier get by this filing."""
     for key, problems in sorted(decided.after.problems.items()):
         known = decided.before.problems.get(key, ())
         tag = decided.after.entities[key].title
@@ -435,33 +412,25 @@ def _elsewhere(decided: _Decided, here: Collection[EntityId]) -> Iterable[Proble
                 yield replace(problem, message=f"in {tag}{place}: {problem.message}", line=None)
 
 
-def _reports(read: Sequence[_Arrived], decided: _Decided, now: Instant) -> Iterator[FiledArchive]:
-    known = set(decided.known)
-    for archive, text, _ in read:
-        new = archive.id not in known
-        doubts = tuple(_doubtful_date(archive.compressed_at, now)) if new else ()
-        yield _report(archive, text, decided, new=new, doubts=doubts)
-        known.add(archive.id)
-
-
 def _report(
-    archive: Archive, text: ArchiveText, decided: _Decided, *, new: bool, doubts: tuple[Problem, ...]
+    archive: Archive, text: ArchiveText, decided: _Decided, *, new: bool, now: Instant
 ) -> FiledArchive:
-    written = {entity.id: entity for entity in decided.settlement.writes}
-    said = decided.after.mentions
+    written = {entity.id: entity for entity in decided.changes.writes}
+    mentions = decided.after.mentions
     overruled = []
     for record in text.threads:
-        entity = said.get((archive.id, record.local_id))
-        thread = written.get(entity) or decided.ours.get(entity) if entity else None
+        key = mentions.get((archive.id, record.local_id))
+        thread = written.get(key) or decided.ours.get(key) if key else None
         open_here = record.status in {None, ThreadStatus.OPEN}
         if isinstance(thread, Thread) and thread.status.ended and open_here:
             overruled.append(Overruled(local_id=record.local_id, thread=thread))
     filed = written.get(archive.id) or decided.ours.get(archive.id)
+    doubts = tuple(_doubtful_date(archive.compressed_at, now)) if new else ()
     return FiledArchive(
         archive=filed if isinstance(filed, Archive) else archive,
         new=new,
-        decisions=sum((archive.id, record.local_id) in said for record in text.decisions),
-        threads=sum((archive.id, record.local_id) in said for record in text.threads),
+        decisions=sum((archive.id, record.local_id) in mentions for record in text.decisions),
+        threads=sum((archive.id, record.local_id) in mentions for record in text.threads),
         artifacts=len(text.artifacts),
         problems=(*doubts, *text.problems, *decided.after.problems.get(archive.id, ())),
         overruled=tuple(overruled),
@@ -469,7 +438,7 @@ def _report(
 
 
 def _doubtful_date(at: Instant, now: Instant) -> Iterator[Problem]:
-    """Say that nobody can tell when an archive was made; it may be tomorrow already where somebody sits."""
+    """Yield a warning for an unknown date, and for one more than a day ahead (time zones differ)."""
     if at == UNKNOWN:
         message, fix = "no date was found", "say --at DATE; once it is filed, `git revert` that commit first"
     elif at > now + DAY_MS:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgekit.archives.changes import settle
-from forgekit.archives.fold import FoldResult, coined, fold
+from forgekit.archives.fold import FoldResult, fold, ids_of_records
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.checks.base import CheckInput
 from forgekit.checks.references import no_cycles
@@ -113,7 +113,7 @@ people = st.lists(registered(), max_size=3, unique_by=lambda entity: entity.id)
 
 
 def by_people(files: Mapping[EntityId, Entity], filed: Sequence[Pair]) -> list[Decision | Thread]:
-    made = coined(filed)
+    made = ids_of_records(filed)
     found = (files[key] for key in sorted(files) if key not in made)
     return [entity for entity in found if isinstance(entity, (Decision, Thread))]
 
