@@ -1,14 +1,17 @@
-"""Everything that archives said of one decision or one thread, and the entity that follows from it.
+"""Build each decision, thread and conversation from everything that archives state about it.
 
-Told in the order of `ancestry`, judged by event time: whoever spoke last decides the tier and the
-priority; an end stands over every statement; the first to speak gives the text.
+In: a `History`, the statements about one entity in the order of `ancestry`. Out: the entity. The first
+statement gives its text and origin; the latest by event time gives tier and priority; an end wins over every
+statement that shows the entity open, and of several ends the latest wins. A manual entry (registered by a
+person) keeps its own text and takes state and conversations from the archives.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.archive import Archive
@@ -25,10 +28,12 @@ from forgekit.times import Instant
 _ITEM_LIMIT = 300
 _ITEMS_LIMIT = 50
 
+R = TypeVar("R", DecisionRecord, ThreadRecord)
+
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One archive says, on a line, that a decision is out of force."""
+    """A line of an archive by which a decision is no longer in force."""
 
     at: Instant
     archive: Archive
@@ -38,66 +43,53 @@ class End:
 
     @property
     def order(self) -> tuple[Instant, EntityId, str, str]:
-        """By event time, then by whatever else tells two ends apart."""
+        """Event time, then whatever else distinguishes two ends."""
         return self.at, self.archive.id, self.status.value, self.successor or ""
 
 
 @dataclass(slots=True)
-class DecisionNotes:
-    """Everything said of one decision so far."""
+class History(Generic[R]):
+    """Everything that archives state about one decision or thread.
+
+    Attributes:
+        origin, first: the archive that states it first, and its record.
+        carried: archives that only carry a decision over.
+        ends: of a decision.
+        references: what a decision depends on, what blocks a thread.
+    """
 
     origin: Archive
-    first: DecisionRecord
+    first: R
     text: str
-    told: list[tuple[Archive, DecisionRecord]] = field(default_factory=list)
+    statements: list[tuple[Archive, R]] = field(default_factory=list)
     carried: list[Archive] = field(default_factory=list)
     ends: list[End] = field(default_factory=list)
-    dependencies: dict[EntityId, None] = field(default_factory=dict)
+    references: set[EntityId] = field(default_factory=set)
+
+    @property
+    def by_time(self) -> list[tuple[Archive, R]]:
+        """The statements in order of event time."""
+        return sorted(self.statements, key=lambda s: (s[0].compressed_at, s[0].id))
+
+    @property
+    def validated(self) -> list[Instant]:
+        """Times at which a decision was stated as in force, or carried."""
+        active = [a for a, r in self.statements if r.status is None or not r.status.ended]
+        return [archive.compressed_at for archive in (*active, *self.carried)]
 
 
-@dataclass(slots=True)
-class ThreadNotes:
-    """Everything said of one thread so far."""
-
-    origin: Archive
-    first: ThreadRecord
-    text: str
-    told: list[tuple[Archive, ThreadRecord]] = field(default_factory=list)
-    blocked_by: tuple[EntityId, ...] = ()
-
-
-def _moment(told: tuple[Archive, object]) -> tuple[Instant, EntityId]:
-    return told[0].compressed_at, told[0].id
-
-
-def _in_time_order(archives: Iterable[Archive]) -> tuple[EntityId, ...]:
-    return tuple(sorted({a.conversation_id for a in archives}))
-
-
-def decision_of(entity: EntityId, notes: DecisionNotes) -> Decision:
-    """Return the decision that follows from all that was said of it."""
-    origin, first = notes.origin, notes.first
-    by_time = sorted(notes.told, key=_moment)
-    tiers = [record for _, record in by_time if record.tier is not None]
-    latest = standing_end(notes.ends)
-    status = latest.status if latest else DecisionStatus.ACTIVE
-    reviser = latest.archive.conversation_id if latest else None
-    stated = [
-        archive.compressed_at
-        for archive, record in notes.told
-        if record.status is None or not record.status.ended
-    ]
-    carried = [archive.compressed_at for archive in notes.carried]
+def decision_of(entity: EntityId, history: History[DecisionRecord]) -> Decision:
+    """Build a decision from its history."""
+    origin, first = history.origin, history.first
+    tiers = [record for _, record in history.by_time if record.tier is not None]
+    end = final_end(history.ends)
+    status = end.status if end else DecisionStatus.ACTIVE
     created = first.timestamp if first.timestamp is not None else origin.compressed_at
-    body = ""
-    for name, texts in (
-        ("Rationale", (record.rationale for _, record in notes.told)),
-        ("Context", (record.context for _, record in notes.told)),
-    ):
-        body = with_section(body, name, next((text for text in texts if text), ""))
+    records = [record for _, record in history.statements]
+    body = with_section("", "Rationale", next((r.rationale for r in records if r.rationale), ""))
     return Decision(
         decision_id=entity,
-        decision=notes.text,
+        decision=history.text,
         status=status,
         epistemic_tier=tiers[-1].tier if tiers else None,
         tier_token=tiers[-1].tier_token if tiers else None,
@@ -105,20 +97,20 @@ def decision_of(entity: EntityId, notes: DecisionNotes) -> Decision:
         project_uuid=origin.project_uuid,
         local_id=first.local_id,
         originated_in=origin.conversation_id,
-        revised_in=reviser if status is DecisionStatus.REVISED else None,
-        superseded_by=latest.successor if latest else None,
-        conversation_ids=_in_time_order([a for a, _ in notes.told] + notes.carried),
-        dependencies=tuple(sorted(notes.dependencies)),
-        alternatives_rejected=_union(record.alternatives for _, record in notes.told),
+        revised_in=end.archive.conversation_id if end and status is DecisionStatus.REVISED else None,
+        superseded_by=end.successor if end else None,
+        conversation_ids=_conversation_ids([a for a, _ in history.statements] + history.carried),
+        dependencies=tuple(sorted(history.references)),
+        alternatives_rejected=_union(record.alternatives for record in records),
         created_at=created,
-        last_validated=max([created, *stated, *carried]),
-        tags=_union(record.tags for _, record in notes.told),
-        body=body,
+        last_validated=max([created, *history.validated]),
+        tags=_union(record.tags for record in records),
+        body=with_section(body, "Context", next((r.context for r in records if r.context), "")),
     )
 
 
-def standing_end(ends: Iterable[End]) -> End | None:
-    """Return the end that stands: the last one, unless it only says an earlier one again."""
+def final_end(ends: Iterable[End]) -> End | None:
+    """Return the end that counts: the last one, unless it only repeats an earlier one."""
     latest: End | None = None
     for end in sorted(ends, key=lambda end: end.order):
         if latest is None or end.status is not latest.status or end.successor not in (None, latest.successor):
@@ -126,65 +118,97 @@ def standing_end(ends: Iterable[End]) -> End | None:
     return latest
 
 
+def thread_of(entity: EntityId, history: History[ThreadRecord]) -> Thread:
+    """Build a thread from its history."""
+    origin = history.origin
+    by_time = history.by_time
+    changes = _state_changes(history)
+    status = changes[-1][1] if changes else ThreadStatus.OPEN
+    records = [record for _, record in history.statements]
+    body = with_section("", None, next((r.content for r in records if r.content), ""))
+    if status.ended:
+        answers = [r.resolution for _, r in by_time if r.status is status and r.resolution]
+        body = with_section(body, "Resolution", changes[-1][2] or (answers[-1] if answers else ""))
+    states = [None, *(state for _, state, _ in changes)]
+    changed = [a for (a, state, _), before in zip(changes, states, strict=False) if state is not before]
+    priorities = [record.priority for _, record in by_time if record.priority is not None]
+    return Thread(
+        thread_id=entity,
+        title=history.text,
+        status=status,
+        priority=priorities[-1] if priorities else Priority.MEDIUM,
+        project_name=origin.project_name,
+        project_uuid=origin.project_uuid,
+        local_id=history.first.local_id,
+        blocked_by=tuple(sorted(history.references)),
+        first_seen_in=origin.conversation_id,
+        resolved_in=changed[-1].conversation_id if status.ended else None,
+        conversation_ids=_conversation_ids(archive for archive, _ in history.statements),
+        created_at=origin.compressed_at,
+        updated_at=changed[-1].compressed_at if changed else origin.compressed_at,
+        tags=_union(record.tags for record in records),
+        body=body,
+    )
+
+
+def _state_changes(history: History[ThreadRecord]) -> list[tuple[Archive, ThreadStatus, str]]:
+    """Return the ends and explicit reopenings by event time, each as (archive, state, resolution).
+
+    At one moment an end wins over a reopening: nothing tells which came first.
+    """
+    found = [
+        (archive, ThreadStatus.OPEN if record.reopened else record.status, record.resolution)
+        for archive, record in history.statements
+        if record.reopened or (record.status is not None and record.status.ended)
+    ]
+    states = [(a, state or ThreadStatus.OPEN, resolution) for a, state, resolution in found]
+    return sorted(states, key=lambda s: (s[0].compressed_at, s[1].ended, s[0].id))
+
+
+def manual_decision(entry: Decision, history: History[DecisionRecord] | None) -> Decision:
+    """Return a person's decision with the state that archives give it."""
+    computed = decision_of(entry.id, history) if history else None
+    return replace(
+        entry,
+        status=computed.status if computed else DecisionStatus.ACTIVE,
+        superseded_by=computed.superseded_by if computed else None,
+        revised_in=computed.revised_in if computed else None,
+        conversation_ids=computed.conversation_ids if computed else (),
+        last_validated=max([entry.created_at, *(history.validated if history else ())]),
+    )
+
+
+def manual_thread(entry: Thread, history: History[ThreadRecord] | None) -> Thread:
+    """Return a person's thread with the state that archives give it; without any it is open."""
+    computed = thread_of(entry.id, history) if history else None
+    state = computed if history and _state_changes(history) else None
+    return replace(
+        entry,
+        status=state.status if state else ThreadStatus.OPEN,
+        updated_at=state.updated_at if state else entry.created_at,
+        resolved_in=state.resolved_in if state else None,
+        conversation_ids=computed.conversation_ids if computed else (),
+        body=with_section(entry.body, "Resolution", state.resolution if state else ""),
+    )
+
+
+def _conversation_ids(archives: Iterable[Archive]) -> tuple[EntityId, ...]:
+    return tuple(sorted({archive.conversation_id for archive in archives}))
+
+
 def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
     found = dict.fromkeys(statement(item, _ITEM_LIMIT) for items in lists for item in items)
     return tuple(item for item in found if item)[:_ITEMS_LIMIT]
 
 
-def _stood(record: ThreadRecord) -> ThreadStatus:
-    return ThreadStatus.OPEN if record.reopened else record.status or ThreadStatus.OPEN
-
-
-def thread_of(entity: EntityId, notes: ThreadNotes) -> Thread:
-    """Return the thread that follows from all that was said of it."""
-    origin, first = notes.origin, notes.first
-    by_time = sorted(notes.told, key=_moment)
-    turns = [
-        (archive, record)
-        for archive, record in by_time
-        if record.reopened or (record.status is not None and record.status.ended)
-    ]
-    # At one moment an end stands over a reopening: nothing says which came first.
-    turns.sort(key=lambda told: (told[0].compressed_at, not told[1].reopened, told[0].id))
-    states = [_stood(record) for _, record in turns]
-    status = states[-1] if states else ThreadStatus.OPEN
-    changes = [
-        archive
-        for (archive, _), was, now in zip(turns, [None, *states], states, strict=False)
-        if was is not now
-    ]
-    body = with_section("", None, next((r.content for _, r in notes.told if r.content), ""))
-    if status.ended:
-        answers = [r.resolution for _, r in by_time if r.status is status and r.resolution]
-        body = with_section(body, "Resolution", turns[-1][1].resolution or (answers[-1] if answers else ""))
-    priorities = [record.priority for _, record in by_time if record.priority is not None]
-    return Thread(
-        thread_id=entity,
-        title=notes.text,
-        status=status,
-        priority=priorities[-1] if priorities else Priority.MEDIUM,
-        project_name=origin.project_name,
-        project_uuid=origin.project_uuid,
-        local_id=first.local_id,
-        blocked_by=notes.blocked_by,
-        first_seen_in=origin.conversation_id,
-        resolved_in=changes[-1].conversation_id if status.ended else None,
-        conversation_ids=_in_time_order(a for a, _ in notes.told),
-        created_at=origin.compressed_at,
-        updated_at=changes[-1].compressed_at if changes else origin.compressed_at,
-        tags=_union(record.tags for _, record in notes.told),
-        body=body,
-    )
-
-
 def revision_conflicts(
-    said: Mapping[EntityId, DecisionNotes], decisions: Mapping[EntityId, Decision]
+    histories: Mapping[EntityId, History[DecisionRecord]], decisions: Mapping[EntityId, Decision]
 ) -> Iterable[Conflict]:
     """Yield a conflict for each pair of active revisions of one decision."""
-    for old, notes in sorted(said.items()):
+    for old, history in sorted(histories.items()):
         revised = {
             end.successor: end.at
-            for end in sorted(notes.ends, key=lambda end: end.order)
+            for end in sorted(history.ends, key=lambda end: end.order)
             if end.status is DecisionStatus.REVISED
             and end.successor is not None
             and decisions[end.successor].status is DecisionStatus.ACTIVE
@@ -202,19 +226,19 @@ def revision_conflicts(
                 )
 
 
-def conversations_of(order: Sequence[Archive]) -> Iterable[Conversation]:
-    """Yield the conversations that archives stand for."""
+def conversations_of(archives: Sequence[Archive]) -> Iterable[Conversation]:
+    """Yield the conversations that archives belong to."""
     by_id: dict[EntityId, list[Archive]] = defaultdict(list)
-    for archive in order:
+    for archive in archives:
         by_id[archive.conversation_id].append(archive)
-    for conversation, archives in by_id.items():
-        first = archives[0]
+    for conversation, group in by_id.items():
+        first = group[0]
         yield Conversation(
             conversation_id=conversation,
             title=first.conversation_title,
             project_name=first.project_name,
             project_uuid=first.project_uuid,
             created_at=first.conversation_started,
-            external_id=next((a.external_id for a in archives if a.external_id), None),
-            session_id=next((a.session_id for a in archives if a.session_id), None),
+            external_id=next((a.external_id for a in group if a.external_id), None),
+            session_id=next((a.session_id for a in group if a.session_id), None),
         )

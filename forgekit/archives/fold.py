@@ -1,12 +1,10 @@
-"""What the archives say, all of them together: `said = fold(archives)`.
+"""Join what all archives say: `fold(archives)` is a pure function of a set, so the order of filing is lost.
 
-A pure function of a set. Archives speak in the order of `ancestry`; each record is matched to what was
-spoken of before it (`carrying`) or begins something new. State follows event time: a resolution found
-anywhere stands over every OPEN, older or newer; between two ends the later event wins; only an explicit
-reopening reopens. So any order of filing ends in the same entities.
-
-What people registered is spoken of before any archive: a record that says the same is theirs, and adds to
-it who said it, when, and how it ended.
+In: archives with what was read from them, and the manual entries (decisions and threads that people
+registered). Out: every entity that follows from them, which entity each local id means, and what could not be
+joined. Steps: order the archives (`ancestry`); for each record find the entity that it is about or begin one
+(`matching`) and add the record to the entity's history; resolve references, without cycles; build the
+entities (`aggregate`) and the edges (`lineage_edges`).
 """
 
 from __future__ import annotations
@@ -16,11 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from forgekit.archives.aggregate import (
-    DecisionNotes,
     End,
-    ThreadNotes,
+    History,
     conversations_of,
     decision_of,
+    manual_decision,
+    manual_thread,
     revision_conflicts,
     thread_of,
 )
@@ -31,50 +30,20 @@ from forgekit.archives.lineage_edges import (
     edges,
     links,
     local_ids,
-    parted,
-    take_out_circles,
+    remove_successor_cycles,
+    without_cycles,
 )
-from forgekit.archives.matching import EntityIndex
+from forgekit.archives.matching import EntityIndex, LocalIds
 from forgekit.ids import EntityId, decision_id, thread_id
 from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Scope, ThreadRecord
-from forgekit.model.body import with_section
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.project import Project
 from forgekit.model.rules import statement
-from forgekit.model.thread import Thread, ThreadStatus
-from forgekit.times import Instant
-
-
-def decided(standing: Decision, told: Decision | None, notes: DecisionNotes | None) -> Decision:
-    """Return a person's decision as archives tell of it."""
-    said = [*notes.carried, *(a for a, r in notes.told if not (r.status and r.status.ended))] if notes else []
-    return replace(
-        standing,
-        status=told.status if told else DecisionStatus.ACTIVE,
-        superseded_by=told.superseded_by if told else None,
-        revised_in=told.revised_in if told else None,
-        conversation_ids=told.conversation_ids if told else (),
-        last_validated=max([standing.created_at, *(archive.compressed_at for archive in said)]),
-    )
-
-
-def asked(standing: Thread, told: Thread | None, notes: ThreadNotes | None) -> Thread:
-    """Return a person's thread as archives tell of it: open since it was made, but for what they say."""
-    turned = notes is not None and any(r.reopened or (r.status and r.status.ended) for _, r in notes.told)
-    last = told if turned else None
-    return replace(
-        standing,
-        status=last.status if last else ThreadStatus.OPEN,
-        updated_at=last.updated_at if last else standing.created_at,
-        resolved_in=last.resolved_in if last else None,
-        conversation_ids=told.conversation_ids if told else (),
-        body=with_section(standing.body, "Resolution", last.resolution if last else ""),
-    )
-
+from forgekit.model.thread import Thread
 
 Mention = tuple[EntityId, str]
 """(archive, local id)."""
@@ -85,8 +54,8 @@ class FoldResult:
     """What a set of archives says.
 
     Attributes:
-        entities: all that they establish, archives with their `records` included.
-        mentions: which entity each archive's local id stands for.
+        entities: all that follow from it, archives with their `records` included.
+        mentions: which entity each archive's local id means.
         problems: what could not be joined, by archive.
     """
 
@@ -96,344 +65,286 @@ class FoldResult:
 
 
 def fold(
-    archives: Iterable[tuple[Archive, ArchiveText]], standing: Iterable[Decision | Thread] = ()
+    archives: Iterable[tuple[Archive, ArchiveText]], manual: Iterable[Decision | Thread] = ()
 ) -> FoldResult:
     """Join what archives say.
 
     Args:
         archives: each archive with what was read from its text, in any order.
-        standing: what stands in the registry and no archive made, the likeliest first.
+        manual: manual entries, the likeliest match first.
     """
-    return _Fold(archives, standing).result()
+    state = _Fold(list(archives), {entity.id: entity for entity in manual})
+    for archive in state.ancestry.order:
+        inherited = state.add_records(archive)
+        state.add_references(archive, inherited)
+    state.resolve_references()
+    return state.result()
 
 
 def ids_of_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> set[EntityId]:
-    """Return the ids of all that the archives' records may have made."""
-    found: set[EntityId] = set()
-    for archive, text in archives:
-        found.update(_decision(archive, record)[0] for record in text.decisions)
-        found.update(_thread(archive, record)[0] for record in text.threads)
-    return found
+    """Return the ids of all entities that the archives' records can make."""
+    return {_made(archive, r)[0] for archive, text in archives for r in (*text.decisions, *text.threads)}
 
 
-def _decision(archive: Archive, record: DecisionRecord) -> tuple[EntityId, str]:
-    """Return the id and text of the decision that a record makes."""
-    text = statement(record.text) or record.local_id
-    talk, started = archive.conversation_id, archive.conversation_started
-    return decision_id(archive.project_uuid, text, talk, started), text
-
-
-def _thread(archive: Archive, record: ThreadRecord) -> tuple[EntityId, str]:
-    """Return the id and title of the thread that a record makes."""
-    title = statement(record.title) or record.local_id
-    talk, started = archive.conversation_id, archive.conversation_started
-    return thread_id(archive.project_uuid, title, talk, started), title
+def _made(archive: Archive, record: DecisionRecord | ThreadRecord) -> tuple[EntityId, str]:
+    """Return the id and the text of the entity that a record makes."""
+    is_decision = isinstance(record, DecisionRecord)
+    text = statement(record.text if is_decision else record.title) or record.local_id
+    make = decision_id if is_decision else thread_id
+    return make(archive.project_uuid, text, archive.conversation_id, archive.conversation_started), text
 
 
 class _Fold:
-    """Carries the state of one fold from archive to archive."""
+    """The state of one fold.
+
+    Attributes:
+        own: local id to entity, as each archive mentions it.
+        visible: the same with what its ancestors mention.
+        by_name: archives by tag and conversation, in order.
+        dependencies, blockers: references of decisions, and of threads by thread.
+    """
 
     def __init__(
-        self, archives: Iterable[tuple[Archive, ArchiveText]], standing: Iterable[Decision | Thread]
+        self, pairs: Sequence[tuple[Archive, ArchiveText]], manual: Mapping[EntityId, Decision | Thread]
     ) -> None:
-        pairs = list(archives)
         self.texts = {archive.id: text for archive, text in pairs}
         self.ancestry = ancestry(archive for archive, _ in pairs)
-        self.decisions: dict[EntityId, DecisionNotes] = {}
-        self.threads: dict[EntityId, ThreadNotes] = {}
-        self.known_decisions = EntityIndex()
-        self.known_threads = EntityIndex(renamed=True)
-        self.standing = {entity.id: entity for entity in standing}
-        for entity in self.standing.values():
-            known = self.known_decisions if isinstance(entity, Decision) else self.known_threads
-            known.add(entity.id, entity.project_uuid, entity.title)
+        self.manual = manual
+        self.decisions: dict[EntityId, History[DecisionRecord]] = {}
+        self.threads: dict[EntityId, History[ThreadRecord]] = {}
+        self.decision_index = EntityIndex()
+        self.thread_index = EntityIndex(renamed=True)
+        for entity in manual.values():
+            index = self.decision_index if isinstance(entity, Decision) else self.thread_index
+            index.add(entity.id, entity.project_uuid, entity.title)
         self.own: dict[EntityId, dict[str, EntityId]] = {}
-        self.visible: dict[EntityId, dict[str, EntityId]] = {}
-        self.named: dict[str, list[Archive]] = defaultdict(list)
-        self.ended_at: dict[EntityId, Instant] = {}
-        self.rests: list[Reference] = []
-        self.waits: dict[EntityId, list[Reference]] = {}
+        self.visible: dict[EntityId, LocalIds] = {}
+        self.by_name: dict[str, list[Archive]] = defaultdict(list)
+        self.dependencies: list[Reference] = []
+        self.blockers: dict[EntityId, list[Reference]] = {}
         self.problems: dict[EntityId, list[Problem]] = defaultdict(list)
         for archive, tag in self.ancestry.waiting:
-            self._note(archive, None, "parent-not-filed", f"its parent {tag} has not been filed yet")
+            self.note(archive, None, "parent-not-filed", f"its parent {tag} has not been filed yet")
 
-    def _note(self, archive: Archive, line: int | None, code: str, message: str, fix: str = "") -> None:
-        """Note a finding; what a person may mend is a warning."""
+    def note(self, archive: Archive, line: int | None, code: str, message: str, fix: str = "") -> None:
+        """Add a problem; one that a person can fix is a warning."""
         severity = Severity.WARNING if fix else Severity.INFO
         self.problems[archive.id].append(
             Problem(code=code, message=message, line=line, fix=fix, severity=severity)
         )
 
-    def result(self) -> FoldResult:
-        for archive in self.ancestry.order:
-            self._take(archive)
-        entities: dict[EntityId, Entity] = {}
-        for archive in self.ancestry.order:
-            entities.setdefault(
-                archive.project_uuid,
-                Project(project_uuid=archive.project_uuid, project_name=archive.project_name),
-            )
-            filed = replace(archive, records=local_ids(self.own[archive.id]))
-            entities[archive.id] = filed
-        for conversation in conversations_of(self.ancestry.order):
-            entities[conversation.id] = conversation
-        self._break_circles()
-        decisions = {key: decision_of(key, notes) for key, notes in self.decisions.items()}
-        threads = {key: thread_of(key, notes) for key, notes in self.threads.items()}
-        for entity in self.standing.values():
-            if isinstance(entity, Decision):
-                told = decisions.get(entity.id)
-                decisions[entity.id] = decided(entity, told, self.decisions.get(entity.id))
-            else:
-                threads[entity.id] = asked(entity, threads.get(entity.id), self.threads.get(entity.id))
-        entities.update(decisions)
-        entities.update(threads)
-        entities.update((c.id, c) for c in revision_conflicts(self.decisions, decisions))
-        self.ended_at = {
-            key: min(end.at for end in notes.ends) for key, notes in self.decisions.items() if notes.ends
-        }
-        joined, back = links(self.ancestry, [self._speaker(a) for a in self.ancestry.order])
-        for parent, child in (pair for pairs in back.values() for pair in pairs):
-            self._leads_back(
-                child.archive,
-                None,
-                child.archive.compression_tag,
-                "continues",
-                parent.archive.compression_tag,
-            )
-        for edge in edges(joined):
-            entities[edge.id] = edge
-        mentions = {
-            (archive, local): entity for archive, own in self.own.items() for local, entity in own.items()
-        }
-        return FoldResult(entities, mentions, {key: tuple(found) for key, found in self.problems.items()})
-
-    def _break_circles(self) -> None:
-        """Settle what rests on, waits for and replaces what, but for what leads back to itself."""
-        rests, turned = parted(self.rests)
-        waits, back = parted(reference for said in self.waits.values() for reference in said)
-        for reference in (*turned, *back):
-            self._leads_back(reference.archive, reference.line, *reference.said)
-        for me, target in (reference.ends for reference in rests):
-            self.decisions[me].dependencies[target] = None
-        for me, target in (reference.ends for reference in waits):
-            self.threads[me].blocked_by = tuple(sorted({*self.threads[me].blocked_by, target}))
-        for old, end in take_out_circles(self.decisions):
-            names = [short_id(Kind.DECISION, key) for key in (old, end.successor) if key]
-            self._leads_back(end.archive, end.line, names[0], "is replaced by", names[1])
-
-    def _leads_back(self, archive: Archive, line: int | None, one: str, verb: str, other: str) -> None:
-        message = f"{one} {verb} {other}, and that leads back to {one}; this was left out"
-        self._note(archive, line, "leads-back", message, "say it one way only")
-
-    def _lineage(self, archive: Archive) -> list[dict[str, EntityId]]:
-        return [self.visible[p.id] for p in self.ancestry.parents[archive.id] if p.id in self.visible]
-
-    def _take(self, archive: Archive) -> None:
+    def add_records(self, archive: Archive) -> LocalIds:
+        """Add an archive's records to the histories, and return the local ids that its ancestors use."""
         text = self.texts[archive.id]
         own = self.own[archive.id] = {}
-        lineage = self._lineage(archive)
+        parents = self.ancestry.parents[archive.id]
+        lineage = [self.visible[parent.id] for parent in parents if parent.id in self.visible]
         for record in text.carried:
-            self._carry(archive, record, lineage, own)
+            entity = self.match(archive, record, statement(record.text), lineage, inherited=True)
+            if entity is None:
+                message = f"{record.local_id} is carried from an archive that has not been filed yet"
+                self.note(archive, record.line, "carried-unknown", message)
+            else:
+                self.decision_history(entity, archive, record).carried.append(archive)
+                own[record.local_id] = entity
         for decision in text.decisions:
-            self._decide(archive, decision, lineage, own)
+            if entity := self.entity_of(archive, decision, lineage):
+                self.decision_history(entity, archive, decision).statements.append((archive, decision))
+                own[decision.local_id] = entity
         for thread in text.threads:
-            self._ask(archive, thread, lineage, own)
-        inherited: dict[str, EntityId] = {}
-        for ids in reversed(lineage):
-            inherited.update(ids)
+            if entity := self.entity_of(archive, thread, lineage):
+                history = History(archive, thread, self.thread_index.texts[entity])
+                self.threads.setdefault(entity, history).statements.append((archive, thread))
+                own[thread.local_id] = entity
+        inherited = {local: entity for ids in reversed(lineage) for local, entity in ids.items()}
         self.visible[archive.id] = {**inherited, **own}
         for name in {archive.compression_tag, archive.conversation_id}:
-            self.named[name].append(archive)
-        self._refer(archive, text, inherited)
+            self.by_name[name].append(archive)
+        return inherited
 
-    def _carry(
+    def add_references(self, archive: Archive, inherited: LocalIds) -> None:
+        """Add the references between the archive's records."""
+        text, own = self.texts[archive.id], self.own[archive.id]
+        for decision in text.decisions:
+            if decision.local_id in own:
+                self.refer_decision(archive, decision, inherited)
+        for thread in text.threads:
+            if thread.blocked_by is not None and thread.local_id in own:
+                self.refer_thread(archive, thread, thread.blocked_by)
+
+    def decision_history(
+        self, entity: EntityId, archive: Archive, record: DecisionRecord
+    ) -> History[DecisionRecord]:
+        """Return the history of a decision; this record begins it if there is none."""
+        text = self.decision_index.texts[entity]
+        return self.decisions.setdefault(entity, History(archive, record, text))
+
+    def match(
         self,
-        archive: Archive,
-        record: DecisionRecord,
-        lineage: Sequence[Mapping[str, EntityId]],
-        own: dict[str, EntityId],
-    ) -> None:
-        known = self.known_decisions
-        entity = self._meant(known, archive, record, statement(record.text), lineage, inherited=True)
-        if entity is None:
-            message = f"{record.local_id} is carried from an archive that has not been filed yet"
-            self._note(archive, record.line, "carried-unknown", message)
-            return
-        self._notes(entity, archive, record).carried.append(archive)
-        own[record.local_id] = entity
-
-    def _decide(
-        self,
-        archive: Archive,
-        record: DecisionRecord,
-        lineage: Sequence[Mapping[str, EntityId]],
-        own: dict[str, EntityId],
-    ) -> None:
-        made, text = _decision(archive, record)
-        entity = self._meant(self.known_decisions, archive, record, text, lineage)
-        if entity is None and self._misnames(archive, record, self.known_decisions):
-            return
-        if entity is None:
-            entity = made
-            self.known_decisions.add(entity, archive.project_uuid, text)
-        self._notes(entity, archive, record).told.append((archive, record))
-        own[record.local_id] = entity
-
-    def _ask(
-        self,
-        archive: Archive,
-        record: ThreadRecord,
-        lineage: Sequence[Mapping[str, EntityId]],
-        own: dict[str, EntityId],
-    ) -> None:
-        made, title = _thread(archive, record)
-        entity = self._meant(self.known_threads, archive, record, title, lineage)
-        if entity is None and self._misnames(archive, record, self.known_threads):
-            return
-        if entity is None:
-            entity = made
-            self.known_threads.add(entity, archive.project_uuid, title)
-        self.threads.setdefault(entity, ThreadNotes(archive, record, title)).told.append((archive, record))
-        own[record.local_id] = entity
-
-    def _misnames(self, archive: Archive, record: DecisionRecord | ThreadRecord, known: EntityIndex) -> bool:
-        """Say, and note, that a record has nothing but an id by which nothing of that text is known."""
-        named, letter = known.named(record.entity), "D" if known is self.known_decisions else "T"
-        there = named is not None and known.projects[named] == archive.project_uuid
-        alone = record.local_id == record.entity
-        if there:
-            kept = "left out" if alone else "taken for a new decision"
-            message = f"{record.entity} reads otherwise in the registry; the line was {kept}"
-            name = f"{letter}001" if alone else record.local_id
-            fix = f"write it as `{name} (revises {record.entity}): ...` if it replaces that"
-            self._note(archive, record.line, "id-reads-otherwise", message, fix)
-        elif alone:
-            message = f"{record.entity} is not known in this project; the line was left out"
-            fix = f"write it as `{letter}001: ...` if it is new"
-            self._note(archive, record.line, "unknown-id", message, fix)
-        return alone
-
-    def _notes(self, entity: EntityId, archive: Archive, record: DecisionRecord) -> DecisionNotes:
-        """Return what is said of a decision, begun by this record where nothing was."""
-        text = self.known_decisions.texts[entity]
-        return self.decisions.setdefault(entity, DecisionNotes(archive, record, text))
-
-    def _named(self, archive: Archive, name: str | None) -> Archive | None:
-        """Return the archive of a tag or conversation: a parent, else the last of the project, else any."""
-        parents = {parent.id for parent in self.ancestry.parents[archive.id]}
-        found = reversed(self.named.get(name or "", ()))
-        return max(
-            found, key=lambda a: (a.id in parents, a.project_uuid == archive.project_uuid), default=None
-        )
-
-    def _meant(
-        self,
-        known: EntityIndex,
         archive: Archive,
         record: DecisionRecord | ThreadRecord,
         text: str,
-        lineage: Sequence[Mapping[str, EntityId]],
+        lineage: Sequence[LocalIds],
         *,
         inherited: bool = False,
     ) -> EntityId | None:
-        """Return the entity that a record speaks of, or None for a new one; `inherited` whatever it says."""
-        source = self._named(archive, record.inherited_from)
-        renewed = isinstance(record, DecisionRecord) and record.local_id in record.revises
-        return known.match(
+        """Return the known entity that a record is about, or None."""
+        is_decision = isinstance(record, DecisionRecord)
+        source = self.archive_named(archive, record.inherited_from)
+        revises_itself = is_decision and record.local_id in record.revises
+        return (self.decision_index if is_decision else self.thread_index).match(
             text,
             project=archive.project_uuid,
             lineage=[self.visible[source.id], *lineage] if source else lineage,
-            local_id="" if renewed else record.local_id,
+            local_id="" if revises_itself else record.local_id,
             inherited=inherited or record.scope is Scope.INHERITED,
             short=record.entity,
         )
 
-    def _refer(self, archive: Archive, text: ArchiveText, inherited: Mapping[str, EntityId]) -> None:
-        """Join what the archive's records say of each other, once all of them are known."""
-        visible = self.visible[archive.id]
-        for record in text.decisions:
-            if record.local_id in self.own[archive.id]:
-                self._refer_decision(archive, record, inherited)
-        for thread in text.threads:
-            if thread.blocked_by is not None and thread.local_id in self.own[archive.id]:
-                me = visible[thread.local_id]
-                self.waits.pop(me, None)  # who speaks last is asked last
-                self.waits[me] = [
-                    Reference(archive, thread.line, (thread.local_id, "waits for", local), (me, target))
-                    for local in thread.blocked_by
-                    if (
-                        target := self._find(
-                            archive, visible, local, self.known_threads, line=thread.line, me=me
-                        )
-                    )
-                ]
-
-    def _refer_decision(
-        self, archive: Archive, record: DecisionRecord, inherited: Mapping[str, EntityId]
-    ) -> None:
-        visible, known = self.visible[archive.id], self.known_decisions
-        me = visible[record.local_id]
-        for local in record.dependencies or ():
-            if target := self._find(archive, visible, local, known, line=record.line, me=me):
-                said = record.local_id, "rests on", local
-                self.rests.append(Reference(archive, record.line, said, (me, target)))
-        if record.superseded_by is None:
-            successor = None
-        else:
-            successor = self._find(archive, visible, record.superseded_by, known, line=record.line, me=me)
-        self._end(archive, record, me, successor)
-        for local in record.revises:
-            before = inherited if local == record.local_id else visible
-            if old := self._find(archive, before, local, known, line=record.line, me=me):
-                end = End(archive.compressed_at, archive, DecisionStatus.REVISED, me, record.line)
-                self._notes(old, archive, record).ends.append(end)
-
-    def _find(
-        self,
-        archive: Archive,
-        visible: Mapping[str, EntityId],
-        name: str,
-        known: EntityIndex,
-        *,
-        line: int,
-        me: EntityId,
+    def entity_of(
+        self, archive: Archive, record: DecisionRecord | ThreadRecord, lineage: Sequence[LocalIds]
     ) -> EntityId | None:
-        """Return the entity of a local or short id or `TAG:D003`, other than the record's own."""
-        tag, _, local = name.rpartition(":")
-        if tag:
-            source = self._named(archive, tag)
-            entity = self.visible[source.id].get(local) if source else None
-        else:
-            entity = visible.get(name) or known.named(name if "_" in name else None)
-        if entity is None or entity not in known.texts:
-            self._note(archive, line, "unknown-reference", f"{name} is not known here")
+        """Return the entity that a record is about, a new one if needed; None if its short id is wrong."""
+        made, text = _made(archive, record)
+        entity = self.match(archive, record, text, lineage)
+        if entity is not None:
+            return entity
+        index, letter = self.decision_index, "D"
+        if isinstance(record, ThreadRecord):
+            index, letter = self.thread_index, "T"
+        named = index.named(record.entity)
+        without_local_id = record.local_id == record.entity
+        if named is not None and index.projects[named] == archive.project_uuid:
+            kept = "left out" if without_local_id else "taken for a new decision"
+            message = f"{record.entity} has another text in the registry; the line was {kept}"
+            name = f"{letter}001" if without_local_id else record.local_id
+            fix = f"write it as `{name} (revises {record.entity}): ...` if it replaces that"
+            self.note(archive, record.line, "id-reads-otherwise", message, fix)
+        elif without_local_id:
+            message = f"{record.entity} is not known in this project; the line was left out"
+            fix = f"write it as `{letter}001: ...` if it is new"
+            self.note(archive, record.line, "unknown-id", message, fix)
+        if without_local_id:
             return None
-        return entity if entity != me else None
+        index.add(made, archive.project_uuid, text)
+        return made
 
-    def _end(
-        self, archive: Archive, record: DecisionRecord, me: EntityId, successor: EntityId | None
-    ) -> None:
+    def archive_named(self, archive: Archive, name: str | None) -> Archive | None:
+        """Return the archive of a tag or conversation: a parent, else the last of the project, else any."""
+        parents = {parent.id for parent in self.ancestry.parents[archive.id]}
+        found = reversed(self.by_name.get(name or "", ()))
+        return max(
+            found, key=lambda a: (a.id in parents, a.project_uuid == archive.project_uuid), default=None
+        )
+
+    def refer_decision(self, archive: Archive, record: DecisionRecord, inherited: LocalIds) -> None:
+        """Resolve what a decision depends on, what replaced it, and what it revises."""
+        visible, index, line = self.visible[archive.id], self.decision_index, record.line
+        me = visible[record.local_id]
+        for name in record.dependencies or ():
+            if target := self.find(archive, visible, name, index, line, me):
+                words = record.local_id, "depends on", name
+                self.dependencies.append(Reference(archive, line, words, (me, target)))
+        successor = None
+        if record.superseded_by is not None:
+            successor = self.find(archive, visible, record.superseded_by, index, line, me)
         status = record.status or DecisionStatus.ACTIVE
         if successor is not None and status is DecisionStatus.ACTIVE:
             status = DecisionStatus.SUPERSEDED
         if status.ended:
             kept = None if status is DecisionStatus.INVALIDATED else successor
-            self.decisions[me].ends.append(End(archive.compressed_at, archive, status, kept, record.line))
+            self.decisions[me].ends.append(End(archive.compressed_at, archive, status, kept, line))
+        for name in record.revises:
+            ids = inherited if name == record.local_id else visible
+            if old := self.find(archive, ids, name, index, line, me):
+                end = End(archive.compressed_at, archive, DecisionStatus.REVISED, me, line)
+                self.decision_history(old, archive, record).ends.append(end)
 
-    def _speaker(self, archive: Archive) -> Contribution:
-        text = self.texts[archive.id]
+    def refer_thread(self, archive: Archive, thread: ThreadRecord, names: Iterable[str]) -> None:
+        """Resolve what blocks a thread; the last archive that says counts alone."""
+        visible, index = self.visible[archive.id], self.thread_index
+        me = visible[thread.local_id]
+        self.blockers.pop(me, None)  # so that the later statement loses if both close a cycle
+        self.blockers[me] = [
+            Reference(archive, thread.line, (thread.local_id, "is blocked by", name), (me, target))
+            for name in names
+            if (target := self.find(archive, visible, name, index, thread.line, me))
+        ]
+
+    def find(
+        self, archive: Archive, ids: LocalIds, name: str, index: EntityIndex, line: int, me: EntityId
+    ) -> EntityId | None:
+        """Return the entity of a local id, a short id or `TAG:D003`, but not `me`."""
+        tag, _, local = name.rpartition(":")
+        if tag:
+            source = self.archive_named(archive, tag)
+            entity = self.visible[source.id].get(local) if source else None
+        else:
+            entity = ids.get(name) or index.named(name if "_" in name else None)
+        if entity is None or entity not in index.texts:
+            self.note(archive, line, "unknown-reference", f"{name} is not known here")
+            return None
+        return entity if entity != me else None
+
+    def resolve_references(self) -> None:
+        """Add references to the histories; those that close a cycle become problems."""
+        dependencies, cyclic = without_cycles(self.dependencies)
+        blockers, also_cyclic = without_cycles(r for group in self.blockers.values() for r in group)
+        for reference in (*cyclic, *also_cyclic):
+            self.note_cycle(reference.archive, reference.line, *reference.words)
+        for me, target in (reference.ends for reference in dependencies):
+            self.decisions[me].references.add(target)
+        for me, target in (reference.ends for reference in blockers):
+            self.threads[me].references.add(target)
+        for old, end in remove_successor_cycles(self.decisions):
+            names = [short_id(Kind.DECISION, key) for key in (old, end.successor) if key]
+            self.note_cycle(end.archive, end.line, names[0], "is replaced by", names[1])
+
+    def note_cycle(self, archive: Archive, line: int | None, one: str, verb: str, other: str) -> None:
+        """Add the problem of a reference that closes a cycle."""
+        message = f"{one} {verb} {other}, which closes a cycle; this reference was left out"
+        self.note(archive, line, "leads-back", message, "remove one of the references")
+
+    def result(self) -> FoldResult:
+        """Build the entities from the histories."""
+        order = self.ancestry.order
+        decisions = {key: decision_of(key, history) for key, history in self.decisions.items()}
+        threads = {key: thread_of(key, history) for key, history in self.threads.items()}
+        for entity in self.manual.values():
+            if isinstance(entity, Decision):
+                decisions[entity.id] = manual_decision(entity, self.decisions.get(entity.id))
+            else:
+                threads[entity.id] = manual_thread(entity, self.threads.get(entity.id))
+        ended_at = {key: min(end.at for end in h.ends) for key, h in self.decisions.items() if h.ends}
+        joined, cyclic = links(self.ancestry, [self.contribution(archive) for archive in order])
+        for parent, child in (pair for pairs in cyclic.values() for pair in pairs):
+            tags = child.archive.compression_tag, "continues", parent.archive.compression_tag
+            self.note_cycle(child.archive, None, *tags)
+        entities = [
+            *(Project(project_uuid=a.project_uuid, project_name=a.project_name) for a in reversed(order)),
+            *(replace(archive, records=local_ids(self.own[archive.id])) for archive in order),
+            *conversations_of(order),
+            *decisions.values(),
+            *threads.values(),
+            *revision_conflicts(self.decisions, decisions),
+            *edges(joined, self.decisions.keys(), ended_at),
+        ]
+        mentions = {
+            (archive, local): entity for archive, own in self.own.items() for local, entity in own.items()
+        }
+        return FoldResult(
+            {entity.id: entity for entity in entities},
+            mentions,
+            {key: tuple(found) for key, found in self.problems.items()},
+        )
+
+    def contribution(self, archive: Archive) -> Contribution:
+        """Return what an archive adds to lineage edges."""
+        own, text = self.own[archive.id], self.texts[archive.id]
+        ended = (t.local_id for t in text.threads if t.status is not None and t.status.ended)
         return Contribution(
             archive=archive,
-            own=self.own[archive.id],
-            decisions=frozenset(self.decisions),
-            ended_at=self.ended_at,
-            ended=frozenset(
-                self.own[archive.id][record.local_id]
-                for record in text.threads
-                if record.status is not None
-                and record.status.ended
-                and record.local_id in self.own[archive.id]
-            ),
+            mentioned=own,
+            ended=frozenset(own[local] for local in ended if local in own),
             summary=text.summary,
         )

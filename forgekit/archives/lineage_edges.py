@@ -1,15 +1,22 @@
-"""Lineage edges: what each child carried over from its parent, dropped, or resolved."""
+"""Lineage edges: what each conversation carried over from its parent, dropped, or resolved.
+
+In: each archive's contribution and the parents of each archive. Out: one `Lineage` for each pair of
+conversations, with an entry for each tag of the parent. Steps: `links` pairs parent and child archives by
+conversation and takes out what would make a conversation its own ancestor; `edges` compares what each pair
+states. References between decisions and threads lose their cycles here in the same way.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from forgekit.archives.aggregate import DecisionNotes, End, standing_end
+from forgekit.archives.aggregate import End, History, final_end
 from forgekit.archives.ancestry import Ancestry
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.archive import Archive
+from forgekit.model.archive_record import DecisionRecord
 from forgekit.model.body import clean, with_section
 from forgekit.model.graph import Graph, cycles, reach
 from forgekit.model.kinds import is_short
@@ -17,164 +24,175 @@ from forgekit.model.lineage import Compression, Lineage
 from forgekit.times import Instant
 
 Pair = tuple[EntityId, EntityId]
+LocalPairs = tuple[tuple[str, EntityId], ...]
 
+SUMMARY_LIMIT = 2_000
+"""Characters of a bridge summary."""
 _LARGE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One line of one archive refers to another record: `said` in words, from and to in `ends`."""
+    """A line of an archive that refers from one entity to another.
+
+    Attributes:
+        words: name, verb and name, for messages.
+        ends: from and to.
+    """
 
     archive: Archive
     line: int
-    said: tuple[str, str, str]
+    words: tuple[str, str, str]
     ends: Pair
 
 
-def parted(references: Iterable[Reference]) -> tuple[list[Reference], list[Reference]]:
-    """Return the references that stand, and those that close a circle with them."""
-    said = list(references)
-    back = closing(reference.ends for reference in said)
-    return [r for r in said if r.ends not in back], [r for r in said if r.ends in back]
+def without_cycles(references: Iterable[Reference]) -> tuple[list[Reference], list[Reference]]:
+    """Split references into those that are kept and those that would close a cycle."""
+    given = list(references)
+    back = back_edges(reference.ends for reference in given)
+    return [r for r in given if r.ends not in back], [r for r in given if r.ends in back]
 
 
-def closing(pairs: Iterable[Pair]) -> set[Pair]:
-    """Return each pair (from, to) that closes a circle with the pairs before it that do not."""
-    said = list(dict.fromkeys(pairs))
-    groups = cycles(Graph.of(said))
+def back_edges(pairs: Iterable[Pair]) -> set[Pair]:
+    """Return each pair (from, to) that closes a cycle with kept pairs before it."""
+    given = list(dict.fromkeys(pairs))
+    groups = cycles(Graph.of(given))
     group_of = {node: number for number, group in enumerate(groups) for node in group}
-    place = {node: number for number, node in enumerate(dict.fromkeys(end for pair in said for end in pair))}
+    place = {node: number for number, node in enumerate(dict.fromkeys(end for pair in given for end in pair))}
     after: dict[EntityId, list[EntityId]] = defaultdict(list)
-    found: set[Pair] = set()
-    for a, b in said:
+    back: set[Pair] = set()
+    for a, b in given:
         group = group_of.get(a)
         if group is None or group != group_of.get(b):
             continue
-        # Nobody means hundreds in one circle: there no arrow is followed, each must lead to what came later.
+        # A search for each pair is quadratic: in a large cycle each pair must lead to a later node instead.
         large = len(groups[group]) > _LARGE
         if (place[a] > place[b]) if large else a in reach(after, b):
-            found.add((a, b))
+            back.add((a, b))
         else:
             after[a].append(b)
-    return found
+    return back
 
 
-def take_out_circles(decisions: Mapping[EntityId, DecisionNotes]) -> list[tuple[EntityId, End]]:
-    """Take out, of each circle of decisions that replace each other, the end that was said last."""
-    taken: list[tuple[EntityId, End]] = []
+def remove_successor_cycles(
+    decisions: Mapping[EntityId, History[DecisionRecord]],
+) -> list[tuple[EntityId, End]]:
+    """Remove, and return, the latest end of each cycle of decisions that replace each other."""
+    removed: list[tuple[EntityId, End]] = []
     while True:
-        stands = {
-            key: end for key, notes in decisions.items() if (end := standing_end(notes.ends)) is not None
-        }
-        pairs = [(key, end.successor) for key, end in stands.items() if end.successor is not None]
-        circles = cycles(Graph.of(pairs))
-        if not circles:
-            return taken
-        for circle in circles:
-            key = max(circle, key=lambda k: (stands[k].at, stands[k].archive.id, stands[k].line, k))
-            last = stands[key]
+        ends = {key: end for key, history in decisions.items() if (end := final_end(history.ends))}
+        groups = cycles(Graph.of((key, end.successor) for key, end in ends.items() if end.successor))
+        if not groups:
+            return removed
+        for group in groups:
+            key = max(group, key=lambda k: (ends[k].at, ends[k].archive.id, ends[k].line, k))
+            last = ends[key]
             decisions[key].ends[:] = [end for end in decisions[key].ends if end.successor != last.successor]
-            taken.append((key, last))
-
-
-SUMMARY_LIMIT = 2_000
-"""Characters of a bridge summary."""
+            removed.append((key, last))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contribution:
-    """An archive and what it spoke of.
+    """One archive and the entities that it mentions.
 
     Attributes:
-        own: its local ids, and the short ids that stand in the place of one.
-        decisions: ids of all decisions there are.
-        ended_at: when each decision first went out of force, of those that did.
-        ended: threads that it says have ended.
+        mentioned: by local id, or by short id.
+        ended: threads that it shows as ended.
     """
 
     archive: Archive
-    own: Mapping[str, EntityId]
-    decisions: frozenset[EntityId]
-    ended_at: Mapping[EntityId, Instant]
+    mentioned: Mapping[str, EntityId]
     ended: frozenset[EntityId]
     summary: str
 
 
-Pairs = tuple[tuple[str, EntityId], ...]
-
-
 Links = dict[Pair, list[tuple[Contribution, Contribution]]]
-"""(source, target) conversations to the (parent, child) archives that join them."""
+"""(source, target) conversations to the (parent, child) contributions that link them."""
 
 
-def links(ancestry: Ancestry, speakers: Sequence[Contribution]) -> tuple[Links, Links]:
-    """Return what joins conversations, and what would lead one back to itself."""
-    by_id = {speaker.archive.id: speaker for speaker in speakers}
-    place = {speaker.archive.id: number for number, speaker in enumerate(speakers)}
-    pairs: Links = defaultdict(list)
-    for child in speakers:
+def links(ancestry: Ancestry, contributions: Sequence[Contribution]) -> tuple[Links, Links]:
+    """Return the links between conversations, and those that would make one its own ancestor."""
+    by_id = {contribution.archive.id: contribution for contribution in contributions}
+    place = {key: number for number, key in enumerate(by_id)}
+    found: Links = defaultdict(list)
+    for child in contributions:
         for parent in ancestry.parents[child.archive.id]:
             source, target = parent.conversation_id, child.archive.conversation_id
             if source != target:
-                pairs[source, target].append((by_id[parent.id], child))
-    # A parent that speaks after its child does so in a circle alone.
+                found[source, target].append((by_id[parent.id], child))
+    # Only in a cycle does a parent come after its child.
     late = {
         pair
-        for pair, found in pairs.items()
-        if all(place[p.archive.id] > place[c.archive.id] for p, c in found)
+        for pair, joined in found.items()
+        if all(place[parent.archive.id] > place[child.archive.id] for parent, child in joined)
     }
-    back = closing(sorted(pairs, key=late.__contains__))
-    return {p: v for p, v in pairs.items() if p not in back}, {p: v for p, v in pairs.items() if p in back}
+    back = back_edges(sorted(found, key=late.__contains__))
+    return {p: v for p, v in found.items() if p not in back}, {p: v for p, v in found.items() if p in back}
 
 
-def edges(joined: Links) -> Iterable[Lineage]:
-    """Yield one edge per pair of conversations, with an entry per tag that was carried over."""
+def edges(
+    joined: Links, decisions: Collection[EntityId], ended_at: Mapping[EntityId, Instant]
+) -> Iterable[Lineage]:
+    """Yield one edge for each pair of conversations, with an entry for each tag of the parent.
+
+    Args:
+        joined: what links conversations.
+        decisions: ids of all decisions.
+        ended_at: when each ended decision first went out of force.
+    """
     for (source, target), found in joined.items():
-        first_child = found[0][1]
+        child = found[0][1]
+        by_parent: dict[EntityId, tuple[Contribution, list[Contribution]]] = {}
+        for parent, each in found:
+            by_parent.setdefault(parent.archive.id, (parent, []))[1].append(each)
+        groups = sorted(by_parent.values(), key=lambda p: (p[0].archive.compressed_at, p[0].archive.id))
         yield Lineage(
             lineage_id=pair_id(source, target),
             source_conversation_id=source,
             target_conversation_id=target,
-            project_name=first_child.archive.project_name,
-            project_uuid=first_child.archive.project_uuid,
-            compressions=tuple(_compressions(found)),
-            body=with_section("", None, clean(first_child.summary)[:SUMMARY_LIMIT].strip()),
+            project_name=child.archive.project_name,
+            project_uuid=child.archive.project_uuid,
+            compressions=tuple(
+                _compression(parent, children, decisions, ended_at) for parent, children in groups
+            ),
+            body=with_section("", None, clean(child.summary)[:SUMMARY_LIMIT].strip()),
         )
 
 
-def _compressions(joined: Sequence[tuple[Contribution, Contribution]]) -> Iterable[Compression]:
-    by_parent: dict[EntityId, tuple[Contribution, list[Contribution]]] = {}
-    for parent, child in joined:
-        by_parent.setdefault(parent.archive.id, (parent, []))[1].append(child)
-    ordered = sorted(by_parent.values(), key=lambda p: (p[0].archive.compressed_at, p[0].archive.id))
-    for parent, children in ordered:
-        spoken = {entity for child in children for entity in child.own.values()}
-        ended = {entity for child in children for entity in child.ended}
-        decided = [(name, e) for name, e in local_ids(parent.own) if e in parent.decisions]
-        threads = [(name, e) for name, e in local_ids(parent.own) if e not in parent.decisions]
-        until = max(child.archive.compressed_at for child in children)
-        out = {e for _, e in decided if e in parent.ended_at and parent.ended_at[e] <= until}
-        standing = [(name, e) for name, e in threads if e not in parent.ended]
-        yield Compression(
-            compression_tag=parent.archive.compression_tag,
-            compression_mode=parent.archive.compression_mode,
-            compressed_at=parent.archive.compressed_at,
-            turn_range=parent.archive.turn_range,
-            decisions_carried=once((name, e) for name, e in decided if e in spoken),
-            decisions_dropped=once((name, e) for name, e in decided if e not in spoken | out),
-            threads_carried=once((name, e) for name, e in standing if e in spoken - ended),
-            threads_resolved=once((name, e) for name, e in standing if e in ended),
-        )
+def _compression(
+    parent: Contribution,
+    children: Sequence[Contribution],
+    decisions: Collection[EntityId],
+    ended_at: Mapping[EntityId, Instant],
+) -> Compression:
+    """Compare what a parent mentions with what its children mention."""
+    mentioned = {entity for child in children for entity in child.mentioned.values()}
+    ended = {entity for child in children for entity in child.ended}
+    until = max(child.archive.compressed_at for child in children)
+    pairs = local_ids(parent.mentioned)
+    decided = [(local, e) for local, e in pairs if e in decisions]
+    dropped = [(n, e) for n, e in decided if e not in mentioned and ended_at.get(e, until + 1) > until]
+    threads = [(local, e) for local, e in pairs if e not in decisions and e not in parent.ended]
+    return Compression(
+        compression_tag=parent.archive.compression_tag,
+        compression_mode=parent.archive.compression_mode,
+        compressed_at=parent.archive.compressed_at,
+        turn_range=parent.archive.turn_range,
+        decisions_carried=unique_pairs((local, e) for local, e in decided if e in mentioned),
+        decisions_dropped=unique_pairs(dropped),
+        threads_carried=unique_pairs((local, e) for local, e in threads if e in mentioned - ended),
+        threads_resolved=unique_pairs((local, e) for local, e in threads if e in ended),
+    )
 
 
-def local_ids(own: Mapping[str, EntityId]) -> Pairs:
-    """Return what an archive's names stand for: short ids only where there is no local id."""
-    told = {entity for local, entity in own.items() if not is_short(local)}
-    return tuple(sorted(pair for pair in own.items() if not is_short(pair[0]) or pair[1] not in told))
+def local_ids(mentioned: Mapping[str, EntityId]) -> LocalPairs:
+    """Return the local ids of an archive's entities; a short id only for an entity without a local id."""
+    with_local = {entity for local, entity in mentioned.items() if not is_short(local)}
+    return tuple(sorted(p for p in mentioned.items() if not is_short(p[0]) or p[1] not in with_local))
 
 
-def once(found: Iterable[tuple[str, EntityId]]) -> Pairs:
-    """Keep one (local id, id) pair per entity: the first; a short id is no local id."""
+def unique_pairs(found: Iterable[tuple[str, EntityId]]) -> LocalPairs:
+    """Keep the first (local id, entity) pair of each entity; a short id counts as no local id."""
     by_entity: dict[EntityId, str] = {}
     for local, entity in found:
         by_entity.setdefault(entity, "" if is_short(local) else local)

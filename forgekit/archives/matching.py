@@ -1,15 +1,15 @@
-"""Is this the decision (the thread) that an earlier archive spoke of?
+"""Find the decision or thread of an earlier archive that a record is about.
 
-Matched in this order; texts are compared as `match_key` has them:
+In: a record's text, project, local id and short id, and the local ids that its archive's ancestors use. Out:
+the entity, or None for a new one. In this order (texts are compared by `match_key`):
 
-1. the id that a machine block gives, where project and wording do not speak against it: a block is text
-   like any other, and gives no archive a say in what it could not have named in words;
-2. the same text among what the ancestors spoke of;
-3. the same text anywhere in the project: a local id may be its decision's successor's by now;
-4. the same local id in the nearest ancestor, where the archive says that it inherited the record, or
-   where one wording is an abbreviation of the other.
+1. the short id, if the project is the same and the text does not contradict it;
+2. the same text among the entities of the ancestors;
+3. the same text anywhere in the project;
+4. the same local id in the nearest ancestor, if the archive says that it inherited the record, or if one
+   text abbreviates the other.
 
-Near-paraphrases are not matched: they are offered to the person elsewhere.
+Near-paraphrases are not matched; a person is asked about them elsewhere.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LocalIds = Mapping[str, EntityId]
 
 
 def abbreviates(a: str, b: str) -> bool:
-    """Say whether the words of one text, at least two, all stand in the other."""
+    """Say whether one text consists of at least two words, all of which the other has."""
     one, other = set(_WORD.findall(match_key(a))), set(_WORD.findall(match_key(b)))
     small, large = sorted((one, other), key=len)
     return len(small) >= 2 and small <= large
@@ -36,7 +36,7 @@ def abbreviates(a: str, b: str) -> bool:
 
 @dataclass(slots=True)
 class EntityIndex:
-    """What has been spoken of so far, of one kind: grows while archives are folded in order.
+    """The entities of one kind that were mentioned so far.
 
     Attributes:
         renamed: whether people may give an entity another text under the same id.
@@ -49,7 +49,7 @@ class EntityIndex:
     by_suffix: dict[str, EntityId] = field(default_factory=dict)
 
     def add(self, entity: EntityId, project: EntityId, text: str) -> None:
-        """Remember an entity under the text that named it first."""
+        """Add an entity under its first text."""
         self.texts[entity] = text
         self.projects[entity] = project
         self.by_key[match_key(text)].append(entity)
@@ -58,10 +58,6 @@ class EntityIndex:
     def named(self, short: str | None) -> EntityId | None:
         """Return the entity of a short or full id."""
         return self.by_suffix.get(short[-12:]) if short else None
-
-    def _may_read(self, entity: EntityId, text: str) -> bool:
-        known = self.texts[entity]
-        return self.renamed or match_key(known) == match_key(text) or abbreviates(known, text)
 
     def match(
         self,
@@ -73,28 +69,30 @@ class EntityIndex:
         inherited: bool,
         short: str | None = None,
     ) -> EntityId | None:
-        """Return the entity that a record speaks of, or None for a new one.
+        """Return the entity that a record is about, or None for a new one.
 
         Args:
             text: the decision or the thread's title.
             project: of the archive.
             lineage: local ids of each parent and its ancestors, nearest first.
-            local_id: of the record; "" where it says nothing of an earlier one.
-            inherited: the archive says that it took the record over.
-            short: the id that a machine block gives.
+            local_id: of the record; "" if it refers to no earlier one.
+            inherited: whether the archive says that it inherited the record.
+            short: the short id, if the record has one.
         """
-        exact = self.named(short)
-        if exact is not None and self.projects[exact] == project and self._may_read(exact, text):
-            return exact
+        key = match_key(text)
+        named = self.named(short)
+        if named is not None and self.projects[named] == project:
+            known = self.texts[named]
+            if self.renamed or match_key(known) == key or abbreviates(known, text):
+                return named
         visible = list(lineage)
-        same = self.by_key.get(match_key(text), [])
-        standing = {entity for ids in visible for entity in ids.values()}
-        near = [e for e in same if e in standing] or [e for e in same if self.projects[e] == project]
+        of_ancestors = {entity for ids in visible for entity in ids.values()}
+        same = self.by_key.get(key, [])
+        near = [e for e in same if e in of_ancestors] or [e for e in same if self.projects[e] == project]
         if near:
             return near[0]
         for ids in visible:
-            entity_or_none = ids.get(local_id)
-            known = self.texts.get(entity_or_none) if entity_or_none else None
-            if known is not None and (inherited or abbreviates(known, text)):
-                return entity_or_none
+            entity = ids.get(local_id)
+            if entity in self.texts and (inherited or abbreviates(self.texts[entity], text)):
+                return entity
         return None

@@ -523,6 +523,6 @@ def test_what_filing_brings_up_in_an_earlier_archive_is_told(repository: Path) -
     report = paste(forge, two)
     (problem,) = report.filed[0].problems
     assert str(problem) == (
-        "in RING_ONE: RING_ONE continues RING_TWO, and that leads back to RING_ONE; this was left out "
-        "(say it one way only)"
+        "in RING_ONE: RING_ONE continues RING_TWO, which closes a cycle; this reference was left out "
+        "(remove one of the references)"
     )

@@ -9,7 +9,7 @@ import pytest
 
 from forgekit.archives.fold import FoldResult, fold
 from forgekit.archives.identity import ImportOptions, identify
-from forgekit.archives.lineage_edges import closing
+from forgekit.archives.lineage_edges import back_edges
 from forgekit.archives.read import read_archive
 from forgekit.checks.base import CheckInput
 from forgekit.checks.references import no_cycles
@@ -46,7 +46,7 @@ def titles(said: FoldResult, ids: Sequence[EntityId]) -> list[str]:
 
 
 def left_out(one: str, verb: str, other: str) -> str:
-    return f"{one} {verb} {other}, and that leads back to {one}; this was left out (say it one way only)"
+    return f"{one} {verb} {other}, which closes a cycle; this reference was left out (remove one of the references)"
 
 
 RESTS = "### D001: Keys\n- **Dependencies:** D002\n\n### D002: Rows\n- **Dependencies:** D003\n\n"
@@ -56,7 +56,7 @@ def test_decisions_that_rest_on_each_other() -> None:
     said, problems = settled([filed("ONE", 1, f"{RESTS}### D003: Files\n- **Dependencies:** D001\n")])
     rests = {e.title: titles(said, e.dependencies) for e in said.entities.values() if isinstance(e, Decision)}
     assert rests == {"Keys": ["Rows"], "Rows": ["Files"], "Files": []}
-    assert problems == [f"13: {left_out('D003', 'rests on', 'D001')}"]
+    assert problems == [f"13: {left_out('D003', 'depends on', 'D001')}"]
 
 
 def test_what_is_said_later_is_left_out() -> None:
@@ -65,7 +65,7 @@ def test_what_is_said_later_is_left_out() -> None:
     said, problems = settled([one, two])
     rests = {e.title: titles(said, e.dependencies) for e in said.entities.values() if isinstance(e, Decision)}
     assert rests == {"Keys": ["Rows"], "Rows": ["Files"], "Files": []}
-    assert problems == [f"7: {left_out('D003', 'rests on', 'D001')}"]
+    assert problems == [f"7: {left_out('D003', 'depends on', 'D001')}"]
 
 
 def test_threads_that_wait_for_each_other() -> None:
@@ -73,7 +73,7 @@ def test_threads_that_wait_for_each_other() -> None:
     said, problems = settled([filed("ONE", 1, text)])
     waits = {e.title: titles(said, e.blocked_by) for e in said.entities.values() if isinstance(e, Thread)}
     assert waits == {"Which host?": ["Which port?"], "Which port?": []}
-    assert problems == [f"10: {left_out('T002', 'waits for', 'T001')}"]
+    assert problems == [f"10: {left_out('T002', 'is blocked by', 'T001')}"]
 
 
 def test_decisions_that_replace_each_other() -> None:
@@ -123,5 +123,5 @@ def test_archives_that_inherit_each_other() -> None:
 @pytest.mark.parametrize("ring", [range(20_000), range(20_000, 0, -1)])
 def test_a_ring_of_any_size_is_opened_at_once(ring: range) -> None:
     names = [EntityId(f"{number:05}") for number in ring]
-    back = closing(zip(names, [*names[1:], names[0]], strict=True))
+    back = back_edges(zip(names, [*names[1:], names[0]], strict=True))
     assert back == {(names[-1], names[0])}

@@ -35,7 +35,7 @@ ALONE = fold([PARENT])
 
 
 UNKNOWN = "is not known in this project; the line was left out"
-OTHERWISE = "reads otherwise in the registry; the line was"
+OTHERWISE = "has another text in the registry; the line was"
 LIMITS = Limits(days=30, hops=3, max_tier=None)
 
 

@@ -15,7 +15,7 @@ from fold_archives import (
 )
 
 from forgekit.archives.fold import fold
-from forgekit.archives.lineage_edges import once
+from forgekit.archives.lineage_edges import unique_pairs
 from forgekit.ids import conversation_id, project_id
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import DecisionStatus
@@ -188,4 +188,4 @@ def test_a_thread_that_the_parent_itself_ended_is_neither_carried_nor_resolved()
 
 
 def test_an_entity_with_two_local_ids_is_listed_under_the_first() -> None:
-    assert once([("D001", OWN.id), ("D005", OWN.id)]) == (("D001", OWN.id),)
+    assert unique_pairs([("D001", OWN.id), ("D005", OWN.id)]) == (("D001", OWN.id),)
