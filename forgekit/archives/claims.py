@@ -1,37 +1,21 @@
-"""Claims: what one record in one shape says of one local id, converted by one schema for all shapes.
+"""Claims: what one record states about one local id, and the merging of several claims into records.
 
-Every shape (machine block, YAML, heading, bullet, table row) ends as a mapping of keys to raw values;
-the keys are folded, synonyms meet, and each value is converted here. A value that cannot be converted
-becomes a problem and is left out; it never guesses.
+In: mappings of raw keys to raw values, from every shape of records (machine block, YAML, heading, bullet,
+table row). Out: decision, thread and artifact records. Steps: `make_claim` resolves synonyms of keys and
+converts each value (one that cannot be converted becomes a problem, never a guess); `join` merges the claims
+about one local id, the most trusted family first; `decisions`, `threads`, `artifacts` build the records. The
+parsers of single values come first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 from forgekit.archives.document import fold
-from forgekit.archives.values import (
-    CONFIDENCE,
-    DECISION_STATUS,
-    LOCAL_ID,
-    SHORT_ID,
-    bare,
-    flat,
-    is_none,
-    items,
-    kind_of,
-    parse_integer,
-    parse_moment,
-    parse_priority,
-    parse_thread_status,
-    parse_tier,
-    prose,
-    references,
-    word_in,
-)
-from forgekit.ids import match_key
+from forgekit.ids import is_id, match_key
 from forgekit.model.archive_record import (
     ArtifactRecord,
     ArtifactVersion,
@@ -41,68 +25,271 @@ from forgekit.model.archive_record import (
     ThreadRecord,
 )
 from forgekit.model.decision import DecisionStatus, band
+from forgekit.model.lineage import TurnRange
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import one_line, statement
-from forgekit.model.thread import ThreadStatus
+from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.times import Instant, parse_instant
 
 RECORDS_LIMIT = 20_000
 
-_COMMON = {
-    "status": "status",
-    "final status": "status",
-    "state": "status",
-    "scope": "scope",
-    "source": "scope",
-    "inherited from": "inherited_from",
-    "turn": "turn",
-    "turn reference": "turn",
-    "tags": "tags",
-    "entity": "entity",
+T = TypeVar("T")
+
+_THOUSANDS = re.compile(r"(\[[^\[\]]*\])|(?<=\d),(?=\d{3}(?!\d))")
+_RANGE = re.compile(r"(?<!\d)(\d{1,9})\s{0,3}(?:-|\u2013|\u2014|,|to|through|\.\.)\s{0,3}(\d{1,9})(?!\d)")
+
+
+def ungrouped(text: str) -> str:
+    """Return a text without thousands separators: `1,250` is 1250, `[1,250]` stays a list."""
+    return _THOUSANDS.sub(r"\1", text)
+
+
+def parse_range(text: str) -> TurnRange | None:
+    """Return the first range in a text, or None; a range that runs backwards or begins at 0 is none."""
+    match = _RANGE.search(ungrouped(text[:500]))
+    if match is None:
+        return None
+    first, last = int(match.group(1)), int(match.group(2))
+    return (first, last) if 1 <= first <= last else None
+
+
+LOCAL_ID = re.compile(r"(?:OT|[DTA])\d{1,4}")
+IDS = re.compile(r"(?<![A-Za-z0-9_])(?:OT\d{3}|[DTA]\d{3,4})(?![A-Za-z0-9_])")
+SHORT = r"(?:dec|thr)_[0-9a-f]{12}"
+SHORT_ID = re.compile(rf"(?<![A-Za-z0-9_]){SHORT}(?![A-Za-z0-9_])")
+_REFERENCES = re.compile(
+    r"(?<![A-Za-z0-9_-])(?:(?:[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}:)?(?:OT\d{1,3}|[DTA]\d{1,4})"
+    rf"|{SHORT}"
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])"
+)
+_NONE = {"", "none", "-", "\u2013", "\u2014", "n/a", "na", "null", "~", "nothing", "no", "[]"}
+_NUMBER = re.compile(
+    r"(?:tier\s*)?([-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|[.,]\d{1,20}))(?![\w.])(?!\s*/)", re.IGNORECASE
+)
+_INSIDE = re.compile(r"[(\[]\s*([-+]?(?:\d{1,20}(?:\.\d{1,20})?|\.\d{1,20}))\s*[)\]]")
+_INTEGER = re.compile(r"(?:turns?\s*)?#?(\d{1,9})(?!\d)", re.IGNORECASE)
+_DATE = re.compile(
+    r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:Z|z|UTC|[+-]\d{2}:?\d{2}))?)?"
+)
+_MARK = re.compile(r"[,;()\[\]{}]")
+_LETTERS = re.compile(r"[^a-z ]+")
+
+_CLASSES = {"1": 0.9, "2": 0.5, "3": 0.1}
+BANDS = {"validated": 0.9, "heuristic": 0.5, "speculative": 0.1}
+CONFIDENCE = {"highest": 0.9, "high": 0.7, "medium": 0.5, "low": 0.3, "speculative": 0.2}
+_PRIORITIES = {
+    **dict.fromkeys(("high", "critical", "urgent", "highest"), Priority.HIGH),
+    **dict.fromkeys(("medium", "normal", "moderate"), Priority.MEDIUM),
+    **dict.fromkeys(("low", "lowest", "minor"), Priority.LOW),
 }
-KEYS: dict[str, dict[str, str]] = {
+
+
+def table(*rows: tuple[T, str]) -> dict[str, T]:
+    """Return what each word of some rows (value, words) stands for."""
+    return {word: value for value, words in rows for word in words.split()}
+
+
+_THREAD_STATUS = table(
+    (
+        ThreadStatus.OPEN,
+        "open active planned in pending blocked reopen reopened unresolved ongoing todo new paused deferred",
+    ),
+    (ThreadStatus.RESOLVED, "resolved done closed complete completed answered settled fixed"),
+    (ThreadStatus.SUPERSEDED, "superseded"),
+    (ThreadStatus.ABANDONED, "abandoned dropped wontfix cancelled canceled obsolete"),
+)
+DECISION_STATUS = table(
+    (DecisionStatus.ACTIVE, "active accepted confirmed final decided approved validated locked"),
+    (DecisionStatus.REVISED, "revised"),
+    (DecisionStatus.SUPERSEDED, "superseded replaced"),
+    (DecisionStatus.INVALIDATED, "invalidated deprecated rejected withdrawn retracted"),
+)
+
+
+def kind_of(local_id: str) -> str:
+    """Return D, T or A; of a short id D or T."""
+    return local_id.lstrip("O")[0].upper()
+
+
+def is_none(value: Any) -> bool:
+    """Say whether a value says "none" in one of its spellings."""
+    return value is None or (
+        isinstance(value, str) and re.sub(r"\s*\([^()]*\)$", "", bare(value)[:200]).casefold() in _NONE
+    )
+
+
+def bare(text: str) -> str:
+    """Return the text without backticks, quotes, bold marks and blanks around it."""
+    return text.strip().strip("`*\"'\u201c\u201d").strip()
+
+
+def items(value: Any) -> tuple[str, ...]:
+    """Return a YAML list, `[a, b]`, `a, b` or `a; b` as its items; every spelling of none is empty."""
+    if is_none(value):
+        return ()
+    if isinstance(value, str):
+        inner = value.strip()
+        if inner.startswith("[") and inner.endswith("]"):
+            inner = inner[1:-1]
+        value = _outside_brackets(inner)
+    elif isinstance(value, dict):
+        value = list(value.values())
+    found = (one_line(bare(flat(item))) for item in value)
+    return tuple(item for item in found if not is_none(item))
+
+
+def _outside_brackets(text: str) -> list[str]:
+    """Split at commas and semicolons that stand in no bracket; in none at all where one is never closed."""
+    parts, depth, start = [], 0, 0
+    for match in _MARK.finditer(text):
+        if match.group() in "([{":
+            depth += 1
+        elif match.group() in ")]}":
+            depth = max(depth - 1, 0)
+        elif depth == 0:
+            parts.append(text[start : match.start()])
+            start = match.end()
+    return re.split(r"[,;]", text) if depth else [*parts, text[start:]]
+
+
+def flat(value: Any) -> str:
+    """Return a value as one text; parts of lists and mappings are joined by commas."""
+    if isinstance(value, dict):
+        return ", ".join(flat(item) for item in value.values())
+    if isinstance(value, list):
+        return ", ".join(flat(item) for item in value)
+    return str(value)
+
+
+def text_of(value: Any) -> str:
+    """Return a value as text; lists become one line for each item."""
+    if isinstance(value, list):
+        return "\n".join(text_of(item) for item in value)
+    return flat(value).replace("\x00", "").strip() if not is_none(value) else ""
+
+
+def references(value: Any) -> tuple[str, ...]:
+    """Return the local ids, those behind a tag (`TAG:D003`), short ids and uuids, in order, each once."""
+    return tuple(dict.fromkeys(_REFERENCES.findall(flat(value)[:20_000])))
+
+
+def parse_tier(text: str) -> tuple[float | None, str | None]:
+    """Return the tier and, where it was written as a class 1, 2 or 3, the class.
+
+    Raises ValueError for a number outside 0 to 1 and for what is no tier.
+    """
+    token = bare(text)[:200]
+    match = _NUMBER.match(token) or _INSIDE.search(token)
+    if match is None:
+        word = token.casefold().split()[:1]
+        if word and word[0].strip(",;:") in BANDS:
+            return BANDS[word[0].strip(",;:")], None
+        raise ValueError(f"{token[:40]!r} is not a tier between 0 and 1")
+    number = match.group(1).replace(",", ".")
+    if number in _CLASSES:
+        return _CLASSES[number], number
+    if not 0 <= float(number) <= 1:
+        raise ValueError(f"the tier {number[:40]} lies outside 0 to 1")
+    return float(number), None
+
+
+def parse_moment(text: str) -> Instant:
+    """Read the first ISO date in a text.
+
+    Raises ValueError.
+    """
+    match = _DATE.search(text[:200])
+    return parse_instant(match.group() if match else text)
+
+
+def word_in(text: str, table: Mapping[str, Any]) -> Any:
+    """Return what the table says of the text's first word, or None."""
+    words = _LETTERS.sub(" ", text[:200].casefold()).split()
+    return next((table[word] for word in words[:1] if word in table), None)
+
+
+def parse_priority(text: str) -> Priority | None:
+    """Return the priority that a word names, or None."""
+    found = word_in(text, _PRIORITIES)
+    return found if isinstance(found, Priority) else None
+
+
+def parse_thread_status(text: str) -> tuple[ThreadStatus | None, bool]:
+    """Return the status that a text begins with, and whether it says that the thread was reopened."""
+    words = " ".join(_LETTERS.sub(" ", text[:200].casefold()).split())
+    words = {"wont fix": "wontfix", "won t fix": "wontfix", "not started": "open"}.get(words, words)
+    words = words.replace("re open", "reopen", 1) if words.startswith("re open") else words
+    return word_in(words, _THREAD_STATUS), words.startswith("reopen") or "re-open" in text[:20].casefold()
+
+
+def parse_integer(value: Any) -> int | None:
+    """Return the number that a value begins with, or None."""
+    match = _INTEGER.match(ungrouped(bare(flat(value))[:60]))
+    return int(match.group(1)) if match else None
+
+
+def is_uuid(text: str) -> bool:
+    """Say whether a name is a uuid, in any case."""
+    return is_id(text.casefold())
+
+
+_COMMON = {
+    "status": ("status", "final status", "state"),
+    "scope": ("scope", "source"),
+    "inherited_from": ("inherited from",),
+    "turn": ("turn", "turn reference"),
+    "tags": ("tags",),
+    "entity": ("entity",),
+}
+_SYNONYMS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "D": {
         **_COMMON,
-        **dict.fromkeys(("decision", "text", "title", "description", "name", "summary"), "text"),
-        **dict.fromkeys(("rationale", "reason", "reasoning", "why"), "rationale"),
-        **dict.fromkeys(("context", "notes", "note"), "context"),
-        **dict.fromkeys(("tier", "epistemic tier"), "tier"),
-        "confidence": "confidence",
-        **dict.fromkeys(("timestamp", "date", "decided"), "timestamp"),
-        **dict.fromkeys(("dependencies", "depends on", "dependency"), "dependencies"),
-        **dict.fromkeys(
-            ("alternatives considered", "alternatives rejected", "alternatives", "rejected alternatives"),
+        "text": ("decision", "text", "title", "description", "name", "summary"),
+        "rationale": ("rationale", "reason", "reasoning", "why"),
+        "context": ("context", "notes", "note"),
+        "tier": ("tier", "epistemic tier"),
+        "confidence": ("confidence",),
+        "timestamp": ("timestamp", "date", "decided"),
+        "dependencies": ("dependencies", "depends on", "dependency"),
+        "alternatives": (
+            "alternatives considered",
+            "alternatives rejected",
             "alternatives",
+            "rejected alternatives",
         ),
-        **dict.fromkeys(("revises", "supersedes", "replaces"), "revises"),
-        **dict.fromkeys(("superseded by", "replaced by", "revised by"), "superseded_by"),
-        **dict.fromkeys(("full context ref", "ref", "transcript reference"), "full_context_ref"),
+        "revises": ("revises", "supersedes", "replaces"),
+        "superseded_by": ("superseded by", "replaced by", "revised by"),
+        "full_context_ref": ("full context ref", "ref", "transcript reference"),
     },
     "T": {
         **_COMMON,
-        **dict.fromkeys(("title", "thread", "question", "text", "name", "issue", "summary"), "text"),
-        **dict.fromkeys(("description", "context", "notes", "note", "details", "content"), "content"),
-        "priority": "priority",
-        **dict.fromkeys(("blocked by", "blocked on", "blockers"), "blocked_by"),
-        **dict.fromkeys(("resolution", "outcome", "answer"), "resolution"),
+        "text": ("title", "thread", "question", "text", "name", "issue", "summary"),
+        "content": ("description", "context", "notes", "note", "details", "content"),
+        "priority": ("priority",),
+        "blocked_by": ("blocked by", "blocked on", "blockers"),
+        "resolution": ("resolution", "outcome", "answer"),
     },
     "A": {
-        "status": "status",
-        "turn": "turn",
-        "created": "turn",
-        "created turn": "turn",
-        "type": "type",
-        **dict.fromkeys(("name", "title", "artifact", "text"), "text"),
-        **dict.fromkeys(("summary", "description", "notes", "location"), "summary"),
-        "versions": "versions",
+        "status": ("status",),
+        "turn": ("turn", "created", "created turn"),
+        "type": ("type",),
+        "text": ("name", "title", "artifact", "text"),
+        "summary": ("summary", "description", "notes", "location"),
+        "versions": ("versions",),
     },
 }
+KEYS = {
+    kind: {key: target for target, keys in synonyms.items() for key in keys}
+    for kind, synonyms in _SYNONYMS.items()
+}
+"""For each kind, folded key to attribute; if two keys of one attribute have values, the first counts."""
 
 
 @dataclass(kw_only=True, slots=True)
 class Claim:
-    """What one record says: `values` holds converted fields under the attribute names of the record.
+    """What one record states: `values` holds converted fields under the attribute names of the record.
 
-    Decision text, thread title and artifact name are all `text`; `references` are ids it leans on.
+    Decision text, thread title and artifact name are all `text`.
     """
 
     local_id: str
@@ -118,13 +305,11 @@ class Claim:
     @property
     def references(self) -> tuple[str, ...]:
         """Local ids that its fields name."""
-        named = [
-            *(self.values.get("dependencies") or ()),
-            *(self.values.get("blocked_by") or ()),
-            *self.values.get("revises", ()),
-            self.values.get("superseded_by") or "",
+        names = [
+            name for key in ("dependencies", "blocked_by", "revises") for name in self.values.get(key, ())
         ]
-        return tuple(name for name in named if LOCAL_ID.fullmatch(name))
+        names.append(self.values.get("superseded_by", ""))
+        return tuple(name for name in names if LOCAL_ID.fullmatch(name))
 
 
 @dataclass(kw_only=True, slots=True)
@@ -133,9 +318,9 @@ class ClaimList:
 
     Attributes:
         carried: claims of `inherited_context`.
-        unnumbered: (line, title, raw fields) of open threads that carry no id.
+        unnumbered: (line, title, raw fields) of open threads without an id.
         documents: every YAML mapping, for the metadata in it.
-        names: match key -> short id, from blocks that forgekit printed and a person pasted along.
+        names: match key to short id, from blocks that forgekit printed and a person pasted along.
     """
 
     claims: list[Claim] = field(default_factory=list)
@@ -146,7 +331,7 @@ class ClaimList:
     problems: list[Problem] = field(default_factory=list)
 
     def warn(self, code: str, message: str, line: int | None, fix: str = "") -> None:
-        """Note a finding that is worth a look."""
+        """Add a warning."""
         self.problems.append(
             Problem(code=code, message=message, line=line, fix=fix, severity=Severity.WARNING)
         )
@@ -165,7 +350,7 @@ def make_claim(
 
     Args:
         found: receives the claim and a problem for each value that cannot be converted.
-        local_id: `D001`, in any case, or the short id that stands in its place.
+        local_id: `D001`, in any case, or the short id in its place.
         raw: keys as written to raw values.
         line: of the record.
         family: the shape it was written in.
@@ -174,59 +359,70 @@ def make_claim(
     claims = found.carried if carried else found.claims
     if len(claims) >= RECORDS_LIMIT:
         if not any(problem.code == "too-many-records" for problem in found.problems[-1:]):
-            found.warn(
-                "too-many-records", f"more than {RECORDS_LIMIT:,} records; the rest was left out", line
-            )
+            message = f"more than {RECORDS_LIMIT:,} records; the rest was left out"
+            found.warn("too-many-records", message, line)
         return
     name = local_id if SHORT_ID.fullmatch(local_id) else local_id.upper()
     claim = Claim(local_id=name, line=line, family=family)
     keys = KEYS[claim.kind]
-    folded: dict[str, Any] = {}
-    for key, value in raw.items():
-        folded.setdefault(fold(str(key)), value)
+    folded = {fold(str(key)): raw[key] for key in reversed(raw)}
     if claim.kind == "T" and not any(keys.get(key) == "text" for key in folded):
         folded = {"title" if key == "description" else key: value for key, value in folded.items()}
     for name, target in keys.items():
-        if name in folded and (target not in claim.values or not claim.values[target]):
-            _CONVERT.get(target, _take_text)(found, claim, target, folded[name])
+        if name in folded and not claim.values.get(target):
+            try:
+                converted = _CONVERT.get(target, _line_or_text)(claim, target, folded[name])
+            except _UnreadableValueError as e:
+                found.warn(e.code, f"{claim.local_id}: {e}", line, e.fix)
+                continue
+            if converted is not None:
+                claim.values[target] = converted
     if claim.values.get("inherited_from"):
         claim.values.setdefault("scope", Scope.INHERITED)
     claims.append(claim)
 
 
-def _take_text(_found: ClaimList, claim: Claim, target: str, value: Any) -> None:
-    text = prose(value)
-    if text:
-        line = {"text": statement, "full_context_ref": one_line, "entity": one_line, "status": one_line}
-        claim.values[target] = line.get(target, str)(bare(text) if target in line else text)
+class _UnreadableValueError(ValueError):
+    """A value that cannot be converted; `code` and `fix` are those of its problem."""
+
+    def __init__(self, code: str, message: str, fix: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.fix = fix
 
 
-def _take_tier(found: ClaimList, claim: Claim, target: str, value: Any) -> None:
+# A converter takes the claim, the attribute's name and the raw value; None means that the value says nothing.
+
+
+def _line_or_text(_claim: Claim, target: str, value: Any) -> Any:
+    text = text_of(value)
+    if target == "text":
+        text = statement(bare(text))
+    elif target in ("full_context_ref", "entity", "status"):
+        text = one_line(bare(text))
+    return text or None
+
+
+def _tier(claim: Claim, _target: str, value: Any) -> Any:
     if is_none(value):
-        return
+        return None
     try:
-        claim.values[target], token = parse_tier(flat(value))
+        tier, token = parse_tier(flat(value))
     except ValueError as e:
-        found.warn("bad-tier", f"{claim.local_id}: {e}", claim.line, "write a tier between 0 and 1")
         claim.values["tier_refused"] = True
-        return
+        raise _UnreadableValueError("bad-tier", str(e), "write a tier between 0 and 1") from None
     if token:
         claim.values["tier_token"] = token
+    return tier
 
 
-def _take_confidence(_found: ClaimList, claim: Claim, target: str, value: Any) -> None:
-    tier = word_in(flat(value), CONFIDENCE)
-    if tier is not None:
-        claim.values[target] = tier
-
-
-def _take_status(found: ClaimList, claim: Claim, target: str, value: Any) -> None:
+def _status(claim: Claim, target: str, value: Any) -> Any:
     text = bare(flat(value))
     if is_none(text):
-        return
+        return None
     if claim.kind == "A":
-        _take_text(found, claim, target, value)
-        return
+        return _line_or_text(claim, target, value)
+    status: Any
     if claim.kind == "T":
         status, reopened = parse_thread_status(text)
         if reopened:
@@ -238,93 +434,62 @@ def _take_status(found: ClaimList, claim: Claim, target: str, value: Any) -> Non
         if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and references(text):
             claim.values["superseded_by"] = references(text)[0]
     if status is None:
-        found.warn("unknown-status", f"{claim.local_id}: {text[:40]!r} is not a known status", claim.line)
-    else:
-        claim.values[target] = status
+        raise _UnreadableValueError("unknown-status", f"{text[:40]!r} is not a known status")
+    return status
 
 
-def _take_scope(_found: ClaimList, claim: Claim, target: str, value: Any) -> None:
+def _scope(_claim: Claim, _target: str, value: Any) -> Any:
     text = fold(flat(value))
     if text.startswith("inherited"):
-        claim.values[target] = Scope.INHERITED
-    elif text.startswith(("this", "own", "current")):
-        claim.values[target] = Scope.OWN
+        return Scope.INHERITED
+    return Scope.OWN if text.startswith(("this", "own", "current")) else None
 
 
-def _take_inherited(_found: ClaimList, claim: Claim, target: str, value: Any) -> None:
-    if not is_none(value):
-        claim.values[target] = one_line(bare(flat(value)))
-
-
-def _take_turn(_found: ClaimList, claim: Claim, target: str, value: Any) -> None:
-    number = parse_integer(value)
-    if number is not None:
-        claim.values[target] = number
-
-
-def _take_timestamp(found: ClaimList, claim: Claim, target: str, value: Any) -> None:
-    if is_none(value):
-        return
+def _timestamp(_claim: Claim, _target: str, value: Any) -> Any:
     try:
-        claim.values[target] = parse_moment(flat(value))
+        return None if is_none(value) else parse_moment(flat(value))
     except ValueError as e:
-        found.warn("bad-time", f"{claim.local_id}: {e}", claim.line)
+        raise _UnreadableValueError("bad-time", str(e)) from None
 
 
-def _take_items(_found: ClaimList, claim: Claim, target: str, value: Any) -> None:
-    claim.values[target] = items(value)
-
-
-def _take_references(_found: ClaimList, claim: Claim, target: str, value: Any) -> None:
+def _blocked_by(claim: Claim, _target: str, value: Any) -> Any:
     ids = references(value)
-    claim.values[target] = ids
-    if target == "blocked_by" and not ids and not is_none(value) and items(value):
+    if not ids and not is_none(value) and items(value):
         earlier = claim.values.get("content", "")
         claim.values["content"] = f"{earlier}\nBlocked by: {one_line(flat(value))}".strip()
+    return ids
 
 
-def _take_reference(_found: ClaimList, claim: Claim, target: str, value: Any) -> None:
-    ids = references(value)
-    if ids:
-        claim.values[target] = ids[0]
-
-
-def _take_priority(found: ClaimList, claim: Claim, target: str, value: Any) -> None:
-    if is_none(value):
-        return
+def _priority(_claim: Claim, _target: str, value: Any) -> Any:
     priority = parse_priority(flat(value))
-    if priority is None:
-        found.warn(
-            "unknown-priority", f"{claim.local_id}: {flat(value)[:40]!r} is not a priority", claim.line
-        )
-    else:
-        claim.values[target] = priority
+    if priority is None and not is_none(value):
+        raise _UnreadableValueError("unknown-priority", f"{flat(value)[:40]!r} is not a priority")
+    return priority
 
 
-def _take_alternatives(_found: ClaimList, claim: Claim, target: str, value: Any) -> None:
+def _alternatives(_claim: Claim, _target: str, value: Any) -> Any:
     if isinstance(value, list) and any(isinstance(item, dict) for item in value):
-        claim.values[target] = tuple(filter(None, map(_alternative, value)))
-    else:
-        claim.values[target] = items(value)
+        return tuple(filter(None, map(_alternative, value)))
+    return items(value)
 
 
 def _alternative(item: Any) -> str:
     if not isinstance(item, dict):
         return one_line(bare(flat(item)))
-    option = one_line(prose(item.get("option", "")))
-    reason = one_line(prose(item.get("reason_rejected", item.get("reason", ""))))
+    option = one_line(text_of(item.get("option", "")))
+    reason = one_line(text_of(item.get("reason_rejected", item.get("reason", ""))))
     return f"{option} ({reason})" if option and reason else option or one_line(flat(item))
 
 
-def _take_versions(_found: ClaimList, claim: Claim, target: str, value: Any) -> None:
+def _versions(claim: Claim, _target: str, value: Any) -> Any:
     rows = [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-    claim.values[target] = tuple(
+    return tuple(
         ArtifactVersion(
-            version=one_line(prose(row.get("version"))) or str(number),
+            version=one_line(text_of(row.get("version"))) or str(number),
             line=getattr(row, "line", claim.line),
             turn=parse_integer(row.get("created_turn", row.get("turn", ""))),
-            status=one_line(prose(row.get("status"))),
-            changes=prose(row.get("changes_from_previous")),
+            status=one_line(text_of(row.get("status"))),
+            changes=text_of(row.get("changes_from_previous")),
             triggered_by=references(row.get("triggered_by", "")),
             content=str(row.get("content", "")) if isinstance(row.get("content", ""), str) else "",
         )
@@ -332,94 +497,78 @@ def _take_versions(_found: ClaimList, claim: Claim, target: str, value: Any) -> 
     )
 
 
-_CONVERT = {
-    "tier": _take_tier,
-    "confidence": _take_confidence,
-    "status": _take_status,
-    "scope": _take_scope,
-    "inherited_from": _take_inherited,
-    "turn": _take_turn,
-    "timestamp": _take_timestamp,
-    "tags": _take_items,
-    "dependencies": _take_references,
-    "blocked_by": _take_references,
-    "revises": _take_references,
-    "superseded_by": _take_reference,
-    "priority": _take_priority,
-    "alternatives": _take_alternatives,
-    "versions": _take_versions,
+_CONVERT: Mapping[str, Callable[[Claim, str, Any], Any]] = {
+    "tier": _tier,
+    "confidence": lambda _claim, _target, value: word_in(flat(value), CONFIDENCE),
+    "status": _status,
+    "scope": _scope,
+    "inherited_from": lambda _claim, _target, value: None if is_none(value) else one_line(bare(flat(value))),
+    "turn": lambda _claim, _target, value: parse_integer(value),
+    "timestamp": _timestamp,
+    "tags": lambda _claim, _target, value: items(value),
+    "dependencies": lambda _claim, _target, value: references(value),
+    "revises": lambda _claim, _target, value: references(value),
+    "superseded_by": lambda _claim, _target, value: next(iter(references(value)), None),
+    "blocked_by": _blocked_by,
+    "priority": _priority,
+    "alternatives": _alternatives,
+    "versions": _versions,
 }
-
 
 _RANK = {family: rank for rank, family in enumerate(Family)}
 _COMPARED = ("text", "tier", "status", "priority")
-_SHORTENED = {Family.INDEX, Family.PROSE}
 _TIER = ("tier", "tier_token")
+_NOUNS = {"D": "decision", "T": "title", "A": "name"}
 
 
-def join(found: ClaimList, claims: Iterable[Claim]) -> list[Claim]:
-    """Merge claims about the same local id; the result is in order of local id's first line."""
+def join(found: ClaimList, claims: Sequence[Claim]) -> list[Claim]:
+    """Merge claims about the same local id; the result is in the order of their first lines.
+
+    A claim with a short id (`D001 dec_...`) beside another D001 with another text goes under its short id, so
+    that lines which forgekit prints may stand among the new records of an archive, which count from D001.
+    """
+    own = {claim.local_id: _key(claim) for claim in claims if not _is_printed(claim)}
     groups: dict[str, list[Claim]] = {}
-    for claim in _apart(list(claims)):
-        groups.setdefault(claim.local_id, []).append(claim)
+    for claim in claims:
+        apart = _is_printed(claim) and own.get(claim.local_id, _key(claim)) != _key(claim)
+        each = replace(claim, local_id=claim.values["entity"]) if apart else claim
+        groups.setdefault(each.local_id, []).append(each)
     return [_merge(found, group) for group in groups.values()]
 
 
-def _apart(claims: Sequence[Claim]) -> Iterable[Claim]:
-    """Yield the claims, each `D001 dec_...` beside another D001 under its short id.
-
-    So the lines that forgekit prints may stand among the new records of an archive, which count from D001.
-    """
-    own = {claim.local_id: match_key(claim.values.get("text", "")) for claim in claims if _unnamed(claim)}
-    for claim in claims:
-        other = own.get(claim.local_id)
-        same = other is None or _unnamed(claim) or other == match_key(claim.values.get("text", ""))
-        yield claim if same else replace(claim, local_id=claim.values["entity"])
+def _key(claim: Claim) -> str:
+    return match_key(claim.values.get("text", ""))
 
 
-def _unnamed(claim: Claim) -> bool:
-    return claim.family is Family.MACHINE or not claim.values.get("entity")
+def _is_printed(claim: Claim) -> bool:
+    return claim.family is not Family.MACHINE and bool(claim.values.get("entity"))
 
 
 def _merge(found: ClaimList, group: list[Claim]) -> Claim:
-    ranked = sorted(group, key=lambda claim: (_RANK[claim.family], claim.line))
-    best = ranked[0]
-    merged = Claim(local_id=best.local_id, line=best.line, family=best.family, values=dict(best.values))
-    told: set[str] = set()
-    for claim in ranked[1:]:
-        told.update(name for name in _COMPARED if name not in told and _compare(found, merged, claim, name))
-        tier = merged.values.get("tier")
-        if tier is None or tier == claim.values.get("tier"):
-            for name in _TIER:
-                if name in claim.values:
-                    merged.values.setdefault(name, claim.values[name])
+    best, *others = sorted(group, key=lambda claim: (_RANK[claim.family], claim.line))
+    merged = replace(best, values=dict(best.values))
+    values = merged.values
+    reported: set[str] = set()
+    for claim in others:
+        for name in _COMPARED:
+            if name not in reported and not _agree(name, merged, claim):
+                reported.add(name)
+                _report(found, name, merged, claim)
+        same_tier = values.get("tier") in (None, claim.values.get("tier"))
         for name, value in claim.values.items():
-            if name not in _TIER and merged.values.get(name) in (None, ""):
-                merged.values[name] = value
-    if "tier" not in merged.values and "confidence" in merged.values and "tier_refused" not in merged.values:
-        merged.values["tier"] = merged.values["confidence"]
+            if same_tier if name in _TIER and name not in values else values.get(name) in (None, ""):
+                values[name] = value
+    if "tier" not in values and "confidence" in values and "tier_refused" not in values:
+        values["tier"] = values["confidence"]
     return merged
 
 
-def _compare(found: ClaimList, merged: Claim, claim: Claim, name: str) -> bool:
-    """Note a disagreement about one field; say whether there was one."""
+def _agree(name: str, merged: Claim, claim: Claim) -> bool:
     ours, theirs = merged.values.get(name), claim.values.get(name)
-    if ours is None or theirs is None or _agree(name, ours, theirs, merged, claim):
-        return False
-    same = merged.family is claim.family
-    winner = "the first" if same else f"the {merged.family.value} record"
-    found.warn(
-        "recorded-twice" if same else "families-disagree",
-        f"{claim.local_id}: {_noun(merged, name)} is {_shown(ours)} on line {merged.line} and "
-        f"{_shown(theirs)} on line {claim.line}; {winner} stands",
-        claim.line,
-    )
-    return True
-
-
-def _agree(name: str, ours: Any, theirs: Any, merged: Claim, claim: Claim) -> bool:
-    if name == "text":
-        return claim.family in _SHORTENED or match_key(ours) == match_key(theirs)
+    if ours is None or theirs is None:
+        return True
+    if name == "text":  # an index or a sentence shortens it
+        return claim.family in (Family.INDEX, Family.PROSE) or match_key(ours) == match_key(theirs)
     if name == "tier":
         if "tier_token" in merged.values or "tier_token" in claim.values:
             return band(ours) is band(theirs)
@@ -427,10 +576,16 @@ def _agree(name: str, ours: Any, theirs: Any, merged: Claim, claim: Claim) -> bo
     return ours is theirs
 
 
-def _noun(claim: Claim, name: str) -> str:
-    if name != "text":
-        return f"the {name}"
-    return {"D": "the decision", "T": "the title", "A": "the name"}[claim.kind]
+def _report(found: ClaimList, name: str, merged: Claim, claim: Claim) -> None:
+    same = merged.family is claim.family
+    noun = _NOUNS[claim.kind] if name == "text" else name
+    winner = "the first" if same else f"the {merged.family.value} record"
+    found.warn(
+        "recorded-twice" if same else "families-disagree",
+        f"{claim.local_id}: the {noun} is {_shown(merged.values[name])} on line {merged.line} and "
+        f"{_shown(claim.values[name])} on line {claim.line}; {winner} stands",
+        claim.line,
+    )
 
 
 def _shown(value: Any) -> str:
@@ -438,85 +593,39 @@ def _shown(value: Any) -> str:
     return repr(shown[:60]) if isinstance(shown, str) and len(shown.split()) > 1 else str(shown)
 
 
-def _has_text(found: ClaimList, claim: Claim) -> bool:
-    if claim.values.get("text"):
-        return True
-    noun = {"D": "decision", "T": "title", "A": "name"}[claim.kind]
-    found.warn("unreadable-record", f"{claim.local_id} has no {noun}; it was left out", claim.line)
-    return False
-
-
 def decisions(
-    found: ClaimList, claims: Sequence[Claim], scope: Scope = Scope.OWN
+    found: ClaimList, claims: Iterable[Claim], scope: Scope = Scope.OWN
 ) -> tuple[DecisionRecord, ...]:
     """Build the decision records of merged claims."""
-    return tuple(
-        DecisionRecord(
-            local_id=claim.local_id,
-            text=claim.values["text"],
-            line=claim.line,
-            family=claim.family,
-            entity=claim.values.get("entity"),
-            scope=claim.values.get("scope", scope),
-            rationale=claim.values.get("rationale", ""),
-            context=claim.values.get("context", ""),
-            tier=claim.values.get("tier"),
-            tier_token=claim.values.get("tier_token"),
-            status=claim.values.get("status"),
-            turn=claim.values.get("turn"),
-            timestamp=claim.values.get("timestamp"),
-            inherited_from=claim.values.get("inherited_from"),
-            revises=claim.values.get("revises", ()),
-            superseded_by=claim.values.get("superseded_by"),
-            dependencies=claim.values.get("dependencies"),
-            alternatives=claim.values.get("alternatives", ()),
-            tags=claim.values.get("tags", ()),
-            full_context_ref=claim.values.get("full_context_ref"),
-        )
-        for claim in claims
-        if claim.kind == "D" and _has_text(found, claim)
-    )
+    return tuple(_records(found, claims, DecisionRecord, "text", scope=scope))
 
 
-def threads(found: ClaimList, claims: Sequence[Claim]) -> tuple[ThreadRecord, ...]:
+def threads(found: ClaimList, claims: Iterable[Claim]) -> tuple[ThreadRecord, ...]:
     """Build the thread records of merged claims."""
-    return tuple(
-        ThreadRecord(
-            local_id=claim.local_id,
-            title=claim.values["text"],
-            line=claim.line,
-            family=claim.family,
-            entity=claim.values.get("entity"),
-            scope=claim.values.get("scope", Scope.OWN),
-            content=claim.values.get("content", ""),
-            status=claim.values.get("status"),
-            reopened=claim.values.get("reopened", False),
-            priority=claim.values.get("priority"),
-            blocked_by=claim.values.get("blocked_by"),
-            resolution=claim.values.get("resolution", ""),
-            inherited_from=claim.values.get("inherited_from"),
-            turn=claim.values.get("turn"),
-            tags=claim.values.get("tags", ()),
-        )
-        for claim in claims
-        if claim.kind == "T" and _has_text(found, claim)
-    )
+    return tuple(_records(found, claims, ThreadRecord, "title"))
 
 
-def artifacts(found: ClaimList, claims: Sequence[Claim]) -> tuple[ArtifactRecord, ...]:
+def artifacts(found: ClaimList, claims: Iterable[Claim]) -> tuple[ArtifactRecord, ...]:
     """Build the artifact records of merged claims."""
-    return tuple(
-        ArtifactRecord(
-            local_id=claim.local_id,
-            name=claim.values["text"],
-            line=claim.line,
-            family=claim.family,
-            type=claim.values.get("type", ""),
-            summary=claim.values.get("summary", ""),
-            status=claim.values.get("status", ""),
-            turn=claim.values.get("turn"),
-            versions=claim.values.get("versions", ()),
-        )
-        for claim in claims
-        if claim.kind == "A" and _has_text(found, claim)
-    )
+    return tuple(_records(found, claims, ArtifactRecord, "name"))
+
+
+R = TypeVar("R", DecisionRecord, ThreadRecord, ArtifactRecord)
+
+
+def _records(
+    found: ClaimList, claims: Iterable[Claim], record: type[R], text: str, **defaults: Any
+) -> Iterable[R]:
+    """Yield the records of one kind; a claim without a text becomes a problem."""
+    kind = record.__name__[0]
+    names = {each.name for each in fields(record)}
+    for claim in claims:
+        if claim.kind != kind:
+            continue
+        if not claim.values.get("text"):
+            message = f"{claim.local_id} has no {_NOUNS[kind]}; it was left out"
+            found.warn("unreadable-record", message, claim.line)
+            continue
+        values = {**defaults, **{name: value for name, value in claim.values.items() if name in names}}
+        values |= {"local_id": claim.local_id, "line": claim.line, "family": claim.family}
+        yield record(**{**values, text: claim.values["text"]})

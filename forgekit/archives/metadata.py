@@ -7,11 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from forgekit.archives.claims import ClaimList
+from forgekit.archives.claims import (
+    ClaimList,
+    bare,
+    is_none,
+    is_uuid,
+    items,
+    parse_integer,
+    parse_moment,
+    parse_range,
+)
 from forgekit.archives.document import LINE_LIMIT, Document, Table, fold
 from forgekit.archives.formats.machine import MachineBlock
 from forgekit.archives.formats.records import field_of
-from forgekit.archives.values import bare, is_none, is_uuid, items, parse_integer, parse_moment, parse_range
 from forgekit.model.lineage import CompressionMode, TurnRange
 from forgekit.model.rules import one_line
 from forgekit.times import Instant

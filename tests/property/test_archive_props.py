@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forgekit.archives.claims import IDS
 from forgekit.archives.document import read_document
 from forgekit.archives.formats.machine import (
     MachineBlock,
@@ -14,7 +15,6 @@ from forgekit.archives.formats.machine import (
     write_machine_block,
 )
 from forgekit.archives.read import read_archive
-from forgekit.archives.values import IDS
 from forgekit.model.rules import one_line
 
 PIECES = st.sampled_from(

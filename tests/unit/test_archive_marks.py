@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.archives.claims import items
 from forgekit.archives.read import read_archive
-from forgekit.archives.values import items
 
 
 @pytest.mark.parametrize(

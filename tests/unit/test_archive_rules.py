@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.archives.claims import parse_integer, parse_range, parse_thread_status, parse_tier
 from forgekit.archives.formats.machine import (
     MachineBlock,
     MachineRecord,
@@ -11,7 +12,6 @@ from forgekit.archives.formats.machine import (
     write_machine_block,
 )
 from forgekit.archives.read import read_archive
-from forgekit.archives.values import parse_integer, parse_range, parse_thread_status, parse_tier
 from forgekit.model.archive_record import ArchiveText, Family, Scope
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.lineage import CompressionMode

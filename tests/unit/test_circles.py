@@ -46,7 +46,8 @@ def titles(said: FoldResult, ids: Sequence[EntityId]) -> list[str]:
 
 
 def left_out(one: str, verb: str, other: str) -> str:
-    return f"{one} {verb} {other}, which closes a cycle; this reference was left out (remove one of the references)"
+    fix = "remove one of the references"
+    return f"{one} {verb} {other}, which closes a cycle; this reference was left out ({fix})"
 
 
 RESTS = "### D001: Keys\n- **Dependencies:** D002\n\n### D002: Rows\n- **Dependencies:** D003\n\n"

@@ -17,10 +17,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from forgekit.archives.claims import Claim, ClaimList
+from forgekit.archives.claims import Claim, ClaimList, bare, is_none, items
 from forgekit.archives.document import Document, read_document, split_lines
 from forgekit.archives.formats.yaml_log import read_log
-from forgekit.archives.values import bare, is_none, items
 from forgekit.model.archive_record import Family
 from forgekit.model.problem import Problem
 from forgekit.model.rules import one_line

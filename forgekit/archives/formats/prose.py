@@ -6,10 +6,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from forgekit.archives.claims import Claim, ClaimList, make_claim
+from forgekit.archives.claims import IDS, SHORT_ID, Claim, ClaimList, kind_of, make_claim, parse_integer
 from forgekit.archives.document import LINE_LIMIT, Document, fold
 from forgekit.archives.formats.records import annotated
-from forgekit.archives.values import IDS, SHORT_ID, kind_of, parse_integer
 from forgekit.model.archive_record import Family
 from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem, Severity

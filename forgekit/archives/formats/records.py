@@ -11,18 +11,19 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
-from forgekit.archives.claims import KEYS, ClaimList, make_claim
-from forgekit.archives.document import LINE_LIMIT, Document, Table, fold
-from forgekit.archives.values import (
+from forgekit.archives.claims import (
     BANDS,
     CONFIDENCE,
     DECISION_STATUS,
     IDS,
+    KEYS,
     LOCAL_ID,
     SHORT,
     SHORT_ID,
+    ClaimList,
     bare,
     kind_of,
+    make_claim,
     parse_priority,
     parse_range,
     parse_thread_status,
@@ -31,6 +32,7 @@ from forgekit.archives.values import (
     table,
     word_in,
 )
+from forgekit.archives.document import LINE_LIMIT, Document, Table, fold
 from forgekit.model.archive_record import Chunk, Family
 from forgekit.model.decision import DecisionStatus, band
 from forgekit.model.thread import ThreadStatus

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forgekit.archives.claims import RECORDS_LIMIT, ClaimList, make_claim
+from forgekit.archives.claims import LOCAL_ID, RECORDS_LIMIT, ClaimList, bare, make_claim, text_of
 from forgekit.archives.document import fold
-from forgekit.archives.values import LOCAL_ID, bare, prose
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import Family
 from forgekit.text.frontmatter import ENTITY_LIMIT, Located, load_yaml
@@ -124,8 +123,8 @@ def _take(found: ClaimList, name: str, value: Any, family: Family, *, carried: b
             make_claim(found, local_id, raw, line, family, carried=carried)
         elif name in _THREADS and not local_id:
             title = next((v for k, v in raw.items() if fold(k) in ("title", "description")), "")
-            found.unnumbered.append((line, prose(title), raw))
-        elif prose(item):
+            found.unnumbered.append((line, text_of(title), raw))
+        elif text_of(item):
             what = f"the id {local_id[:40]!r}" if local_id else "no id"
             found.warn("unreadable-record", f"a record under {name!r} has {what}", line or None, "D001, T001")
 
