@@ -1,9 +1,9 @@
 """The Markdown structure of a pasted text: which lines are headings, fences, comments and tables.
 
-markdown-it-py finds the blocks; what it is shown is first bounded. A line of more than 20,000
-characters is shown cut. Inside a run of lines of one shape (bullets of one indent, rows, prose) the
-middle cannot change the structure around it, so it is left out and line numbers are mapped back: the
-parser costs some 40 microseconds for each list item, and people paste transcripts of 100,000 lines.
+In: a text of any size. Out: a `Document`, and `own_lines`: which lines speak for the archive itself and not
+for a quoted parent, a transcript or a block that forgekit printed. One pass over the lines, in linear time:
+people paste transcripts of 100,000 lines. Fences and tables may stand in list items and quotes. A fence that
+is never closed ends at the next heading, a comment that is never closed hides nothing.
 
 Lines are 1-based in every value that leaves this module, and end at LF only, as editors count them.
 """
@@ -11,35 +11,32 @@ Lines are 1-based in every value that leaves this module, and end at LF only, as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
 from forgekit.model.archive_record import Section
 from forgekit.model.problem import Problem
 
 LINES_LIMIT = 200_000
-COST_LIMIT = 200_000  # half a microsecond each, about
 HEADINGS_LIMIT = 20_000
 LINE_LIMIT = 20_000
 
-_REPARSES = 8
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
-_SHAPE = re.compile(
-    r"( *)(?:([-*+]|\d{1,9}[.)]) +(?=[A-Za-z0-9*_\[])|(#{1,6})(?=[ \t]|$)|(\|)|(?=[A-Za-z])|$)"
+_ITEM = re.compile(r" *(?:[-*+]|\d{1,9}[.)]) +(?=\S)")
+_FENCE = re.compile(
+    r"(?P<place>[> \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}(?!.*`)|~{3,})(?P<info>.*)$"
 )
-_COSTLY = re.compile(r" {0,60}(?:[-*+>#]|\d{1,9}[.)])")
-_OPENER = re.compile(r"[>\s]*(?:(?:[-*+]|\d{1,9}[.)])\s+)*(`{3,}|~{3,})")
+_DELIMITERS = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
+_AFTER_TABLE = re.compile(
+    r" {4}| {0,3}(?:>|#{1,6}(?:\s|$)|`{3}|~{3}|[-*+] |\d{1,9}[.)] |<!--|([-*_])(?: *\1){2,} *$)"
+)
+_UNDERLINE = re.compile(r" {0,3}=+[ \t]*$")
 _WRAPPER = re.compile(r"(`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*$", re.IGNORECASE)
 _BAR = re.compile(r"(?<!\\)\|")
 _SUFFIX = re.compile(r"\s*\([^()]*\)\s*$")
-
-_MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,18 +96,15 @@ def read_document(text: str) -> Document:
     """Find the blocks of a text of any size in linear time."""
     lines = split_lines(text)
     problems: list[Problem] = []
-    if len(lines) > LINES_LIMIT:
-        problems.append(_too_long(LINES_LIMIT, LINES_LIMIT + 1))
-        del lines[LINES_LIMIT:]
     headings = (number for number, line in enumerate(lines) if line[:1] == "#" and _HEADING.match(line[:200]))
-    cut = next(islice(headings, HEADINGS_LIMIT, None), None)
-    if cut is not None:
-        problems.append(_too_long(cut, cut + 1))
+    cut = next(islice(headings, HEADINGS_LIMIT, None), LINES_LIMIT)
+    if len(lines) > cut:
+        message = f"the text has more than {cut:,} lines of structure; from here on it was not read"
+        fix = "file the transcript apart from the logs"
+        problems.append(Problem(code="too-long", message=message, line=cut + 1, fix=fix))
         del lines[cut:]
     _unwrap(lines)
     blocks = _Blocks(lines)
-    blocks.read()
-    problems += blocks.problems
     return Document(
         lines=tuple(lines),
         sections=_sections(lines, blocks),
@@ -118,16 +112,7 @@ def read_document(text: str) -> Document:
         comments=tuple(blocks.comments),
         tables=tuple(blocks.tables),
         truncated=blocks.truncated or _cut_row(lines, blocks.tables),
-        problems=tuple(problems),
-    )
-
-
-def _too_long(limit: int, line: int) -> Problem:
-    return Problem(
-        code="too-long",
-        message=f"the text has more than {limit:,} lines of structure; from here on it was not read",
-        line=line,
-        fix="file the transcript apart from the logs",
+        problems=(*problems, *blocks.problems),
     )
 
 
@@ -139,61 +124,13 @@ def _unwrap(lines: list[str]) -> None:
         lines[full[0]] = lines[full[-1]] = ""
 
 
-def _shape(line: str) -> str | None:
-    """Name the shape of a line whose repetition cannot change the structure around it, or None."""
-    if ">" in line or len(line) > LINE_LIMIT:
-        return None
-    match = _SHAPE.match(line)
-    if match is None or not line.strip(" \t:|-"):
-        return None if line.strip() else "text0"
-    indent, bullet, hashes, bar = match.groups()
-    kind = "#" if hashes else bar or ("1" if bullet and bullet[0].isdigit() else bullet) or "text"
-    return f"{kind}{len(indent)}"
-
-
-def _thin(lines: Sequence[str], start: int) -> list[int]:
-    """Return the 0-based numbers of the lines that decide the structure."""
-    kept: list[int] = []
-    run: list[int] = []
-    previous: str | None = None
-    for number in range(start, len(lines)):
-        shape = _shape(lines[number])
-        if shape is None or shape != previous:
-            kept += _ends(lines, run)
-            run = []
-        run.append(number)
-        previous = shape
-    return kept + _ends(lines, run)
-
-
-def _ends(lines: Sequence[str], run: list[int]) -> list[int]:
-    if len(run) < 6:
-        return run
-    blank = next((i for i in run if not lines[i].strip()), None)
-    some = {*run[:2], *run[-2:]}
-    if blank is not None:
-        some.add(blank)
-        some.update([i for i in run if i > blank and lines[i].strip()][:1])
-        some.update([i for i in run if lines[i].strip()][-1:])
-    return sorted(some)
-
-
-def _costs(lines: Sequence[str], kept: Sequence[int]) -> Iterator[int]:
-    """Yield what the parser has to do up to each line; inside what looks like a fence it does less."""
-    total = 0
-    fenced = False
-    for number in kept:
-        line = lines[number]
-        if line.startswith(("```", "~~~")):
-            fenced = not fenced
-        costly = _COSTLY.match(line)
-        cost = 16 + 2 * costly.end() if costly else 4
-        total += cost // 4 if fenced else cost
-        yield total
-
-
 class _Blocks:
-    """Collects the blocks of the lines; an opener that is never closed gives way to the next heading."""
+    """The fences, comments, tables and underlined headings of some lines.
+
+    Attributes:
+        hidden: for each line whether a fence or a comment covers it.
+        underlined: 0-based line of the underline to the heading's text.
+    """
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
@@ -204,92 +141,109 @@ class _Blocks:
         self.hidden = bytearray(len(lines) + 2)
         self.problems: list[Problem] = []
         self.truncated = ""
+        self._last_full = max((i for i, line in enumerate(lines) if line.strip()), default=-1)
+        self._last_end = max((i for i, line in enumerate(lines) if "-->" in line), default=-1)
+        item = 0  # column of the text of the list item that a line may belong to
+        number = 0
+        while number < len(lines):
+            line = lines[number][:LINE_LIMIT]
+            start = len(line) - len(line.lstrip(" "))
+            marker = _ITEM.match(line)
+            if line.strip() and start < item and (not marker or start < item - marker.end()):
+                item = 0 if not marker and (number == 0 or not lines[number - 1].strip()) else item
+            base = item if start >= item else 0
+            number = self._block(number, line, start - base, base)
+            if marker and start - base < 4:
+                item = marker.end()
 
-    def read(self) -> None:
-        start: int | None = 0
-        blanked: set[int] = set()
-        for _ in range(_REPARSES):
-            if start is None:
-                return
-            start = self._parse(start, blanked)
+    def _block(self, number: int, line: str, indent: int, base: int) -> int:
+        """Read the block that begins on a line, if any, and return where to go on.
 
-    def _parse(self, start: int, blanked: set[int]) -> int | None:
-        """Read from a line on; return where to go on when an opener without end hid what follows."""
-        kept = _thin(self.lines, start)
-        limit = next((n for n, cost in enumerate(_costs(self.lines, kept)) if cost > COST_LIMIT), None)
-        if limit is not None:
-            self.problems.append(_too_long(limit, kept[limit] + 1))
-            del self.lines[kept[limit] :]
-            del kept[limit:]
-        shown = ["" if i in blanked else self.lines[i][:LINE_LIMIT] for i in kept]
-        tokens: list[Token] = []
-        _MARKDOWN.block.parse("\n".join(shown), _MARKDOWN, {}, tokens)
-        kept.append(len(self.lines))
-        for token in tokens:
-            if token.map is None:
-                continue
-            first, end = kept[token.map[0]], kept[min(token.map[1], len(kept) - 1)]
-            if token.type == "fence":
-                again = self._fence(first, end, token)
-                if again is not None:
-                    return again
-            elif token.type == "html_block" and token.content.lstrip().startswith("<!--"):
-                if not any("-->" in line for line in self.lines[first:end]):
-                    self.truncated = f"the comment opened on line {first + 1} is never closed"
-                    blanked.update(i for i in range(first, end) if "<!--" in self.lines[i])
-                    return first
-                self._hide(first, end)
-                self.comments.append(Comment(first_line=first + 1, last_line=end))
-            elif token.type == "table_open":
-                self.tables.append(self._table(first, end))
-            elif token.type == "heading_open" and token.markup == "=" and token.level == 0:
-                self.underlined[end - 1] = self.lines[end - 2].strip()
-        return None
+        Args:
+            number: 0-based.
+            line: its text.
+            indent: of the text, from the list item that it stands in.
+            base: column of that item's text.
+        """
+        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        if fence and indent < 4:
+            return self._fence(number, fence, base)
+        if indent >= 4:
+            return number + 1
+        if line.lstrip().startswith("<!--"):
+            return self._comment(number)
+        if "|" in line and number + 1 < len(self.lines) and _DELIMITERS.match(self.lines[number + 1][:500]):
+            columns, marks = cells(line), cells(self.lines[number + 1])
+            if len(columns) == len(marks) and not line.lstrip().startswith(">"):
+                return self._table(number, base, tuple(map(fold, columns)))
+        if _UNDERLINE.match(line) and base == 0 and number and not self.hidden[number - 1]:
+            above = self.lines[number - 1]
+            if above.strip() and not _AFTER_TABLE.match(above) and number - 1 not in self.underlined:
+                self.underlined[number] = above.strip()
+        return number + 1
+
+    def _comment(self, first: int) -> int:
+        if first > self._last_end:
+            self.truncated = f"the comment opened on line {first + 1} is never closed"
+            return first + 1
+        end = next(i for i in range(first, len(self.lines)) if "-->" in self.lines[i]) + 1
+        self._hide(first, end)
+        self.comments.append(Comment(first_line=first + 1, last_line=end))
+        return end
 
     def _hide(self, first: int, end: int) -> None:
         self.hidden[first:end] = b"\x01" * (end - first)
 
-    def _fence(self, first: int, end: int, token: Token) -> int | None:
-        last = self.lines[end - 1].strip(" \t>")
-        mark = token.markup
-        closed = end - first > 1 and len(last) >= len(mark) and not last.strip(mark[0])
-        again = None
-        if not closed and not any(line.strip() for line in self.lines[end:]):
-            end = len(self.lines)
-            body = range(first + 1, len(self.lines))
-            again = next(
-                (i for i in body if _HEADING.match(self.lines[i]) and self.lines[i][:2] == "##"), None
-            )
-            place = f"the code block opened on line {first + 1} is never closed"
-            if again is None:
-                self.truncated = place
-            else:
-                end = again
-                self.problems.append(_unclosed(place, first + 1))
+    def _fence(self, first: int, opening: re.Match[str], base: int) -> int:
+        mark, place = opening["mark"], opening["place"]
+        quoted = ">" in place
+        inside = max(base, len(place) if place.strip(" \t>") else 0)
+        closed = False
+        end = first + 1
+        while end < len(self.lines) and not closed:
+            line = self.lines[end][:LINE_LIMIT]
+            text = line.strip(" \t>")
+            start = len(line) - len(line.lstrip(" "))
+            if (quoted and not line.lstrip().startswith(">")) or (not quoted and text and start < inside):
+                break  # the quote or the list item ends, and the fence with it
+            closed = len(text) >= len(mark) and not text.strip(mark[0]) and (quoted or start - inside < 4)
+            end += 1
+        if not closed and end > self._last_full:
+            end = self._unclosed(first)
         self._hide(first, end)
-        opener = _OPENER.match(self.lines[first])
-        indent = opener.start(1) if opener else 0
+        indent = len(place)
         content = [_dedent(line, indent) for line in self.lines[first + 1 : end - closed]]
         self.fences.append(
             Fence(
                 first_line=first + 1,
                 last_line=end,
-                info=token.info.strip().partition(" ")[0].casefold(),
+                info=opening["info"].strip().partition(" ")[0].casefold(),
                 content="\n".join(content) + "\n",
                 closed=closed,
             )
         )
-        return again
+        return end
 
-    def _table(self, first: int, end: int) -> Table:
-        rows = [(i + 1, cells(self.lines[i])) for i in range(first + 2, end) if self.lines[i].strip()]
-        return Table(line=first + 1, columns=tuple(map(fold, cells(self.lines[first]))), rows=tuple(rows))
+    def _unclosed(self, first: int) -> int:
+        """Return where a fence without an end is taken to end: at the next heading, else with the text."""
+        place = f"the code block opened on line {first + 1} is never closed"
+        for number in range(first + 1, len(self.lines)):
+            if self.lines[number][:2] == "##" and _HEADING.match(self.lines[number]):
+                message = f"{place}; the next heading was taken for its end"
+                self.problems.append(Problem(code="unclosed-fence", message=message, line=first + 1))
+                return number
+        self.truncated = place
+        return len(self.lines)
 
-
-def _unclosed(place: str, line: int) -> Problem:
-    return Problem(
-        code="unclosed-fence", message=f"{place}; the next heading was taken for its end", line=line
-    )
+    def _table(self, first: int, base: int, columns: tuple[str, ...]) -> int:
+        end = first + 2
+        while end < len(self.lines) and self.lines[end].strip():
+            if _AFTER_TABLE.match(self.lines[end][base : base + 200]):
+                break
+            end += 1
+        rows = tuple((i + 1, cells(self.lines[i])) for i in range(first + 2, end))
+        self.tables.append(Table(line=first + 1, columns=columns, rows=rows))
+        return end
 
 
 def _dedent(line: str, indent: int) -> str:
