@@ -17,9 +17,8 @@ from forgekit.archives.claims import Claim, ClaimList, is_none, text_of
 from forgekit.archives.document import Document, fold, inherited_lines, own_lines, read_document
 from forgekit.archives.document import printed as printed_spans
 from forgekit.archives.formats import prose, records
-from forgekit.archives.formats.machine import MachineBlock, read_blocks
+from forgekit.archives.formats.machine import MachineBlock, is_log, read_blocks, read_log
 from forgekit.archives.formats.records import read_records, read_tables, record_start
-from forgekit.archives.formats.yaml_log import is_log, read_log
 from forgekit.ids import match_key
 from forgekit.model.archive_record import ArchiveText, Chunk, DecisionRecord, Family, Scope, Section
 from forgekit.model.lineage import CompressionMode
