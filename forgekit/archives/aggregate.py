@@ -74,8 +74,8 @@ class History(Generic[R]):
     @property
     def validated(self) -> list[Instant]:
         """Times at which a decision was stated as in force, or carried."""
-        active = [a for a, r in self.statements if r.status is None or not r.status.ended]
-        return [archive.compressed_at for archive in (*active, *self.carried)]
+        active = [a for a, r in self.statements if not (r.status and r.status.ended)]
+        return [archive.compressed_at for archive in active + self.carried]
 
 
 def decision_of(entity: EntityId, history: History[DecisionRecord]) -> Decision:

@@ -365,7 +365,7 @@ def make_claim(
     name = local_id if SHORT_ID.fullmatch(local_id) else local_id.upper()
     claim = Claim(local_id=name, line=line, family=family)
     keys = KEYS[claim.kind]
-    folded = {fold(str(key)): raw[key] for key in reversed(raw)}
+    folded = {fold(str(key)): raw[key] for key in reversed(list(raw))}
     if claim.kind == "T" and not any(keys.get(key) == "text" for key in folded):
         folded = {"title" if key == "description" else key: value for key, value in folded.items()}
     for name, target in keys.items():
@@ -593,11 +593,9 @@ def _shown(value: Any) -> str:
     return repr(shown[:60]) if isinstance(shown, str) and len(shown.split()) > 1 else str(shown)
 
 
-def decisions(
-    found: ClaimList, claims: Iterable[Claim], scope: Scope = Scope.OWN
-) -> tuple[DecisionRecord, ...]:
+def decisions(found: ClaimList, claims: Iterable[Claim]) -> tuple[DecisionRecord, ...]:
     """Build the decision records of merged claims."""
-    return tuple(_records(found, claims, DecisionRecord, "text", scope=scope))
+    return tuple(_records(found, claims, DecisionRecord, "text"))
 
 
 def threads(found: ClaimList, claims: Iterable[Claim]) -> tuple[ThreadRecord, ...]:
@@ -613,9 +611,7 @@ def artifacts(found: ClaimList, claims: Iterable[Claim]) -> tuple[ArtifactRecord
 R = TypeVar("R", DecisionRecord, ThreadRecord, ArtifactRecord)
 
 
-def _records(
-    found: ClaimList, claims: Iterable[Claim], record: type[R], text: str, **defaults: Any
-) -> Iterable[R]:
+def _records(found: ClaimList, claims: Iterable[Claim], record: type[R], text: str) -> Iterable[R]:
     """Yield the records of one kind; a claim without a text becomes a problem."""
     kind = record.__name__[0]
     names = {each.name for each in fields(record)}
@@ -626,6 +622,6 @@ def _records(
             message = f"{claim.local_id} has no {_NOUNS[kind]}; it was left out"
             found.warn("unreadable-record", message, claim.line)
             continue
-        values = {**defaults, **{name: value for name, value in claim.values.items() if name in names}}
+        values = {name: value for name, value in claim.values.items() if name in names}
         values |= {"local_id": claim.local_id, "line": claim.line, "family": claim.family}
         yield record(**{**values, text: claim.values["text"]})

@@ -198,10 +198,10 @@ def _register(
             made.append((decision_from(candidate), [candidate]))
         else:
             threads[candidate.conversation_id, candidate.local_id or candidate.id].append(candidate)
-    for group in threads.values():
-        group.sort(key=lambda c: (c.turn, c.created_at, c.id))
-        ends = [c for c in group if STATUS[c.proposes].ended]  # a later "open" does not reopen it
-        made.append((thread_from(group[0], [group[0], *ends][-1]), group))
+    for states in threads.values():
+        states.sort(key=lambda c: (c.turn, c.created_at, c.id))
+        ends = [c for c in states if STATUS[c.proposes].ended]  # a later "open" does not reopen it
+        made.append((thread_from(states[0], [states[0], *ends][-1]), states))
     for entity, group in made:
         same = known.get((type(entity), group[0].project_uuid, match_key(group[0].candidate)))
         mentions.update(((candidate.id, ""), same or entity.id) for candidate in group)

@@ -343,7 +343,7 @@ def own_lines(
         blocks: first and last line (1-based) of each machine block.
         code: whether code fences count like the lines around them.
     """
-    spans = [*blocks, *_quoted(document), *printed(document)]
+    spans = [*blocks, *_quoted(document), *printed_lines(document)]
     spans += [(comment.first_line, comment.last_line) for comment in document.comments]
     if not code:
         spans += [(fence.first_line, fence.last_line) for fence in document.fences]
@@ -357,7 +357,7 @@ def _outside(document: Document, spans: Iterable[tuple[int, int]]) -> list[bool]
     return own
 
 
-def printed(document: Document) -> Iterator[tuple[int, int]]:
+def printed_lines(document: Document) -> Iterator[tuple[int, int]]:
     """Yield first and last line of transcripts and registry blocks; no machine block counts there."""
     yield from _marked(document)
     reached = 0

@@ -83,14 +83,20 @@ def fold(
 
 def ids_of_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> set[EntityId]:
     """Return the ids of all entities that the archives' records can make."""
-    return {_made(archive, r)[0] for archive, text in archives for r in (*text.decisions, *text.threads)}
+    found: set[EntityId] = set()
+    for archive, text in archives:
+        found.update(_made(archive, record)[0] for record in text.decisions)
+        found.update(_made(archive, record)[0] for record in text.threads)
+    return found
 
 
 def _made(archive: Archive, record: DecisionRecord | ThreadRecord) -> tuple[EntityId, str]:
     """Return the id and the text of the entity that a record makes."""
-    is_decision = isinstance(record, DecisionRecord)
-    text = statement(record.text if is_decision else record.title) or record.local_id
-    make = decision_id if is_decision else thread_id
+    if isinstance(record, DecisionRecord):
+        make, text = decision_id, record.text
+    else:
+        make, text = thread_id, record.title
+    text = statement(text) or record.local_id
     return make(archive.project_uuid, text, archive.conversation_id, archive.conversation_started), text
 
 
@@ -189,10 +195,11 @@ class _Fold:
         inherited: bool = False,
     ) -> EntityId | None:
         """Return the known entity that a record is about, or None."""
-        is_decision = isinstance(record, DecisionRecord)
         source = self.archive_named(archive, record.inherited_from)
-        revises_itself = is_decision and record.local_id in record.revises
-        return (self.decision_index if is_decision else self.thread_index).match(
+        index, revises_itself = self.thread_index, False
+        if isinstance(record, DecisionRecord):
+            index, revises_itself = self.decision_index, record.local_id in record.revises
+        return index.match(
             text,
             project=archive.project_uuid,
             lineage=[self.visible[source.id], *lineage] if source else lineage,
@@ -320,7 +327,7 @@ class _Fold:
         for parent, child in (pair for pairs in cyclic.values() for pair in pairs):
             tags = child.archive.compression_tag, "continues", parent.archive.compression_tag
             self.note_cycle(child.archive, None, *tags)
-        entities = [
+        entities: list[Entity] = [
             *(Project(project_uuid=a.project_uuid, project_name=a.project_name) for a in reversed(order)),
             *(replace(archive, records=local_ids(self.own[archive.id])) for archive in order),
             *conversations_of(order),

@@ -1,26 +1,34 @@
-"""The reader of archives: finds the claims of every family, joins them, and names what it could not read.
+"""The reader of archives: `read_archive` makes an `ArchiveText` of any text.
 
-`read_archive` is total: any text gives an ArchiveText. What it could not read is in `problems`, each
-finding with its line; an id that stands in the archive's own prose and has no record is always there.
+Steps: find the Markdown blocks (`document`); take the claims of machine blocks, YAML fences, headings, tables
+and sentences (`formats`); read what the archive says of itself (`metadata`); merge the claims into records
+(`claims`). What could not be read is in `problems`, each with its line: every id that stands in the archive's
+own lines has a record or a problem.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from forgekit.archives import claims as claim_rules
 from forgekit.archives import metadata
 from forgekit.archives.claims import Claim, ClaimList, is_none, text_of
-from forgekit.archives.document import Document, fold, inherited_lines, own_lines, read_document
-from forgekit.archives.document import printed as printed_spans
-from forgekit.archives.formats import prose, records
+from forgekit.archives.document import (
+    Document,
+    fold,
+    inherited_lines,
+    own_lines,
+    printed_lines,
+    read_document,
+)
+from forgekit.archives.formats import records
 from forgekit.archives.formats.machine import MachineBlock, is_log, read_blocks, read_log
-from forgekit.archives.formats.records import read_records, read_tables, record_start
+from forgekit.archives.formats.records import Page, record_start
 from forgekit.ids import match_key
-from forgekit.model.archive_record import ArchiveText, Chunk, DecisionRecord, Family, Scope, Section
+from forgekit.model.archive_record import ArchiveText, DecisionRecord, Scope
 from forgekit.model.lineage import CompressionMode
 
 _COMPACTION = "This session is being continued from a previous conversation"
@@ -51,26 +59,62 @@ def _compaction(found: ArchiveText) -> ArchiveText:
 
 def _read(document: Document) -> ArchiveText:
     found = ClaimList(problems=list(document.problems))
-    all_blocks = read_blocks(document)
-    spans = [(block.first_line, block.last_line) for block in all_blocks]
-    own = own_lines(document, spans)
-    blocks = _usable(found, document, all_blocks)
+    blocks = read_blocks(document)
+    spans = [(block.first_line, block.last_line) for block in blocks]
+    usable = _usable(found, document, blocks)
     _read_fences(found, document, spans)
-    index = _index_lines(document.sections)
-    taken = read_records(found, document, own)
-    chunks = read_tables(found, document, own, index)
-    prose.read_sentences(found, document.lines, own, taken)
-    prose.read_numbered(found, document, own, taken)
-    prose.number_threads(found)
-    labelled = list(records.labels(document, own, taken))
-    _say_status(found, len(document.lines), labelled)
-    listed = {
-        n for first, last, label in labelled if records.announces(label) for n in range(first, last + 1)
-    }
-    return _assemble(found, document, own, blocks, chunks, _unclosed_block(all_blocks, document), listed)
+    page = Page(found=found, document=document, own=own_lines(document, spans))
+    records.read_records(page)
+    chunks = records.read_tables(page)
+    records.read_sentences(page)
+    records.read_numbered(page)
+    listed = records.read_labels(page)
+    facts = metadata.collect(found, document, page.own, usable)
+    tag = metadata.tag_of(found, facts)
+    created = metadata.created_of(found, facts)
+    turns, turn_range = metadata.turns_of(facts)
+    parents = metadata.parents_of(found, facts, document, page.own, usable, tag)
+    title, session = metadata.title_of(document, page.own)
+    merged = claim_rules.join(found, found.claims)
+    decisions = claim_rules.decisions(found, merged)
+    threads = claim_rules.threads(found, merged)
+    artifacts = claim_rules.artifacts(found, merged)
+    carried = _carried(found, parents)
+    seen = records.seen_ids(page)
+    known = {claim.local_id for claim in (*merged, *found.carried)}
+    known |= {claim.values["entity"] for claim in merged if "entity" in claim.values}
+    has_parent = bool(parents or carried or inherited_lines(document))
+    records.report_lost_ids(page, seen, known, has_parent=has_parent)
+    records.report_short_ids(page, known, listed)
+    names = found.names
+    return ArchiveText(
+        title=title or facts.first("session id", "session") or "",
+        session_id=facts.first("session id", "session") or session,
+        project=facts.first("project", "project name"),
+        conversation=metadata.conversation_of(facts),
+        created=created,
+        tag=tag,
+        mode=metadata.mode_of(facts, document, turn_range),
+        turns=turns,
+        turn_range=turn_range,
+        final_status=(facts.first("final status") or "").casefold() or None,
+        inherits_from=parents,
+        decisions=tuple(replace(d, entity=d.entity or names.get(match_key(d.text))) for d in decisions),
+        threads=tuple(replace(t, entity=t.entity or names.get(match_key(t.title))) for t in threads),
+        artifacts=artifacts,
+        carried=carried,
+        constraints=_constraints(found.documents),
+        frameworks=_frameworks(found.documents),
+        summary=records.read_summary(document),
+        chunks=chunks,
+        sections=document.sections,
+        truncated=_unclosed(blocks, document) or document.truncated,
+        ids_seen=tuple((local_id, line) for local_id, (line, _) in seen.items()),
+        problems=tuple(sorted(found.problems, key=lambda problem: problem.line or 0)),
+    )
 
 
-def _unclosed_block(blocks: Sequence[MachineBlock], document: Document) -> str:
+def _unclosed(blocks: Sequence[MachineBlock], document: Document) -> str:
     last = blocks[-1] if blocks else None
     if last is not None and last.broken == "is never closed" and last.last_line >= len(document.lines):
         return f"the machine block on line {last.first_line} is never closed"
@@ -78,14 +122,14 @@ def _unclosed_block(blocks: Sequence[MachineBlock], document: Document) -> str:
 
 
 def _usable(found: ClaimList, document: Document, blocks: Iterable[MachineBlock]) -> list[MachineBlock]:
-    """Take the claims of the blocks that can be relied on and name the others."""
-    printed = [line for span in printed_spans(document) for line in span]
+    """Take the claims of the blocks that can be relied on, and report the others."""
+    printed = [line for span in printed_lines(document) for line in span]
     usable: list[MachineBlock] = []
     for block in blocks:
         pasted = bisect_left(printed, block.first_line) % 2 or block.first_line in printed
         if block.purpose and not block.broken:
-            records = (*block.decisions, *block.threads)
-            found.names.update((match_key(r.text), r.entity) for r in records if r.entity)
+            named = (*block.decisions, *block.threads)
+            found.names.update((match_key(r.text), r.entity) for r in named if r.entity)
         if pasted or block.purpose:
             continue
         if block.broken:
@@ -102,6 +146,7 @@ def _usable(found: ClaimList, document: Document, blocks: Iterable[MachineBlock]
 
 
 def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int, int]]) -> None:
+    """Read the YAML logs; those in quoted parents hold carried records only."""
     around = own_lines(document, spans, code=True)
     inherited = inherited_lines(document)
     headings = [section.heading_line for section in document.sections]
@@ -109,86 +154,9 @@ def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int
         carried = any(first <= fence.first_line <= last for first, last in inherited)
         above = bisect_left(headings, fence.first_line)
         in_record = above > 0 and record_start(document.lines[headings[above - 1] - 1]) is not None
-        if (around[fence.first_line - 1] or carried) and is_log(
-            fence.info, fence.content, in_record=in_record
-        ):
+        is_read = around[fence.first_line - 1] or carried
+        if is_read and is_log(fence.info, fence.content, in_record=in_record):
             found.documents += read_log(found, fence.content, fence.first_line + 1, carried_only=carried)
-
-
-def _say_status(found: ClaimList, lines: int, labelled: Sequence[tuple[int, int, str]]) -> None:
-    """A record without a status of its own has the one that the label above it says."""
-    said = {kind: records.said_by_line(lines, labelled, kind) for kind in ("D", "T")}
-    for claim in found.claims:
-        status = said[claim.kind][claim.line - 1] if claim.kind in said else None
-        if status is not None and "status" not in claim.values and claim.family is not Family.MACHINE:
-            claim.values["status"] = status
-
-
-def _index_lines(sections: Sequence[Section]) -> set[int]:
-    lines: set[int] = set()
-    for section in sections:
-        if fold(section.title) == "decision index":
-            lines.update(range(section.heading_line, section.last_line + 1))
-    return lines
-
-
-def _assemble(
-    found: ClaimList,
-    document: Document,
-    own: Sequence[bool],
-    blocks: Sequence[MachineBlock],
-    chunks: tuple[Chunk, ...],
-    unclosed: str,
-    listed: Collection[int],
-) -> ArchiveText:
-    facts = metadata.collect(found, document, own, blocks)
-    tag = metadata.tag_of(found, facts)
-    created = metadata.created_of(found, facts)
-    turns, turn_range = metadata.turns_of(facts)
-    parents = metadata.parents_of(found, facts, document, own, blocks, tag)
-    title, session = metadata.title_of(document, own)
-    merged = claim_rules.join(found, found.claims)
-    decisions = tuple(
-        replace(d, entity=d.entity or found.names.get(match_key(d.text)))
-        for d in claim_rules.decisions(found, merged)
-    )
-    threads = tuple(
-        replace(t, entity=t.entity or found.names.get(match_key(t.title)))
-        for t in claim_rules.threads(found, merged)
-    )
-    artifacts = claim_rules.artifacts(found, merged)
-    carried = _carried(found, parents)
-    seen = prose.seen_ids(document.lines, own)
-    known = {claim.local_id for claim in (*merged, *found.carried)}
-    known |= {claim.values["entity"] for claim in merged if "entity" in claim.values}
-    has_parent = bool(parents or carried or inherited_lines(document))
-    found.problems += prose.lost_ids(found, seen, known, has_parent=has_parent)
-    prose.name_short_ids(found, document.lines, own, known, listed)
-    return ArchiveText(
-        title=title or facts.first("session id", "session") or "",
-        session_id=facts.first("session id", "session") or session,
-        project=facts.first("project", "project name"),
-        conversation=metadata.conversation_of(facts),
-        created=created,
-        tag=tag,
-        mode=metadata.mode_of(facts, document, turn_range),
-        turns=turns,
-        turn_range=turn_range,
-        final_status=(facts.first("final status") or "").casefold() or None,
-        inherits_from=parents,
-        decisions=decisions,
-        threads=threads,
-        artifacts=artifacts,
-        carried=carried,
-        constraints=_constraints(found.documents),
-        frameworks=_frameworks(found.documents),
-        summary=prose.read_summary_of(document),
-        chunks=chunks,
-        sections=document.sections,
-        truncated=unclosed or document.truncated,
-        ids_seen=tuple((local_id, line) for local_id, (line, _) in seen.items()),
-        problems=tuple(sorted(found.problems, key=lambda problem: problem.line or 0)),
-    )
 
 
 def _carried(found: ClaimList, parents: Sequence[str]) -> tuple[DecisionRecord, ...]:
@@ -196,14 +164,13 @@ def _carried(found: ClaimList, parents: Sequence[str]) -> tuple[DecisionRecord, 
     for claim in found.carried:
         if parents:
             claim.values.setdefault("inherited_from", parents[0])
-        claims.setdefault(claim.local_id, claim)
-    for claim in claims.values():
         claim.values["scope"] = Scope.INHERITED
-    return claim_rules.decisions(found, list(claims.values()), Scope.INHERITED)
+        claims.setdefault(claim.local_id, claim)
+    return claim_rules.decisions(found, claims.values())
 
 
 def _values(documents: Iterable[Mapping[str, Any]], *names: str) -> Iterable[Any]:
-    """Yield the values under the names, wherever they stand in the documents."""
+    """Yield the values under the names, at any depth."""
     for document in documents:
         for key, value in document.items():
             if fold(key) in names:
@@ -215,8 +182,7 @@ def _values(documents: Iterable[Mapping[str, Any]], *names: str) -> Iterable[Any
 def _constraints(documents: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     texts: list[str] = []
     for value in _values(documents, "constraints discovered", "carried constraints", "constraints"):
-        groups = value.values() if isinstance(value, Mapping) else [value]
-        for group in groups:
+        for group in value.values() if isinstance(value, Mapping) else [value]:
             texts += [text_of(item) for item in (group if isinstance(group, list) else [group])]
     return tuple(dict.fromkeys(" ".join(text.split()) for text in texts if not is_none(text)))
 
