@@ -92,12 +92,16 @@ def ids_of_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> set[Entit
 
 def _made(archive: Archive, record: DecisionRecord | ThreadRecord) -> tuple[EntityId, str]:
     """Return the id and the text of the entity that a record makes."""
+    project, conversation, started = (
+        archive.project_uuid,
+        archive.conversation_id,
+        archive.conversation_started,
+    )
     if isinstance(record, DecisionRecord):
-        make, text = decision_id, record.text
-    else:
-        make, text = thread_id, record.title
-    text = statement(text) or record.local_id
-    return make(archive.project_uuid, text, archive.conversation_id, archive.conversation_started), text
+        text = statement(record.text) or record.local_id
+        return decision_id(project, text, conversation, started), text
+    title = statement(record.title) or record.local_id
+    return thread_id(project, title, conversation, started), title
 
 
 class _Fold:

@@ -69,12 +69,12 @@ def _read(document: Document) -> ArchiveText:
     records.read_sentences(page)
     records.read_numbered(page)
     listed = records.read_labels(page)
-    facts = metadata.collect(found, document, page.own, usable)
+    facts = metadata.collect(page, usable)
     tag = metadata.tag_of(found, facts)
     created = metadata.created_of(found, facts)
     turns, turn_range = metadata.turns_of(facts)
-    parents = metadata.parents_of(found, facts, document, page.own, usable, tag)
-    title, session = metadata.title_of(document, page.own)
+    parents = metadata.parents_of(page, facts, usable, tag)
+    title, session = metadata.title_of(page)
     merged = claim_rules.join(found, found.claims)
     decisions = claim_rules.decisions(found, merged)
     threads = claim_rules.threads(found, merged)
@@ -94,7 +94,7 @@ def _read(document: Document) -> ArchiveText:
         conversation=metadata.conversation_of(facts),
         created=created,
         tag=tag,
-        mode=metadata.mode_of(facts, document, turn_range),
+        mode=metadata.mode_of(page, facts, turn_range),
         turns=turns,
         turn_range=turn_range,
         final_status=(facts.first("final status") or "").casefold() or None,
