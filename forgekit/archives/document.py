@@ -291,45 +291,20 @@ def _cut_row(lines: list[str], tables: list[Table]) -> str:
     return ""
 
 
-_QUOTED = {
-    "inherited context snapshot",
-    "inherited context",
-    "inherited decisions",
-    "previous archive",
-    "carried decisions",
-    "conflicts",
-    "cross project context",
-    "revalidation required",
-    "retrieval protocol",
-}
-_REGISTRY = {"registry state", "updated context"}
+_INHERITED = re.compile("inherited context(?: snapshot)?")
+_QUOTED = re.compile(
+    rf"{_INHERITED.pattern}|inherited decisions|previous archive|carried decisions|conflicts"
+    "|cross project context|revalidation required|retrieval protocol"
+)
+_REGISTRY = ("registry state", "updated context")
 _REGISTRY_END = tuple(f"(end of {title})" for title in _REGISTRY)
-INHERITED = {"inherited context snapshot", "inherited context"}
-_TRANSCRIPT = {"full transcript", "transcript", "exchange log", "exchanges", "full conversation"}
-_AFTER_TRANSCRIPT = {
-    "continuation prompt",
-    "transcript range markers",
-    "decision log",
-    "decision index",
-    "decisions",
-    "decisions made",
-    "key decisions",
-    "threads",
-    "artifacts",
-    "artifacts produced",
-    "artifact history",
-    "chunk index",
-    "extracted entities",
-    "insights",
-    "compression lineage",
-    "open threads",
-    "active threads",
-    "unresolved threads",
-    "resolved threads",
-    "closed threads",
-    *_QUOTED,
-    *_REGISTRY,
-}
+_TRANSCRIPT = re.compile("(?:full )?transcript|full conversation|exchange log|exchanges")
+_AFTER_TRANSCRIPT = re.compile(
+    rf"{_QUOTED.pattern}|{'|'.join(_REGISTRY)}|continuation prompt|transcript range markers"
+    "|decision (?:log|index)|decisions(?: made)?|key decisions|extracted entities|insights|chunk index"
+    "|artifacts(?: produced)?|artifact history|compression lineage"
+    "|threads|(?:open|active|unresolved|resolved|closed) threads"
+)
 _MARKED = re.compile(r"<!--\s*(/?)\s*forgekit:(registry-state|updated-context)\b")
 
 
@@ -365,7 +340,7 @@ def printed_lines(document: Document) -> Iterator[tuple[int, int]]:
         if section.heading_line <= reached:
             continue
         key = fold(section.title)
-        if key in _TRANSCRIPT:
+        if _TRANSCRIPT.fullmatch(key):
             reached = _transcript_end(document.sections, index, len(document.lines))
         elif key.partition(":")[0] in _REGISTRY or key.startswith("forge os:"):
             body = range(section.first_line, section.last_line + 1)
@@ -378,7 +353,7 @@ def printed_lines(document: Document) -> Iterator[tuple[int, int]]:
 
 def _quoted(document: Document) -> Iterator[tuple[int, int]]:
     for section in document.sections:
-        if fold(section.title) in _QUOTED:
+        if _QUOTED.fullmatch(fold(section.title)):
             yield section.heading_line, section.last_line
 
 
@@ -409,11 +384,13 @@ def _begins_archive(section: Section) -> bool:
 def _transcript_end(sections: tuple[Section, ...], index: int, last_line: int) -> int:
     level = sections[index].level
     for section in sections[index + 1 :]:
-        if section.level <= level and (fold(section.title) in _AFTER_TRANSCRIPT or _begins_archive(section)):
+        if section.level <= level and (
+            _AFTER_TRANSCRIPT.fullmatch(fold(section.title)) or _begins_archive(section)
+        ):
             return section.heading_line - 1
     return last_line
 
 
 def inherited_lines(document: Document) -> list[tuple[int, int]]:
     """Return first and last line of the sections that quote the parent's context."""
-    return [(s.heading_line, s.last_line) for s in document.sections if fold(s.title) in INHERITED]
+    return [(s.heading_line, s.last_line) for s in document.sections if _INHERITED.fullmatch(fold(s.title))]

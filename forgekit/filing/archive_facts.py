@@ -6,13 +6,13 @@ hash of the text and `READER_VERSION`.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable
 
 from forgekit.archives import READER_VERSION
 from forgekit.archives.conversations import Ingested, gather
 from forgekit.archives.fold import FoldResult, ids_of_records
-from forgekit.checks.texts import body_sha256
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.archive import Archive
@@ -32,7 +32,8 @@ def facts(catalogue: Catalogue, archives: Iterable[Archive]) -> list[Fact]:
 
 
 def _read(catalogue: Catalogue, archive: Archive) -> ArchiveText:
-    text_hash = body_sha256(archive)  # not the hash in the front matter, which may be another text's
+    # The hash in the front matter may be another text's.
+    text_hash = hashlib.sha256(archive.body.encode("utf-8", "surrogatepass")).hexdigest()
     cached = catalogue.cached(text_hash, READER_VERSION)
     if cached is not None:
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -40,6 +40,7 @@ from forgekit.times import DAY_MS, UNKNOWN, Instant, format_date
 
 Arrival = Fact
 _HEAD = 65_536
+_BEFORE_JSON = (b"\x1f\x8b", b"{", b" ", b"\t", b"\r", b"\n", b"\xef\xbb\xbf")
 _SUBJECT_LIMIT = 100
 _SHOWN = 20
 _NO_RECORD = Problem(
@@ -52,13 +53,7 @@ _NO_RECORD = Problem(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Incoming:
-    """One archive, or a transcript, as it was given.
-
-    Attributes:
-        data: its bytes, if they are at hand.
-        path: else where they are.
-        name: what messages call it.
-    """
+    """An archive or a transcript: its bytes, or its path; `name` is for messages."""
 
     envelope: ImportOptions
     data: bytes = b""
@@ -78,11 +73,7 @@ class Overruled:
 class FiledArchive:
     """The result of filing one archive.
 
-    Attributes:
-        new: whether it was not filed before.
-        problems: what could not be read or joined, with lines; the last archive of a command also has the
-            warnings that earlier ones got by it.
-        overruled: threads whose state in the registry wins over the archive's.
+    The last one of a command also has the problems that archives filed earlier get by it.
     """
 
     archive: Archive
@@ -100,8 +91,7 @@ class SyncReport:
 
     Attributes:
         conflicts: fields that people and archives changed in different ways.
-        ended: threads that had not ended before.
-        passed_over: one line for each transcript without a compaction, if others have some.
+        passed_over: a line for each transcript without a compaction, if others have some.
     """
 
     outcome: Outcome
@@ -119,28 +109,26 @@ def arrivals(
 ) -> Iterable[Arrival]:
     """Read an input as archives: one, or one for each compaction of a transcript.
 
-    Args:
-        item: what was given.
-        default_project: asked if neither the person nor the text names a project.
-        allowed: fingerprints of secrets that are kept.
-
-    Raises ArchiveError for a text that is no archive or is cut off, NothingCompactedError.
+    The default project is asked for if neither the person nor the text names one; `allowed` are fingerprints
+    of secrets to keep. Raises ArchiveError for a text that is no whole archive, NothingCompactedError.
     """
-    if item.path is None:
-        head = item.data[:_HEAD]
-    else:
-        try:
-            with item.path.open("rb") as file:
-                head = file.read(_HEAD)
-        except OSError as e:
-            raise UsageError(f"cannot read {item.name}: {e.strerror}") from None
-    if head.startswith((b"\x1f\x8b", b"{", b" ", b"\t", b"\r", b"\n", b"\xef\xbb\xbf")):
+    head = _bytes(item, _HEAD)
+    if head.startswith(_BEFORE_JSON):
         from forgekit.transcripts.claude_code import looks_like_transcript
 
         if looks_like_transcript(head):
-            yield from _compactions(item, default_project, allowed)
-            return
-    yield arrival(item, default_project, allowed)
+            return _compactions(item, default_project, allowed)
+    return [arrival(item, default_project, allowed)]
+
+
+def _bytes(item: Incoming, limit: int) -> bytes:
+    if item.path is None:
+        return item.data[:limit]
+    try:
+        with item.path.open("rb") as file:
+            return file.read(limit)
+    except OSError as e:
+        raise UsageError(f"cannot read {item.name}: {e.strerror}") from None
 
 
 def _compactions(
@@ -174,14 +162,9 @@ def _compactions(
 def of_compaction(
     envelope: ImportOptions, session: str, number: int, at: Instant, place: str
 ) -> ImportOptions:
-    """Return the import options of a compaction summary.
+    """Return the import options of a session's compaction number 1, 2, ...; a title that was given wins.
 
-    Args:
-        envelope: what the person gave; a title in it wins.
-        session: id of the session.
-        number: of the compaction in its session, from 1.
-        at: when it was made, in ms since 1970.
-        place: name of the working folder, "" if unknown.
+    `place` is the name of the working folder, "" if unknown.
     """
     short = session[:8]
     return replace(
@@ -199,11 +182,7 @@ def arrival(item: Incoming, default_project: Callable[[], str], allowed: Collect
     Secrets are taken out first, so that ids are derived from the text that is filed.
     """
     try:
-        if item.path is None:
-            raw = decode(item.data, ARCHIVE_LIMIT)
-        else:
-            with item.path.open("rb") as file:
-                raw = decode(file.read(ARCHIVE_LIMIT + 1), ARCHIVE_LIMIT)
+        raw = decode(_bytes(item, ARCHIVE_LIMIT + 1), ARCHIVE_LIMIT)
     except FormatError as e:
         raise e.at(item.name) from None
     if not raw.strip():
@@ -297,7 +276,11 @@ def sync_compression(
         created=tuple(e for e in changes.writes if e.id not in ours),
         changed=tuple(e for e in changes.writes if e.id in ours),
         removed=changes.deletes,
-        ended=tuple(_ended(decided)),
+        ended=tuple(
+            e
+            for e in changes.writes
+            if isinstance(e, Thread) and e.status.ended and not _is_ended(decided.ours.get(e.id))
+        ),
         conflicts=changes.conflicts,
         passed_over=tuple(map(str, passed_over)),
     )
@@ -393,12 +376,8 @@ def _ids(text: ArchiveText) -> set[str]:
     return {record.local_id for some in records for record in some}
 
 
-def _ended(decided: _Decided) -> Iterator[Thread]:
-    for thread in decided.changes.writes:
-        if isinstance(thread, Thread) and thread.status.ended:
-            before = decided.ours.get(thread.id)
-            if not (isinstance(before, Thread) and before.status.ended):
-                yield thread
+def _is_ended(entity: Entity | None) -> bool:
+    return isinstance(entity, Thread) and entity.status.ended
 
 
 def _warnings_elsewhere(decided: _Decided, here: Collection[EntityId]) -> Iterable[Problem]:
@@ -425,25 +404,25 @@ def _report(
         if isinstance(thread, Thread) and thread.status.ended and open_here:
             overruled.append(Overruled(local_id=record.local_id, thread=thread))
     filed = written.get(archive.id) or decided.ours.get(archive.id)
-    doubts = tuple(_doubtful_date(archive.compressed_at, now)) if new else ()
+    doubts = [_doubtful_date(archive.compressed_at, now)] if new else []
     return FiledArchive(
         archive=filed if isinstance(filed, Archive) else archive,
         new=new,
         decisions=sum((archive.id, record.local_id) in mentions for record in text.decisions),
         threads=sum((archive.id, record.local_id) in mentions for record in text.threads),
         artifacts=len(text.artifacts),
-        problems=(*doubts, *text.problems, *decided.after.problems.get(archive.id, ())),
+        problems=(*filter(None, doubts), *text.problems, *decided.after.problems.get(archive.id, ())),
         overruled=tuple(overruled),
     )
 
 
-def _doubtful_date(at: Instant, now: Instant) -> Iterator[Problem]:
-    """Yield a warning for an unknown date, and for one more than a day ahead (time zones differ)."""
+def _doubtful_date(at: Instant, now: Instant) -> Problem | None:
+    """Return a warning for an unknown date, and for one more than a day ahead (time zones differ)."""
     if at == UNKNOWN:
         message, fix = "no date was found", "say --at DATE; once it is filed, `git revert` that commit first"
     elif at > now + DAY_MS:
         message = f"its date, {format_date(at)}, lies ahead"
         fix = "if that is a slip, `git revert` the commit that filed it, and file the corrected text"
     else:
-        return
-    yield Problem(code="doubtful-date", message=message, fix=fix, severity=Severity.WARNING)
+        return None
+    return Problem(code="doubtful-date", message=message, fix=fix, severity=Severity.WARNING)

@@ -17,7 +17,7 @@ from forgekit.ids import EntityId, decision_id, match_key, project_id, thread_id
 from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity
+from forgekit.model.entity import Entity, entity_path
 from forgekit.model.lineage import CompressionMode
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread, ThreadStatus
@@ -118,33 +118,43 @@ def by_people(files: Mapping[EntityId, Entity], filed: Sequence[Pair]) -> list[D
     return [entity for entity in found if isinstance(entity, (Decision, Thread))]
 
 
-def file_all(pairs: Sequence[Pair], own: Sequence[Decision | Thread] = ()) -> dict[EntityId, Entity]:
-    """File archives one by one, as `sync-compression` does, where something is registered."""
+def file_all(
+    commands: Sequence[Sequence[Pair]], own: Sequence[Decision | Thread] = ()
+) -> dict[EntityId, Entity]:
+    """File archives, some with each command, as `sync-compression` does, beside manual entries."""
     files: dict[EntityId, Entity] = {entity.id: entity for entity in own}
     filed: list[Pair] = []
-    for pair in pairs:
-        standing = by_people(files, filed)
-        before, after = fold(filed, standing), fold([*filed, pair], standing)
-        settlement = settle(before, after, Registry.of(files.values()))
-        for gone in settlement.deletes:
+    for pairs in commands:
+        manual = by_people(files, filed)
+        before, after = fold(filed, manual), fold([*filed, *pairs], manual)
+        changes = settle(before, after, Registry.of(files.values()))
+        for gone in changes.deletes:
             del files[gone.id]
-        files.update((entity.id, entity) for entity in settlement.writes)
-        filed.append(pair)
+        files.update((entity.id, entity) for entity in changes.writes)
+        filed += pairs
     return files
 
 
-def texts(files: dict[EntityId, Entity]) -> dict[EntityId, str]:
-    return {key: dumps(files[key]) for key in sorted(files)}
+def one_by_one(pairs: Sequence[Pair]) -> list[list[Pair]]:
+    return [[pair] for pair in pairs]
 
 
-@settings(max_examples=60, deadline=None)
-@given(worlds, people, st.randoms(use_true_random=False))
-def test_any_order_of_filing_gives_the_same_files(
-    pairs: list[Pair], own: list[Decision | Thread], random: object
+def texts(files: Mapping[EntityId, Entity]) -> dict[str, bytes]:
+    """Return the tree: path to bytes."""
+    return {entity_path(files[key]): dumps(files[key]).encode() for key in sorted(files)}
+
+
+@settings(max_examples=100, deadline=None)
+@given(worlds, people, st.data())
+def test_any_order_and_any_split_into_commands_give_the_same_tree(
+    pairs: list[Pair], own: list[Decision | Thread], data: st.DataObject
 ) -> None:
-    shuffled = list(pairs)
-    random.shuffle(shuffled)  # type: ignore[attr-defined] # a random.Random
-    assert texts(file_all(pairs, own)) == texts(file_all(shuffled, own))
+    shuffled = data.draw(st.permutations(pairs))
+    ends = sorted(data.draw(st.sets(st.integers(1, len(pairs)))) | {len(pairs)})
+    commands = [shuffled[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    tree = texts(file_all(commands, own))
+    assert tree == texts(file_all(one_by_one(pairs), own))
+    assert tree == texts(file_all([pairs], own))
 
 
 @settings(max_examples=60, deadline=None)
@@ -152,7 +162,7 @@ def test_any_order_of_filing_gives_the_same_files(
 def test_nobody_says_anew_what_people_have_registered(
     pairs: list[Pair], own: list[Decision | Thread]
 ) -> None:
-    files = file_all(pairs, own)
+    files = file_all(one_by_one(pairs), own)
     registered = {(e.kind, e.project_uuid, match_key(e.title)) for e in own}
     made = [files[key] for key in files.keys() - {e.id for e in own}]
     found = [e for e in made if isinstance(e, (Decision, Thread))]
@@ -162,13 +172,13 @@ def test_nobody_says_anew_what_people_have_registered(
 @settings(max_examples=40, deadline=None)
 @given(worlds)
 def test_files_are_what_the_archives_say_together(pairs: list[Pair]) -> None:
-    assert texts(file_all(pairs)) == texts(dict(fold(pairs).entities))
+    assert texts(file_all(one_by_one(pairs))) == texts(fold(pairs).entities)
 
 
 @settings(max_examples=40, deadline=None)
 @given(worlds, people)
 def test_filing_again_changes_nothing(pairs: list[Pair], own: list[Decision | Thread]) -> None:
-    files = file_all(pairs, own)
+    files = file_all(one_by_one(pairs), own)
     said = fold(pairs, by_people(files, pairs))
     assert settle(said, said, Registry.of(files.values())).writes == ()
 

@@ -91,12 +91,17 @@ def test_what_a_text_said_to_another_reader_is_read_anew(
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_any_order_of_filing_gives_the_same_files(filed: Forge, tmp_path: Path, seed: int) -> None:
+def test_any_order_and_any_split_into_commands_give_the_same_files(
+    filed: Forge, tmp_path: Path, seed: int
+) -> None:
     other = opened(new_repository(tmp_path / "other"))
     order = list(SAMPLES)
-    random.Random(seed).shuffle(order)  # noqa: S311 - a seeded order, no secret
-    for path in order:
-        file(other, path)
+    chance = random.Random(seed)  # noqa: S311 - a seeded order, no secret
+    chance.shuffle(order)
+    while order:
+        several = chance.randint(1, len(order))
+        file(other, *order[:several])
+        del order[:several]
     assert files(other.root) == files(filed.root)
     assert git(other.root, "status", "--porcelain") == ""
 

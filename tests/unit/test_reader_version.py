@@ -1,0 +1,25 @@
+"""The reader's cache is keyed by a version that people raise."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from forgekit.archives import READER_VERSION
+from forgekit.archives.read import read_archive
+from forgekit.text.plain import to_plain
+
+ROOT = Path(__file__).parents[2]
+READ = {"2": "77f9aa215b715bb7acb9b3d5c152e362a876de05634243bf2691007b8496d43b"}
+"""READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
+
+
+def test_another_reading_of_the_case_files_has_another_reader_version() -> None:
+    paths = [*(ROOT / "tests/cases/archives").glob("*.md"), *(ROOT / "examples/archives").glob("*.md")]
+    read = [to_plain(read_archive(path.read_text("utf-8"))) for path in sorted(paths)]
+    digest = hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()
+    assert digest == READ[READER_VERSION], (
+        "the reader reads the case files in another way: raise READER_VERSION in "
+        f"forgekit/archives/__init__.py and note {digest} here"
+    )
