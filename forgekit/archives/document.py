@@ -318,18 +318,23 @@ def own_lines(
         blocks: first and last line (1-based) of each machine block.
         code: whether code fences count like the lines around them.
     """
-    spans = [*blocks, *_quoted(document), *printed_lines(document)]
-    spans += [(comment.first_line, comment.last_line) for comment in document.comments]
-    if not code:
-        spans += [(fence.first_line, fence.last_line) for fence in document.fences]
-    return _outside(document, spans)
-
-
-def _outside(document: Document, spans: Iterable[tuple[int, int]]) -> list[bool]:
+    covers = [*document.comments, *(() if code else document.fences)]
+    spans = [*blocks, *_named(document, _QUOTED), *printed_lines(document)]
     own = [True] * len(document.lines)
-    for first, last in spans:
+    for first, last in (*spans, *((each.first_line, each.last_line) for each in covers)):
         own[first - 1 : last] = [False] * (min(last, len(own)) - first + 1)
     return own
+
+
+def inherited_lines(document: Document) -> list[tuple[int, int]]:
+    """Return first and last line of the sections that quote the parent's context."""
+    return list(_named(document, _INHERITED))
+
+
+def _named(document: Document, titles: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    for section in document.sections:
+        if titles.fullmatch(fold(section.title)):
+            yield section.heading_line, section.last_line
 
 
 def printed_lines(document: Document) -> Iterator[tuple[int, int]]:
@@ -349,12 +354,6 @@ def printed_lines(document: Document) -> Iterator[tuple[int, int]]:
         else:
             continue
         yield section.heading_line, reached
-
-
-def _quoted(document: Document) -> Iterator[tuple[int, int]]:
-    for section in document.sections:
-        if _QUOTED.fullmatch(fold(section.title)):
-            yield section.heading_line, section.last_line
 
 
 def _marked(document: Document) -> Iterator[tuple[int, int]]:
@@ -389,8 +388,3 @@ def _transcript_end(sections: tuple[Section, ...], index: int, last_line: int) -
         ):
             return section.heading_line - 1
     return last_line
-
-
-def inherited_lines(document: Document) -> list[tuple[int, int]]:
-    """Return first and last line of the sections that quote the parent's context."""
-    return [(s.heading_line, s.last_line) for s in document.sections if _INHERITED.fullmatch(fold(s.title))]

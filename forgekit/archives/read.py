@@ -9,16 +9,14 @@ own lines has a record or a problem.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from forgekit.archives import claims as claim_rules
 from forgekit.archives import metadata
-from forgekit.archives.claims import Claim, ClaimList, is_none, text_of
+from forgekit.archives.claims import Claim, ClaimList
 from forgekit.archives.document import (
     Document,
-    fold,
     inherited_lines,
     own_lines,
     printed_lines,
@@ -97,14 +95,11 @@ def _read(document: Document) -> ArchiveText:
         mode=metadata.mode_of(page, facts, turn_range),
         turns=turns,
         turn_range=turn_range,
-        final_status=(facts.first("final status") or "").casefold() or None,
         inherits_from=parents,
         decisions=tuple(replace(d, entity=d.entity or names.get(match_key(d.text))) for d in decisions),
         threads=tuple(replace(t, entity=t.entity or names.get(match_key(t.title))) for t in threads),
         artifacts=artifacts,
         carried=carried,
-        constraints=_constraints(found.documents),
-        frameworks=_frameworks(found.documents),
         summary=records.read_summary(document),
         chunks=chunks,
         sections=document.sections,
@@ -167,32 +162,3 @@ def _carried(found: ClaimList, parents: Sequence[str]) -> tuple[DecisionRecord, 
         claim.values["scope"] = Scope.INHERITED
         claims.setdefault(claim.local_id, claim)
     return claim_rules.decisions(found, claims.values())
-
-
-def _values(documents: Iterable[Mapping[str, Any]], *names: str) -> Iterable[Any]:
-    """Yield the values under the names, at any depth."""
-    for document in documents:
-        for key, value in document.items():
-            if fold(key) in names:
-                yield value
-            elif isinstance(value, Mapping):
-                yield from _values([value], *names)
-
-
-def _constraints(documents: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    texts: list[str] = []
-    for value in _values(documents, "constraints discovered", "carried constraints", "constraints"):
-        for group in value.values() if isinstance(value, Mapping) else [value]:
-            texts += [text_of(item) for item in (group if isinstance(group, list) else [group])]
-    return tuple(dict.fromkeys(" ".join(text.split()) for text in texts if not is_none(text)))
-
-
-def _frameworks(documents: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    pairs: list[tuple[str, str]] = []
-    for value in _values(documents, "carried frameworks", "frameworks"):
-        for item in value if isinstance(value, list) else ():
-            if isinstance(item, Mapping):
-                pairs.append((text_of(item.get("name")), text_of(item.get("summary"))))
-            elif not is_none(item):
-                pairs.append((text_of(item), ""))
-    return tuple(dict.fromkeys(pair for pair in pairs if pair[0]))

@@ -167,8 +167,6 @@ class ArchiveText:
         conversation: the uuid by which the archive names its own conversation.
         inherits_from: parent tags or conversation uuids, nearest first, `none` left out.
         carried: decisions of `inherited_context`: mentions, never the archive's own records.
-        constraints: constraints, explicit and implicit, own and carried.
-        frameworks: (name, summary) pairs.
         summary: one paragraph of state (foundational context, compressed state), "" if none.
         truncated: why the text seems to be cut off, "" if it does not.
         ids_seen: (local id, first line) of every D/T/A/OT id in prose that could be a record of this archive.
@@ -184,14 +182,11 @@ class ArchiveText:
     mode: CompressionMode | None = None
     turns: int | None = None
     turn_range: TurnRange | None = None
-    final_status: str | None = None
     inherits_from: tuple[str, ...] = ()
     decisions: tuple[DecisionRecord, ...] = ()
     threads: tuple[ThreadRecord, ...] = ()
     artifacts: tuple[ArtifactRecord, ...] = ()
     carried: tuple[DecisionRecord, ...] = ()
-    constraints: tuple[str, ...] = ()
-    frameworks: tuple[tuple[str, str], ...] = ()
     summary: str = ""
     chunks: tuple[Chunk, ...] = ()
     sections: tuple[Section, ...] = ()

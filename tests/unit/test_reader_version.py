@@ -11,7 +11,7 @@ from forgekit.archives.read import read_archive
 from forgekit.text.plain import to_plain
 
 ROOT = Path(__file__).parents[2]
-READ = {"2": "77f9aa215b715bb7acb9b3d5c152e362a876de05634243bf2691007b8496d43b"}
+READ = {"2": "d8b18e8a34be806fbfa3a2e086e5a93d165cb6b04eb60c99a82b9de9e0a26b92"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 
 
