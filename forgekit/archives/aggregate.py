@@ -154,7 +154,7 @@ def thread_of(entity: EntityId, history: History[ThreadRecord]) -> Thread:
 def _state_changes(history: History[ThreadRecord]) -> list[tuple[Archive, ThreadStatus, str]]:
     """Return the ends and explicit reopenings by event time, each as (archive, state, resolution).
 
-    At one moment an end wins over a reopening: nothing tells which came first.
+    At one moment an end wins over a reopening: which came first is unknown.
     """
     found = [
         (archive, ThreadStatus.OPEN if record.reopened else record.status, record.resolution)

@@ -85,7 +85,7 @@ _PRIORITIES = {
 
 
 def table(*rows: tuple[T, str]) -> dict[str, T]:
-    """Return what each word of some rows (value, words) stands for."""
+    """Return word to value for some rows (value, words)."""
     return {word: value for value, words in rows for word in words.split()}
 
 
@@ -112,7 +112,7 @@ def kind_of(local_id: str) -> str:
 
 
 def is_none(value: Any) -> bool:
-    """Say whether a value says "none" in one of its spellings."""
+    """Say whether a value is a spelling of "none"."""
     return value is None or (
         isinstance(value, str) and re.sub(r"\s*\([^()]*\)$", "", bare(value)[:200]).casefold() in _NONE
     )
@@ -139,7 +139,7 @@ def items(value: Any) -> tuple[str, ...]:
 
 
 def _outside_brackets(text: str) -> list[str]:
-    """Split at commas and semicolons that stand in no bracket; in none at all where one is never closed."""
+    """Split at commas and semicolons outside brackets; at all of them if a bracket is never closed."""
     parts, depth, start = [], 0, 0
     for match in _MARK.finditer(text):
         if match.group() in "([{":
@@ -203,7 +203,7 @@ def parse_moment(text: str) -> Instant:
 
 
 def word_in(text: str, table: Mapping[str, Any]) -> Any:
-    """Return what the table says of the text's first word, or None."""
+    """Return the table's value of the text's first word, or None."""
     words = _LETTERS.sub(" ", text[:200].casefold()).split()
     return next((table[word] for word in words[:1] if word in table), None)
 
@@ -215,7 +215,7 @@ def parse_priority(text: str) -> Priority | None:
 
 
 def parse_thread_status(text: str) -> tuple[ThreadStatus | None, bool]:
-    """Return the status that a text begins with, and whether it says that the thread was reopened."""
+    """Return the status that a text begins with, and whether the thread was reopened."""
     words = " ".join(_LETTERS.sub(" ", text[:200].casefold()).split())
     words = {"wont fix": "wontfix", "won t fix": "wontfix", "not started": "open"}.get(words, words)
     words = words.replace("re open", "reopen", 1) if words.startswith("re open") else words
@@ -391,7 +391,7 @@ class _UnreadableValueError(ValueError):
         self.fix = fix
 
 
-# A converter takes the claim, the attribute's name and the raw value; None means that the value says nothing.
+# A converter takes the claim, the attribute's name and the raw value; None for an empty value.
 
 
 def _line_or_text(_claim: Claim, target: str, value: Any) -> Any:
@@ -525,7 +525,7 @@ def join(found: ClaimList, claims: Sequence[Claim]) -> list[Claim]:
     """Merge claims about the same local id; the result is in the order of their first lines.
 
     A claim with a short id (`D001 dec_...`) beside another D001 with another text goes under its short id, so
-    that lines which forgekit prints may stand among the new records of an archive, which count from D001.
+    that lines which forgekit prints can be kept among the new records of an archive, which count from D001.
     """
     own = {claim.local_id: _key(claim) for claim in claims if not _is_printed(claim)}
     groups: dict[str, list[Claim]] = {}
@@ -583,7 +583,7 @@ def _report(found: ClaimList, name: str, merged: Claim, claim: Claim) -> None:
     found.warn(
         "recorded-twice" if same else "families-disagree",
         f"{claim.local_id}: the {noun} is {_shown(merged.values[name])} on line {merged.line} and "
-        f"{_shown(claim.values[name])} on line {claim.line}; {winner} stands",
+        f"{_shown(claim.values[name])} on line {claim.line}; {winner} counts",
         claim.line,
     )
 

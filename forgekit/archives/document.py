@@ -2,7 +2,7 @@
 
 In: a text of any size. Out: a `Document`, and `own_lines`: which lines speak for the archive itself and not
 for a quoted parent, a transcript or a block that forgekit printed. One pass over the lines, in linear time:
-people paste transcripts of 100,000 lines. Fences and tables may stand in list items and quotes. A fence that
+people paste transcripts of 100,000 lines. Fences and tables may be inside list items and quotes. A fence that
 is never closed ends at the next heading, a comment that is never closed hides nothing.
 
 Lines are 1-based in every value that leaves this module, and end at LF only, as editors count them.
@@ -162,7 +162,7 @@ class _Blocks:
         Args:
             number: 0-based.
             line: its text.
-            indent: of the text, from the list item that it stands in.
+            indent: of the text, from the list item around it.
             base: column of that item's text.
         """
         fence = _FENCE.match(line) if "```" in line or "~~~" in line else None

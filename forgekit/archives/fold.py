@@ -51,7 +51,7 @@ Mention = tuple[EntityId, str]
 
 @dataclass(frozen=True, slots=True)
 class FoldResult:
-    """What a set of archives says.
+    """The entities that follow from a set of archives.
 
     Attributes:
         entities: all that follow from it, archives with their `records` included.
@@ -92,16 +92,12 @@ def ids_of_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> set[Entit
 
 def _made(archive: Archive, record: DecisionRecord | ThreadRecord) -> tuple[EntityId, str]:
     """Return the id and the text of the entity that a record makes."""
-    project, conversation, started = (
-        archive.project_uuid,
-        archive.conversation_id,
-        archive.conversation_started,
-    )
+    conversation, started = archive.conversation_id, archive.conversation_started
     if isinstance(record, DecisionRecord):
         text = statement(record.text) or record.local_id
-        return decision_id(project, text, conversation, started), text
+        return decision_id(archive.project_uuid, text, conversation, started), text
     title = statement(record.title) or record.local_id
-    return thread_id(project, title, conversation, started), title
+    return thread_id(archive.project_uuid, title, conversation, started), title
 
 
 class _Fold:
@@ -220,13 +216,13 @@ class _Fold:
         entity = self.match(archive, record, text, lineage)
         if entity is not None:
             return entity
-        index, letter = self.decision_index, "D"
+        index, noun, letter = self.decision_index, "decision", "D"
         if isinstance(record, ThreadRecord):
-            index, letter = self.thread_index, "T"
+            index, noun, letter = self.thread_index, "thread", "T"
         named = index.named(record.entity)
         without_local_id = record.local_id == record.entity
         if named is not None and index.projects[named] == archive.project_uuid:
-            kept = "left out" if without_local_id else "taken for a new decision"
+            kept = "left out" if without_local_id else f"taken for a new {noun}"
             message = f"{record.entity} has another text in the registry; the line was {kept}"
             name = f"{letter}001" if without_local_id else record.local_id
             fix = f"write it as `{name} (revises {record.entity}): ...` if it replaces that"
@@ -272,7 +268,7 @@ class _Fold:
                 self.decision_history(old, archive, record).ends.append(end)
 
     def refer_thread(self, archive: Archive, thread: ThreadRecord, names: Iterable[str]) -> None:
-        """Resolve what blocks a thread; the last archive that says counts alone."""
+        """Resolve what blocks a thread; the last archive that states it counts alone."""
         visible, index = self.visible[archive.id], self.thread_index
         me = visible[thread.local_id]
         self.blockers.pop(me, None)  # so that the later statement loses if both close a cycle

@@ -1,7 +1,8 @@
-"""From an archive's text to the archive's identity: which conversation, when, under which tag.
+"""Derive the identity of an archive: its conversation, time, tag and ids.
 
-Pure: the same text and the same options give the same ids on every machine. An archive that names no
-conversation stands for `v8(uuid5(P, session id or title), Created)`.
+In: the text, what was read from it, and import options. Out: an `Archive` without `records`, which the fold
+fills. The same text and options give the same ids on every machine. An archive that names no conversation
+belongs to the conversation `v8(uuid5(P, session id or title), Created)`.
 """
 
 from __future__ import annotations
@@ -19,13 +20,10 @@ from forgekit.times import Instant
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImportOptions:
-    """What is known of an archive besides its text; None leaves it to the text.
+    """What a person or a transcript states about an archive besides its text.
 
-    Attributes:
-        project: where it belongs, whatever the text says.
-        at: event time, where the text says none.
-        external_id: the platform's own uuid of the conversation.
-        inherits_from: parents to add to those that the text names.
+    `project` and `title` win over the text, the others count if the text has none; `inherits_from` are
+    parents besides those in the text; `external_id` is the platform's own uuid of the conversation.
     """
 
     project: str | None = None
@@ -38,14 +36,7 @@ class ImportOptions:
 
 
 def identify(raw: str, text: ArchiveText, envelope: ImportOptions, project_name: str) -> Archive:
-    """Return the archive as it will be filed; `records` stays empty until the fold fills it.
-
-    Args:
-        raw: the archive, every byte of it, as text.
-        text: what was read from it.
-        envelope: what the person or the transcript adds.
-        project_name: where it belongs.
-    """
+    """Return the archive as it will be filed, from its whole text and what was read from that."""
     digest = hashlib.sha256(raw.encode()).hexdigest()
     project_name = normalise(project_name)
     project = project_id(project_name)

@@ -6,7 +6,7 @@ the entity, or None for a new one. In this order (texts are compared by `match_k
 1. the short id, if the project is the same and the text does not contradict it;
 2. the same text among the entities of the ancestors;
 3. the same text anywhere in the project;
-4. the same local id in the nearest ancestor, if the archive says that it inherited the record, or if one
+4. the same local id in the nearest ancestor, if the archive marks the record as inherited, or if one
    text abbreviates the other.
 
 Near-paraphrases are not matched; a person is asked about them elsewhere.
@@ -76,7 +76,7 @@ class EntityIndex:
             project: of the archive.
             lineage: local ids of each parent and its ancestors, nearest first.
             local_id: of the record; "" if it refers to no earlier one.
-            inherited: whether the archive says that it inherited the record.
+            inherited: whether the archive marks the record as inherited.
             short: the short id, if the record has one.
         """
         key = match_key(text)

@@ -165,7 +165,7 @@ def tag_of(found: ClaimList, facts: Facts) -> str | None:
     first, place = tags[0]
     other = next((pair for pair in tags if pair[0] != first), None)
     if other:
-        message = f"the tag is {first} on line {place} and {other[0]} on line {other[1]}; the first stands"
+        message = f"the tag is {first} on line {place} and {other[0]} on line {other[1]}; the first counts"
         found.warn("families-disagree", message, other[1])
     return first
 

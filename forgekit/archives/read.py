@@ -2,7 +2,7 @@
 
 Steps: find the Markdown blocks (`document`); take the claims of machine blocks, YAML fences, headings, tables
 and sentences (`formats`); read what the archive says of itself (`metadata`); merge the claims into records
-(`claims`). What could not be read is in `problems`, each with its line: every id that stands in the archive's
+(`claims`). What could not be read is in `problems`, each with its line: every id in the archive's
 own lines has a record or a problem.
 """
 

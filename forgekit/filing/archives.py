@@ -205,7 +205,7 @@ def _require_archive(item: Incoming, text: ArchiveText) -> None:
     errors = [f"line {p}" for p in text.problems if p.severity is Severity.ERROR and p.line]
     if text.ids_seen:
         lines = [f"line {line}: {local}" for local, line in text.ids_seen]
-        message = f"{item.name}: ids stand in the text, but no record could be read"
+        message = f"{item.name}: the text has ids, but no record could be read"
         raise ArchiveError(message, [*lines, *errors])
     if errors:
         raise ArchiveError(f"{item.name}: no record could be read", errors)

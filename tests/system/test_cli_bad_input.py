@@ -74,7 +74,7 @@ def test_as_many_headings_as_are_read(cli: Cli, registry: Path) -> None:
 def test_ids_without_records_are_each_named_with_their_line(cli: Cli, registry: Path) -> None:
     data = b"# Archive\n\nWe talked of D001 and of D002.\nT003 came up.\n"
     assert _sync(cli, registry, data).err == (
-        "forgekit: standard input: ids stand in the text, but no record could be read\n"
+        "forgekit: standard input: the text has ids, but no record could be read\n"
         "  line 3: D001\n"
         "  line 3: D002\n"
         "  line 4: T003\n"

@@ -210,7 +210,7 @@ def test_a_damaged_archive_names_each_id_and_writes_nothing(repository: Path) ->
     with pytest.raises(ArchiveError) as caught:
         paste(forge, "# Notes\n\nD001 was about keys.\nT002 is still there.\n", project="Ledger")
     assert str(caught.value) == (
-        "archive: ids stand in the text, but no record could be read\n  line 3: D001\n  line 4: T002"
+        "archive: the text has ids, but no record could be read\n  line 3: D001\n  line 4: T002"
     )
     assert (git(repository, "rev-parse", "HEAD"), files(repository)) == (before, {})
 

@@ -85,7 +85,7 @@ def test_a_field_that_three_records_disagree_on_is_named_once() -> None:
     )
     assert [d.tier for d in read.decisions] == [0.8]
     assert said(read) == [
-        "1: D001: the tier is 0.8 on line 7 and 0.9 on line 1; the yaml record stands",
+        "1: D001: the tier is 0.8 on line 7 and 0.9 on line 1; the yaml record counts",
     ]
 
 

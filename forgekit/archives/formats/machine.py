@@ -107,7 +107,7 @@ class MachineBlock:
 
 
 def parse_machine_block(text: str) -> list[MachineBlock]:
-    """Read every machine block of a text that does not stand inside a code fence."""
+    """Read every machine block of a text outside code fences."""
     return read_blocks(read_document(text))
 
 

@@ -81,13 +81,13 @@ _ENDED = (
     "resolved|done|closed|completed?|answered|settled|fixed|superseded|abandoned|dropped|cancell?ed|wontfix"
 )
 _ENDED_INSIDE = re.compile(
-    rf"(?P<word>{_ENDED})(?=\s*[:,;\u2013\u2014-]|\s+(?:in|as|via|with|on|by(?=\s+[DT]\d))\s)(?P<said>.*)$",
+    rf"(?P<word>{_ENDED})(?=\s*[:,;\u2013\u2014-]|\s+(?:in|as|via|with|on|by(?=\s+[DT]\d))\s)(?P<rest>.*)$",
     re.IGNORECASE,
 )
 _DASH = r"(?:[\u2014\u2013]|(?<=\s)--?(?=\s))\s{0,3}"
 # Behind a dash in capitals or as the last word: a title may speak of what is done.
 _ENDS = tuple(
-    re.compile(rf"\s{{0,3}}{mark}(?P<said>.*)$")
+    re.compile(rf"\s{{0,3}}{mark}(?P<rest>.*)$")
     for mark in (
         rf"{_DASH}(?P<word>{_ENDED.upper()})\b",
         rf"(?:{_TICK}|(?<=\S)~~)[\s\u2014\u2013:-]{{0,4}}\*{{0,2}}[\[(]?(?P<word>(?i:{_ENDED}))\b",
@@ -100,7 +100,7 @@ _SPLIT = re.compile(r"[,;]")
 
 
 def annotated(text: str, kind: str) -> tuple[str, dict[str, Any]]:
-    """Split the text behind an id into title and fields; `kind` (D, T or A) says which statuses there are."""
+    """Split the text behind an id into title and fields; `kind` (D, T or A) decides which statuses there are."""
     fields: dict[str, Any] = {}
     leading = _LEADING.match(text)
     if leading and (notes := _fields_of_note(leading.group(1), kind)):
@@ -151,7 +151,7 @@ def _end_in(text: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _end_of(match: re.Match[str]) -> dict[str, Any]:
-    text = match["said"].lstrip(" *:;,.\u2013\u2014-").rstrip(" *")
+    text = match["rest"].lstrip(" *:;,.\u2013\u2014-").rstrip(" *")
     if text.count(")") > text.count("(") or text.count("]") > text.count("["):
         text = text[:-1]
     return {"status": match["word"] or "resolved", **({"resolution": text} if text.strip("])") else {})}
@@ -503,7 +503,7 @@ def read_labels(page: Page) -> set[int]:
 
 
 def _labels(page: Page) -> Iterator[tuple[int, int, str]]:
-    """Yield first line, last line and words of what stands above lines: headings, then lead-ins."""
+    """Yield first line, last line and words of each label: headings, then lead-ins."""
     headings = set()
     for section in page.document.sections:
         if record_start(page.document.lines[section.heading_line - 1]) is None:
