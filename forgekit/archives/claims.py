@@ -3,8 +3,8 @@
 In: mappings of raw keys to raw values, from every shape of records (machine block, YAML, heading, bullet,
 table row). Out: decision, thread and artifact records. Steps: `make_claim` resolves synonyms of keys and
 converts each value (one that cannot be converted becomes a problem, never a guess); `join` merges the claims
-about one local id, the most trusted family first; `decisions`, `threads`, `artifacts` build the records. The
-parsers of single values come first.
+about one local id, the most trusted family first; `records` builds the records. The parsers of single values
+come first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from forgekit.archives.document import fold
-from forgekit.ids import is_id, match_key
+from forgekit.ids import match_key
 from forgekit.model.archive_record import (
     ArtifactRecord,
     ArtifactVersion,
@@ -228,11 +228,6 @@ def parse_integer(value: Any) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def is_uuid(text: str) -> bool:
-    """Say whether a name is a uuid, in any case."""
-    return is_id(text.casefold())
-
-
 _COMMON = {
     "status": ("status", "final status", "state"),
     "scope": ("scope", "source"),
@@ -346,7 +341,7 @@ def make_claim(
     *,
     carried: bool = False,
 ) -> None:
-    """Convert one record and add it to what was found.
+    """Convert one record and add its claim and problems to what was found.
 
     Args:
         found: receives the claim and a problem for each value that cannot be converted.
@@ -593,35 +588,21 @@ def _shown(value: Any) -> str:
     return repr(shown[:60]) if isinstance(shown, str) and len(shown.split()) > 1 else str(shown)
 
 
-def decisions(found: ClaimList, claims: Iterable[Claim]) -> tuple[DecisionRecord, ...]:
-    """Build the decision records of merged claims."""
-    return tuple(_records(found, claims, DecisionRecord, "text"))
-
-
-def threads(found: ClaimList, claims: Iterable[Claim]) -> tuple[ThreadRecord, ...]:
-    """Build the thread records of merged claims."""
-    return tuple(_records(found, claims, ThreadRecord, "title"))
-
-
-def artifacts(found: ClaimList, claims: Iterable[Claim]) -> tuple[ArtifactRecord, ...]:
-    """Build the artifact records of merged claims."""
-    return tuple(_records(found, claims, ArtifactRecord, "name"))
-
-
 R = TypeVar("R", DecisionRecord, ThreadRecord, ArtifactRecord)
 
 
-def _records(found: ClaimList, claims: Iterable[Claim], record: type[R], text: str) -> Iterable[R]:
-    """Yield the records of one kind; a claim without a text becomes a problem."""
+def records(found: ClaimList, claims: Iterable[Claim], record: type[R]) -> tuple[R, ...]:
+    """Build the records of one class from merged claims; a claim without a text becomes a problem."""
     kind = record.__name__[0]
     names = {each.name for each in fields(record)}
+    text = next(name for name in ("text", "title", "name") if name in names)
+    built = []
     for claim in claims:
-        if claim.kind != kind:
-            continue
-        if not claim.values.get("text"):
+        if claim.kind == kind and claim.values.get("text"):
+            values = {name: value for name, value in claim.values.items() if name in names}
+            values |= {"local_id": claim.local_id, "line": claim.line, "family": claim.family}
+            built.append(record(**{**values, text: claim.values["text"]}))
+        elif claim.kind == kind:
             message = f"{claim.local_id} has no {_NOUNS[kind]}; it was left out"
             found.warn("unreadable-record", message, claim.line)
-            continue
-        values = {name: value for name, value in claim.values.items() if name in names}
-        values |= {"local_id": claim.local_id, "line": claim.line, "family": claim.family}
-        yield record(**{**values, text: claim.values["text"]})
+    return tuple(built)

@@ -14,7 +14,6 @@ from forgekit.archives.claims import (
     ClaimList,
     bare,
     is_none,
-    is_uuid,
     items,
     parse_integer,
     parse_moment,
@@ -23,6 +22,7 @@ from forgekit.archives.claims import (
 from forgekit.archives.document import Table, fold
 from forgekit.archives.formats.machine import MachineBlock
 from forgekit.archives.formats.records import Page, field_of
+from forgekit.ids import is_id
 from forgekit.model.lineage import CompressionMode, TurnRange
 from forgekit.model.rules import one_line
 from forgekit.times import Instant
@@ -212,7 +212,7 @@ def turns_of(facts: Facts) -> tuple[int | None, TurnRange | None]:
 def conversation_of(facts: Facts) -> str | None:
     """Return the uuid by which the archive names its own conversation."""
     keys = ("source conversation", "conversation id", "conversation uuid", "conversation")
-    return next((bare(v).casefold() for v, _ in facts.all(*keys) if is_uuid(bare(v))), None)
+    return next((bare(v).casefold() for v, _ in facts.all(*keys) if is_id(bare(v).casefold())), None)
 
 
 def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: str | None) -> tuple[str, ...]:
@@ -238,7 +238,7 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
     if not named:  # a chain lists all ancestors; only its last one was continued
         chains = (_names(value) for value, _ in facts.all("prior compression chain"))
         named = [name for chain in chains for name in [each for each in chain if each != tag][-1:]]
-    clean = (name.casefold() if is_uuid(name) else name for name in named)
+    clean = (name.casefold() if is_id(name.casefold()) else name for name in named)
     return tuple(dict.fromkeys(name for name in clean if _TAG.fullmatch(name) and name != tag))
 
 

@@ -26,7 +26,7 @@ from forgekit.archives.formats import records
 from forgekit.archives.formats.machine import MachineBlock, is_log, read_blocks, read_log
 from forgekit.archives.formats.records import Page, record_start
 from forgekit.ids import match_key
-from forgekit.model.archive_record import ArchiveText, DecisionRecord, Scope
+from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.lineage import CompressionMode
 
 _COMPACTION = "This session is being continued from a previous conversation"
@@ -74,9 +74,9 @@ def _read(document: Document) -> ArchiveText:
     parents = metadata.parents_of(page, facts, usable, tag)
     title, session = metadata.title_of(page)
     merged = claim_rules.join(found, found.claims)
-    decisions = claim_rules.decisions(found, merged)
-    threads = claim_rules.threads(found, merged)
-    artifacts = claim_rules.artifacts(found, merged)
+    decisions = claim_rules.records(found, merged, DecisionRecord)
+    threads = claim_rules.records(found, merged, ThreadRecord)
+    artifacts = claim_rules.records(found, merged, ArtifactRecord)
     carried = _carried(found, parents)
     seen = records.seen_ids(page)
     known = {claim.local_id for claim in (*merged, *found.carried)}
@@ -161,4 +161,4 @@ def _carried(found: ClaimList, parents: Sequence[str]) -> tuple[DecisionRecord, 
             claim.values.setdefault("inherited_from", parents[0])
         claim.values["scope"] = Scope.INHERITED
         claims.setdefault(claim.local_id, claim)
-    return claim_rules.decisions(found, claims.values())
+    return claim_rules.records(found, claims.values(), DecisionRecord)

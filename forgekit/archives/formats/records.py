@@ -100,7 +100,7 @@ _SPLIT = re.compile(r"[,;]")
 
 
 def annotated(text: str, kind: str) -> tuple[str, dict[str, Any]]:
-    """Split the text behind an id into title and fields; `kind` (D, T or A) decides which statuses there are."""
+    """Split the text behind an id into title and fields; the statuses depend on `kind` (D, T or A)."""
     fields: dict[str, Any] = {}
     leading = _LEADING.match(text)
     if leading and (notes := _fields_of_note(leading.group(1), kind)):
