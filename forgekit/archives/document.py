@@ -318,7 +318,7 @@ def own_lines(
         blocks: first and last line (1-based) of each machine block.
         code: whether code fences count like the lines around them.
     """
-    covers = [*document.comments, *(() if code else document.fences)]
+    covers: list[Comment | Fence] = [*document.comments, *(() if code else document.fences)]
     spans = [*blocks, *_named(document, _QUOTED), *printed_lines(document)]
     own = [True] * len(document.lines)
     for first, last in (*spans, *((each.first_line, each.last_line) for each in covers)):

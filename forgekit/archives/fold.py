@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Generic
 
 from forgekit.archives.aggregate import (
     End,
     History,
+    R,
     conversations_of,
     decision_of,
     manual_decision,
@@ -100,6 +102,19 @@ def _made(archive: Archive, record: DecisionRecord | ThreadRecord) -> tuple[Enti
     return thread_id(archive.project_uuid, title, conversation, started), title
 
 
+@dataclass(frozen=True, slots=True)
+class _Entities(Generic[R]):
+    """The decisions or the threads of one fold: how records find them, and their histories."""
+
+    noun: str
+    index: EntityIndex
+    histories: dict[EntityId, History[R]] = field(default_factory=dict)
+
+    def history(self, entity: EntityId, archive: Archive, record: R) -> History[R]:
+        """Return the history of an entity; this record begins it if there is none."""
+        return self.histories.setdefault(entity, History(archive, record, self.index.texts[entity]))
+
+
 class _Fold:
     """The state of one fold.
 
@@ -116,12 +131,10 @@ class _Fold:
         self.texts = {archive.id: text for archive, text in pairs}
         self.ancestry = ancestry(archive for archive, _ in pairs)
         self.manual = manual
-        self.decisions: dict[EntityId, History[DecisionRecord]] = {}
-        self.threads: dict[EntityId, History[ThreadRecord]] = {}
-        self.decision_index = EntityIndex()
-        self.thread_index = EntityIndex(renamed=True)
+        self.decisions: _Entities[DecisionRecord] = _Entities("decision", EntityIndex())
+        self.threads: _Entities[ThreadRecord] = _Entities("thread", EntityIndex(renamed=True))
         for entity in manual.values():
-            index = self.decision_index if isinstance(entity, Decision) else self.thread_index
+            index = self.decisions.index if isinstance(entity, Decision) else self.threads.index
             index.add(entity.id, entity.project_uuid, entity.title)
         self.own: dict[EntityId, dict[str, EntityId]] = {}
         self.visible: dict[EntityId, LocalIds] = {}
@@ -135,9 +148,8 @@ class _Fold:
     def note(self, archive: Archive, line: int | None, code: str, message: str, fix: str = "") -> None:
         """Add a problem; one that a person can fix is a warning."""
         severity = Severity.WARNING if fix else Severity.INFO
-        self.problems[archive.id].append(
-            Problem(code=code, message=message, line=line, fix=fix, severity=severity)
-        )
+        problem = Problem(code=code, message=message, line=line, fix=fix, severity=severity)
+        self.problems[archive.id].append(problem)
 
     def add_records(self, archive: Archive) -> LocalIds:
         """Add an archive's records to the histories, and return the local ids that its ancestors use."""
@@ -146,27 +158,75 @@ class _Fold:
         parents = self.ancestry.parents[archive.id]
         lineage = [self.visible[parent.id] for parent in parents if parent.id in self.visible]
         for record in text.carried:
-            entity = self.match(archive, record, statement(record.text), lineage, inherited=True)
+            carried = statement(record.text)
+            entity = self.match(archive, self.decisions, record, carried, lineage, inherited=True)
             if entity is None:
                 message = f"{record.local_id} is carried from an archive that has not been filed yet"
                 self.note(archive, record.line, "carried-unknown", message)
             else:
-                self.decision_history(entity, archive, record).carried.append(archive)
+                self.decisions.history(entity, archive, record).carried.append(archive)
                 own[record.local_id] = entity
         for decision in text.decisions:
-            if entity := self.entity_of(archive, decision, lineage):
-                self.decision_history(entity, archive, decision).statements.append((archive, decision))
-                own[decision.local_id] = entity
+            self.add_statement(archive, self.decisions, decision, lineage)
         for thread in text.threads:
-            if entity := self.entity_of(archive, thread, lineage):
-                history = History(archive, thread, self.thread_index.texts[entity])
-                self.threads.setdefault(entity, history).statements.append((archive, thread))
-                own[thread.local_id] = entity
+            self.add_statement(archive, self.threads, thread, lineage)
         inherited = {local: entity for ids in reversed(lineage) for local, entity in ids.items()}
         self.visible[archive.id] = {**inherited, **own}
         for name in {archive.compression_tag, archive.conversation_id}:
             self.by_name[name].append(archive)
         return inherited
+
+    def add_statement(
+        self, archive: Archive, entities: _Entities[R], record: R, lineage: Sequence[LocalIds]
+    ) -> None:
+        """Add a record to the history of the entity that it is about, or that it makes."""
+        made, text = _made(archive, record)
+        entity = self.match(archive, entities, record, text, lineage)
+        if entity is None:
+            if self.has_wrong_id(archive, entities, record):
+                return
+            entity = made
+            entities.index.add(entity, archive.project_uuid, text)
+        entities.history(entity, archive, record).statements.append((archive, record))
+        self.own[archive.id][record.local_id] = entity
+
+    def match(
+        self,
+        archive: Archive,
+        entities: _Entities[R],
+        record: R,
+        text: str,
+        lineage: Sequence[LocalIds],
+        *,
+        inherited: bool = False,
+    ) -> EntityId | None:
+        """Return the known entity that a record is about, or None."""
+        source = self.archive_named(archive, record.inherited_from)
+        revises_itself = record.local_id in getattr(record, "revises", ())  # a thread revises nothing
+        return entities.index.match(
+            text,
+            project=archive.project_uuid,
+            lineage=[self.visible[source.id], *lineage] if source else lineage,
+            local_id="" if revises_itself else record.local_id,
+            inherited=inherited or record.scope is Scope.INHERITED,
+            short=record.entity,
+        )
+
+    def has_wrong_id(self, archive: Archive, entities: _Entities[R], record: R) -> bool:
+        """Report a short id that does not fit the text; say whether the record has no other id."""
+        named, index = entities.index.named(record.entity), entities.index
+        first, alone = f"{entities.noun[0].upper()}001", record.local_id == record.entity
+        if named is not None and index.projects[named] == archive.project_uuid:
+            kept = "left out" if alone else f"taken for a new {entities.noun}"
+            message = f"{record.entity} has another text in the registry; the line was {kept}"
+            name = first if alone else record.local_id
+            fix = f"write it as `{name} (revises {record.entity}): ...` if it replaces that"
+            self.note(archive, record.line, "id-reads-otherwise", message, fix)
+        elif alone:
+            message = f"{record.entity} is not known in this project; the line was left out"
+            fix = f"write it as `{first}: ...` if it is new"
+            self.note(archive, record.line, "unknown-id", message, fix)
+        return alone
 
     def add_references(self, archive: Archive, inherited: LocalIds) -> None:
         """Add the references between the archive's records."""
@@ -178,64 +238,6 @@ class _Fold:
             if thread.blocked_by is not None and thread.local_id in own:
                 self.refer_thread(archive, thread, thread.blocked_by)
 
-    def decision_history(
-        self, entity: EntityId, archive: Archive, record: DecisionRecord
-    ) -> History[DecisionRecord]:
-        """Return the history of a decision; this record begins it if there is none."""
-        text = self.decision_index.texts[entity]
-        return self.decisions.setdefault(entity, History(archive, record, text))
-
-    def match(
-        self,
-        archive: Archive,
-        record: DecisionRecord | ThreadRecord,
-        text: str,
-        lineage: Sequence[LocalIds],
-        *,
-        inherited: bool = False,
-    ) -> EntityId | None:
-        """Return the known entity that a record is about, or None."""
-        source = self.archive_named(archive, record.inherited_from)
-        index, revises_itself = self.thread_index, False
-        if isinstance(record, DecisionRecord):
-            index, revises_itself = self.decision_index, record.local_id in record.revises
-        return index.match(
-            text,
-            project=archive.project_uuid,
-            lineage=[self.visible[source.id], *lineage] if source else lineage,
-            local_id="" if revises_itself else record.local_id,
-            inherited=inherited or record.scope is Scope.INHERITED,
-            short=record.entity,
-        )
-
-    def entity_of(
-        self, archive: Archive, record: DecisionRecord | ThreadRecord, lineage: Sequence[LocalIds]
-    ) -> EntityId | None:
-        """Return the entity that a record is about, a new one if needed; None if its short id is wrong."""
-        made, text = _made(archive, record)
-        entity = self.match(archive, record, text, lineage)
-        if entity is not None:
-            return entity
-        index, noun, letter = self.decision_index, "decision", "D"
-        if isinstance(record, ThreadRecord):
-            index, noun, letter = self.thread_index, "thread", "T"
-        named = index.named(record.entity)
-        without_local_id = record.local_id == record.entity
-        if named is not None and index.projects[named] == archive.project_uuid:
-            kept = "left out" if without_local_id else f"taken for a new {noun}"
-            message = f"{record.entity} has another text in the registry; the line was {kept}"
-            name = f"{letter}001" if without_local_id else record.local_id
-            fix = f"write it as `{name} (revises {record.entity}): ...` if it replaces that"
-            self.note(archive, record.line, "id-reads-otherwise", message, fix)
-        elif without_local_id:
-            message = f"{record.entity} is not known in this project; the line was left out"
-            fix = f"write it as `{letter}001: ...` if it is new"
-            self.note(archive, record.line, "unknown-id", message, fix)
-        if without_local_id:
-            return None
-        index.add(made, archive.project_uuid, text)
-        return made
-
     def archive_named(self, archive: Archive, name: str | None) -> Archive | None:
         """Return the archive of a tag or conversation: a parent, else the last of the project, else any."""
         parents = {parent.id for parent in self.ancestry.parents[archive.id]}
@@ -246,7 +248,7 @@ class _Fold:
 
     def refer_decision(self, archive: Archive, record: DecisionRecord, inherited: LocalIds) -> None:
         """Resolve what a decision depends on, what replaced it, and what it revises."""
-        visible, index, line = self.visible[archive.id], self.decision_index, record.line
+        visible, index, line = self.visible[archive.id], self.decisions.index, record.line
         me = visible[record.local_id]
         for name in record.dependencies or ():
             if target := self.find(archive, visible, name, index, line, me):
@@ -260,16 +262,16 @@ class _Fold:
             status = DecisionStatus.SUPERSEDED
         if status.ended:
             kept = None if status is DecisionStatus.INVALIDATED else successor
-            self.decisions[me].ends.append(End(archive.compressed_at, archive, status, kept, line))
+            self.decisions.histories[me].ends.append(End(archive.compressed_at, archive, status, kept, line))
         for name in record.revises:
             ids = inherited if name == record.local_id else visible
             if old := self.find(archive, ids, name, index, line, me):
                 end = End(archive.compressed_at, archive, DecisionStatus.REVISED, me, line)
-                self.decision_history(old, archive, record).ends.append(end)
+                self.decisions.history(old, archive, record).ends.append(end)
 
     def refer_thread(self, archive: Archive, thread: ThreadRecord, names: Iterable[str]) -> None:
         """Resolve what blocks a thread; the last archive that states it counts alone."""
-        visible, index = self.visible[archive.id], self.thread_index
+        visible, index = self.visible[archive.id], self.threads.index
         me = visible[thread.local_id]
         self.blockers.pop(me, None)  # so that the later statement loses if both close a cycle
         self.blockers[me] = [
@@ -300,10 +302,10 @@ class _Fold:
         for reference in (*cyclic, *also_cyclic):
             self.note_cycle(reference.archive, reference.line, *reference.words)
         for me, target in (reference.ends for reference in dependencies):
-            self.decisions[me].references.add(target)
+            self.decisions.histories[me].references.add(target)
         for me, target in (reference.ends for reference in blockers):
-            self.threads[me].references.add(target)
-        for old, end in remove_successor_cycles(self.decisions):
+            self.threads.histories[me].references.add(target)
+        for old, end in remove_successor_cycles(self.decisions.histories):
             names = [short_id(Kind.DECISION, key) for key in (old, end.successor) if key]
             self.note_cycle(end.archive, end.line, names[0], "is replaced by", names[1])
 
@@ -314,15 +316,15 @@ class _Fold:
 
     def result(self) -> FoldResult:
         """Build the entities from the histories."""
-        order = self.ancestry.order
-        decisions = {key: decision_of(key, history) for key, history in self.decisions.items()}
-        threads = {key: thread_of(key, history) for key, history in self.threads.items()}
+        order, stated, asked = self.ancestry.order, self.decisions.histories, self.threads.histories
+        decisions = {key: decision_of(key, history) for key, history in stated.items()}
+        threads = {key: thread_of(key, history) for key, history in asked.items()}
         for entity in self.manual.values():
             if isinstance(entity, Decision):
-                decisions[entity.id] = manual_decision(entity, self.decisions.get(entity.id))
+                decisions[entity.id] = manual_decision(entity, stated.get(entity.id))
             else:
-                threads[entity.id] = manual_thread(entity, self.threads.get(entity.id))
-        ended_at = {key: min(end.at for end in h.ends) for key, h in self.decisions.items() if h.ends}
+                threads[entity.id] = manual_thread(entity, asked.get(entity.id))
+        ended_at = {key: min(end.at for end in h.ends) for key, h in stated.items() if h.ends}
         joined, cyclic = links(self.ancestry, [self.contribution(archive) for archive in order])
         for parent, child in (pair for pairs in cyclic.values() for pair in pairs):
             tags = child.archive.compression_tag, "continues", parent.archive.compression_tag
@@ -333,8 +335,8 @@ class _Fold:
             *conversations_of(order),
             *decisions.values(),
             *threads.values(),
-            *revision_conflicts(self.decisions, decisions),
-            *edges(joined, self.decisions.keys(), ended_at),
+            *revision_conflicts(stated, decisions),
+            *edges(joined, stated.keys(), ended_at),
         ]
         mentions = {
             (archive, local): entity for archive, own in self.own.items() for local, entity in own.items()

@@ -198,8 +198,8 @@ def turns_of(facts: Facts) -> tuple[int | None, TurnRange | None]:
     """Return the number of turns and the range that was compressed."""
     keys = ("compressed turn range", "turn range", "turns", "turns compressed", "compression scope", "scope")
     ranges = [value for value, _ in facts.all(*keys)]
-    keys = ("turns", "turns compressed", "last compressed turn", "last compressed turn count")
-    counts = (parse_integer(value) for value, _ in facts.all(*keys) if parse_range(value) is None)
+    values = facts.all("turns", "turns compressed", "last compressed turn", "last compressed turn count")
+    counts = (parse_integer(value) for value, _ in values if parse_range(value) is None)
     turns = next((count for count in counts if count is not None), None)
     known = next(filter(None, map(parse_range, ranges)), None)
     if known is None and turns and any(fold(bare(value)).startswith(("all", "full")) for value in ranges):
