@@ -112,7 +112,7 @@ def arrivals(
     The default project is asked for if neither the person nor the text names one; `allowed` are fingerprints
     of secrets to keep. Raises ArchiveError for a text that is no whole archive, NothingCompactedError.
     """
-    head = _bytes(item, _HEAD)
+    head = _bytes(item, _HEAD)[:_HEAD]
     if head.startswith(_BEFORE_JSON):
         from forgekit.transcripts.claude_code import looks_like_transcript
 
@@ -123,7 +123,7 @@ def arrivals(
 
 def _bytes(item: Incoming, limit: int) -> bytes:
     if item.path is None:
-        return item.data[:limit]
+        return item.data
     try:
         with item.path.open("rb") as file:
             return file.read(limit)

@@ -267,18 +267,10 @@ def _escape(match: re.Match[str]) -> str:
 _THREADS = {"open threads", "threads", "active threads", "resolved threads"}
 _DECISIONS = {"decisions", "decisions made", "decision log"}
 _RECORDS = {*_THREADS, *_DECISIONS, "artifacts", "artifacts produced"}
-_ROOTS = {
-    *_RECORDS,
-    "conversation state",
-    "inherited context",
-    "compression scope",
-    "external store",
-    "retrieval triggers",
-    "compression mode",
-}
-_NO_RECORDS = {"inherited context", "external store", "retrieval triggers", "carried decisions", "in context"}
+_CONTEXT = {"inherited context", "external store", "retrieval triggers"}
+_ROOTS = {*_RECORDS, *_CONTEXT, "conversation state", "compression scope", "compression mode"}
+_NO_RECORDS = {*_CONTEXT, "carried decisions", "in context"}
 _STATUS = {"open threads": "open", "active threads": "open", "resolved threads": "resolved"}
-_CARRIED = {"carried decisions"}
 
 _LEADING_TABS = re.compile(r"^[ ]*\t[ \t]*", re.MULTILINE)
 _ITEM = re.compile(r"( *)- +id *: *(\S.*)?$")
@@ -317,22 +309,23 @@ def read_log(
     Returns the mappings that could be read whole.
     """
     text = _LEADING_TABS.sub(lambda m: m.group().replace("\t", "  "), text)
-    if len(text) > ENTITY_LIMIT:
-        documents: list[Any] = []
-        error: FormatError | None = FormatError(f"longer than {ENTITY_LIMIT:,} characters", line=first_line)
+    try:
+        documents = _load(text, first_line)
+    except FormatError as e:
+        maps = _salvage(found, text, first_line, e, family, carried_only=carried_only)
     else:
-        try:
-            documents, error = load_yaml(text, first_line), None
-        except FormatError as e:
-            documents, error = [], e
-    maps: list[Mapping[str, Any]] = [document for document in documents if isinstance(document, Located)]
-    if error is not None:
-        maps = _salvage(found, text, first_line, error, family, carried_only=carried_only)
-    elif not maps and (listed := [item for one in documents if isinstance(one, list) for item in one]):
-        maps = [Located(first_line, {"decisions": listed})]
+        maps = [document for document in documents if isinstance(document, Located)]
+        if not maps and (listed := [item for one in documents if isinstance(one, list) for item in one]):
+            maps = [Located(first_line, {"decisions": listed})]
     for document in maps:
         _walk(found, document, family, carried=carried_only)
     return maps
+
+
+def _load(text: str, first_line: int) -> list[Any]:
+    if len(text) > ENTITY_LIMIT:
+        raise FormatError(f"longer than {ENTITY_LIMIT:,} characters", line=first_line)
+    return load_yaml(text, first_line)
 
 
 def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carried: bool) -> None:
@@ -340,7 +333,7 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
     for key, value in document.items():
         name = fold(key)
         inherited = carried or name in _NO_RECORDS
-        if name in _CARRIED or (name in _RECORDS and not inherited):
+        if name == "carried decisions" or (name in _RECORDS and not inherited):
             _take(found, name, value, family, carried=inherited)
         elif isinstance(value, Mapping):
             _walk(found, value, family, carried=inherited)
