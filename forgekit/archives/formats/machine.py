@@ -34,7 +34,6 @@ from forgekit.errors import FormatError
 from forgekit.model.archive_record import Family
 from forgekit.model.problem import Problem
 from forgekit.model.rules import one_line
-from forgekit.text.blocks import HIDDEN, MARKS
 from forgekit.text.frontmatter import ENTITY_LIMIT, Located, load_yaml
 
 START = "<!-- forgekit:machine-block v3"
@@ -254,6 +253,8 @@ def _flow(values: Sequence[str]) -> str:
 
 def _quote(text: str) -> str:
     """Quote text so that YAML and JSON read it alike and `--` never occurs."""
+    from forgekit.text.blocks import HIDDEN, MARKS  # for writers alone
+
     quoted = HIDDEN.sub(_escape, json.dumps(one_line(text), ensure_ascii=False))
     quoted = MARKS.sub(lambda match: "".join(f"\\u{ord(c):04x}" for c in match.group()), quoted)
     return quoted.replace("--", "-\\u002d").replace("\ufffe", "").replace("\uffff", "")
