@@ -14,7 +14,7 @@ from typing import Any
 from forgekit.archives.fold import FoldResult
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge.merge import merge
-from forgekit.merge.values import FieldConflict
+from forgekit.merge.rules import FieldConflict
 from forgekit.model.body import with_section
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision, DecisionStatus

@@ -14,6 +14,7 @@ from forgekit.errors import FormatError
 from forgekit.merge import conflicting_edits
 from forgekit.model.archive import Archive
 from forgekit.model.entity import Entity, entity_path
+from forgekit.model.fields import known_fields
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.rules import near_miss
@@ -71,7 +72,7 @@ def probable_slips(registry: Registry, given: CheckInput) -> Iterator[Problem]:
     """Find unknown keys that look like known ones."""
     for entity in given.subjects(registry):
         for key in islice(entity.extra, _KEYS_LOOKED_AT):
-            meant = near_miss(key, codec.known_fields(entity.kind))
+            meant = near_miss(key, known_fields(entity.kind))
             if meant is not None:
                 yield finding(
                     entity,

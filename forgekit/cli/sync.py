@@ -54,7 +54,7 @@ def _say(done: Synced, *, dry_run: bool) -> None:
         console.data(f"next: put the right text in {path}, delete `{place}`, then `forgekit check`")
     for told in done.outlived:
         if told.found.field == "status":
-            gone, stands = (shown("status", value) for value in (told.found.yields, told.found.stands))
+            gone, stands = (shown("status", value) for value in (told.found.loser, told.found.winner))
             console.data(f"{told.path}: {gone} gave way to {stands}, the later; the history holds both")
     for conflict in done.rivals:
         a, b = (short_id(Kind.DECISION, side) for side in (conflict.decision_a, conflict.decision_b))
@@ -100,7 +100,7 @@ def _view(done: Synced) -> dict[str, object]:
 def _told(told: SyncReport) -> dict[str, object]:
     from forgekit.merge.conflicting_edits import plain
 
-    values = {"base": told.found.base, "stands": told.found.stands, "yields": told.found.yields}
+    values = {"base": told.found.base, "stands": told.found.winner, "yields": told.found.loser}
     field = told.found.field
     shown = {name: None if value is None else plain(field, value) for name, value in values.items()}
     return {"path": told.path, "field": told.found.field, **shown}

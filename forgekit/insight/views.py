@@ -19,13 +19,13 @@ from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
+from forgekit.model.fields import known_fields
 from forgekit.model.graph import Graph, dependency_graph, lineage_graph, one_talk
 from forgekit.model.kinds import short_id
 from forgekit.model.lineage import Compression, Lineage
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.model.transcript import TranscriptPart
-from forgekit.text.codec import known_fields
 from forgekit.times import UNKNOWN, Instant, format_instant
 
 Json = dict[str, object]

@@ -1,47 +1,49 @@
-"""The section `## Conflicting edits`: what yielded in a merge, kept until a person has chosen.
+"""The section `## Conflicting edits`: the losing values of a merge, kept until a person has chosen.
 
 It is a set of entries, united when files are merged again. An entry is a level-3 heading that names the
-field, and the text that yielded as an indented code block: no line of it can pass for structure. An
-archive's body is not ours to write in, so its entries are a list under a key of its front matter.
+field, and the losing text as an indented code block, of which no line can be read as structure. The body of
+an archive must stay as it was filed, so its entries are a list under a key of the front matter.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from enum import Enum
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
-from forgekit.merge.values import FieldConflict
+from forgekit.merge.rules import FieldConflict
 from forgekit.model.body import parts
 from forgekit.model.entity import Entity
+from forgekit.model.field_types import FieldType, Plain
+from forgekit.model.fields import COMPRESSION, FIELDS, known_fields, write_fields
 from forgekit.model.kinds import Kind
+from forgekit.model.lineage import Compression
 from forgekit.model.rules import one_line
-from forgekit.text.codec import Plain, dump_field, known_fields, plain_tree
-from forgekit.times import Instant, format_instant
+from forgekit.text.codec import dump_field, plain_tree
 
 NAME = "Conflicting edits"
 HEADING = f"## {NAME}"
 KEY = "conflicting_edits"
 PREAMBLE = "body"
+# Part of the file format: it is removed again when the entries are read.
 _WHY = (
     "Both sides of a merge changed these, and a rule chose what stands above.\n"
     "Where the text below is the right one, put it in its place; then delete this section."
 )
-_GONE = "(left out)"
-_BARE = frozenset({"content_sha256", "tier_token"})  # never quoted for their look
-_TIMES = ("_at", "_started", "_validated")
+_LEFT_OUT = "(left out)"
 _ENTRY = re.compile(r"^### ", re.MULTILINE)
+_SHOWN = 60
 
 
 def quoted(label: str, text: str) -> str:
-    """Return one entry: a label and a text of which no line can pass for structure."""
+    """Return one entry: a label and an indented text."""
     lines = "\n".join(f"    {line}" for line in text.split("\n"))
     return f"### {one_line(label)}\n\n{lines}"
 
 
 def entries(section: str) -> set[str]:
-    """Return the entries of a section's text, its heading included; what a person added is one of them."""
+    """Return the entries of a section's text, heading included; text that a person added is one of them."""
     content = section.partition("\n")[2].strip("\n").removeprefix(_WHY).strip("\n")
     first, *found = _ENTRY.split(content)
     out = {f"### {text}".strip("\n") for text in found}
@@ -50,73 +52,66 @@ def entries(section: str) -> set[str]:
     return out
 
 
-def section_of(chosen: Iterable[str]) -> str:
-    """Return the section that holds entries, or "" for none."""
-    found = sorted(chosen)
-    return "\n\n".join((HEADING, _WHY, *found)) if found else ""
-
-
 def entry_of(kind: Kind, conflict: FieldConflict) -> str:
-    """Return what yielded in a conflict as an entry."""
-    if conflict.field == PREAMBLE:
-        return quoted(
-            "text before the first section", _GONE if conflict.yields is None else str(conflict.yields)
-        )
-    if conflict.field.startswith("## "):
-        return quoted(conflict.field[3:], _GONE if conflict.yields is None else str(conflict.yields))
-    return quoted(conflict.field, line_of(kind, conflict))
+    """Return the losing value of a conflict as an entry."""
+    if conflict.field != PREAMBLE and not conflict.field.startswith("## "):
+        return quoted(conflict.field, line_of(kind, conflict))
+    name = "text before the first section" if conflict.field == PREAMBLE else conflict.field[3:]
+    return quoted(name, _LEFT_OUT if conflict.loser is None else str(conflict.loser))
 
 
 def line_of(kind: Kind, conflict: FieldConflict) -> str:
-    """Return what yielded as the file would hold it."""
-    if conflict.yields is None:
-        return _GONE
-    value = plain(conflict.field, conflict.yields)
-    if isinstance(value, str) and (conflict.field in _BARE or conflict.field not in known_fields(kind)):
+    """Return the losing value as the file would hold it."""
+    if conflict.loser is None:
+        return _LEFT_OUT
+    value = plain(conflict.field, conflict.loser)
+    if isinstance(value, str) and conflict.field not in known_fields(kind):
         value = Plain(value)
     return dump_field(conflict.field, value).rstrip("\n")
 
 
+@cache
+def _types() -> dict[str, FieldType]:
+    every = [field for fields in FIELDS.values() for field in fields]
+    return {field.name: field.type for field in (*every, *COMPRESSION)}
+
+
 def plain(name: str, value: Any) -> Any:
-    """Return the value of a field of some name as front matter holds it."""
-    match value:
-        case dict() | list():  # before the pairs: a pattern of two takes a list of two as well
-            return plain_tree(value)
-        case Enum():
-            return Plain(value.value)
-        case int() if name.endswith(_TIMES):
-            return Plain(format_instant(Instant(value)))
-        case int():
-            return Plain(str(value))
-        case float():
-            return Plain(repr(value))
-        case (int() as first, int() as last):
-            return [Plain(str(first)), Plain(str(last))]
-        case (_, str() as entity):
-            return entity
-        case _:
-            return str(value)
+    """Return the value of a conflict's field as front matter holds it.
+
+    Args:
+        name: of the field, such as `title`, `records.D001` or `compressions.TAG.turn_range`.
+        value: what its dataclass holds; for an unknown key what the front matter holds.
+    """
+    if isinstance(value, dict | list):
+        return plain_tree(value)
+    if isinstance(value, Compression):
+        return write_fields(COMPRESSION, value)
+    if isinstance(value, tuple) and isinstance(value[1], str):  # one pair of a map
+        return value[1]
+    known = _types().get(name.rpartition(".")[2])
+    return known.write(value) if known else str(value)
 
 
-def listed(value: object) -> set[str]:
+def _listed(value: object) -> set[str]:
     """Return the entries under an archive's key."""
     if value is None:
         return set()
     return {str(item) for item in value} if isinstance(value, list) else {str(value)}
 
 
+def listed(entity: Entity | None) -> set[str]:
+    """Return the entries in an entity's front matter."""
+    return _listed(entity.extra.get(KEY)) if entity is not None else set()
+
+
 def fields_in_conflict(entity: Entity) -> list[str]:
-    """Return what the entries of an entity name, in order; none where there is nothing to choose."""
+    """Return the names in the headings of an entity's entries, sorted."""
     if entity.kind.quoted:
-        return sorted({text.partition(":")[0] for text in listed(entity.extra.get(KEY))})
+        return sorted({text.partition(":")[0] for text in listed(entity)})
     texts = [text for name, text in parts(entity.body) if name == NAME]
     names = {entry.partition("\n")[0].removeprefix("### ") for text in texts for entry in entries(text)}
     return sorted(names or {NAME}) if texts else []
-
-
-def without(extra: Mapping[str, object]) -> dict[str, object]:
-    """Return unknown fields without the entries."""
-    return {key: item for key, item in extra.items() if key != KEY}
 
 
 def taken(body: str) -> tuple[str, set[str]]:
@@ -127,33 +122,26 @@ def taken(body: str) -> tuple[str, set[str]]:
 
 
 def put(body: str, chosen: Iterable[str]) -> str:
-    """Return a body that has no such section with the section of some entries."""
-    return "\n\n".join(text for text in (body, section_of(chosen)) if text)
-
-
-_SHOWN = 60
+    """Return a body without the section with one that holds some entries; unchanged for none."""
+    found = sorted(chosen)
+    section = "\n\n".join((HEADING, _WHY, *found)) if found else ""
+    return "\n\n".join(text for text in (body, section) if text)
 
 
 def sentence(kind: Kind, conflict: FieldConflict) -> str:
-    """Say what stands and where the other value is.
-
-    Args:
-        kind: of the entity.
-        conflict: what a person has to choose.
-    """
+    """Describe a conflict for people: the value in the file, and the place of the other one."""
     if not conflict.field:
-        return "one side deleted it and the other changed it; the changed file stays"
+        return "one side deleted it and the other changed it; the changed file was kept"
     name = conflict.field.removeprefix("## ")
     if kind.quoted and name == PREAMBLE:
-        return "each side filed another text; one stands, the other is in the history"
+        return "each side filed another text; one was kept, the other is in the history"
     place = f"`{KEY}`" if kind.quoted else f"`{HEADING}`"
-    return (
-        f"{name}: {shown(name, conflict.stands)} stands; {shown(name, conflict.yields)} is kept under {place}"
-    )
+    winner, loser = shown(name, conflict.winner), shown(name, conflict.loser)
+    return f"{name}: {winner} was kept; {loser} is under {place}"
 
 
 def shown(name: str, value: object) -> str:
-    """Return the value of a field of some name in a few words."""
+    """Return the value of a conflict's field in a few words."""
     if value is None:
         return "leaving it out"
     text = one_line(str(plain(name, value)))

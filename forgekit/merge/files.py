@@ -15,7 +15,7 @@ from forgekit.errors import FormatError, RuleError
 from forgekit.ids import EntityId
 from forgekit.merge import conflicting_edits
 from forgekit.merge.merge import reconcile
-from forgekit.merge.values import FieldConflict, Sides, united
+from forgekit.merge.rules import FieldConflict, Sides, united
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind
 from forgekit.text import codec, edit, frontmatter
@@ -29,12 +29,12 @@ class MergedFile:
 
     Attributes:
         conflicts: what a person has to choose.
-        outlived: what a rule on times or states has settled.
+        overridden: what a rule on times or states has settled.
     """
 
     data: bytes | None
     conflicts: tuple[FieldConflict, ...] = ()
-    outlived: tuple[FieldConflict, ...] = ()
+    overridden: tuple[FieldConflict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def merge_file(
         return MergedFile(data=theirs)
     if ours is None or theirs is None:
         changed = theirs if ours is None else ours
-        told = FieldConflict(field="", base=None, stands="changed", yields="deleted")
+        told = FieldConflict(field="", base=None, winner="changed", loser="deleted")
         return MergedFile(data=changed, conflicts=(told,))
     first, second = _read(kind, owner, ours), _read(kind, owner, theirs)
     if isinstance(first, FormatError) or isinstance(second, FormatError):
@@ -77,7 +77,7 @@ def merge_file(
     assert merged.entity is not None  # noqa: S101 - neither side deleted it
     sides = Sides(start.comments if start else (), first.comments, second.comments)
     data = _written(merged.entity, (first, second), united(sides))
-    return MergedFile(data=data, conflicts=merged.conflicts, outlived=merged.outlived)
+    return MergedFile(data=data, conflicts=merged.conflicts, overridden=merged.overridden)
 
 
 def _read(kind: Kind, owner: EntityId, data: bytes) -> _Read | FormatError:
@@ -102,7 +102,7 @@ def _beside(
     rest, standing = conflicting_edits.taken(good.entity.body)
     body = conflicting_edits.put(rest, {*standing, conflicting_edits.quoted(UNREADABLE, text)})
     entity: Entity = dataclasses.replace(cast(Any, good.entity), body=body)
-    told = FieldConflict(field=UNREADABLE, base=None, stands=good.text, yields=text)
+    told = FieldConflict(field=UNREADABLE, base=None, winner=good.text, loser=text)
     return MergedFile(data=_written(entity, (good,), set(good.comments)), conflicts=(told,))
 
 

@@ -17,12 +17,12 @@ from typing import cast
 
 from forgekit.ids import EntityId, is_id, pair_id
 from forgekit.merge import conflicting_edits
-from forgekit.merge.rules import REVISION
-from forgekit.merge.values import FieldConflict
+from forgekit.merge.rules import FieldConflict
 from forgekit.model.body import parts, with_section
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
+from forgekit.model.fields import group_fields
 from forgekit.model.kinds import Kind, short_id
 
 HEIRS = frozenset({"superseded_by", "revised_in"})
@@ -88,14 +88,16 @@ def completed(conflicts: Iterable[Conflict], get: Callable[[EntityId], Entity | 
 def reinstated(ended: Decision) -> tuple[Decision, tuple[FieldConflict, ...]]:
     """Return a decision put back in force, its end among its conflicting edits, and what yielded."""
     active = replace(ended, status=DecisionStatus.ACTIVE, superseded_by=None, revised_in=None)
-    changed = [(name, getattr(active, name), getattr(ended, name)) for name in REVISION]
+    changed = [
+        (name, getattr(active, name), getattr(ended, name)) for name in group_fields(Kind.DECISION, "state")
+    ]
     rest, entries = conflicting_edits.taken(ended.body)
     reason = "".join(text for name, text in parts(rest) if name == _REASON).strip("\n")
     changed.append((f"## {_REASON}", None, reason or None))
     told = tuple(
-        FieldConflict(field=name, base=stands, stands=stands, yields=yields)
-        for name, stands, yields in changed
-        if stands != yields
+        FieldConflict(field=name, base=winner, winner=winner, loser=loser)
+        for name, winner, loser in changed
+        if winner != loser
     )
     entries |= {conflicting_edits.entry_of(Kind.DECISION, found) for found in told}
     return replace(active, body=conflicting_edits.put(with_section(rest, _REASON, ""), entries)), told

@@ -1,107 +1,272 @@
-"""Which rule each field of each kind has, and which fields come from one side together."""
+"""The rules by which values, lists, maps and groups of fields are merged.
+
+Which rule a field has is said by `model.fields.FIELDS`. A rule is asked only where both sides changed the
+value, each in its own way.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from forgekit.merge.values import (
-    ABSENT,
-    Ledger,
-    Rule,
-    Sides,
-    earlier,
-    greater,
-    ids,
-    keyed,
-    later,
-    lines,
-    pairs,
-    settle,
-    value,
-)
 from forgekit.model.candidate import Candidate, CandidateStatus
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entity import Entity
+from forgekit.model.field_types import Merge
+from forgekit.model.fields import COMPRESSION, FIELDS, Field, group_fields
 from forgekit.model.kinds import Kind
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.model.transcript import TranscriptPart
+from forgekit.times import UNKNOWN
 
-Choice = Callable[[Any, Any], tuple[Any, bool]]
-"""Chooses whose group of fields stands (None: no rule says) and whether that is a conflict."""
-
-
-def field(name: str, entities: Sides) -> Sides:
-    """Return one field of each; in a base that is not there every field is unset."""
-    ours, theirs = getattr(entities.ours, name), getattr(entities.theirs, name)
-    unset = () if () in (ours, theirs) else None
-    return Sides(unset if entities.base is None else getattr(entities.base, name), ours, theirs)
+E = TypeVar("E", bound=Entity)
 
 
-def fields(rules: Mapping[str, Rule], entities: Sides, ledger: Ledger, where: str = "") -> dict[str, Any]:
-    """Merge fields that stand for themselves."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FieldConflict:
+    """One field that both sides changed, each in its own way.
 
-    def merged(name: str, rule: Rule) -> Any:
-        sides = field(name, entities)
-        return settle(sides, lambda: rule(where + name, sides, ledger))
+    Attributes:
+        field: a front-matter key; `records.D001` for one entry of a map; `body` or `## Context` for the
+            text before the first section or a section; "" for the entity as a whole.
+        base: the value before both changes; None where there was none, as in the other two.
+        winner: the value in the result.
+        loser: the other value.
+    """
 
-    return {name: merged(name, rule) for name, rule in rules.items()}
-
-
-def group(names: tuple[str, ...], choose: Choice, entities: Sides, ledger: Ledger) -> dict[str, Any]:
-    """Return the values of fields that come from one side together."""
-    each = {name: field(name, entities) for name in names}
-    sides = Sides._make(zip(*each.values(), strict=True))
-
-    def chosen() -> Any:
-        winner, clash = choose(entities.ours, entities.theirs)
-        if winner is None:
-            stands = ledger.preferred(sides)
-        else:
-            stands = sides.ours if winner is entities.ours else sides.theirs
-        for (name, found), kept in zip(each.items(), stands, strict=True):
-            given_up = found.theirs if stands is sides.ours else found.ours
-            if given_up != kept and (clash or given_up != found.base):
-                ledger.note(ledger.conflicts if clash else ledger.outlived, name, found, kept)
-        return stands
-
-    return dict(zip(names, settle(sides, chosen), strict=True))
+    field: str
+    base: object
+    winner: object
+    loser: object
 
 
-def compressions(name: str, sides: Sides, ledger: Ledger) -> Any:
-    """Merge entries by tag, and each entry field by field."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Merged(Generic[E]):
+    """A merged entity (None: deleted), valid even where conflicts are left.
+
+    Attributes:
+        conflicts: what a person has to choose.
+        overridden: what a rule on times or states decided.
+    """
+
+    entity: E | None
+    conflicts: tuple[FieldConflict, ...] = ()
+    overridden: tuple[FieldConflict, ...] = ()
+
+
+class Sides(NamedTuple):
+    """One value in the base and on both sides."""
+
+    base: Any
+    ours: Any
+    theirs: Any
+
+
+ABSENT = object()
+"""The value of a key that is not in a map."""
+
+
+class Ledger:
+    """The conflicts and decisions of one merge.
+
+    Args:
+        symmetric: whether the winner of a conflict follows from the values alone; else ours wins.
+    """
+
+    def __init__(self, *, symmetric: bool) -> None:
+        self.symmetric = symmetric
+        self.conflicts: list[FieldConflict] = []
+        self.overridden: list[FieldConflict] = []
+
+    def preferred(self, sides: Sides) -> Any:
+        """Return the winner where no rule names one."""
+        return max(sides.ours, sides.theirs, key=_weight) if self.symmetric else sides.ours
+
+    def note(self, where: list[FieldConflict], name: str, sides: Sides, winner: Any) -> Any:
+        """Record a field's winner and loser, and return the winner."""
+        loser = sides.theirs if winner is sides.ours else sides.ours
+        base, kept, loser = (None if each is ABSENT else each for each in (sides.base, winner, loser))
+        where.append(FieldConflict(field=name, base=base, winner=kept, loser=loser))
+        return winner
+
+
+Rule = Callable[[str, Sides, Ledger], Any]
+"""Merges a named value that both sides changed."""
+
+
+def _weight(value: Any) -> tuple[bool, str]:
+    """Order values of one field: something over nothing, then by text."""
+    if value is None or value is ABSENT:
+        return False, ""
+    if isinstance(value, Enum):
+        value = value.value
+    return True, value if isinstance(value, str) else repr(value)
+
+
+def settle(sides: Sides, otherwise: Callable[[], Any]) -> Any:
+    """Return the value where at most one side changed it, else what `otherwise` returns."""
+    if sides.theirs == sides.ours:
+        # Equal maps may differ in order, equal numbers in sign: the same one from either side.
+        varied = isinstance(sides.ours, (dict, list, float))
+        return max(sides.ours, sides.theirs, key=repr) if varied else sides.ours
+    if sides.theirs == sides.base:
+        return sides.ours
+    return sides.theirs if sides.ours == sides.base else otherwise()
+
+
+def united(sides: Sides) -> set[Any]:
+    """Return what either side added and neither removed."""
+    base, ours, theirs = (set(side or ()) for side in sides)
+    return (ours & theirs) | (ours - base) | (theirs - base)
+
+
+def _ordered(kept: Iterable[Any], sides: Sides) -> list[Any]:
+    """Return keys in an order that does not depend on which side is ours, nor change when merged again."""
+    keys = set(kept)
+    whole = [list(dict.fromkeys(side or ())) for side in sides[1:] if set(side or ()) == keys]
+    if whole:
+        return min(whole)
+    shared = keys.intersection(*(side or () for side in sides))
+    orders = Sides._make(list(dict.fromkeys(key for key in side or () if key in shared)) for side in sides)
+    return [*settle(orders, lambda: min(orders.ours, orders.theirs)), *sorted(keys - shared)]
+
+
+def _choose(name: str, sides: Sides, ledger: Ledger) -> Any:
+    return ledger.note(ledger.conflicts, name, sides, ledger.preferred(sides))
+
+
+def _later(name: str, sides: Sides, ledger: Ledger) -> Any:
+    return ledger.note(ledger.overridden, name, sides, max(sides.ours, sides.theirs))
+
+
+def _earlier(name: str, sides: Sides, ledger: Ledger) -> Any:
+    winner = min(sides.ours, sides.theirs, key=lambda moment: (moment == UNKNOWN, moment))
+    return ledger.note(ledger.overridden, name, sides, winner)
+
+
+def _greater(name: str, sides: Sides, ledger: Ledger) -> Any:
+    winner = max(sides.ours, sides.theirs, key=lambda number: -1 if number is None else number)
+    return ledger.note(ledger.overridden, name, sides, winner)
+
+
+def _pairs(name: str, sides: Sides, ledger: Ledger) -> Any:
+    """Merge (local id, id) pairs; without a local id the id is the key, as in the file."""
+    maps = ({local or entity: (local, entity) for local, entity in side or ()} for side in sides)
+    return tuple(keyed(f"{name}.", Sides._make(maps), ledger).values())
+
+
+def _entries(name: str, sides: Sides, ledger: Ledger) -> Any:
+    """Merge compressions by tag, and each field by field."""
 
     def entry(where: str, entries: Sides, ledger: Ledger) -> Any:
         base = None if entries.base is ABSENT else entries.base
-        values = fields(COMPRESSION_RULES, entries._replace(base=base), ledger, f"{where}.")
+        values = merge_fields(COMPRESSION, entries._replace(base=base), ledger, f"{where}.")
         return dataclasses.replace(entries.ours, **values)
 
     maps = ({entry.compression_tag: entry for entry in side or ()} for side in sides)
     return tuple(keyed(f"{name}.", Sides._make(maps), ledger, entry).values())
 
 
-STATE = ("status", "updated_at", "resolved_in")
-REVISION = ("status", "superseded_by", "revised_in")
-_THREAD_ORDER = [ThreadStatus.RESOLVED, ThreadStatus.SUPERSEDED, ThreadStatus.ABANDONED, ThreadStatus.OPEN]
-_DECISION_ORDER = [
+_RULES: Mapping[Merge, Rule] = {
+    Merge.CHOOSE: _choose,
+    Merge.EARLIER: _earlier,
+    Merge.LATER: _later,
+    Merge.GREATER: _greater,
+    Merge.SET: lambda _name, sides, _ledger: tuple(sorted(united(sides))),
+    Merge.LIST: lambda _name, sides, _ledger: tuple(_ordered(united(sides), sides)),
+    Merge.PAIRS: _pairs,
+    Merge.ENTRIES: _entries,
+}
+
+
+def keyed(where: str, maps: Sides, ledger: Ledger, rule: Rule = _choose) -> dict[str, Any]:
+    """Merge maps key by key; a key that one side removed and the other changed stays, as a conflict."""
+
+    def merged(key: str) -> Any:
+        sides = Sides._make(side.get(key, ABSENT) for side in maps)
+
+        def both() -> Any:
+            if ABSENT in (sides.ours, sides.theirs):
+                winner = sides.theirs if sides.ours is ABSENT else sides.ours
+                return ledger.note(ledger.conflicts, where + key, sides, winner)
+            return rule(where + key, sides, ledger)
+
+        return settle(sides, both)
+
+    found = {key: merged(key) for key in sorted({key for side in maps for key in side})}
+    kept = {key: item for key, item in found.items() if item is not ABSENT}
+    order = settle(Sides._make(list(side) for side in maps), lambda: _ordered(kept, maps))
+    return {key: kept[key] for key in dict.fromkeys((*order, *kept)) if key in kept}
+
+
+def merge_fields(
+    fields: tuple[Field, ...], entities: Sides, ledger: Ledger, where: str = ""
+) -> dict[str, Any]:
+    """Merge the fields that belong to no group; `where` stands before their names in conflicts."""
+
+    def merged(field: Field) -> Any:
+        sides = _values(field.name, entities)
+        return settle(sides, lambda: _RULES[field.rule](where + field.name, sides, ledger))
+
+    return {field.name: merged(field) for field in fields if not field.together}
+
+
+def merge_groups(kind: Kind, entities: Sides, ledger: Ledger) -> dict[str, Any]:
+    """Merge the groups of fields whose values come from one side together."""
+    values: dict[str, Any] = {}
+    for group in dict.fromkeys(field.together for field in FIELDS[kind] if field.together):
+        names = group_fields(kind, group)
+        values |= _merge_group(names, CHOICES.get((kind, group)), entities, ledger)
+    return values
+
+
+def _merge_group(
+    names: tuple[str, ...], choose: Choice | None, entities: Sides, ledger: Ledger
+) -> dict[str, Any]:
+    each = {name: _values(name, entities) for name in names}
+    sides = Sides._make(zip(*each.values(), strict=True))
+
+    def chosen() -> Any:
+        side, clash = choose(entities.ours, entities.theirs) if choose else (None, True)
+        if side is None:
+            winner = ledger.preferred(sides)
+        else:
+            winner = sides.ours if side is entities.ours else sides.theirs
+        for (name, found), kept in zip(each.items(), winner, strict=True):
+            loser = found.theirs if winner is sides.ours else found.ours
+            if loser != kept and (clash or loser != found.base):
+                ledger.note(ledger.conflicts if clash else ledger.overridden, name, found, kept)
+        return winner
+
+    return dict(zip(names, settle(sides, chosen), strict=True))
+
+
+def _values(name: str, entities: Sides) -> Sides:
+    return Sides._make(None if entity is None else getattr(entity, name) for entity in entities)
+
+
+Choice = Callable[[Any, Any], tuple[Any, bool]]
+"""Returns the entity whose group wins (None: no rule says) and whether that is a conflict."""
+
+_THREAD_ORDER = (ThreadStatus.RESOLVED, ThreadStatus.SUPERSEDED, ThreadStatus.ABANDONED, ThreadStatus.OPEN)
+_DECISION_ORDER = (
     DecisionStatus.SUPERSEDED,
     DecisionStatus.REVISED,
     DecisionStatus.INVALIDATED,
     DecisionStatus.ACTIVE,
-]
-
-
-def _either(_ours: Any, _theirs: Any) -> tuple[Any, bool]:
-    return None, True
+)
 
 
 def thread_state(ours: Thread, theirs: Thread) -> tuple[Thread, bool]:
-    """Let the later state stand, as `updated_at` says.
+    """Choose the later state, as `updated_at` says.
 
-    So an end stands over OPEN unless the thread was reopened after it: an archive that merely repeats
-    OPEN changes no state and is never later. Ties: resolved, superseded, abandoned, open; then the
-    smaller `resolved_in`, none coming last.
+    So an end wins over OPEN unless the thread was reopened after it: an archive that merely repeats OPEN
+    changes no state and is never later. Ties: resolved, superseded, abandoned, open; then the smaller
+    `resolved_in`, none coming last.
     """
 
     def rank(thread: Thread) -> tuple[Any, ...]:
@@ -112,9 +277,9 @@ def thread_state(ours: Thread, theirs: Thread) -> tuple[Thread, bool]:
 
 
 def _decision_state(ours: Decision, theirs: Decision) -> tuple[Decision, bool]:
-    """Let an end stand over active; two ends are a conflict.
+    """Choose an end over active; two ends are a conflict.
 
-    Until it is settled: superseded, revised, invalidated; then the smaller `superseded_by`, then the
+    Until it is resolved: superseded, revised, invalidated; then the smaller `superseded_by`, then the
     smaller `revised_in`, none coming last.
     """
 
@@ -125,127 +290,27 @@ def _decision_state(ours: Decision, theirs: Decision) -> tuple[Decision, bool]:
     return min(ours, theirs, key=rank), ours.status.ended and theirs.status.ended
 
 
-def _conflict_state(ours: Conflict, theirs: Conflict) -> tuple[Conflict | None, bool]:
-    """Let any answer stand over OPEN; two answers are a conflict, and so are two reasons for none."""
-    unanswered = ours.status is ConflictStatus.OPEN
-    if unanswered == (theirs.status is ConflictStatus.OPEN):
-        return None, True
-    return theirs if unanswered else ours, False
+def _answer_over(unanswered: Enum) -> Choice:
+    """Choose any answer over none; two answers, or two changes without one, are a conflict."""
 
+    def choose(ours: Conflict | Candidate, theirs: Conflict | Candidate) -> tuple[Any, bool]:
+        if (ours.status is unanswered) == (theirs.status is unanswered):
+            return None, True
+        return (theirs if ours.status is unanswered else ours), False
 
-def _candidate_state(ours: Candidate, theirs: Candidate) -> tuple[Candidate | None, bool]:
-    """Let any answer stand over WAITING; two answers are a conflict."""
-    if ours.status is CandidateStatus.WAITING:
-        return theirs, False
-    return (ours, False) if theirs.status is CandidateStatus.WAITING else (None, True)
+    return choose
 
 
 def longer_text(ours: TranscriptPart, theirs: TranscriptPart) -> tuple[TranscriptPart, bool]:
-    """Let the text stand that reaches further, then the longer one, then the greater one."""
-    return max(ours, theirs, key=lambda kept: (kept.turn_range[::-1], len(kept.body), kept.body)), False
+    """Choose the text that covers more turns, then the longer one, then the greater one."""
+    return max(ours, theirs, key=lambda part: (part.turn_range[::-1], len(part.body), part.body)), False
 
 
-_SCOPE = ("project_name", "project_uuid")
-
-RULES: dict[Kind, dict[str, Rule]] = {
-    Kind.PROJECT: {"tags": lines},
-    Kind.CONVERSATION: {
-        "conversation_id": value,
-        "title": value,
-        "external_id": value,
-        "session_id": value,
-        "source": value,
-        "turns": greater,
-        "continues": lines,
-        "brought": lines,
-        "archived_as": lines,
-        "created_at": earlier,
-        "tags": lines,
-    },
-    Kind.THREAD: {
-        "thread_id": value,
-        "title": value,
-        "priority": value,
-        "local_id": value,
-        "blocked_by": ids,
-        "first_seen_in": value,
-        "conversation_ids": ids,
-        "created_at": earlier,
-        "tags": lines,
-    },
-    Kind.DECISION: {
-        "decision_id": value,
-        "decision": value,
-        "epistemic_tier": value,
-        "tier_token": value,
-        "local_id": value,
-        "originated_in": value,
-        "conversation_ids": ids,
-        "dependencies": ids,
-        "alternatives_rejected": lines,
-        "created_at": earlier,
-        "last_validated": later,
-        "tags": lines,
-    },
-    Kind.LINEAGE: {"lineage_id": value, "compressions": compressions},
-    Kind.CONFLICT: {
-        "conflict_id": value,
-        "nature": value,
-        "similarity": value,
-        "evidence": lines,
-        "detected_at": earlier,
-    },
-    Kind.CANDIDATE: {
-        "candidate_id": value,
-        "candidate": value,
-        "proposes": value,
-        "confidence": value,
-        "why": value,
-        "conversation_id": value,
-        "turn": greater,
-        "local_id": value,
-        "alternatives_rejected": lines,
-        "created_at": earlier,
-    },
-    Kind.TRANSCRIPT: {
-        "transcript_id": value,
-        "title": value,
-        "conversation_id": value,
-        "created_at": earlier,
-    },
-    Kind.ARCHIVE: {
-        "archive_id": value,
-        "compression_tag": value,
-        "compression_mode": value,
-        "compressed_at": value,
-        "turn_range": value,
-        "conversation_id": value,
-        "conversation_title": value,
-        "conversation_started": value,
-        "session_id": value,
-        "external_id": value,
-        "inherits_from": lines,
-        "records": pairs,
-    },
+CHOICES: Mapping[tuple[Kind, str], Choice] = {
+    (Kind.THREAD, "state"): thread_state,
+    (Kind.DECISION, "state"): _decision_state,
+    (Kind.CONFLICT, "state"): _answer_over(ConflictStatus.OPEN),
+    (Kind.CANDIDATE, "state"): _answer_over(CandidateStatus.WAITING),
+    (Kind.TRANSCRIPT, "text"): longer_text,
 }
-COMPRESSION_RULES: dict[str, Rule] = {
-    "compression_tag": value,
-    "compression_mode": value,
-    "compressed_at": value,
-    "turn_range": value,
-    "decisions_carried": pairs,
-    "decisions_dropped": pairs,
-    "threads_carried": pairs,
-    "threads_resolved": pairs,
-}
-GROUPS: dict[Kind, dict[tuple[str, ...], Choice]] = {
-    Kind.PROJECT: {_SCOPE: _either},
-    Kind.CONVERSATION: {_SCOPE: _either},
-    Kind.THREAD: {_SCOPE: _either, STATE: thread_state},
-    Kind.DECISION: {_SCOPE: _either, REVISION: _decision_state},
-    Kind.LINEAGE: {_SCOPE: _either, ("source_conversation_id", "target_conversation_id"): _either},
-    Kind.CONFLICT: {("decision_a", "decision_b"): _either, ("status", "kept", "reason"): _conflict_state},
-    Kind.CANDIDATE: {_SCOPE: _either, ("status", "became"): _candidate_state},
-    Kind.TRANSCRIPT: {_SCOPE: _either, ("turn_range", "body"): longer_text},
-    Kind.ARCHIVE: {_SCOPE: _either, ("content_sha256", "body"): _either},
-}
+"""Any other group that both sides changed is a conflict."""

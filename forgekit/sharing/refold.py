@@ -27,7 +27,7 @@ from forgekit.ids import EntityId
 from forgekit.merge import conflicting_edits
 from forgekit.merge.merge import merge
 from forgekit.merge.revisions import completed, recorded
-from forgekit.merge.values import FieldConflict
+from forgekit.merge.rules import FieldConflict
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
@@ -124,7 +124,7 @@ def _with_successors(old: Decision, successors: Collection[EntityId]) -> Decisio
     """Return a decision as a merge left it; a person may have removed the other one since."""
     rest, entries = conflicting_edits.taken(old.body)
     for successor in {*successors} - {old.superseded_by}:
-        told = FieldConflict(field="superseded_by", base=None, stands=old.superseded_by, yields=successor)
+        told = FieldConflict(field="superseded_by", base=None, winner=old.superseded_by, loser=successor)
         entries.add(conflicting_edits.entry_of(Kind.DECISION, told))
     return replace(old, body=conflicting_edits.put(rest, entries))
 

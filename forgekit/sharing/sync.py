@@ -37,7 +37,7 @@ from forgekit.git.repository import Repository
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge.files import MergedFile
 from forgekit.merge.revisions import HEIRS, completed, recorded, reinstated
-from forgekit.merge.values import FieldConflict
+from forgekit.merge.rules import FieldConflict
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
@@ -401,7 +401,7 @@ def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: b
             SyncReport(path=path, found=found) for path, file in merged for found in file.conflicts
         ),
         outlived=tuple(
-            SyncReport(path=path, found=found) for path, file in merged for found in file.outlived
+            SyncReport(path=path, found=found) for path, file in merged for found in file.overridden
         ),
         rivals=tuple(rivals[key] for key in sorted(rivals)),
         contradictions=tuple(conflict for each in joined for conflict in each.found),

@@ -11,29 +11,22 @@ the store adds it to an error.
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
 import re
-from collections.abc import Callable, Mapping
-from enum import Enum
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
 
 from forgekit.errors import FormatError, RuleError
-from forgekit.ids import EntityId, is_id, parse_id
+from forgekit.ids import is_id
 from forgekit.model.archive import Archive
-from forgekit.model.candidate import CandidateStatus, Proposal
-from forgekit.model.conflict import ConflictStatus
-from forgekit.model.decision import DecisionStatus
 from forgekit.model.entity import CLASSES, Entity
+from forgekit.model.field_types import Plain
+from forgekit.model.fields import FIELDS, read_fields, write_fields
 from forgekit.model.kinds import Kind
-from forgekit.model.lineage import Compression, CompressionMode, TurnRange
-from forgekit.model.thread import Priority, ThreadStatus
 from forgekit.text import frontmatter
-from forgekit.times import UNKNOWN, Instant, format_instant, parse_instant
 
 _SURELY_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 _./()-]*[A-Za-z0-9)]|[A-Za-z]")
 # What ends a line in YAML 1.1 or cannot stand in a file as it is; escaped, the value keeps to one line.
@@ -41,12 +34,6 @@ _ESCAPED = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _WORDS = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
 # Numbers of YAML 1.2 that PyYAML (YAML 1.1) takes for words; other readers do not.
 _NUMBER_12 = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+")
-
-
-class Plain(str):
-    """Text that stands for a number, a date or something a person wrote: never quoted for its look."""
-
-    __slots__ = ()
 
 
 class _Dumper(yaml.SafeDumper):
@@ -132,290 +119,6 @@ def _flow(value: Any) -> str:
     return "{" + ", ".join(f"{scalar(k, flow=True)}: {_flow(v)}" for k, v in value.items()) + "}"
 
 
-T = TypeVar("T")
-_DECIMAL = re.compile(r"[-+]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][-+]?[0-9]{1,4})?")
-_TURN = re.compile(r"[0-9]{1,8}")
-
-
-def as_text(value: Any) -> str:
-    """Read a line."""
-    if not isinstance(value, str):
-        raise ValueError("must be one line of text")
-    return value
-
-
-def as_list(read: Callable[[Any], T]) -> Callable[[Any], tuple[T, ...]]:
-    """Return a reader of lists."""
-
-    def convert(value: Any) -> tuple[T, ...]:
-        if value == "":
-            return ()
-        if not isinstance(value, list):
-            raise ValueError("must be a list, such as [a, b]")
-        return tuple(read(item) for item in value)
-
-    return convert
-
-
-def as_id(value: Any) -> EntityId:
-    """Read an id."""
-    # A person's vault may hold ids as links: [[018b...]].
-    return parse_id(as_text(value).removeprefix("[[").removesuffix("]]"))
-
-
-def as_number(value: Any) -> float:
-    """Read a number."""
-    # Python also takes `0_5`, `nan` and the digits of every script; other readers of the file do not.
-    text = as_text(value)
-    number = float(text) if _DECIMAL.fullmatch(text) else math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{text[:60]!r} is not a number")
-    return number
-
-
-def as_one_of(enum: type[Enum]) -> Callable[[Any], Any]:
-    """Return a reader of the names of an enum."""
-    names = [str(member.value) for member in enum]
-
-    def convert(value: Any) -> Enum:
-        if value not in names:
-            raise ValueError(f"{str(value)[:60]!r} is none of {', '.join(names)}")
-        return enum(value)
-
-    return convert
-
-
-def as_instant(value: Any) -> Instant:
-    """Read a time."""
-    return parse_instant(as_text(value))
-
-
-def as_turns(value: Any) -> TurnRange:
-    """Read a range of turns."""
-    if isinstance(value, list) and len(value) == 2 and all(_TURN.fullmatch(str(v)) for v in value):
-        first, last = int(value[0]), int(value[1])
-        if 0 <= first <= last <= 10_000_000:
-            return first, last
-    raise ValueError("must be two turn numbers, such as [1, 35]")
-
-
-def as_count(value: Any) -> int:
-    """Read a whole number."""
-    if not _TURN.fullmatch(as_text(value)) or int(value) > 10_000_000:
-        raise ValueError("must be a whole number, such as 35")
-    return int(value)
-
-
-def as_pairs(value: Any) -> tuple[tuple[str, EntityId], ...]:
-    """Read a map local id -> id; an entity whose local id is unknown stands under its own id."""
-    if value == "":
-        return ()
-    if not isinstance(value, dict):
-        raise ValueError("must be a map of local ids to ids")
-    pairs = ((name, as_id(entity)) for name, entity in value.items())
-    return tuple(("" if name == entity else name, entity) for name, entity in pairs)
-
-
-def write_pairs(pairs: tuple[tuple[str, EntityId], ...]) -> dict[str, str]:
-    """Return the map that `as_pairs` reads."""
-    return {local or entity: entity for local, entity in pairs}
-
-
-Reader = Callable[[Any], Any]
-Writer = Callable[[Any], Any]
-
-
-def _compressions(value: Any) -> tuple[Compression, ...]:
-    if value == "":
-        return ()
-    if not isinstance(value, list):
-        raise ValueError("must be a list with an entry per tag")
-    out = []
-    for position, entry in enumerate(value):
-        if not isinstance(entry, dict):
-            raise ValueError(f"entry {position + 1} must be a map")
-        unknown = dict(entry)
-        try:
-            out.append(Compression(**_take(_COMPRESSION, unknown, {})))
-        except (FormatError, RuleError) as e:
-            raise ValueError(f"entry {position + 1}: {e}") from None
-        for name in unknown:  # an entry has no place for them, and nothing is dropped in silence
-            raise ValueError(f"entry {position + 1}: {name}: is not a field of an entry")
-    return tuple(out)
-
-
-def _write_compressions(compressions: tuple[Compression, ...]) -> list[dict[str, Any]]:
-    return [dict(_written(_COMPRESSION, entry)) for entry in compressions]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class FieldSpec:
-    """How one front-matter key is read and written."""
-
-    name: str
-    read: Reader
-    write: Writer
-    required: bool = False
-    unset: object = None
-
-
-def _f(
-    name: str, read: Reader, write: Writer = str, *, required: bool = False, unset: object = None
-) -> FieldSpec:
-    return FieldSpec(name, read, write, required, unset)
-
-
-def _value(member: Enum) -> str:
-    return str(member.value)
-
-
-def _plain_number(number: float) -> Plain:
-    return Plain(repr(float(number)))
-
-
-def _plain_instant(moment: Instant) -> Plain:
-    return Plain(format_instant(moment))
-
-
-def _plain_count(number: int) -> Plain:
-    return Plain(str(number))
-
-
-def _plain_turns(turns: TurnRange) -> list[str]:
-    return [Plain(str(turn)) for turn in turns]
-
-
-_COMPRESSION = (
-    _f("compression_tag", as_text, required=True),
-    _f("compression_mode", as_one_of(CompressionMode), _value),
-    _f("compressed_at", as_instant, _plain_instant),
-    _f("turn_range", as_turns, _plain_turns),
-    _f("decisions_carried", as_pairs, write_pairs),
-    _f("decisions_dropped", as_pairs, write_pairs),
-    _f("threads_carried", as_pairs, write_pairs),
-    _f("threads_resolved", as_pairs, write_pairs),
-)
-_PROJECT = (_f("project_name", as_text, required=True), _f("project_uuid", as_id, required=True))
-
-SCHEMA: dict[Kind, tuple[FieldSpec, ...]] = {
-    Kind.PROJECT: (
-        _f("project_uuid", as_id, required=True),
-        _f("project_name", as_text, required=True),
-        _f("tags", as_list(as_text), list),
-    ),
-    Kind.CONVERSATION: (
-        _f("conversation_id", as_id, required=True),
-        _f("title", as_text, required=True),
-        *_PROJECT,
-        _f("external_id", as_text),
-        _f("session_id", as_text),
-        _f("source", as_text),
-        _f("turns", as_count, _plain_count),
-        _f("continues", as_list(as_text), list),
-        _f("brought", as_list(as_text), list),
-        _f("archived_as", as_list(as_text), list),
-        _f("created_at", as_instant, _plain_instant, unset=UNKNOWN),
-        _f("tags", as_list(as_text), list),
-    ),
-    Kind.THREAD: (
-        _f("thread_id", as_id, required=True),
-        _f("title", as_text, required=True),
-        _f("status", as_one_of(ThreadStatus), _value, required=True),
-        _f("priority", as_one_of(Priority), _value),
-        *_PROJECT,
-        _f("local_id", as_text),
-        _f("blocked_by", as_list(as_id), list),
-        _f("first_seen_in", as_id),
-        _f("resolved_in", as_id),
-        _f("conversation_ids", as_list(as_id), list),
-        _f("created_at", as_instant, _plain_instant, required=True),
-        _f("updated_at", as_instant, _plain_instant, required=True),
-        _f("tags", as_list(as_text), list),
-    ),
-    Kind.DECISION: (
-        _f("decision_id", as_id, required=True),
-        _f("decision", as_text, required=True),
-        _f("status", as_one_of(DecisionStatus), _value, required=True),
-        _f("epistemic_tier", as_number, _plain_number),
-        _f("tier_token", as_text, Plain),
-        *_PROJECT,
-        _f("local_id", as_text),
-        _f("originated_in", as_id),
-        _f("revised_in", as_id),
-        _f("superseded_by", as_id),
-        _f("conversation_ids", as_list(as_id), list),
-        _f("dependencies", as_list(as_id), list),
-        _f("alternatives_rejected", as_list(as_text), list),
-        _f("created_at", as_instant, _plain_instant, required=True),
-        _f("last_validated", as_instant, _plain_instant, required=True),
-        _f("tags", as_list(as_text), list),
-    ),
-    Kind.LINEAGE: (
-        _f("lineage_id", as_id, required=True),
-        _f("source_conversation_id", as_id, required=True),
-        _f("target_conversation_id", as_id, required=True),
-        *_PROJECT,
-        _f("compressions", _compressions, _write_compressions),
-    ),
-    Kind.CONFLICT: (
-        _f("conflict_id", as_id, required=True),
-        _f("decision_a", as_id, required=True),
-        _f("decision_b", as_id, required=True),
-        _f("status", as_one_of(ConflictStatus), _value, required=True),
-        _f("nature", as_text, required=True),
-        _f("similarity", as_number, _plain_number),
-        _f("evidence", as_list(as_text), list),
-        _f("detected_at", as_instant, _plain_instant, required=True),
-        _f("kept", as_id),
-        _f("reason", as_text),
-    ),
-    Kind.CANDIDATE: (
-        _f("candidate_id", as_id, required=True),
-        _f("candidate", as_text, required=True),
-        _f("status", as_one_of(CandidateStatus), _value, required=True),
-        _f("proposes", as_one_of(Proposal), _value, required=True),
-        _f("confidence", as_number, _plain_number, required=True),
-        _f("why", as_text, required=True),
-        *_PROJECT,
-        _f("conversation_id", as_id, required=True),
-        _f("turn", as_count, _plain_count, required=True),
-        _f("local_id", as_text),
-        _f("alternatives_rejected", as_list(as_text), list),
-        _f("created_at", as_instant, _plain_instant, unset=UNKNOWN),
-        _f("became", as_id),
-    ),
-    Kind.TRANSCRIPT: (
-        _f("transcript_id", as_id, required=True),
-        _f("title", as_text, required=True),
-        _f("conversation_id", as_id, required=True),
-        *_PROJECT,
-        _f("turn_range", as_turns, _plain_turns, required=True),
-        _f("created_at", as_instant, _plain_instant, unset=UNKNOWN),
-    ),
-    Kind.ARCHIVE: (
-        _f("archive_id", as_id, required=True),
-        _f("compression_tag", as_text, required=True),
-        _f("compression_mode", as_one_of(CompressionMode), _value, required=True),
-        _f("compressed_at", as_instant, _plain_instant, required=True),
-        _f("turn_range", as_turns, _plain_turns),
-        _f("conversation_id", as_id, required=True),
-        _f("conversation_title", as_text, required=True),
-        _f("conversation_started", as_instant, _plain_instant, required=True),
-        _f("session_id", as_text),
-        _f("external_id", as_text),
-        *_PROJECT,
-        _f("inherits_from", as_list(as_text), list),
-        _f("content_sha256", as_text, Plain, required=True),
-        _f("records", as_pairs, write_pairs),
-    ),
-}
-
-
-def known_fields(kind: Kind) -> tuple[str, ...]:
-    """Return the front-matter keys of a kind in their canonical order."""
-    return tuple(spec.name for spec in SCHEMA[kind])
-
-
 def loads(kind: Kind, text: str) -> Entity:
     """Read one entity.
 
@@ -450,7 +153,7 @@ def from_fields(
     """
     unknown = dict(fields)
     lines = lines or {}
-    values = _take(SCHEMA[kind], unknown, lines)
+    values = read_fields(FIELDS[kind], unknown, lines)
     try:
         return CLASSES[kind](**values, extra=unknown, body=body)
     except RuleError as e:
@@ -460,35 +163,7 @@ def from_fields(
 
 def to_fields(entity: Entity) -> frontmatter.Fields:
     """Return the fields of an entity as the front matter holds them; the inverse of from_fields."""
-    return {**dict(_written(SCHEMA[entity.kind], entity)), **entity.extra}
-
-
-def _take(specs: tuple[FieldSpec, ...], fields: dict[str, Any], lines: Mapping[str, int]) -> dict[str, Any]:
-    """Convert the known fields and remove them; what is left is unknown."""
-    values: dict[str, Any] = {}
-    for spec in specs:
-        raw = fields.pop(spec.name, None)
-        if raw is None or raw == "" or isinstance(raw, frontmatter.Null):
-            if spec.required:
-                raise FormatError(
-                    "is missing", field=spec.name, line=lines.get(spec.name, 1 if lines else None)
-                )
-            continue
-        try:
-            values[spec.name] = spec.read(raw)
-        except ValueError as e:
-            raise FormatError(str(e), field=spec.name, line=lines.get(spec.name)) from None
-    return values
-
-
-def _written(specs: tuple[FieldSpec, ...], entity: object) -> list[tuple[str, Any]]:
-    """Return (key, plain value) of every field that is set."""
-    out = []
-    for spec in specs:
-        value = getattr(entity, spec.name)
-        if value is not None and value not in ((), spec.unset):
-            out.append((spec.name, spec.write(value)))
-    return out
+    return {**write_fields(FIELDS[entity.kind], entity), **entity.extra}
 
 
 def plain_tree(value: Any) -> Any:
@@ -502,9 +177,9 @@ def plain_tree(value: Any) -> Any:
 
 def field_texts(entity: Entity) -> dict[str, str]:
     """Return each set field's canonical line or lines, in canonical order."""
-    fields = _written(SCHEMA[entity.kind], entity)
-    fields += [(key, plain_tree(value)) for key, value in entity.extra.items()]
-    return {key: dump_field(key, value) for key, value in fields}
+    unknown = {key: plain_tree(value) for key, value in entity.extra.items()}
+    fields = {**write_fields(FIELDS[entity.kind], entity), **unknown}
+    return {key: dump_field(key, value) for key, value in fields.items()}
 
 
 def dumps(entity: Entity) -> str:

@@ -23,6 +23,7 @@ import yaml
 from forgekit.errors import FormatError, RuleError
 from forgekit.model.archive import Archive
 from forgekit.model.entity import Entity
+from forgekit.model.fields import known_fields
 from forgekit.text import codec, frontmatter
 
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what YAML 1.1 counts as the end of a line
@@ -102,7 +103,7 @@ def _head(head: str, old: Entity, entity: Entity) -> str:
     spans = _spans(head)
     if spans is None:
         return "".join(texts.values())
-    order = [*codec.known_fields(entity.kind), *entity.extra]
+    order = [*known_fields(entity.kind), *entity.extra]
     edits: list[tuple[int, int, str]] = []
     for key in sorted(changed, key=lambda key: order.index(key) if key in order else -1):
         new = texts.get(key, "")

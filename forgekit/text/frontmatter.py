@@ -17,6 +17,7 @@ import yaml
 from frontmatter.default_handlers import BaseHandler
 
 from forgekit.errors import FormatError
+from forgekit.model.field_types import Null
 from forgekit.model.rules import MERGE_MARKER
 
 ENTITY_LIMIT = 1_000_000
@@ -171,12 +172,6 @@ _PLAINLY = {
     "did not find expected ',' or ']'": "a bracket is opened here and never closed",
     "did not find expected ',' or '}'": "a brace is opened here and never closed",
 }
-
-
-class Null(str):
-    """The plain scalar `null` or `~`: an unset field, where the same word in quotes is text."""
-
-    __slots__ = ()
 
 
 _NULLS = {"null", "~", "Null", "NULL"}

@@ -21,6 +21,7 @@ from forgekit.index.lazy_registry import PartialRegistry
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
+from forgekit.model.fields import known_fields
 from forgekit.model.kinds import short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
@@ -236,7 +237,7 @@ def _as_git_has_it(forge: Forge, path: str, text: str) -> bytes:
 def _not_taken_along(old: Entity, edited: Entity, made: Entity) -> Iterable[Problem]:
     """Find what was changed in a text that becomes a revision, and the revision does not say."""
     if made.id != old.id:
-        for name in codec.known_fields(old.kind):
+        for name in known_fields(old.kind):
             value = getattr(edited, name)
             if value != getattr(old, name) and (name == "status" or value != getattr(made, name)):
                 message = "cannot be changed along with the text, which makes a new decision"

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from forgekit.merge.files import merge_file
 from forgekit.merge.merge import merge, reconcile
-from forgekit.merge.values import Merged
+from forgekit.merge.rules import Merged
 from forgekit.model.body import parts
 from forgekit.model.entity import Entity
+from forgekit.model.fields import known_fields
 from forgekit.model.kinds import Kind
 from forgekit.text import codec
 
@@ -107,7 +108,7 @@ def without_conflict_as_in_place(base: Entity | None, ours: Entity, theirs: Enti
     if not here.conflicts:
         assert there == here
     for conflict in here.conflicts:
-        assert conflict.stands != conflict.yields
+        assert conflict.winner != conflict.loser
 
 
 def fields_of(entity: Entity | None) -> dict[str, Any]:
@@ -133,7 +134,7 @@ def no_value_is_lost(base: Entity | None, ours: Entity, theirs: Entity) -> None:
     text = merged_bytes(base, ours, theirs).decode()
     result = codec.loads(ours.kind, text)
     was, now = fields_of(base), fields_of(result)
-    outlived = {found.field for found in merged.outlived}
+    overridden = {found.field for found in merged.overridden}
     told = "\n".join(cast("list[str]", result.extra.get("conflicting_edits", [])))
     if not ours.kind.quoted:
         told = result.body.partition(RECORD)[2]
@@ -142,7 +143,7 @@ def no_value_is_lost(base: Entity | None, ours: Entity, theirs: Entity) -> None:
         there = fields_of(other)
         removed_there = {key: set(was[key]) - set(there.get(key) or ()) for key in SETS & was.keys()}
         for key, value in codec.to_fields(side).items():
-            if value == was.get(key) or value == now.get(key) or key in outlived:
+            if value == was.get(key) or value == now.get(key) or key in overridden:
                 continue
             if key in SETS and hasattr(side, key):
                 assert set(value) <= set(now.get(key, ())) | removed_there.get(key, set()), key
@@ -184,7 +185,7 @@ def leaves(name: str, value: Any) -> list[tuple[str, str]]:
 @KINDS
 def test_every_field_changed_on_one_side_survives(kind: Kind) -> None:
     """Each key of the schema and one that nobody knows, one by one, against every other."""
-    names = [name for name in codec.known_fields(kind) if name != kind.id_field]
+    names = [name for name in known_fields(kind) if name != kind.id_field]
     tried: set[str] = set()
 
     @settings(max_examples=8, phases=[Phase.generate])

@@ -18,6 +18,7 @@ from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import CLASSES, Entity
+from forgekit.model.fields import known_fields
 from forgekit.model.kinds import Kind
 from forgekit.model.lineage import Compression, CompressionMode, Lineage
 from forgekit.model.project import Project
@@ -144,7 +145,7 @@ def keys() -> st.SearchStrategy[str]:
 @functools.cache
 def extras(kind: Kind) -> st.SearchStrategy[dict[str, object]]:
     """Unknown keys with nested values."""
-    known = set(codec.known_fields(kind))
+    known = set(known_fields(kind))
     values = st.recursive(
         any_text(),
         lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(keys(), inner, max_size=3)),

@@ -118,7 +118,7 @@ def test_a_conflict_is_committed_told_and_ends_with_a_choice(pair: tuple[Path, P
     assert ran.code == 1
     assert ran.out == (
         f"{PATH_A}\n"
-        f"{PATH_A}: epistemic_tier: '0.6' stands; '0.2' is kept under `## Conflicting edits`\n"
+        f"{PATH_A}: epistemic_tier: '0.6' was kept; '0.2' is under `## Conflicting edits`\n"
         f"next: put the right text in {PATH_A}, delete `## Conflicting edits`, then `forgekit check`\n"
     )
     text = (two / PATH_A).read_text(encoding="utf-8")
@@ -160,7 +160,7 @@ def test_a_conflict_in_an_archive_is_chosen_in_its_front_matter(pair: tuple[Path
     assert ran.code == 1
     assert ran.out == (
         f"{path}\n"
-        f"{path}: compression_mode: 'partial' stands; 'lossy' is kept under `conflicting_edits`\n"
+        f"{path}: compression_mode: 'partial' was kept; 'lossy' is under `conflicting_edits`\n"
         f"next: put the right text in {path}, delete `conflicting_edits`, then `forgekit check`\n"
     )
 
@@ -373,7 +373,7 @@ def test_two_revisions_that_git_merged_wait_for_a_person_too(pair: tuple[Path, P
         assert cli("decision", "revise", SHORT_A, text, root=root).code == 0
     assert cli("init", root=two).code == 0
     assert cli("sync", root=one).code == 0
-    with pytest.raises(AssertionError, match=r"git merge .*: superseded_by: '\S+' stands; "):
+    with pytest.raises(AssertionError, match=r"git merge .*: superseded_by: '\S+' was kept; "):
         by_git(two)
     git(two, "commit", "--quiet", "--all", "--no-edit")
     assert cli("conflict", "list", "--json", root=two).json == []
@@ -487,17 +487,17 @@ def test_of_two_decisions_put_in_each_others_place_one_stands(
     stands, yields = (b, a) if verb == "resolve" else (a, b)
     path, mark = entity_path(stands), "`## Conflicting edits`"
     told = (
-        f"{path}: status: 'active' stands; 'superseded' is kept under {mark}\n"
-        f"{path}: superseded_by: leaving it out stands; '{yields.id}' is kept under {mark}\n"
-        f"{path}: Superseded: leaving it out stands; '## Superseded {yields.decision}!' "
+        f"{path}: status: 'active' was kept; 'superseded' is under {mark}\n"
+        f"{path}: superseded_by: leaving it out was kept; '{yields.id}' is under {mark}\n"
+        f"{path}: Superseded: leaving it out was kept; '## Superseded {yields.decision}!' "
         f"is kept under {mark}\n"
     )
     steps = f"next: put the right text in {path}, delete {mark}, then `forgekit check`\n"
     if verb == "resolve":
         place = entity_path(clash)
         told = (
-            f"{place}: kept: '{b.id}' stands; '{a.id}' is kept under {mark}\n"
-            f"{place}: reason: '{b.decision}!' stands; '{a.decision}!' is kept under {mark}\n{told}"
+            f"{place}: kept: '{b.id}' was kept; '{a.id}' is under {mark}\n"
+            f"{place}: reason: '{b.decision}!' was kept; '{a.decision}!' is under {mark}\n{told}"
         )
         steps = f"next: put the right text in {place}, delete {mark}, then `forgekit check`\n{steps}"
     assert ran.out.endswith(f".md\n{told}{steps}")

@@ -113,8 +113,8 @@ def test_every_daily_command_is_in_the_readme() -> None:
 
 
 def test_every_field_is_in_the_format_document() -> None:
+    from forgekit.model.fields import known_fields
     from forgekit.model.kinds import Kind
-    from forgekit.text.codec import known_fields
 
     text = (ROOT / "docs" / "FORMAT.md").read_text(encoding="utf-8")
     rows = {match[1]: match[2] for match in re.finditer(r"^\| (\w+) \| (\*\*`.*) \|$", text, re.MULTILINE)}

@@ -14,11 +14,11 @@ from forgekit.merge.conflicting_edits import sentence
 from forgekit.merge.files import merge_file
 from forgekit.merge.merge import merge, reconcile
 from forgekit.merge.revisions import completed, recorded
-from forgekit.merge.rules import COMPRESSION_RULES, GROUPS, RULES
-from forgekit.merge.values import FieldConflict, Merged
+from forgekit.merge.rules import CHOICES, FieldConflict, Merged
 from forgekit.model.archive import Archive
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.fields import COMPRESSION, FIELDS
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression, CompressionMode, Lineage
 from forgekit.model.thread import Priority, Thread, ThreadStatus
@@ -69,24 +69,23 @@ def both(base: Any, ours: Any, theirs: Any) -> Any:
     return merged.entity
 
 
-@pytest.mark.parametrize("kind", list(Kind), ids=lambda kind: kind.value)
-def test_every_field_of_the_schema_has_one_rule(kind: Kind) -> None:
-    grouped = [name for names in GROUPS.get(kind, {}) for name in names if name != "body"]
-    assert sorted([*RULES[kind], *grouped]) == sorted(codec.known_fields(kind))
+def test_every_choice_is_of_a_group_of_fields() -> None:
+    groups = {(kind, field.together) for kind, fields in FIELDS.items() for field in fields}
+    assert set(CHOICES) <= groups
 
 
-def test_every_field_of_a_compression_has_a_rule() -> None:
-    assert list(COMPRESSION_RULES) == [f.name for f in dataclasses.fields(Compression)]
+def test_every_field_of_a_compression_is_declared() -> None:
+    assert [field.name for field in COMPRESSION] == [f.name for f in dataclasses.fields(Compression)]
 
 
 def test_deletion() -> None:
     assert merge(T, None, T) == merge(T, T, None) == merge(T, None, None) == Merged(entity=None)
     new = put(T, title="New")
     assert merge(T, None, new) == Merged(
-        entity=new, conflicts=(FieldConflict(field="", base=T, stands=new, yields=None),)
+        entity=new, conflicts=(FieldConflict(field="", base=T, winner=new, loser=None),)
     )
     assert merge(T, new, None) == Merged(
-        entity=new, conflicts=(FieldConflict(field="", base=T, stands=new, yields=None),)
+        entity=new, conflicts=(FieldConflict(field="", base=T, winner=new, loser=None),)
     )
     assert merge(None, None, T) == merge(None, T, None) == Merged(entity=T)
 
@@ -108,7 +107,7 @@ def test_each_side_changes_its_own_field() -> None:
 )
 def test_one_field_changed_on_both_sides_is_a_conflict(field: str, ours: Any, theirs: Any) -> None:
     merged = merge(T, put(T, **{field: ours}), put(T, **{field: theirs}))
-    expected = FieldConflict(field=field, base=getattr(T, field), stands=ours, yields=theirs)
+    expected = FieldConflict(field=field, base=getattr(T, field), winner=ours, loser=theirs)
     assert merged == Merged(entity=put(T, **{field: ours}), conflicts=(expected,))
 
 
@@ -167,14 +166,14 @@ def test_an_explicit_reopening_after_the_end_stands() -> None:
 def test_of_two_ends_the_later_stands_with_its_resolution() -> None:
     early, late = ended(5, text="A."), ended(7, ABANDONED, I3, "B.")
     told = FieldConflict(
-        field="## Resolution", base=None, stands="## Resolution\n\nB.", yields="## Resolution\n\nA."
+        field="## Resolution", base=None, winner="## Resolution\n\nB.", loser="## Resolution\n\nA."
     )
-    gone = {"status": RESOLVED, "updated_at": at(5), "resolved_in": I2}
-    outlived = tuple(
-        FieldConflict(field=name, base=getattr(T, name), stands=getattr(late, name), yields=value)
+    gone = {"status": RESOLVED, "resolved_in": I2, "updated_at": at(5)}
+    overridden = tuple(
+        FieldConflict(field=name, base=getattr(T, name), winner=getattr(late, name), loser=value)
         for name, value in gone.items()
     )
-    assert merge(T, early, late) == Merged(entity=late, conflicts=(told,), outlived=outlived)
+    assert merge(T, early, late) == Merged(entity=late, conflicts=(told,), overridden=overridden)
     assert merge(T, late, early).entity == late
 
 
@@ -204,7 +203,7 @@ def test_one_section_changed_on_both_sides_is_a_conflict() -> None:
     base = put(D, body="Lead\n\n## Context\n\nthen")
     ours, theirs = put(D, body="Lead\n\n## Context\n\nA"), put(D, body="Led\n\n## Context\n\nB")
     told = FieldConflict(
-        field="## Context", base="## Context\n\nthen", stands="## Context\n\nA", yields="## Context\n\nB"
+        field="## Context", base="## Context\n\nthen", winner="## Context\n\nA", loser="## Context\n\nB"
     )
     assert merge(base, ours, theirs) == Merged(
         entity=put(D, body="Led\n\n## Context\n\nA"), conflicts=(told,)
@@ -235,10 +234,10 @@ def test_two_ends_of_a_decision_are_a_conflict_with_one_winner() -> None:
         merged = merge(D, ours, theirs)
         assert merged.entity == winner
         loser = theirs if winner == ours else ours
-        names = ("status", "superseded_by", "revised_in")
+        names = ("status", "revised_in", "superseded_by")
         differ = [name for name in names if getattr(ours, name) != getattr(theirs, name)]
         assert merged.conflicts == tuple(
-            FieldConflict(field=n, base=getattr(D, n), stands=getattr(winner, n), yields=getattr(loser, n))
+            FieldConflict(field=n, base=getattr(D, n), winner=getattr(winner, n), loser=getattr(loser, n))
             for n in differ
         )
 
@@ -293,7 +292,7 @@ def test_one_entry_of_a_map_changed_on_both_sides_is_a_conflict() -> None:
     merged = merge(L, ours, theirs)
     assert merged.entity == put(L, compressions=(entry(threads_carried=(("T001", I1), ("T002", I3))),))
     told = FieldConflict(
-        field="compressions.A.threads_carried.T001", base=None, stands=("T001", I1), yields=("T001", I2)
+        field="compressions.A.threads_carried.T001", base=None, winner=("T001", I1), loser=("T001", I2)
     )
     assert merged.conflicts == (told,)
 
@@ -303,7 +302,7 @@ def test_an_archive_never_mixes_its_text() -> None:
     theirs = put(A, content_sha256="2" * 64, body="c", records=(("D002", I2),))
     merged = merge(A, ours, theirs)
     assert merged.entity == put(ours, records=(("D001", I1), ("D002", I2)))
-    assert [(c.field, c.stands, c.yields) for c in merged.conflicts] == [
+    assert [(c.field, c.winner, c.loser) for c in merged.conflicts] == [
         ("content_sha256", "1" * 64, "2" * 64),
         ("body", "b\r\n", "c"),
     ]
@@ -318,7 +317,7 @@ def test_unknown_fields_merge_key_by_key() -> None:
     assert list(merged.extra.items()) == [("a", "1"), ("b", "9"), ("w", "4"), ("x", {"k": "v"})]
     clash = merge(base, put(base, extra={"b": "5"}), put(base, extra={"a": "1", "c": "3"}))
     assert clash.entity == put(T, extra={"b": "5"})
-    assert clash.conflicts == (FieldConflict(field="b", base="2", stands="5", yields=None),)
+    assert clash.conflicts == (FieldConflict(field="b", base="2", winner="5", loser=None),)
 
 
 def test_without_a_base_fields_that_one_side_lacks_are_taken_from_the_other() -> None:
@@ -398,9 +397,9 @@ def test_an_archive_keeps_one_text_and_names_what_yields() -> None:
     )
     assert conflicting_edits.fields_in_conflict(merged.entity) == ["compression_tag", "content_sha256"]
     assert [sentence(Kind.ARCHIVE, found) for found in merged.conflicts] == [
-        "compression_tag: 'Y' stands; 'X' is kept under `conflicting_edits`",
-        f"content_sha256: '{'2' * 59}…' stands; '{'1' * 59}…' is kept under `conflicting_edits`",
-        "each side filed another text; one stands, the other is in the history",
+        "compression_tag: 'Y' was kept; 'X' is under `conflicting_edits`",
+        f"content_sha256: '{'2' * 59}…' was kept; '{'1' * 59}…' is under `conflicting_edits`",
+        "each side filed another text; one was kept, the other is in the history",
     ]
 
 

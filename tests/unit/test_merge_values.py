@@ -11,7 +11,7 @@ from sample_entities import NAME, A, B, P, day, decision, thread
 from forgekit.merge.files import MergedFile, merge_file
 from forgekit.merge.merge import merge, reconcile
 from forgekit.merge.revisions import recorded
-from forgekit.merge.values import FieldConflict, Merged
+from forgekit.merge.rules import FieldConflict, Merged
 from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.kinds import Kind
@@ -70,10 +70,10 @@ def test_two_answers_to_a_candidate_are_a_conflict() -> None:
         FieldConflict(
             field="status",
             base=CandidateStatus.WAITING,
-            stands=CandidateStatus.REJECTED,
-            yields=CandidateStatus.APPROVED,
+            winner=CandidateStatus.REJECTED,
+            loser=CandidateStatus.APPROVED,
         ),
-        FieldConflict(field="became", base=None, stands=None, yields=X.id),
+        FieldConflict(field="became", base=None, winner=None, loser=X.id),
     )
     assert merge(FOUND, rejected, approved) == Merged(entity=rejected, conflicts=told)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from sample_entities import X
 
+from forgekit.model.field_types import COUNT
 from forgekit.model.kinds import Kind
 from forgekit.text import codec, frontmatter
-from forgekit.text.codec import as_count
 
 
 @pytest.mark.parametrize("word", ["null", "~", "Null", "NULL"])
@@ -22,6 +22,6 @@ def test_a_body_has_one_line_end_whatever_its_editor_wrote() -> None:
 
 
 def test_a_count_has_an_end() -> None:
-    assert as_count("10000000") == 10_000_000
+    assert COUNT.read("10000000") == 10_000_000
     with pytest.raises(ValueError, match="must be a whole number, such as 35"):
-        as_count("10000001")
+        COUNT.read("10000001")
