@@ -8,7 +8,7 @@ because the parent has come, is renamed: its file's edits and every reference to
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from forgekit.archives.fold import FoldResult
@@ -19,19 +19,10 @@ from forgekit.model.body import with_section
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
+from forgekit.model.field_types import Merge
+from forgekit.model.fields import FIELDS, Field, ids_in
 from forgekit.model.lineage import Compression
 from forgekit.model.registry import Registry
-
-_REFERENCES = frozenset(
-    {
-        "became",
-        "blocked_by",
-        "dependencies",
-        "records",
-        "superseded_by",
-    }
-)
-_PAIRS = ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,51 +88,43 @@ def _moved(
 
 def rename(entity: Entity, renamed: Mapping[EntityId, EntityId]) -> Entity | None:
     """Return the entity with old ids replaced, its own included; None for a conflict with itself."""
-    if isinstance(entity, Conflict):
-        return _renamed_conflict(entity, renamed)
     me = renamed.get(entity.id, entity.id)
     changes: dict[str, Any] = {}
-    for field in fields(entity):
+    if me != entity.id:
+        changes[entity.kind.id_field] = me
+    for field in FIELDS[entity.kind]:
         value = getattr(entity, field.name)
-        if field.name == entity.kind.id_field:
-            new: Any = me
-        elif field.name in _REFERENCES:
-            new = _renamed(value, renamed, me)
-        elif field.name == "compressions":
-            new = tuple(_renamed_compression(item, renamed) for item in value)
-        else:
-            continue
+        new = _renamed(field, value, renamed, me)
+        if field.entry:
+            new = tuple(_renamed_entry(field.entry, entry, renamed) for entry in value)
         if new != value:
             changes[field.name] = new
     if isinstance(entity, Decision) and changes.get("superseded_by", me) is None:
-        # What had its place is itself by now: the two were one decision all along.
+        # The decision and its successor turned out to be one.
         body = with_section(entity.body, "Superseded", "")
         changes |= {"status": DecisionStatus.ACTIVE, "revised_in": None, "body": body}
+    if isinstance(entity, Conflict) and changes:
+        a, b = sorted(changes.get(name, getattr(entity, name)) for name in ("decision_a", "decision_b"))
+        if a == b:
+            return None
+        changes |= {"conflict_id": pair_id(a, b), "decision_a": a, "decision_b": b}
     return replace(entity, **changes) if changes else entity
 
 
-def _renamed_conflict(conflict: Conflict, renamed: Mapping[EntityId, EntityId]) -> Conflict | None:
-    a, b = sorted(renamed.get(side, side) for side in (conflict.decision_a, conflict.decision_b))
-    if a == b:
-        return None
-    if (a, b) == (conflict.decision_a, conflict.decision_b):
-        return conflict
-    kept = renamed.get(conflict.kept, conflict.kept) if conflict.kept else None
-    return replace(conflict, conflict_id=pair_id(a, b), decision_a=a, decision_b=b, kept=kept)
-
-
-def _renamed(value: Any, renamed: Mapping[EntityId, EntityId], me: EntityId | None) -> Any:
-    """Return a reference, a set of them or a map to them; none that now leads back to the entity itself."""
+def _renamed(field: Field, value: Any, renamed: Mapping[EntityId, EntityId], me: EntityId | None) -> Any:
+    """Return a field's value with old ids replaced, without one that now names the entity itself."""
+    if not field.refers or not any(target == me or target in renamed for target in ids_in(field, value)):
+        return value
     if not isinstance(value, tuple):
         new = renamed.get(value, value)
         return None if new == me else new
-    if value and isinstance(value[0], tuple):
-        return tuple(dict.fromkeys((local, renamed.get(entity, entity)) for local, entity in value))
-    if me not in value and not any(item in renamed for item in value):
-        return value
+    if field.rule is Merge.PAIRS:
+        return tuple(dict.fromkeys((local, renamed.get(target, target)) for local, target in value))
     return tuple(sorted({renamed.get(item, item) for item in value} - {me}))
 
 
-def _renamed_compression(item: Compression, renamed: Mapping[EntityId, EntityId]) -> Compression:
-    changes = {name: _renamed(getattr(item, name), renamed, None) for name in _PAIRS}
-    return replace(item, **changes)
+def _renamed_entry(
+    fields: tuple[Field, ...], entry: Compression, renamed: Mapping[EntityId, EntityId]
+) -> Compression:
+    changes = {f.name: _renamed(f, getattr(entry, f.name), renamed, None) for f in fields if f.refers}
+    return replace(entry, **changes)

@@ -2,67 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from forgekit.checks.base import CheckInput, finding, is_unread, name_of, unread_paths
 from forgekit.ids import EntityId
-from forgekit.model.archive import Archive
-from forgekit.model.candidate import Candidate
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity, entity_path
+from forgekit.model.fields import FIELDS, ids_in
 from forgekit.model.graph import Graph, cycles, lineage_graph
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.lineage import Lineage
 from forgekit.model.problem import Problem, Severity
-from forgekit.model.project import Project
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.model.transcript import TranscriptPart
 
 _SHOWN = 5
 
 Reference = tuple[str, EntityId, tuple[Kind, ...]]
-_CONVERSATION = (Kind.CONVERSATION,)
-_DECISION = (Kind.DECISION,)
-_THREAD = (Kind.THREAD,)
 
 
 def references(entity: Entity) -> Iterator[Reference]:
     """Return (field, id, kinds allowed) for every id that an entity names."""
-    if not isinstance(entity, (Conflict, Project)):
-        yield "project_uuid", entity.project_uuid, (Kind.PROJECT,)
-    match entity:
-        case Decision():
-            yield from _each("originated_in", _CONVERSATION, entity.originated_in)
-            yield from _each("revised_in", _CONVERSATION, entity.revised_in)
-            yield from _each("superseded_by", _DECISION, entity.superseded_by)
-            yield from _each("conversation_ids", _CONVERSATION, *entity.conversation_ids)
-            yield from _each("dependencies", _DECISION, *entity.dependencies)
-        case Thread():
-            yield from _each("blocked_by", _THREAD, *entity.blocked_by)
-            yield from _each("first_seen_in", _CONVERSATION, entity.first_seen_in)
-            yield from _each("resolved_in", _CONVERSATION, entity.resolved_in)
-            yield from _each("conversation_ids", _CONVERSATION, *entity.conversation_ids)
-        case Lineage():
-            yield "source_conversation_id", entity.source_conversation_id, _CONVERSATION
-            yield "target_conversation_id", entity.target_conversation_id, _CONVERSATION
-            for entry in entity.compressions:
-                decisions = (*entry.decisions_carried, *entry.decisions_dropped)
-                threads = (*entry.threads_carried, *entry.threads_resolved)
-                yield from _each("compressions", _DECISION, *(id_ for _, id_ in decisions))
-                yield from _each("compressions", _THREAD, *(id_ for _, id_ in threads))
-        case Conflict():
-            yield "decision_a", entity.decision_a, _DECISION
-            yield "decision_b", entity.decision_b, _DECISION
-        case Candidate():
-            yield "conversation_id", entity.conversation_id, _CONVERSATION
-            yield from _each("became", (Kind.DECISION, Kind.THREAD), entity.became)
-        case TranscriptPart():
-            yield "conversation_id", entity.conversation_id, _CONVERSATION
-        case Archive():
-            yield "conversation_id", entity.conversation_id, _CONVERSATION
-            yield from _each("records", (Kind.DECISION, Kind.THREAD), *(id_ for _, id_ in entity.records))
+    for field in FIELDS[entity.kind]:
+        value = getattr(entity, field.name)
+        if field.refers:
+            yield from ((field.name, target, field.refers) for target in ids_in(field, value))
+        for inner in field.entry:
+            targets = (target for entry in value for target in ids_in(inner, getattr(entry, inner.name)))
+            yield from ((field.name, target, inner.refers) for target in targets if inner.refers)
 
 
 def paths_named(entities: Collection[Entity]) -> list[str]:
@@ -71,10 +39,6 @@ def paths_named(entities: Collection[Entity]) -> list[str]:
         path_of(kind, id_) for entity in entities for _, id_, kinds in references(entity) for kind in kinds
     }
     return sorted(named - {entity_path(entity) for entity in entities})
-
-
-def _each(name: str, kinds: tuple[Kind, ...], *ids: EntityId | None) -> Iterator[Reference]:
-    return ((name, entity, kinds) for entity in ids if entity is not None)
 
 
 def references_exist(registry: Registry, given: CheckInput) -> Iterator[Problem]:
@@ -101,13 +65,22 @@ def references_exist(registry: Registry, given: CheckInput) -> Iterator[Problem]
                 )
 
 
+# Fields by which an entity can lead back to itself, and how a message begins.
+_CHAINS = (
+    (Decision, "dependencies", "decisions rest on"),
+    (Decision, "superseded_by", "decisions replace"),
+    (Thread, "blocked_by", "threads wait for"),
+)
+
+
 def no_cycles(registry: Registry, given: CheckInput) -> Iterator[Problem]:
     """Find decisions, threads and conversations that lead back to themselves."""
     subjects = list(given.subjects(registry))
-    for field, step, what in _CHAINS:
-        around = _closure(registry, subjects, step)
-        for entity, group in _in_cycle(subjects, around):
-            yield _cycle(registry, entity, group, field=field, what=what)
+    for kind, field, what in _CHAINS:
+        group_of = _in_cycles(registry, [e for e in subjects if isinstance(e, kind)], field)
+        for entity in subjects:
+            if entity.id in group_of:
+                yield _cycle(registry, entity, group_of[entity.id], field=field, what=what)
     edges = [e for e in subjects if isinstance(e, Lineage)]
     if not edges:
         return
@@ -118,46 +91,23 @@ def no_cycles(registry: Registry, given: CheckInput) -> Iterator[Problem]:
             yield _cycle(registry, edge, group, field="target_conversation_id", what="conversations continue")
 
 
-def _dependencies(entity: Entity) -> Iterable[EntityId]:
-    return entity.dependencies if isinstance(entity, Decision) else ()
-
-
-def _successor(entity: Entity) -> Iterable[EntityId]:
-    return (entity.superseded_by,) if isinstance(entity, Decision) and entity.superseded_by else ()
-
-
-def _blockers(entity: Entity) -> Iterable[EntityId]:
-    return entity.blocked_by if isinstance(entity, Thread) else ()
-
-
-_CHAINS: tuple[tuple[str, Callable[[Entity], Iterable[EntityId]], str], ...] = (
-    ("dependencies", _dependencies, "decisions rest on"),
-    ("superseded_by", _successor, "decisions replace"),
-    ("blocked_by", _blockers, "threads wait for"),
-)
-
-
-def _closure(
-    registry: Registry, subjects: Iterable[Entity], step: Callable[[Entity], Iterable[EntityId]]
-) -> Graph:
-    """Return what the subjects lead to, as a graph."""
+def _in_cycles(
+    registry: Registry, subjects: Iterable[Entity], field: str
+) -> dict[EntityId, tuple[EntityId, ...]]:
+    """Return the cycle of each entity that the subjects lead to through a field and that lies on one."""
     edges = []
-    todo = [entity for entity in subjects if step(entity)]
+    todo = list(subjects)
     seen = {entity.id for entity in todo}
     while todo:
         entity = todo.pop()
-        for target in step(entity):
+        value = getattr(entity, field, None) or ()
+        for target in value if isinstance(value, tuple) else (value,):
             edges.append((entity.id, target))
             found = registry.get(target)
             if found is not None and target not in seen:
                 seen.add(target)
                 todo.append(found)
-    return Graph.of(edges)
-
-
-def _in_cycle(subjects: Iterable[Entity], graph: Graph) -> Iterator[tuple[Entity, tuple[EntityId, ...]]]:
-    group_of = {node: group for group in cycles(graph) for node in group}
-    return ((entity, group_of[entity.id]) for entity in subjects if entity.id in group_of)
+    return {node: group for group in cycles(Graph.of(edges)) for node in group}
 
 
 def _cycle(

@@ -90,7 +90,7 @@ def _exact(db: sqlite3.Connection, name: str) -> set[int]:
 def _recorded(db: sqlite3.Connection, tag: str, local: str) -> list[str]:
     """Return the ids that a local id stands for in the archives of a tag."""
     query = """SELECT e.fields FROM name n JOIN entity e ON e.row = n.row
-               WHERE n.key = ? AND e.kind = 'archive' AND e.tag IS NOT NULL"""
+               WHERE n.key = ? AND e.kind = 'archive' AND e.compression_tag IS NOT NULL"""
     out = []
     for fields in column(db, query, match_key(tag)):
         try:

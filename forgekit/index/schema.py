@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forgekit.model.entity import Entity
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-MADE_BY = f"schema 4, forgekit {__version__}, {TOKENIZER}"
+MADE_BY = f"schema 5, forgekit {__version__}, {TOKENIZER}"
 """A database that says anything else is made anew."""
 
 _TABLES = f"""
@@ -35,9 +35,8 @@ CREATE TABLE file (
 CREATE INDEX file_problem ON file (row) WHERE problem IS NOT NULL;
 CREATE TABLE entity (
     row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, hex TEXT NOT NULL, tail TEXT NOT NULL,
-    kind TEXT NOT NULL, blob TEXT NOT NULL, title TEXT NOT NULL, status TEXT, project_uuid TEXT,
-    project_name TEXT, project_key TEXT, external_id TEXT, tag TEXT, fields TEXT NOT NULL,
-    body TEXT NOT NULL);
+    kind TEXT NOT NULL, blob TEXT NOT NULL, title TEXT NOT NULL, project_key TEXT, fields TEXT NOT NULL,
+    body TEXT NOT NULL, [columns]);
 CREATE INDEX entity_hex ON entity (hex);
 CREATE INDEX entity_tail ON entity (tail);
 CREATE INDEX entity_kind ON entity (kind);
@@ -53,17 +52,6 @@ CREATE VIRTUAL TABLE message_words USING fts5 (text, tokenize = '{TOKENIZER}');
 CREATE TABLE fact (blob TEXT NOT NULL, version TEXT NOT NULL, text TEXT NOT NULL, UNIQUE (blob, version));
 """
 
-# Fields whose text is no words: ids and times are left out by their look.
-_NO_WORDS = {
-    "compression_mode",
-    "content_sha256",
-    "epistemic_tier",
-    "priority",
-    "similarity",
-    "status",
-    "tier_token",
-    "turn_range",
-}
 _NO_WORD = re.compile(r"\d{4}-\d{2}-\d{2}[T ].*")
 
 
@@ -76,7 +64,10 @@ def create(db: sqlite3.Connection) -> None:
 
     Raises StoreError where SQLite was built without full-text search.
     """
-    for statement in _TABLES.strip().split(";\n"):
+    from forgekit.model.fields import catalogue_columns
+
+    columns = ", ".join(f"{name} TEXT" for name in catalogue_columns())
+    for statement in _TABLES.replace("[columns]", columns).strip().split(";\n"):
         try:
             db.execute(statement)
         except sqlite3.OperationalError as e:
@@ -127,11 +118,12 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         entity: what to write.
         fields: what `from_fields` makes the entity of.
     """
-    status, project = getattr(entity, "status", None), getattr(entity, "project_name", None)
-    tag, external = getattr(entity, "compression_tag", None), getattr(entity, "external_id", None)
-    title = entity.title
+    from forgekit.model.fields import catalogue_columns
+
+    columns = [fields.get(name) if hasattr(entity, name) else None for name in catalogue_columns()]
+    project, title = getattr(entity, "project_name", None), entity.title
     db.execute(
-        f"INSERT INTO entity VALUES ({', '.join('?' * 15)})",  # noqa: S608 - question marks only
+        f"INSERT INTO entity VALUES ({', '.join('?' * (10 + len(columns)))})",  # noqa: S608 - marks only
         (
             row,
             entity.id,
@@ -140,18 +132,15 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
             entity.kind.value,
             blob,
             title,
-            status and status.value,
-            getattr(entity, "project_uuid", None),
-            project,
             project and match_key(project),
-            external,
-            tag,
             json.dumps(fields),
             entity.body,
+            *columns,
         ),
     )
     # An edge shows the tags of its archives, a candidate words that a decision may have: neither is a name.
     own = entity.kind.registered and entity.kind is not Kind.LINEAGE
+    tag, external = getattr(entity, "compression_tag", None), getattr(entity, "external_id", None)
     named = (external, tag, title if own else None)
     db.executemany(
         "INSERT OR IGNORE INTO name VALUES (?, ?)", [(match_key(name), row) for name in named if name]
@@ -251,8 +240,10 @@ def _is_plain(value: object) -> bool:
 
 def _words(fields: Mapping[str, Any]) -> Iterable[str]:
     """Yield what a person may look for among the fields; the title has its own place."""
+    from forgekit.model.fields import unsearched
+
     for key, value in fields.items():
-        if key not in _NO_WORDS:
+        if key not in unsearched():
             yield from _leaves(value)
 
 

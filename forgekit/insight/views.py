@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from enum import Enum
 from functools import cached_property
+from typing import Any
 
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import MOOT, Ages, conflict_state, open_conflicts
@@ -19,29 +19,16 @@ from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
-from forgekit.model.fields import known_fields
+from forgekit.model.field_types import INSTANT, PAIRS
+from forgekit.model.fields import COMPRESSION, FIELDS, json_fields
 from forgekit.model.graph import Graph, dependency_graph, lineage_graph, one_talk
 from forgekit.model.kinds import short_id
-from forgekit.model.lineage import Compression, Lineage
+from forgekit.model.lineage import Lineage
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.model.transcript import TranscriptPart
-from forgekit.times import UNKNOWN, Instant, format_instant
 
-Json = dict[str, object]
-
-_COMPRESSION = (
-    "compression_tag",
-    "compression_mode",
-    "compressed_at",
-    "turn_range",
-    "decisions_carried",
-    "decisions_dropped",
-    "threads_carried",
-    "threads_resolved",
-)
-_PAIRS = frozenset({"records", *_COMPRESSION[4:]})
-_NUMBERS = frozenset({"turn", "turns", "epistemic_tier", "confidence", "similarity"})
+Json = dict[str, Any]
 
 
 def project_counts(registry: Registry, projects: Iterable[EntityId]) -> dict[EntityId, dict[str, int]]:
@@ -68,7 +55,7 @@ class Derived:
             entity: of this registry.
             body: whether an archive's text comes along.
         """
-        out: Json = {name: _value(name, getattr(entity, name)) for name in known_fields(entity.kind)}
+        out: Json = json_fields(FIELDS[entity.kind], entity)
         out.update(self._more(entity, body=body))
         out["kind"] = entity.kind.value
         out["short_id"] = short_id(entity.kind, entity.id)
@@ -107,7 +94,7 @@ class Derived:
         return {
             "rationale": decision.rationale,
             "context": decision.context,
-            "last_validated": _value("last_validated", age.last_validated),
+            "last_validated": INSTANT.json(age.last_validated),
             "hops_since_validated": age.hops,
             "validation_count": max(len(age.conversations) - 1, 0),
             "dependents": list(self._dependencies.after.get(decision.id, ())),
@@ -148,27 +135,9 @@ class Derived:
 
 
 def _edge(edge: Lineage) -> Json:
-    """Return one flat entry per edge: of the first compression, with local ids."""
-    flat: Json = {name: [] if name in _PAIRS else None for name in _COMPRESSION}
+    """Return the fields of the first compression, with local ids, beside the list of all."""
+    flat: Json = {field.name: [] if field.type is PAIRS else None for field in COMPRESSION}
     if edge.compressions:
-        first = edge.compressions[0]
-        flat = {name: _value(name, getattr(first, name)) for name in _COMPRESSION}
-        for name in _COMPRESSION[4:]:
-            flat[name] = [local or entity for local, entity in getattr(first, name)]
+        flat = json_fields(COMPRESSION, edge.compressions[0])
+        flat |= {field.name: list(flat[field.name]) for field in COMPRESSION if field.type is PAIRS}
     return {**flat, "bridge_summary": edge.body}
-
-
-def _value(name: str, value: object) -> object:
-    """Return a field's value as JSON holds it."""
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Compression):
-        return {key: _value(key, getattr(value, key)) for key in _COMPRESSION}
-    if isinstance(value, tuple):
-        if name in _PAIRS:
-            return {local or entity: entity for local, entity in value}
-        return list(value) if name == "turn_range" else [_value("", item) for item in value]
-    if name in _NUMBERS or not isinstance(value, int):
-        return value
-    # Elsewhere whole numbers are times.
-    return None if value == UNKNOWN else format_instant(Instant(value))

@@ -246,7 +246,10 @@ def _merge_group(
 
 
 def _values(name: str, entities: Sides) -> Sides:
-    return Sides._make(None if entity is None else getattr(entity, name) for entity in entities)
+    """Return one field of each; where there is no base, it is unset there."""
+    ours, theirs = getattr(entities.ours, name), getattr(entities.theirs, name)
+    unset = () if () in (ours, theirs) else None
+    return Sides(unset if entities.base is None else getattr(entities.base, name), ours, theirs)
 
 
 Choice = Callable[[Any, Any], tuple[Any, bool]]

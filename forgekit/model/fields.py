@@ -301,12 +301,14 @@ def ids_in(field: Field, value: Any) -> Iterator[EntityId]:
 
 def _named(flag: str) -> tuple[str, ...]:
     """Return the names of the flagged fields, in the order in which files have them."""
-    place: dict[str, int] = {}
+    names: list[str] = []
     for fields in FIELDS.values():
-        for number, field in enumerate(fields):
-            if getattr(field, flag):
-                place[field.name] = max(number, place.get(field.name, 0))
-    return tuple(sorted(place, key=place.__getitem__))
+        place = 0
+        for name in (field.name for field in fields if getattr(field, flag)):
+            if name not in names:
+                names.insert(place, name)
+            place = names.index(name) + 1
+    return tuple(names)
 
 
 @cache

@@ -19,6 +19,7 @@ from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
+from forgekit.model.fields import csv_columns
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import one_line
@@ -41,25 +42,6 @@ class Format(Enum):
     MERMAID = "mermaid"  # lineage and supersession as a chart
 
 
-_COLUMNS = (
-    "kind",
-    "short_id",
-    "id",
-    "title",
-    "status",
-    "priority",
-    "epistemic_tier",
-    "project_name",
-    "local_id",
-    "created_at",
-    "updated_at",
-    "last_validated",
-    "hops_since_validated",
-    "superseded_by",
-    "tags",
-    "text",
-    "path",
-)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -109,12 +91,13 @@ def _csv(registry: Registry, chosen: Iterable[Entity]) -> str:
     derived = Derived(registry)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    columns = ("kind", "short_id", "id", "title", *csv_columns(), "hops_since_validated", "text", "path")
+    writer.writerow(columns)
     for entity in chosen:
         view = derived.view(entity)
         text = view.get("rationale") or view.get("content") or view.get("bridge_summary") or ""
         view |= {"id": entity.id, "title": entity.title, "text": text}
-        writer.writerow([_cell(view.get(name)) for name in _COLUMNS])
+        writer.writerow([_cell(view.get(name)) for name in columns])
     return out.getvalue()
 
 

@@ -89,7 +89,7 @@ def test_a_conflict_is_shown_and_can_be_read(root: Path, cli: Cli, how: str) -> 
     path = entity_path(USE_A)
     assert done.returncode != 0
     assert f"CONFLICT (content): Merge conflict in {path}" in done.stdout
-    said = f"{path}: Rationale: '## Rationale Theirs.' stands; '## Rationale Ours.' is kept under"
+    said = f"{path}: Rationale: '## Rationale Theirs.' was kept; '## Rationale Ours.' is under"
     assert f"{said} `## Conflicting edits`\n" in done.stderr
     assert (root / path).read_bytes() == expected
     entity, text = files.read(root, path)

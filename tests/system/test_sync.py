@@ -490,7 +490,7 @@ def test_of_two_decisions_put_in_each_others_place_one_stands(
         f"{path}: status: 'active' was kept; 'superseded' is under {mark}\n"
         f"{path}: superseded_by: leaving it out was kept; '{yields.id}' is under {mark}\n"
         f"{path}: Superseded: leaving it out was kept; '## Superseded {yields.decision}!' "
-        f"is kept under {mark}\n"
+        f"is under {mark}\n"
     )
     steps = f"next: put the right text in {path}, delete {mark}, then `forgekit check`\n"
     if verb == "resolve":
