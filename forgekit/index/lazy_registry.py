@@ -12,19 +12,10 @@ from typing import cast
 
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
-from forgekit.model.archive import Archive
-from forgekit.model.candidate import Candidate
-from forgekit.model.conflict import Conflict
-from forgekit.model.conversation import Conversation
-from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, path_of
-from forgekit.model.lineage import Lineage
 from forgekit.model.problem import Problem
-from forgekit.model.project import Project
-from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
-from forgekit.model.transcript import TranscriptPart
+from forgekit.model.registry import E, Registry
 
 
 class _Entities(Mapping[EntityId, Entity]):
@@ -101,50 +92,6 @@ class PartialRegistry(Registry):
         entities = cast("_Entities", self.entities)
         return type(self)(entities, entities.problems())
 
-    def _all(self, kind: Kind) -> list[Entity]:
-        return cast("_Entities", self.entities).of_kind(kind)
-
-    @property
-    def projects(self) -> list[Project]:
-        """All projects."""
-        return cast("list[Project]", self._all(Kind.PROJECT))
-
-    @property
-    def conversations(self) -> list[Conversation]:
-        """All conversations."""
-        return cast("list[Conversation]", self._all(Kind.CONVERSATION))
-
-    @property
-    def threads(self) -> list[Thread]:
-        """All threads."""
-        return cast("list[Thread]", self._all(Kind.THREAD))
-
-    @property
-    def decisions(self) -> list[Decision]:
-        """All decisions."""
-        return cast("list[Decision]", self._all(Kind.DECISION))
-
-    @property
-    def lineage(self) -> list[Lineage]:
-        """All lineage edges."""
-        return cast("list[Lineage]", self._all(Kind.LINEAGE))
-
-    @property
-    def conflicts(self) -> list[Conflict]:
-        """All conflicts."""
-        return cast("list[Conflict]", self._all(Kind.CONFLICT))
-
-    @property
-    def candidates(self) -> list[Candidate]:
-        """All candidates, those that were answered included."""
-        return cast("list[Candidate]", self._all(Kind.CANDIDATE))
-
-    @property
-    def transcripts(self) -> list[TranscriptPart]:
-        """All kept texts of conversations."""
-        return cast("list[TranscriptPart]", self._all(Kind.TRANSCRIPT))
-
-    @property
-    def archives(self) -> list[Archive]:
-        """All archives."""
-        return cast("list[Archive]", self._all(Kind.ARCHIVE))
+    def of_class(self, kind: type[E]) -> list[E]:
+        """Return the entities of a class, in time order."""
+        return cast("list[E]", cast("_Entities", self.entities).of_kind(kind.kind))

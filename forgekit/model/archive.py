@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
 from forgekit.model.lineage import CompressionMode, TurnRange
-from forgekit.model.rules import require_keys, require_line, require_lines
+from forgekit.model.rules import require_values
 from forgekit.times import Instant
 
 
@@ -45,13 +45,7 @@ class Archive:
     body: str = ""
 
     def __post_init__(self) -> None:
-        require_line("compression_tag", self.compression_tag)
-        require_line("conversation_title", self.conversation_title)
-        require_line("project_name", self.project_name)
-        require_line("session_id", self.session_id)
-        require_line("external_id", self.external_id)
-        require_lines("inherits_from", self.inherits_from)
-        require_keys("records", self.records)
+        require_values(self)
 
     @property
     def id(self) -> EntityId:

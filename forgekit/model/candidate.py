@@ -10,7 +10,7 @@ from forgekit.errors import RuleError
 from forgekit.ids import EntityId
 from forgekit.model.body import section
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import require_body, require_count, require_line, require_lines, require_share
+from forgekit.model.rules import MOST_TURNS, require_between, require_values
 from forgekit.times import UNKNOWN, Instant
 
 
@@ -68,14 +68,9 @@ class Candidate:
     body: str = ""
 
     def __post_init__(self) -> None:
-        require_line("candidate", self.candidate)
-        require_line("why", self.why)
-        require_line("project_name", self.project_name)
-        require_line("local_id", self.local_id)
-        require_lines("alternatives_rejected", self.alternatives_rejected)
-        require_share("confidence", self.confidence)
-        require_count("turn", self.turn)
-        require_body(self.body)
+        require_values(self)
+        require_between("confidence", self.confidence, 1)
+        require_between("turn", self.turn, MOST_TURNS)
         settled = {CandidateStatus.APPROVED, CandidateStatus.MERGED}
         if self.became is not None and self.status not in settled:
             raise RuleError("became: goes with status approved or merged and no other")

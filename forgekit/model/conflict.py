@@ -9,7 +9,7 @@ from enum import Enum
 from forgekit.errors import RuleError
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import require_body, require_line, require_lines
+from forgekit.model.rules import require_values
 from forgekit.times import Instant
 
 
@@ -49,10 +49,7 @@ class Conflict:
     body: str = ""
 
     def __post_init__(self) -> None:
-        require_line("nature", self.nature)
-        require_line("reason", self.reason)
-        require_lines("evidence", self.evidence)
-        require_body(self.body)
+        require_values(self)
         if self.decision_a >= self.decision_b:
             raise RuleError("decision_a: must be the smaller of two different ids")
         if self.kept is not None and self.status is not ConflictStatus.RESOLVED:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import require_body, require_count, require_line, require_lines
+from forgekit.model.rules import MOST_TURNS, require_between, require_values
 from forgekit.times import UNKNOWN, Instant
 
 
@@ -44,17 +44,8 @@ class Conversation:
     body: str = ""
 
     def __post_init__(self) -> None:
-        require_line("title", self.title)
-        require_line("project_name", self.project_name)
-        require_line("external_id", self.external_id)
-        require_line("session_id", self.session_id)
-        require_line("source", self.source)
-        require_count("turns", self.turns)
-        require_lines("continues", self.continues)
-        require_lines("brought", self.brought)
-        require_lines("archived_as", self.archived_as)
-        require_lines("tags", self.tags)
-        require_body(self.body)
+        require_values(self)
+        require_between("turns", self.turns, MOST_TURNS)
 
     @property
     def id(self) -> EntityId:

@@ -10,7 +10,7 @@ from forgekit.errors import RuleError
 from forgekit.ids import EntityId
 from forgekit.model.body import section
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import require_body, require_line, require_lines, require_tier
+from forgekit.model.rules import require_between, require_values
 from forgekit.times import Instant
 
 SPECULATIVE_BELOW = 0.25
@@ -52,6 +52,7 @@ class Decision:
 
     Attributes:
         epistemic_tier: 0.0 to 1.0; None where nobody said.
+        governs: path globs and names of components that it is about.
         tier_token: the class 1, 2 or 3 that the archive wrote instead of a tier.
         last_validated: event time at which it was last stated, carried or validated.
     """
@@ -72,6 +73,7 @@ class Decision:
     conversation_ids: tuple[EntityId, ...] = ()
     dependencies: tuple[EntityId, ...] = ()
     alternatives_rejected: tuple[str, ...] = ()
+    governs: tuple[str, ...] = ()
     created_at: Instant
     last_validated: Instant
     tags: tuple[str, ...] = ()
@@ -79,14 +81,8 @@ class Decision:
     body: str = ""
 
     def __post_init__(self) -> None:
-        require_line("decision", self.decision)
-        require_line("project_name", self.project_name)
-        require_line("local_id", self.local_id)
-        require_line("tier_token", self.tier_token)
-        require_lines("alternatives_rejected", self.alternatives_rejected)
-        require_lines("tags", self.tags)
-        require_tier(self.epistemic_tier)
-        require_body(self.body)
+        require_values(self)
+        require_between("epistemic_tier", self.epistemic_tier, 1)
         replaced = {DecisionStatus.REVISED, DecisionStatus.SUPERSEDED}
         if self.superseded_by is not None and self.status not in replaced:
             raise RuleError("superseded_by: goes with status revised or superseded and no other")

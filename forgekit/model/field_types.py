@@ -15,11 +15,11 @@ from typing import Any
 
 from forgekit.ids import EntityId, parse_id
 from forgekit.model.lineage import TurnRange
+from forgekit.model.rules import MOST_TURNS
 from forgekit.times import UNKNOWN, Instant, format_instant, parse_instant
 
 _DECIMAL = re.compile(r"[-+]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][-+]?[0-9]{1,4})?")
 _WHOLE = re.compile(r"[0-9]{1,8}")
-_MOST = 10_000_000
 
 
 class Plain(str):
@@ -85,7 +85,7 @@ def _read_number(value: Any) -> float:
 
 
 def _read_count(value: Any) -> int:
-    if not _WHOLE.fullmatch(_read_text(value)) or int(value) > _MOST:
+    if not _WHOLE.fullmatch(_read_text(value)) or int(value) > MOST_TURNS:
         raise ValueError("must be a whole number, such as 35")
     return int(value)
 
@@ -93,7 +93,7 @@ def _read_count(value: Any) -> int:
 def _read_turns(value: Any) -> TurnRange:
     if isinstance(value, list) and len(value) == 2 and all(_WHOLE.fullmatch(str(v)) for v in value):
         first, last = int(value[0]), int(value[1])
-        if first <= last <= _MOST:
+        if first <= last <= MOST_TURNS:
             return first, last
     raise ValueError("must be two turn numbers, such as [1, 35]")
 

@@ -211,6 +211,7 @@ FIELDS: Mapping[Kind, tuple[Field, ...]] = {
         Field("conversation_ids", IDS, refers=_CONVERSATION),
         Field("dependencies", IDS, refers=_DECISION),
         Field("alternatives_rejected", LINES),
+        Field("governs", LINES),
         Field("created_at", INSTANT, required=True, merge=Merge.EARLIER, csv=True),
         Field("last_validated", INSTANT, required=True, merge=Merge.LATER, csv=True),
         Field("tags", LINES, csv=True),

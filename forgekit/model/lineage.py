@@ -9,7 +9,7 @@ from enum import Enum
 from forgekit.errors import RuleError
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import require_body, require_keys, require_line
+from forgekit.model.rules import require_keys, require_line, require_values
 from forgekit.times import Instant
 
 TurnRange = tuple[int, int]
@@ -64,8 +64,7 @@ class Lineage:
     body: str = ""
 
     def __post_init__(self) -> None:
-        require_line("project_name", self.project_name)
-        require_body(self.body)
+        require_values(self)
         require_keys("compressions", [(entry.compression_tag, "") for entry in self.compressions])
         if self.source_conversation_id == self.target_conversation_id:
             raise RuleError("target_conversation_id: a conversation cannot continue itself")

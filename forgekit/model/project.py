@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from forgekit.ids import EntityId
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import require_body, require_line, require_lines
+from forgekit.model.rules import require_values
 
 UNSORTED = "Unsorted"
 """The project of conversations of which nothing says the project."""
@@ -26,9 +26,7 @@ class Project:
     body: str = ""
 
     def __post_init__(self) -> None:
-        require_line("project_name", self.project_name)
-        require_lines("tags", self.tags)
-        require_body(self.body)
+        require_values(self)
 
     @property
     def id(self) -> EntityId:

@@ -20,7 +20,7 @@ from forgekit.model.project import Project
 from forgekit.model.thread import Thread
 from forgekit.model.transcript import TranscriptPart
 
-Expected = TypeVar("Expected", Conflict, Decision, Thread)
+E = TypeVar("E", bound=Entity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Registry:
         """Return the entity of an id, or None."""
         return self.entities.get(entity) if entity else None
 
-    def expect(self, kind: type[Expected], entity: EntityId) -> Expected:
+    def expect(self, kind: type[E], entity: EntityId) -> E:
         """Return the entity of an id and kind.
 
         Raises NotFoundError.
@@ -53,47 +53,51 @@ class Registry:
     def __iter__(self) -> Iterator[Entity]:
         return iter(self.entities.values())
 
+    def of_class(self, kind: type[E]) -> list[E]:
+        """Return the entities of a class, in time order."""
+        return [entity for entity in self if isinstance(entity, kind)]
+
     @property
     def projects(self) -> list[Project]:
         """All projects."""
-        return [e for e in self if isinstance(e, Project)]
+        return self.of_class(Project)
 
     @property
     def conversations(self) -> list[Conversation]:
         """All conversations."""
-        return [e for e in self if isinstance(e, Conversation)]
+        return self.of_class(Conversation)
 
     @property
     def threads(self) -> list[Thread]:
         """All threads."""
-        return [e for e in self if isinstance(e, Thread)]
+        return self.of_class(Thread)
 
     @property
     def decisions(self) -> list[Decision]:
         """All decisions."""
-        return [e for e in self if isinstance(e, Decision)]
+        return self.of_class(Decision)
 
     @property
     def lineage(self) -> list[Lineage]:
         """All lineage edges."""
-        return [e for e in self if isinstance(e, Lineage)]
+        return self.of_class(Lineage)
 
     @property
     def conflicts(self) -> list[Conflict]:
         """All conflicts."""
-        return [e for e in self if isinstance(e, Conflict)]
+        return self.of_class(Conflict)
 
     @property
     def candidates(self) -> list[Candidate]:
-        """All candidates, those that were answered included."""
-        return [e for e in self if isinstance(e, Candidate)]
+        """All candidates, also those that were answered."""
+        return self.of_class(Candidate)
 
     @property
     def transcripts(self) -> list[TranscriptPart]:
-        """All kept texts of conversations."""
-        return [e for e in self if isinstance(e, TranscriptPart)]
+        """All parts of transcripts."""
+        return self.of_class(TranscriptPart)
 
     @property
     def archives(self) -> list[Archive]:
         """All archives."""
-        return [e for e in self if isinstance(e, Archive)]
+        return self.of_class(Archive)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from forgekit.errors import RuleError
 from forgekit.ids import normalise
+from forgekit.model.kinds import Kind
 
 # C0 and C1 controls, and the separators that editors and YAML disagree on (U+0085, U+2028, U+2029).
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
@@ -17,11 +19,6 @@ def require_line(name: str, *values: str | None) -> None:
     for value in values:
         if value is not None and (not value.strip() or _CONTROL.search(value)):
             raise RuleError(f"{name}: {value[:60]!r} must be one line of text")
-
-
-def require_lines(name: str, values: Iterable[str]) -> None:
-    """Raise RuleError unless every item is one line of printable text."""
-    require_line(name, *values)
 
 
 def one_line(text: str) -> str:
@@ -39,22 +36,13 @@ def statement(text: str, limit: int = STATEMENT_LIMIT) -> str:
     return line if len(line) <= limit else normalise(line[: limit - 1]) + "…"
 
 
-def require_tier(tier: float | None) -> None:
-    """Raise RuleError unless the tier lies between 0 and 1."""
-    if tier is not None and not 0 <= tier <= 1:
-        raise RuleError(f"epistemic_tier: {tier} must lie between 0 and 1")
+MOST_TURNS = 10_000_000
 
 
-def require_share(name: str, share: float) -> None:
-    """Raise RuleError unless the number lies between 0 and 1."""
-    if not 0 <= share <= 1:
-        raise RuleError(f"{name}: {share} must lie between 0 and 1")
-
-
-def require_count(name: str, number: int | None) -> None:
-    """Raise RuleError unless the whole number can be a count of turns."""
-    if number is not None and not 0 <= number <= 10_000_000:
-        raise RuleError(f"{name}: {number} must lie between 0 and 10,000,000")
+def require_between(name: str, number: float | None, most: int) -> None:
+    """Raise RuleError unless the number, if there is one, lies between 0 and the greatest."""
+    if number is not None and not 0 <= number <= most:
+        raise RuleError(f"{name}: {number} must lie between 0 and {most:,}")
 
 
 def require_keys(name: str, pairs: Iterable[tuple[str, str]]) -> None:
@@ -80,6 +68,24 @@ def require_body(body: str) -> None:
         raise RuleError("body: holds half of a surrogate pair, which no file can")
     if "\r" in body or "\x00" in body or body != body.strip("\n"):
         raise RuleError("body: uses LF and has no blank lines at either end")
+
+
+def require_values(entity: Any) -> None:
+    """Raise RuleError unless texts are one line, maps have each key once, and the body can be written.
+
+    The body of an archive is kept as it was pasted.
+    """
+    for name in entity.__dataclass_fields__:
+        value = getattr(entity, name)
+        if name == "body":
+            if entity.kind is not Kind.ARCHIVE:
+                require_body(value)
+        elif isinstance(value, str):
+            require_line(name, value)
+        elif isinstance(value, tuple) and value and isinstance(value[0], str):
+            require_line(name, *value)
+        elif isinstance(value, tuple) and value and isinstance(value[0], tuple):
+            require_keys(name, value)
 
 
 _LONGEST = 64

@@ -10,7 +10,7 @@ from forgekit.errors import RuleError
 from forgekit.ids import EntityId
 from forgekit.model.body import section
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import require_body, require_line, require_lines
+from forgekit.model.rules import require_values
 from forgekit.times import Instant
 
 
@@ -70,11 +70,7 @@ class Thread:
     body: str = ""
 
     def __post_init__(self) -> None:
-        require_line("title", self.title)
-        require_line("project_name", self.project_name)
-        require_line("local_id", self.local_id)
-        require_lines("tags", self.tags)
-        require_body(self.body)
+        require_values(self)
         if self.resolved_in is not None and not self.status.ended:
             raise RuleError("resolved_in: goes with a thread that has ended, and this one is open")
 

@@ -13,7 +13,7 @@ from enum import Enum
 from forgekit.ids import EntityId, timestamp, v8_named
 from forgekit.model.kinds import Kind
 from forgekit.model.lineage import TurnRange
-from forgekit.model.rules import require_body, require_line
+from forgekit.model.rules import require_values
 from forgekit.times import UNKNOWN, Instant
 
 
@@ -57,9 +57,7 @@ class TranscriptPart:
     body: str = ""
 
     def __post_init__(self) -> None:
-        require_line("title", self.title)
-        require_line("project_name", self.project_name)
-        require_body(self.body)
+        require_values(self)
 
     @property
     def id(self) -> EntityId:
