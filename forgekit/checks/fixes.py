@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from forgekit.checks.base import CheckInput
+from forgekit.checks.files import misplaced
 from forgekit.checks.identity import revised_id, text_gives_id
 from forgekit.checks.texts import is_canonical, is_rewritable
 from forgekit.model.decision import Decision, DecisionStatus
@@ -23,12 +24,14 @@ class Fix:
         path: of the file at fault.
         message: what is done, as a clause.
         writes: entities to write, each in canonical form.
+        removes: the path of a file that moves to the path of the entity written, bytes unchanged.
     """
 
     code: str
     path: str
     message: str
     writes: tuple[Entity, ...]
+    removes: str | None = None
 
 
 def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
@@ -53,6 +56,11 @@ def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
             out.append(
                 Fix(code="not-canonical", path=path, message="brought into canonical form", writes=(entity,))
             )
+    for path, data in given.strays.items():
+        entity = misplaced(path, data) if given.wants(path) else None
+        if entity is not None and registry.get(entity.id) is None:
+            moved = f"moved to {entity_path(entity)}"
+            out.append(Fix(code="misplaced-file", path=path, message=moved, writes=(entity,), removes=path))
     return out
 
 
