@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from forgekit.errors import FormatError
 from forgekit.ids import EntityId
@@ -53,26 +54,9 @@ class CheckInput:
         return self.only is None or path in self.only
 
 
-def finding(
-    entity: Entity,
-    code: str,
-    message: str,
-    *,
-    field: str = "",
-    fix: str = "",
-    severity: Severity = Severity.ERROR,
-    fixable: bool = False,
-) -> Problem:
-    """Make a finding about an entity."""
-    return Problem(
-        code=code,
-        message=message,
-        path=entity_path(entity),
-        field=field,
-        fix=fix,
-        severity=severity,
-        fixable=fixable,
-    )
+def finding(entity: Entity, code: str, message: str, **more: Any) -> Problem:
+    """Make a problem about an entity; `more` are other attributes of Problem."""
+    return Problem(code=code, message=message, path=entity_path(entity), **more)
 
 
 Check = Callable[[Registry, CheckInput], Iterator[Problem]]

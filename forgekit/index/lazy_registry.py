@@ -92,6 +92,6 @@ class PartialRegistry(Registry):
         entities = cast("_Entities", self.entities)
         return type(self)(entities, entities.problems())
 
-    def of_class(self, kind: type[E]) -> list[E]:
+    def of_kind(self, kind: type[E]) -> list[E]:
         """Return the entities of a class, in time order."""
         return cast("list[E]", cast("_Entities", self.entities).of_kind(kind.kind))

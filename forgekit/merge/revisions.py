@@ -25,12 +25,12 @@ from forgekit.model.entity import Entity
 from forgekit.model.fields import group_fields
 from forgekit.model.kinds import Kind, short_id
 
-HEIRS = frozenset({"superseded_by", "revised_in"})
+SUCCESSORS = frozenset({"superseded_by", "revised_in"})
 """The fields that name a successor."""
 
 _NATURE = "two revisions of "
 _REASON = "Superseded"
-_HEIR, _WHERE = "### superseded_by\n", "### revised_in\n"
+_SUCCESSOR, _WHERE = "### superseded_by\n", "### revised_in\n"
 
 
 def recorded(old: Decision, get: Callable[[EntityId], Entity | None]) -> tuple[Decision, list[Conflict]]:
@@ -105,7 +105,7 @@ def reinstated(ended: Decision) -> tuple[Decision, tuple[FieldConflict, ...]]:
 
 def _successor(entry: str) -> EntityId | None:
     last = entry.rpartition(" ")[2]
-    return EntityId(last) if entry.startswith(_HEIR) and is_id(last) else None
+    return EntityId(last) if entry.startswith(_SUCCESSOR) and is_id(last) else None
 
 
 def _active(entity: Entity | None) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from forgekit.model.archive import Archive
 from forgekit.model.candidate import Candidate
 from forgekit.model.conflict import Conflict
@@ -17,17 +19,7 @@ Entity = (
     Project | Conversation | Thread | Decision | Lineage | Conflict | Candidate | TranscriptPart | Archive
 )
 
-CLASSES: dict[Kind, type[Entity]] = {
-    Kind.PROJECT: Project,
-    Kind.CONVERSATION: Conversation,
-    Kind.THREAD: Thread,
-    Kind.DECISION: Decision,
-    Kind.LINEAGE: Lineage,
-    Kind.CONFLICT: Conflict,
-    Kind.CANDIDATE: Candidate,
-    Kind.TRANSCRIPT: TranscriptPart,
-    Kind.ARCHIVE: Archive,
-}
+CLASSES: dict[Kind, type[Entity]] = {cls.kind: cls for cls in get_args(Entity)}
 
 
 def entity_path(entity: Entity) -> str:

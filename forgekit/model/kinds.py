@@ -24,12 +24,12 @@ class Kind(Enum):
     @property
     def prefix(self) -> str:
         """What a short id starts with."""
-        return _PREFIX[self]
+        return _NAMES[self][0]
 
     @property
     def folder(self) -> str:
         """Where its files live, below the root of the registry."""
-        return _FOLDER[self]
+        return _NAMES[self][1]
 
     @property
     def id_field(self) -> str:
@@ -38,7 +38,7 @@ class Kind(Enum):
 
     @property
     def quoted(self) -> bool:
-        """Whether the body is somebody's text, kept as one piece, and has no sections."""
+        """Whether the body is a text kept as it was, without sections of ours."""
         return self in {Kind.TRANSCRIPT, Kind.ARCHIVE}
 
     @property
@@ -47,27 +47,17 @@ class Kind(Enum):
         return self not in {Kind.CANDIDATE, Kind.TRANSCRIPT}
 
 
-_PREFIX = {
-    Kind.PROJECT: "prj",
-    Kind.CONVERSATION: "con",
-    Kind.THREAD: "thr",
-    Kind.DECISION: "dec",
-    Kind.LINEAGE: "lin",
-    Kind.CONFLICT: "cfl",
-    Kind.CANDIDATE: "can",
-    Kind.TRANSCRIPT: "trn",
-    Kind.ARCHIVE: "arc",
-}
-_FOLDER = {
-    Kind.PROJECT: "registry/projects",
-    Kind.CONVERSATION: "registry/conversations",
-    Kind.THREAD: "registry/threads",
-    Kind.DECISION: "registry/decisions",
-    Kind.LINEAGE: "registry/lineage",
-    Kind.CONFLICT: "registry/conflicts",
-    Kind.CANDIDATE: "registry/candidates",
-    Kind.TRANSCRIPT: "archives/transcripts",
-    Kind.ARCHIVE: "archives",
+# Prefix of short ids, and folder.
+_NAMES = {
+    Kind.PROJECT: ("prj", "registry/projects"),
+    Kind.CONVERSATION: ("con", "registry/conversations"),
+    Kind.THREAD: ("thr", "registry/threads"),
+    Kind.DECISION: ("dec", "registry/decisions"),
+    Kind.LINEAGE: ("lin", "registry/lineage"),
+    Kind.CONFLICT: ("cfl", "registry/conflicts"),
+    Kind.CANDIDATE: ("can", "registry/candidates"),
+    Kind.TRANSCRIPT: ("trn", "archives/transcripts"),
+    Kind.ARCHIVE: ("arc", "archives"),
 }
 
 
@@ -77,7 +67,7 @@ def short_id(kind: Kind, entity: EntityId) -> str:
 
 
 def is_short(name: str) -> bool:
-    """Say whether what an archive calls a record is a short id, which stands where it has no local id."""
+    """Say whether the name of a record in an archive is a short id, used where there is no local id."""
     return "_" in name
 
 

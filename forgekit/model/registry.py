@@ -53,51 +53,51 @@ class Registry:
     def __iter__(self) -> Iterator[Entity]:
         return iter(self.entities.values())
 
-    def of_class(self, kind: type[E]) -> list[E]:
+    def of_kind(self, kind: type[E]) -> list[E]:
         """Return the entities of a class, in time order."""
         return [entity for entity in self if isinstance(entity, kind)]
 
     @property
     def projects(self) -> list[Project]:
         """All projects."""
-        return self.of_class(Project)
+        return self.of_kind(Project)
 
     @property
     def conversations(self) -> list[Conversation]:
         """All conversations."""
-        return self.of_class(Conversation)
+        return self.of_kind(Conversation)
 
     @property
     def threads(self) -> list[Thread]:
         """All threads."""
-        return self.of_class(Thread)
+        return self.of_kind(Thread)
 
     @property
     def decisions(self) -> list[Decision]:
         """All decisions."""
-        return self.of_class(Decision)
+        return self.of_kind(Decision)
 
     @property
     def lineage(self) -> list[Lineage]:
         """All lineage edges."""
-        return self.of_class(Lineage)
+        return self.of_kind(Lineage)
 
     @property
     def conflicts(self) -> list[Conflict]:
         """All conflicts."""
-        return self.of_class(Conflict)
+        return self.of_kind(Conflict)
 
     @property
     def candidates(self) -> list[Candidate]:
         """All candidates, also those that were answered."""
-        return self.of_class(Candidate)
+        return self.of_kind(Candidate)
 
     @property
     def transcripts(self) -> list[TranscriptPart]:
         """All parts of transcripts."""
-        return self.of_class(TranscriptPart)
+        return self.of_kind(TranscriptPart)
 
     @property
     def archives(self) -> list[Archive]:
         """All archives."""
-        return self.of_class(Archive)
+        return self.of_kind(Archive)

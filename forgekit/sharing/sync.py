@@ -36,7 +36,7 @@ from forgekit.git.remote import Remote, fetch, push, upstream
 from forgekit.git.repository import Repository
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge.files import MergedFile
-from forgekit.merge.revisions import HEIRS, completed, recorded, reinstated
+from forgekit.merge.revisions import SUCCESSORS, completed, recorded, reinstated
 from forgekit.merge.rules import FieldConflict
 from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
@@ -329,7 +329,7 @@ def _record_rivals(plan: Plan, get: _Get) -> None:
         assert merged.data is not None  # noqa: S101 - it holds the entries
         plan.joined.files[path] = update(decode(merged.data), decision).encode()
         plan.joined.merged[path] = replace(
-            merged, conflicts=tuple(c for c in merged.conflicts if c.field not in HEIRS)
+            merged, conflicts=tuple(c for c in merged.conflicts if c.field not in SUCCESSORS)
         )
         for conflict in rivals:
             if get(conflict.id, Kind.CONFLICT) is None:
