@@ -1,4 +1,4 @@
-"""What every check is given, and how a finding about an entity is made.
+"""The input of every check, and how a problem about an entity is made.
 
 A check is a pure function of a registry and a `CheckInput`; it looks at `input.subjects(registry)` and
 yields problems with path and field. Lines are added by `locate`, from the texts of the files.
@@ -27,8 +27,8 @@ class CheckInput:
 
     Attributes:
         texts: the files whose wording is to be checked, by path; may hold a part of them.
-        only: the paths to look at, or None for all. References out of them are followed all the same.
-        allowed: fingerprints of what looks like a secret and may stand there.
+        only: the paths to look at, or None for all. References out of them are followed too.
+        allowed: fingerprints of what looks like a secret and is allowed.
         committed: for a decision edited in place its last version whose text gives its id, where known.
         strays: files in the registry's folders at no entity's path, or whose id is not their name, by path.
         now: the present time; None where times are not checked.

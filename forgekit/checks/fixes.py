@@ -17,10 +17,10 @@ from forgekit.times import Instant
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fix:
-    """One thing to mend.
+    """One change to make.
 
     Attributes:
-        code: of the problem that it mends.
+        code: of the problem that it fixes.
         path: of the file at fault.
         message: what is done, as a clause.
         writes: entities to write, each in canonical form.
@@ -35,10 +35,10 @@ class Fix:
 
 
 def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
-    """Plan what can be mended without a person; what has no plan stays a problem.
+    """Plan the fixes that need no person; other problems stay.
 
     Args:
-        registry: all entities as they stand.
+        registry: all entities.
         given: the texts to be brought into canonical form, what was committed, and what to look at.
         now: when a revision is made.
     """

@@ -1,6 +1,6 @@
-"""Names: an id follows from what was said and when.
+"""Ids: each follows from its text and time.
 
-That a file is called after its id is seen by whoever reads it.
+The name of a file is checked when it is read.
 
 Checked as hard derivations: projects, decisions, lineage edges, conflicts, archives. Not checked:
 threads, whose titles people may edit, and conversations, which may bear an id given by their archive.
@@ -68,7 +68,7 @@ def revised_id(registry: Registry, edited: Decision, old: Decision, now: Instant
     """Return the id that an edited text has as a decision of its own, or None where the edit is to be undone.
 
     Args:
-        registry: all entities as they stand.
+        registry: all entities.
         edited: whose text does not give its id.
         old: the same decision, when its text gave the id.
         now: when it is revised.
@@ -133,7 +133,7 @@ _BASIS: dict[type[Entity], str] = {
 
 
 def _expected(entity: Entity) -> EntityId | None:
-    """Return the id that an entity should have, or None where it cannot be told."""
+    """Return the id that an entity should have, or None for other kinds."""
     match entity:
         case Project():
             return project_id(entity.project_name)

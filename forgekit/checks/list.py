@@ -1,4 +1,4 @@
-"""The checks of a registry: pure functions that find what is wrong and say how to mend it."""
+"""The checks of a registry: pure functions that find what is wrong and how to fix it."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def check(
     found = [p for p in registry.problems if given.wants(p.path)]
     for run in CHECKS:
         found.extend(run(registry, given))
-    moved = {p.path for p in found if p.code == "misplaced-file"}  # says more than the reader of the file
+    moved = {p.path for p in found if p.code == "misplaced-file"}  # the more precise problem
     found = [p for p in found if p.path not in moved or p.code not in {"stray-file", "format"}]
     return sorted(found, key=lambda p: p.path)

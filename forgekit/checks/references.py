@@ -67,7 +67,7 @@ def references_exist(registry: Registry, given: CheckInput) -> Iterator[Problem]
 
 # Fields by which an entity can lead back to itself, and how a message begins.
 _CHAINS = (
-    (Decision, "dependencies", "decisions rest on"),
+    (Decision, "dependencies", "decisions depend on"),
     (Decision, "superseded_by", "decisions replace"),
     (Thread, "blocked_by", "threads wait for"),
 )
@@ -161,9 +161,9 @@ def _conflict(registry: Registry, conflict: Conflict) -> Iterator[Problem]:
         yield finding(
             conflict,
             "status-fields",
-            "is resolved, and kept does not say which side stands",
+            "is resolved, and `kept` is missing",
             field="status",
-            fix="add kept with the id of the side that stands",
+            fix="add kept with the id of the side that was kept",
             severity=Severity.WARNING,
         )
     if conflict.kept is not None and conflict.kept not in sides:

@@ -30,7 +30,7 @@ def no_secrets(_: Registry, given: CheckInput) -> Iterator[Problem]:
 
 
 def secrets_in(path: str, text: str, allowed: Collection[str]) -> Iterator[Problem]:
-    """Find the secrets in one file; none is repeated in what is said."""
+    """Find the secrets in one file; messages never repeat a secret."""
     for found in find(text, allowed):
         yield Problem(
             code="secret",
@@ -105,7 +105,7 @@ def hidden_characters(registry: Registry, given: CheckInput) -> Iterator[Problem
 
 
 def _line_of(character: str, text: str) -> int | None:
-    """Return the line of a file's text that first holds a character; None where it stands there escaped."""
+    """Return the line of a file's text that first holds a character; None where it is escaped."""
     at = text.find(character)
     return None if at < 0 else text.count("\n", 0, at) + 1
 
@@ -124,7 +124,7 @@ def archives_unchanged(registry: Registry, given: CheckInput) -> Iterator[Proble
 
 
 def body_sha256(archive: Archive) -> str:
-    """Return the hash of an archive's text as it stands."""
+    """Return the hash of an archive's text."""
     return hashlib.sha256(archive.body.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,7 +1,7 @@
 """The merge of one entity's file, bytes in and bytes out: what the merge driver and `forgekit sync` share.
 
 The files are read, merged by fields and written canonically; comments in the front matter go along. What
-comes out can always be read again: of two files one of which cannot be read, the other stands and holds
+comes out can always be read again: if one of two files cannot be read, the other is kept, with
 the whole text of the first among its conflicting edits.
 """
 
@@ -29,7 +29,7 @@ class MergedFile:
 
     Attributes:
         conflicts: what a person has to choose.
-        overridden: what a rule on times or states has settled.
+        overridden: what a rule on times or states decided.
     """
 
     data: bytes | None
@@ -52,8 +52,8 @@ def merge_file(
     """Merge the states of one entity's file; the same from either side.
 
     Args:
-        kind: as its path says.
-        owner: the id that its path says.
+        kind: from its path.
+        owner: the id in its path.
         base: the state both come from; None where there is none.
         ours: None where this side deleted it.
         theirs: likewise.
@@ -66,8 +66,8 @@ def merge_file(
         return MergedFile(data=theirs)
     if ours is None or theirs is None:
         changed = theirs if ours is None else ours
-        told = FieldConflict(field="", base=None, winner="changed", loser="deleted")
-        return MergedFile(data=changed, conflicts=(told,))
+        conflict = FieldConflict(field="", base=None, winner="changed", loser="deleted")
+        return MergedFile(data=changed, conflicts=(conflict,))
     first, second = _read(kind, owner, ours), _read(kind, owner, theirs)
     if isinstance(first, FormatError) or isinstance(second, FormatError):
         return _beside(first, second, ours, theirs)
@@ -94,7 +94,7 @@ def _read(kind: Kind, owner: EntityId, data: bytes) -> _Read | FormatError:
 def _beside(
     first: _Read | FormatError, second: _Read | FormatError, ours: bytes, theirs: bytes
 ) -> MergedFile:
-    """Let the side stand that can be read, with the text of the other as an entry of its record."""
+    """Keep the side that can be read, with the text of the other among its conflicting edits."""
     good, raw = (first, theirs) if isinstance(first, _Read) else (second, ours)
     if not isinstance(good, _Read) or good.entity.kind.quoted:
         raise first if isinstance(first, FormatError) else cast(FormatError, second)
@@ -102,12 +102,12 @@ def _beside(
     rest, standing = conflicting_edits.taken(good.entity.body)
     body = conflicting_edits.put(rest, {*standing, conflicting_edits.quoted(UNREADABLE, text)})
     entity: Entity = dataclasses.replace(cast(Any, good.entity), body=body)
-    told = FieldConflict(field=UNREADABLE, base=None, winner=good.text, loser=text)
-    return MergedFile(data=_written(entity, (good,), set(good.comments)), conflicts=(told,))
+    conflict = FieldConflict(field=UNREADABLE, base=None, winner=good.text, loser=text)
+    return MergedFile(data=_written(entity, (good,), set(good.comments)), conflicts=(conflict,))
 
 
 def _written(entity: Entity, sides: tuple[_Read, ...], wanted: set[str]) -> bytes:
-    """Return the file of a merged entity: a side's own where it says just this, else written anew."""
+    """Return the file of a merged entity: a side's own where it is equal, else written anew."""
     same = [side.text for side in sides if side.entity == entity and side.comments == wanted]
     if same:
         text = max(same)

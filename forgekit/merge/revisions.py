@@ -1,10 +1,10 @@
-"""One decision revised in two clones: two active revisions, and nobody has said which one stands.
+"""One decision revised in two clones: two active revisions, and no choice between them yet.
 
 The file of the old decision can name one of them; the other is among its conflicting edits. Here that
 entry becomes a conflict between the two revisions, as any other pair that cannot both be followed: both
 are shown, and neither is carried on until a person has chosen.
 
-Two decisions that clones have put in each other's place are out of force both; one of them is put back.
+Two decisions that clones replaced with each other are both out of force; one of them is reinstated.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def recorded(old: Decision, get: Callable[[EntityId], Entity | None]) -> tuple[D
 def completed(conflicts: Iterable[Conflict], get: Callable[[EntityId], Entity | None]) -> list[Conflict]:
     """Return the conflicts that are missing between the active revisions of one decision.
 
-    Where more than two clones revise one decision, two by two they meet in some order; whichever it was, each
-    revision stands against each other one in the end.
+    Where more than two clones revise one decision, two by two they meet in some order; in any order, each
+    revision is in conflict with each other one in the end.
 
     Args:
         conflicts: of the merged registry; those of other decisions and of other kinds say nothing.
@@ -86,7 +86,7 @@ def completed(conflicts: Iterable[Conflict], get: Callable[[EntityId], Entity | 
 
 
 def reinstated(ended: Decision) -> tuple[Decision, tuple[FieldConflict, ...]]:
-    """Return a decision put back in force, its end among its conflicting edits, and what yielded."""
+    """Return a decision put back in force, its end among its conflicting edits, and the losing values."""
     active = replace(ended, status=DecisionStatus.ACTIVE, superseded_by=None, revised_in=None)
     changed = [
         (name, getattr(active, name), getattr(ended, name)) for name in group_fields(Kind.DECISION, "state")
@@ -94,13 +94,13 @@ def reinstated(ended: Decision) -> tuple[Decision, tuple[FieldConflict, ...]]:
     rest, entries = conflicting_edits.taken(ended.body)
     reason = "".join(text for name, text in parts(rest) if name == _REASON).strip("\n")
     changed.append((f"## {_REASON}", None, reason or None))
-    told = tuple(
+    losers = tuple(
         FieldConflict(field=name, base=winner, winner=winner, loser=loser)
         for name, winner, loser in changed
         if winner != loser
     )
-    entries |= {conflicting_edits.entry_of(Kind.DECISION, found) for found in told}
-    return replace(active, body=conflicting_edits.put(with_section(rest, _REASON, ""), entries)), told
+    entries |= {conflicting_edits.entry_of(Kind.DECISION, found) for found in losers}
+    return replace(active, body=conflicting_edits.put(with_section(rest, _REASON, ""), entries)), losers
 
 
 def _successor(entry: str) -> EntityId | None:

@@ -1,6 +1,6 @@
 """The rules by which values, lists, maps and groups of fields are merged.
 
-Which rule a field has is said by `model.fields.FIELDS`. A rule is asked only where both sides changed the
+`model.fields.FIELDS` names the rule of each field. A rule is asked only where both sides changed the
 value, each in its own way.
 """
 
@@ -206,7 +206,7 @@ def keyed(where: str, maps: Sides, ledger: Ledger, rule: Rule = _choose) -> dict
 def merge_fields(
     fields: tuple[Field, ...], entities: Sides, ledger: Ledger, where: str = ""
 ) -> dict[str, Any]:
-    """Merge the fields that belong to no group; `where` stands before their names in conflicts."""
+    """Merge the fields that belong to no group; `where` is the prefix of their names in conflicts."""
 
     def merged(field: Field) -> Any:
         sides = _values(field.name, entities)
@@ -253,7 +253,7 @@ def _values(name: str, entities: Sides) -> Sides:
 
 
 Choice = Callable[[Any, Any], tuple[Any, bool]]
-"""Returns the entity whose group wins (None: no rule says) and whether that is a conflict."""
+"""Returns the entity whose group wins (None: no rule decides) and whether that is a conflict."""
 
 _THREAD_ORDER = (ThreadStatus.RESOLVED, ThreadStatus.SUPERSEDED, ThreadStatus.ABANDONED, ThreadStatus.OPEN)
 _DECISION_ORDER = (
@@ -265,7 +265,7 @@ _DECISION_ORDER = (
 
 
 def thread_state(ours: Thread, theirs: Thread) -> tuple[Thread, bool]:
-    """Choose the later state, as `updated_at` says.
+    """Choose the state with the later `updated_at`.
 
     So an end wins over OPEN unless the thread was reopened after it: an archive that merely repeats OPEN
     changes no state and is never later. Ties: resolved, superseded, abandoned, open; then the smaller

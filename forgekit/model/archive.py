@@ -17,10 +17,10 @@ class Archive:
     """One archive: who, when and from what in front of its verbatim text.
 
     Attributes:
-        compressed_at: event time of everything it says.
+        compressed_at: event time of its whole content.
         inherits_from: tags (or conversation ids) of what it continues, as it names them.
         content_sha256: of the text's UTF-8 bytes.
-        records: (local id, entity id) pairs: which entity each local id stands for.
+        records: (local id, entity id) pairs: the entity of each local id.
         body: the archive itself, every byte of it.
     """
 

@@ -1,7 +1,7 @@
-"""What an archive's text says, before it is joined with anything else.
+"""The records that one archive's text makes, before they are joined with anything else.
 
-A record is a claim of one archive about one local id. `None` means that the archive does not say;
-an empty tuple means that it says "none".
+A record is a claim of one archive about one local id. `None` means that the archive leaves a value out;
+an empty tuple means that it writes "none".
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Scope(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DecisionRecord:
-    """What one archive says of one decision.
+    """One decision as one archive records it.
 
     Attributes:
         local_id: `D001`.
@@ -45,8 +45,8 @@ class DecisionRecord:
         tier: 0.0-1.0, normalised from a class where tier_token is set.
         tier_token: `1`, `2` or `3` where the archive wrote a class.
         turn: where in the conversation it was made.
-        timestamp: when, where the archive says.
-        inherited_from: the tag it was inherited from, where the archive says.
+        timestamp: None where the archive gives none.
+        inherited_from: the tag it was inherited from, where the archive names one.
         revises: local ids (or short ids) that this decision replaces.
         superseded_by: the local id (or short id) that replaced this one.
         line: 1-based line of the record.
@@ -76,10 +76,10 @@ class DecisionRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ThreadRecord:
-    """What one archive says of one thread.
+    """One thread as one archive records it.
 
     Attributes:
-        reopened: the archive says in so many words that the thread was reopened.
+        reopened: the archive states that the thread was reopened.
     """
 
     local_id: str
@@ -114,7 +114,7 @@ class ArtifactVersion:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArtifactRecord:
-    """What one archive says of one artifact (`A001`); kept in the archive only."""
+    """One artifact (`A001`) as one archive records it; kept in the archive only."""
 
     local_id: str
     name: str
@@ -162,7 +162,7 @@ class ArchiveText:
     """Everything read from one archive's text.
 
     Attributes:
-        created: event time, where the text says one.
+        created: event time, where the text has one.
         turn_range: what was compressed; `all` becomes (1, turns) where turns are known.
         conversation: the uuid by which the archive names its own conversation.
         inherits_from: parent tags or conversation uuids, nearest first, `none` left out.

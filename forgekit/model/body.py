@@ -1,4 +1,4 @@
-r"""Sections of an entity's Markdown body: `## Rationale`, `## Resolution`, and what stands before them.
+r"""Sections of an entity's Markdown body: `## Rationale`, `## Resolution`, and the text before them.
 
 Every line that begins with `## ` opens a section, inside a code block too: a fence that nobody closed
 must not hide the sections after it. So a text put under a heading must open none of its own, nor look
@@ -28,7 +28,7 @@ def clean(text: str) -> str:
 
 
 def _heading(line: str) -> str | None:
-    """Return what a level-2 heading says, without a closing run of `#`; None for any other line."""
+    """Return the name in a level-2 heading, without a closing run of `#`; None for any other line."""
     if not line.startswith(("## ", "##\t")):
         return None
     name = line[3:].strip()

@@ -1,4 +1,4 @@
-"""A candidate: what a conversation seems to have decided or left open, waiting for a person to say so."""
+"""A candidate: what a conversation seems to have decided or left open, waiting for review."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from forgekit.times import UNKNOWN, Instant
 
 
 class CandidateStatus(Enum):
-    """Where a candidate stands."""
+    """The state of a candidate."""
 
     WAITING = "waiting"  # for a person's review
     APPROVED = "approved"  # became a decision or a thread
-    MERGED = "merged"  # said what a registered one says
+    MERGED = "merged"  # means the same as a registered entity
     REJECTED = "rejected"  # is none, and is never offered again
     REGISTERED = "registered"  # named its own id (D001), and so needed no review
 
@@ -42,7 +42,7 @@ class Candidate:
         candidate: what would be registered, one line.
         confidence: 0.0 to 1.0.
         why: the rule that found it, in words.
-        turn: of the conversation, where it stands.
+        turn: the turn of the conversation that holds it.
         local_id: by which the text names it.
         created_at: event time of the turn.
         became: the decision or thread that it was approved as or merged into.
@@ -92,5 +92,5 @@ class Candidate:
 
     @property
     def rationale(self) -> str:
-        """The reason that stands near."""
+        """The reason given near the quote."""
         return section(self.body, "Rationale")

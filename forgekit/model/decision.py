@@ -18,7 +18,7 @@ VALIDATED_FROM = 0.75
 
 
 class DecisionStatus(Enum):
-    """Where a decision stands."""
+    """The state of a decision."""
 
     ACTIVE = "active"  # in force
     REVISED = "revised"  # its text changed; superseded_by names the revision
@@ -51,7 +51,7 @@ class Decision:
     """Something that was chosen; the body holds `## Rationale` and `## Context`.
 
     Attributes:
-        epistemic_tier: 0.0 to 1.0; None where nobody said.
+        epistemic_tier: 0.0 to 1.0; None where it is unknown.
         governs: path globs and names of components that it is about.
         tier_token: the class 1, 2 or 3 that the archive wrote instead of a tier.
         last_validated: event time at which it was last stated, carried or validated.
@@ -118,7 +118,7 @@ class Decision:
 
     @property
     def ending(self) -> str:
-        """Why it is out of force, where somebody said."""
+        """Why it is out of force, where a reason was given."""
         return section(self.body, self.status.value.capitalize()) if self.status.ended else ""
 
     @property

@@ -23,7 +23,7 @@ _WHOLE = re.compile(r"[0-9]{1,8}")
 
 
 class Plain(str):
-    """Text that stands for a number, a date or a name, so it is written without quotes."""
+    """The text of a number, a date or a name, written without quotes."""
 
     __slots__ = ()
 
@@ -99,7 +99,7 @@ def _read_turns(value: Any) -> TurnRange:
 
 
 def _read_pairs(value: Any) -> tuple[tuple[str, EntityId], ...]:
-    """Read a map from local id to id; an entity without a local id stands under its own id."""
+    """Read a map from local id to id; an entity without a local id is under its own id."""
     if value == "":
         return ()
     if not isinstance(value, dict):

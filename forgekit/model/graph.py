@@ -1,4 +1,4 @@
-"""Directed graphs of ids: which conversation continues which, which decision rests on which.
+"""Directed graphs of ids: which conversation continues which, which decision depends on which.
 
 Every function runs in time linear in nodes and edges (times a logarithm where order matters), needs no
 recursion, and ends on cycles: the nodes of a cycle form one group, and groups have an order always.
@@ -63,7 +63,7 @@ def lineage_graph(registry: Registry, same: Mapping[EntityId, EntityId] = Mappin
 
 
 def dependency_graph(registry: Registry) -> Graph:
-    """Return the decisions; an arrow leads from a decision to what rests on it."""
+    """Return the decisions; an arrow leads from a decision to its dependents."""
     decisions = registry.decisions
     edges = ((dependency, d.id) for d in decisions for dependency in d.dependencies)
     return Graph.of(edges, (d.id for d in decisions))
@@ -231,15 +231,16 @@ class Hop:
 
 
 def one_talk(registry: Registry) -> dict[EntityId, EntityId]:
-    """Return, for each conversation that an archive tells of, the ingested one that it is.
+    """Map each conversation known from an archive to the ingested one that it is.
 
     They are one where one bears the platform's id of the other, or its id as such.
     """
     ingested: dict[str, EntityId] = {}
-    for talk in reversed(registry.conversations):
-        if talk.source is not None:
-            ingested.update({name: talk.id for name in (talk.external_id, talk.id) if name})
-    named = ((talk.id, talk.external_id) for talk in registry.conversations if talk.external_id)
+    for conversation in reversed(registry.conversations):
+        if conversation.source is not None:
+            names = (conversation.external_id, conversation.id)
+            ingested.update({name: conversation.id for name in names if name})
+    named = ((c.id, c.external_id) for c in registry.conversations if c.external_id)
     return {key: ingested[name] for key, name in named if ingested.get(name, key) != key}
 
 

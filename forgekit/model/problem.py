@@ -1,4 +1,4 @@
-"""A finding about somebody's text: what is wrong, where, and how to mend it."""
+"""A problem in a text: what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from enum import Enum
 
 
 class Severity(Enum):
-    """How much a finding matters."""
+    """How much a problem matters."""
 
-    ERROR = "error"  # must be mended; a check fails
+    ERROR = "error"  # must be fixed; a check fails
     WARNING = "warning"  # worth a look; a check passes
-    INFO = "info"  # said for completeness
+    INFO = "info"  # for completeness
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """One finding.
+    """One problem.
 
     Attributes:
         code: a stable name, such as `broken-reference`.
@@ -25,7 +25,7 @@ class Problem:
         line: 1-based, or None for the whole text.
         field: a front-matter key, or "".
         fix: what to do next, or "".
-        fixable: whether `check --fix` mends it.
+        fixable: whether `check --fix` fixes it.
     """
 
     code: str

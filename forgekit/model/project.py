@@ -10,7 +10,7 @@ from forgekit.model.kinds import Kind
 from forgekit.model.rules import require_values
 
 UNSORTED = "Unsorted"
-"""The project of conversations of which nothing says the project."""
+"""The project of conversations whose project is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

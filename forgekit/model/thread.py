@@ -15,10 +15,10 @@ from forgekit.times import Instant
 
 
 class ThreadStatus(Enum):
-    """Where a thread stands."""
+    """The state of a thread."""
 
     OPEN = "open"  # waits for work
-    RESOLVED = "resolved"  # answered; the body says how
+    RESOLVED = "resolved"  # answered, in the body
     SUPERSEDED = "superseded"  # another thread took its place
     ABANDONED = "abandoned"  # nobody will answer it
 
@@ -43,7 +43,7 @@ class Priority(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thread:
-    """A question that work has to come back to; the body describes it and says how it ended.
+    """A question that work has to come back to; the body has a description and a resolution.
 
     Attributes:
         local_id: what the archive of `first_seen_in` calls it, such as `T001`.
@@ -81,7 +81,7 @@ class Thread:
 
     @property
     def content(self) -> str:
-        """The description: what stands before the first section."""
+        """The description: the text before the first section."""
         return section(self.body, None)
 
     @property

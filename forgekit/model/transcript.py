@@ -1,4 +1,4 @@
-"""A conversation as an export or transcript tells it: who said what, when.
+"""A conversation as an export or transcript holds it: turns with speaker and time.
 
 It is what every foreign format is read into, one conversation at a time, and it is no entity: the register
 keeps the conversation, and of its text what a person asks to keep.
@@ -82,17 +82,17 @@ class Attachment:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """What one speaker said in one go: a prompt, or one message and the tools called after it.
+    """The text of one speaker between two others: a prompt, or one message and the tools called after it.
 
     Attributes:
         number: 1 for the first; turns are counted as they are shown, whoever speaks.
         time: None where the export does not say.
         text: the speaker's own words, Markdown; "" where the assistant only called tools.
-        tools: name of each tool that was called; what it was asked and answered is nobody's own words.
-        external_id: the platform's id of its first message, "" if not said.
+        tools: name of each tool that was called; their input and output are left out.
+        external_id: the platform's id of its first message, "" if unknown.
         line: 1-based line of its first record in a file of lines, else None.
-        compaction: nobody said it: the assistant's program summed up what came before.
-        aside: the user said it while the assistant was at work, so it is no prompt of its own.
+        compaction: a summary that the assistant's program wrote of the turns before.
+        aside: the user wrote it while the assistant was at work, so it is no prompt of its own.
     """
 
     number: int
@@ -116,7 +116,7 @@ class Compaction:
         line: 1-based line of its boundary, or of the summary where that is all there is.
         turn: number of the turn that holds the summary, None if there is none.
         trigger: `auto`, `manual` or "".
-        pre_tokens: tokens in the context before it, where said.
+        pre_tokens: tokens in the context before it, where known.
     """
 
     kind: str
@@ -135,11 +135,11 @@ class ImportedConversation:
         source: the format it was read from, such as `claude-code`.
         external_id: the platform's id of the conversation, "" if it has none.
         title: "" if it has none.
-        project: as the export says it, "" if it does not.
+        project: as the export names it, "" if it does not.
         folder: the working folder of an agent's run, "" if there is none.
-        started: time of the first turn, or of the conversation; None where nothing says it.
+        started: time of the first turn, or of the conversation; None where it is unknown.
         resumes: the platform's ids of the conversations that it was resumed or forked from.
-        branches_left: messages that stand on no live branch, or on a side chain, and were left out.
+        branches_left: messages left out because they are on no live branch or on a side chain.
         compactions: in file order.
         unknown: record and block types that the reader does not know, with their number.
     """

@@ -1,4 +1,4 @@
-"""Blocks for a model to read: Markdown within a token budget, with what was cut said.
+"""Blocks for a model to read: Markdown within a token budget, with a list of what was cut.
 
 Everything in a block comes from pasted text, so it is data: each item is one line, nothing in it can open
 a heading, close the block's marks, or begin a fence or a comment.
@@ -50,7 +50,7 @@ class BlockPart:
         title: its heading.
         items: its lines, the most important first; they are cut from the end.
         head: lines before the items, such as a table's header; given only with items.
-        empty: what stands there when there are no items; "" leaves the section out.
+        empty: the line when there are no items; "" leaves the section out.
         rank: the lowest is filled first.
         beside: what is written elsewhere for each item that is shown.
     """

@@ -29,7 +29,7 @@ from forgekit.model.kinds import Kind
 from forgekit.text import frontmatter
 
 _SURELY_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9 _./()-]*[A-Za-z0-9)]|[A-Za-z]")
-# What ends a line in YAML 1.1 or cannot stand in a file as it is; escaped, the value keeps to one line.
+# What ends a line in YAML 1.1 or cannot be in a file as it is; escaped, the value keeps to one line.
 _ESCAPED = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _WORDS = {"yes", "no", "on", "off", "true", "false", "null", "y", "n"}
 # Numbers of YAML 1.2 that PyYAML (YAML 1.1) takes for words; other readers do not.
@@ -62,7 +62,7 @@ def _dumped(text: str, plain: bool, flow: bool) -> str:
         yaml.dump([value], Dumper=_Dumper, default_flow_style=flow, allow_unicode=True, width=float("inf"))
     )
     out = dumped[1:].rstrip("\n").removesuffix("]") if flow else dumped[2:].rstrip("\n")
-    # A tag means that this text cannot stand plain here; quotes say the same without one.
+    # A tag means that this text needs quotes.
     return _dumped(text, False, flow) if plain and out.startswith("!") else out
 
 
@@ -72,7 +72,7 @@ def _quoted(text: str) -> str:
 
 
 def scalar(value: str, *, flow: bool = False) -> str:
-    """Return one text as a YAML scalar; `flow` when it stands between brackets."""
+    """Return one text as a YAML scalar; `flow` inside brackets."""
     if _ESCAPED.search(value):
         return _quoted(value)
     if isinstance(value, Plain):

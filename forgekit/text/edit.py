@@ -42,14 +42,14 @@ class _Span:
 
 
 def update(text: str, entity: Entity) -> str:
-    """Return the text of a file, changed only where it does not say what the entity says.
+    """Return the text of a file, changed only where it differs from the entity.
 
     A changed field's lines are replaced; a comment beside a one-line value stays. A field newly set goes
     after the nearest field that precedes it in canonical order; a field no longer set loses its lines.
 
     Args:
-        text: the file as it stands, of the entity's kind.
-        entity: what it must say.
+        text: the present file, of the entity's kind.
+        entity: its new content.
 
     Raises FormatError when the text cannot be read, RuleError when the result would say something else.
     """
@@ -60,22 +60,22 @@ def update(text: str, entity: Entity) -> str:
     head = _head(text[start:end], old, entity)
     result = text[:start] + head + _rest(text[end:body], text[body:], old, entity)
     try:
-        said = codec.loads(entity.kind, result)
+        result_entity = codec.loads(entity.kind, result)
     except FormatError as e:
         raise RuleError(f"the edited text of {entity.id} cannot be read ({e}); this is a bug") from e
-    if said != entity:
-        raise RuleError(f"the edited text of {entity.id} says something else; this is a bug")
+    if result_entity != entity:
+        raise RuleError(f"the edited text of {entity.id} differs from the entity; this is a bug")
     return result
 
 
 def comments(text: str) -> tuple[str, ...]:
-    """Return the comments of a file's front matter that stand between its fields or beside one.
+    """Return the comments of a file's front matter between its fields or beside one.
 
     Raises FormatError where the text has no front matter that can be read.
     """
     start, end, _ = frontmatter.bounds(text)
     head = text[start:end]
-    if "#" not in head or not frontmatter.load_fields(head)[0]:  # which also bounds what comes to a parser
+    if "#" not in head or not frontmatter.load_fields(head)[0]:  # which also limits the parser's input
         return ()
     spans = sorted((_spans(head) or {}).values(), key=lambda span: span.start)
     out, done = [], 0

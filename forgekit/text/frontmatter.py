@@ -159,7 +159,7 @@ def _fault(error: yaml.YAMLError, text: str, first_line: int) -> tuple[str, int]
     mark: Any = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or "cannot be read"
     context = getattr(error, "context", None) or ""
-    if "quoted" in context or "flow" in context:  # where it was opened says more than where the text ends
+    if "quoted" in context or "flow" in context:  # the opening quote is the more useful place
         mark = getattr(error, "context_mark", None) or mark
     return _PLAINLY.get(problem, problem), mark.line + first_line if mark else first_line
 

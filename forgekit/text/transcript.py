@@ -2,7 +2,7 @@ r"""The kept text of a conversation: Markdown with a heading a turn, written so 
 
     ### 12. User, 2026-03-01T10:00:00Z
 
-    What was said.
+    The text of the turn.
 
     *Attachments: plan.md*
     *Tools: Bash (3), Read*
@@ -93,8 +93,8 @@ def _pieces(turn: Turn, limit: int) -> Iterator[str]:
     for number, (chunk, within) in enumerate(chunks):
         goes_on = _GOES_ON[within] if number else ""
         rest = beside if number == len(chunks) - 1 else ""
-        said = _OPENS.sub(r"\\\1\2", chunk)
-        yield "\n\n".join(part for part in (f"{head}{goes_on}", said, rest) if part)
+        escaped = _OPENS.sub(r"\\\1\2", chunk)
+        yield "\n\n".join(part for part in (f"{head}{goes_on}", escaped, rest) if part)
 
 
 def _cut(text: str, step: int) -> Iterator[tuple[str, bool]]:
@@ -127,14 +127,12 @@ def _beside(turn: Turn) -> Iterator[str]:
 
 
 def read_messages(bodies: Iterable[str]) -> list[Message]:
-    """Return the turns of parts, in their order; what stands before a part's first heading is left out."""
+    """Return the turns of parts, in their order; text before a part's first heading is left out."""
     found: list[Message] = []
     for body in bodies:
         headings = list(_HEADING.finditer(body))
         ends = [*(heading.start() for heading in headings[1:]), len(body)]
-        for heading, end in zip(
-            headings, ends, strict=False
-        ):  # a body without a heading has an end all the same
+        for heading, end in zip(headings, ends, strict=False):  # a body without a heading has an end too
             message = _message(heading, body[heading.end() : end])
             if heading[4] and found and found[-1].number == message.number:
                 last = found.pop()
@@ -150,12 +148,12 @@ def _message(heading: re.Match[str], text: str) -> Message:
     except ValueError:
         time = None
     beside = tuple(match[0] for match in _BESIDE.finditer(text))
-    said = _BESIDE.sub("", text).rstrip("\n")
-    said = said.removeprefix("\n\n") if heading[4] else said.lstrip("\n")
+    content = _BESIDE.sub("", text).rstrip("\n")
+    content = content.removeprefix("\n\n") if heading[4] else content.lstrip("\n")
     return Message(
         number=int(heading[1]),
         speaker=Speaker(heading[2].lower()),
         time=time,
-        text=_ESCAPED.sub(r"\1", said),
+        text=_ESCAPED.sub(r"\1", content),
         beside=beside,
     )

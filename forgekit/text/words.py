@@ -50,7 +50,7 @@ def _stem(word: str) -> str:
 
 
 def shared(a: str, b: str) -> list[str]:
-    """Return the telling words of `a` that stand in `b` too."""
+    """Return the significant words of `a` that `b` has too."""
     other = set(words(b))
     return [word for word in words(a) if word in other]
 
@@ -114,7 +114,7 @@ def readable(indexed_text: str) -> str:
 
 
 def match_terms(query: str) -> list[str]:
-    """Return the MATCH expression of each word of a query that tells something."""
+    """Return the MATCH expression of each significant word of a query."""
     words = _words(query)
     telling = [word for word in words if word.casefold() not in STOP_WORDS] or words
     return [f'"{word}"' for word in telling[:TERM_LIMIT]]

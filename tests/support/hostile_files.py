@@ -272,7 +272,7 @@ HOSTILE: dict[str, Hostile] = {
     "circle": Hostile(
         threat="rests on itself, and whoever follows it walks for ever",
         plant=_with(f"dependencies: [{GUEST.id}]"),
-        says=f"dependencies: decisions rest on each other in a circle: dec_{GUEST.id[-12:]}",
+        says=f"dependencies: decisions depend on each other in a circle: dec_{GUEST.id[-12:]}",
         line=5,
     ),
     "other project": Hostile(

@@ -316,7 +316,7 @@ def test_what_a_person_types_is_not_cut(forge: Forge, talk: str) -> None:
 def test_nothing_leads_back_to_itself(forge: Forge) -> None:
     x = decisions.create(forge, "Eat").entity.id
     y = decisions.create(forge, "Sleep", dependencies=[x]).entity.id
-    rest = "dependencies: decisions rest on each other in a circle"
+    rest = "dependencies: decisions depend on each other in a circle"
     out = "take one of these references out"
     both = ", ".join(dec(one) for one in sorted((x, y)))
     said = refused(forge, RuleError, lambda: decisions.edit(forge, x, dependencies=[y]))

@@ -227,7 +227,7 @@ def test_a_file_that_cannot_be_read_breaks_no_reference() -> None:
 def test_cycles_are_named_on_each_file_that_takes_part() -> None:
     x = replace(X, dependencies=(Y.id,))
     names = ", ".join(f"dec_{i[-12:]}" for i in sorted((X.id, Y.id)))
-    message = f"decisions rest on each other in a circle: {names}"
+    message = f"decisions depend on each other in a circle: {names}"
     assert sorted(found(x)) == [("cycle", "dependencies", message)] * 2
     assert found(x, only=[x]) == [("cycle", "dependencies", message)]
     itself = replace(T, blocked_by=(T.id,))
@@ -271,7 +271,7 @@ def test_a_status_says_what_a_reader_asks_next() -> None:
     )
     assert {(p.severity, p.message) for p in check(registry)} == {
         (Severity.WARNING, "is superseded, and superseded_by does not say by what"),
-        (Severity.WARNING, "is resolved, and kept does not say which side stands"),
+        (Severity.WARNING, "is resolved, and `kept` is missing"),
     }
 
 

@@ -175,7 +175,7 @@ def test_a_result_that_says_something_else_is_never_returned(monkeypatch: pytest
     monkeypatch.setattr(edit, "_head", lambda head, _old, _new: head)
     with pytest.raises(RuleError) as caught:
         edit.update(TEXT, thread)
-    assert str(caught.value) == f"the edited text of {thread.id} says something else; this is a bug"
+    assert str(caught.value) == f"the edited text of {thread.id} differs from the entity; this is a bug"
     monkeypatch.setattr(edit, "_head", lambda _head, _old, _new: "x\n")
     with pytest.raises(RuleError) as caught:
         edit.update(TEXT, thread)
