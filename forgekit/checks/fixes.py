@@ -57,10 +57,10 @@ def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
                 Fix(code="not-canonical", path=path, message="brought into canonical form", writes=(entity,))
             )
     for path, data in given.strays.items():
-        entity = misplaced(path, data) if given.wants(path) else None
-        if entity is not None and registry.get(entity.id) is None:
-            moved = f"moved to {entity_path(entity)}"
-            out.append(Fix(code="misplaced-file", path=path, message=moved, writes=(entity,), removes=path))
+        moved = misplaced(path, data) if given.wants(path) else None
+        if moved is not None and registry.get(moved.id) is None:
+            message = f"moved to {entity_path(moved)}"
+            out.append(Fix(code="misplaced-file", path=path, message=message, writes=(moved,), removes=path))
     return out
 
 
