@@ -18,7 +18,6 @@ from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.text import frontmatter
-from forgekit.times import Instant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,16 +29,12 @@ class CheckInput:
         only: the paths to look at, or None for all. References out of them are followed too.
         allowed: fingerprints of what looks like a secret and is allowed.
         committed: for a decision edited in place its last version whose text gives its id, where known.
-        strays: files in the registry's folders at no entity's path, or whose id is not their name, by path.
-        now: the present time; None where times are not checked.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
     only: frozenset[str] | None = None
     allowed: frozenset[str] = frozenset()
     committed: Mapping[EntityId, Decision] = field(default_factory=dict)
-    strays: Mapping[str, bytes] = field(default_factory=dict)
-    now: Instant | None = None
 
     def subjects(self, registry: Registry) -> Iterable[Entity]:
         """Return the entities to look at."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from forgekit.checks.base import CheckInput
-from forgekit.checks.files import misplaced
 from forgekit.checks.identity import revised_id, text_gives_id
 from forgekit.checks.texts import is_canonical, is_rewritable
 from forgekit.model.decision import Decision, DecisionStatus
@@ -24,14 +23,12 @@ class Fix:
         path: of the file at fault.
         message: what is done, as a clause.
         writes: entities to write, each in canonical form.
-        removes: the path of a file that moves to the path of the entity written, bytes unchanged.
     """
 
     code: str
     path: str
     message: str
     writes: tuple[Entity, ...]
-    removes: str | None = None
 
 
 def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
@@ -56,11 +53,6 @@ def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
             out.append(
                 Fix(code="not-canonical", path=path, message="brought into canonical form", writes=(entity,))
             )
-    for path, data in given.strays.items():
-        moved = misplaced(path, data) if given.wants(path) else None
-        if moved is not None and registry.get(moved.id) is None:
-            message = f"moved to {entity_path(moved)}"
-            out.append(Fix(code="misplaced-file", path=path, message=message, writes=(moved,), removes=path))
     return out
 
 

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from forgekit.checks.base import Check, CheckInput
-from forgekit.checks.files import future_times, misplaced_files
 from forgekit.checks.identity import derivations, edited_in_place, projects_agree, twins
 from forgekit.checks.references import no_cycles, references_exist, status_fields
 from forgekit.checks.texts import (
@@ -33,8 +32,6 @@ CHECKS: tuple[Check, ...] = (
     hidden_characters,
     no_secrets,
     twins,
-    misplaced_files,
-    future_times,
     canonical_texts,
 )
 
@@ -57,6 +54,4 @@ def check(
     found = [p for p in registry.problems if given.wants(p.path)]
     for run in CHECKS:
         found.extend(run(registry, given))
-    moved = {p.path for p in found if p.code == "misplaced-file"}  # the more precise problem
-    found = [p for p in found if p.path not in moved or p.code not in {"stray-file", "format"}]
     return sorted(found, key=lambda p: p.path)
