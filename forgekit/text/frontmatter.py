@@ -140,14 +140,7 @@ def load_fields(head: str) -> tuple[Fields, dict[str, int]]:
             f"front matter is longer than {FRONT_MATTER_LIMIT:,} bytes; move text into the body", line=1
         )
     reader = _Reader()
-    try:
-        for event in yaml.parse(head, Loader=LOADER):
-            reader.take(event)
-    except yaml.YAMLError as e:
-        problem, line = _fault(e, head, 2)
-        raise FormatError(f"front matter is not YAML: {problem}", line=line) from None
-    except RecursionError:
-        raise FormatError("is nested too deeply", line=1) from None
+    reader.take_all(head, "front matter is not YAML")
     return reader.result()
 
 
@@ -196,11 +189,7 @@ def load_yaml(text: str, first_line: int = 1) -> list[Any]:
     """
     reader = _Reader(first_line, many=True)
     try:
-        for event in yaml.parse(text, Loader=LOADER):
-            reader.take(event)
-    except yaml.YAMLError as e:
-        problem, line = _fault(e, text, first_line)
-        raise FormatError(f"not YAML: {problem}", line=line) from None
+        reader.take_all(text, "not YAML")
     except UnicodeEncodeError as e:
         line = text.count("\n", 0, e.start) + first_line
         raise FormatError(_HALF, line=line) from None
@@ -219,6 +208,17 @@ class _Reader:
         self._documents = 0
         self._lines: dict[str, int] = {}
         self._field = ""
+
+    def take_all(self, text: str, complaint: str) -> None:
+        """Read a text; a FormatError of the parser begins with the complaint."""
+        try:
+            for event in yaml.parse(text, Loader=LOADER):
+                self.take(event)
+        except yaml.YAMLError as e:
+            problem, line = _fault(e, text, self._first_line)
+            raise FormatError(f"{complaint}: {problem}", line=line) from None
+        except RecursionError:
+            raise FormatError("is nested too deeply", line=self._first_line - 1 or 1) from None
 
     def take(self, event: Any) -> None:
         line = event.start_mark.line + self._first_line
