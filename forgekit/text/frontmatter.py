@@ -218,7 +218,7 @@ class _Reader:
             problem, line = _fault(e, text, self._first_line)
             raise FormatError(f"{complaint}: {problem}", line=line) from None
         except RecursionError:
-            raise FormatError("is nested too deeply", line=self._first_line - 1 or 1) from None
+            raise FormatError("is nested too deeply", line=max(self._first_line - 1, 1)) from None
 
     def take(self, event: Any) -> None:
         line = event.start_mark.line + self._first_line

@@ -49,6 +49,7 @@ def test_a_decision_carries_what_is_counted() -> None:
         "superseded_by": None,
         "conversation_ids": [a.id, b.id],
         "dependencies": [base.id],
+        "governs": [],
         "alternatives_rejected": [],
         "created_at": "2023-11-14T22:13:20Z",
         "last_validated": "2023-11-15T22:13:20Z",
