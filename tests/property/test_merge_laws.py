@@ -29,6 +29,7 @@ SETS = {
     "dependencies",
     "blocked_by",
     "alternatives_rejected",
+    "governs",
     "evidence",
     "inherits_from",
     "continues",

@@ -284,6 +284,7 @@ def decisions(draw: st.DrawFn) -> Decision:
         conversation_ids=draw(id_lists()),
         dependencies=draw(id_lists()),
         alternatives_rejected=draw(line_lists()),
+        governs=draw(line_lists()),
         created_at=draw(instants()),
         last_validated=draw(instants()),
         tags=draw(line_lists()),
