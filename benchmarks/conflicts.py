@@ -26,14 +26,17 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from forgekit.conflict.judge import Judge, Judgement, Statement, Verdict
+from forgekit.archives.formats.summary import is_summary, read_summary
+from forgekit.conflict.rules.port import Judge, Judgement, Statement, Verdict
 from forgekit.conflict.rules.rules import RuleJudge
 from forgekit.model.settings import Settings
 from forgekit.models.encoder import Encoder, Missing, find_encoder
 from forgekit.text.words import words
+from forgekit.transcripts.claude_code import CompactSummary, compactions
 
 FRESH = Path(__file__).with_name("pairs.jsonl")
 RECORDS = 1_000
@@ -81,6 +84,7 @@ def main() -> int:
         records = [row for row in map(json.loads, lines) if digit(row["id"]) >= 8]
     flags(records[:RECORDS], RuleJudge(), first_sentences=False)
     flags(records[:RECORDS], RuleJudge(), first_sentences=True)
+    summaries(given.folder / "claude_code")
     return 0
 
 
@@ -173,6 +177,29 @@ def inference(file: Path) -> None:
         truth = [row["label"] == "contradiction" for row in chosen]
         print(row_of(source, truth, said))
         print(row_of("  negation mismatch", truth, [denies(r["a"]) != denies(r["b"]) for r in chosen]))
+
+
+def summaries(folder: Path) -> None:
+    """Print what is flagged among the decisions that real compaction summaries tell, all pairs."""
+    files = sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")])
+    if not files:
+        print(f"SKIPPED: no transcripts in {folder}", file=sys.stderr)
+        return
+    found = [
+        found.text for file in files for found in compactions(str(file)) if isinstance(found, CompactSummary)
+    ]
+    told = [
+        Statement(text=one.text, rationale=one.rationale, alternatives=one.alternatives)
+        for text in found
+        if is_summary(text)
+        for one in read_summary(text).decisions
+    ]
+    pairs = list(combinations(told, 2))
+    judged = RuleJudge().judge(pairs, [None] * len(pairs))
+    flagged = [(pair, j) for pair, j in zip(pairs, judged, strict=True) if j.verdict is Verdict.CONTRADICTION]
+    print(f"\n{len(told)} decisions of real summaries: {len(flagged)} of {len(pairs)} pairs flagged")
+    for (a, b), judgement in flagged:
+        print(f"  {judgement.score:.2f} {a.text[:150]!r} against {b.text[:150]!r}: {judgement.reasons[0]}")
 
 
 def row_of(name: str, truth: Sequence[bool], said: Sequence[bool]) -> str:

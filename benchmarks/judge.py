@@ -41,7 +41,7 @@ from conflicts import (
     wrong,
 )
 
-from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.port import Judgement, Statement, Verdict
 from forgekit.conflict.rules.joined import Join, joined_score, log_odds_of, rule_features
 from forgekit.conflict.rules.rules import RuleJudge
 from forgekit.model.settings import Settings
@@ -244,7 +244,7 @@ def peak():  # ru_maxrss is that of the parent where it has more
 
 start, before = time.perf_counter(), peak()
 from forgekit.models.trained_judge import TrainedJudge
-from forgekit.conflict.judge import Statement
+from forgekit.conflict.rules.port import Statement
 judge = TrainedJudge(Path(sys.argv[1]), Path(sys.argv[2]))
 a, b = Statement(text="Store sessions in Redis"), Statement(text="Sessions live in the browser alone")
 judge.judge([(a, b)], [None])

@@ -22,7 +22,7 @@ from forgekit.worktree.roots import cache_dir, find_root
 from forgekit.worktree.settings import load_settings, require_schema
 
 if TYPE_CHECKING:
-    from forgekit.conflict.judge import Judge
+    from forgekit.conflict.rules.port import Judge
     from forgekit.index.catalogue import Catalogue
     from forgekit.index.vectors import Vectors
     from forgekit.model.entity import Entity

@@ -11,7 +11,7 @@ from pairs import Pair
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from forgekit.conflict.judge import Statement, Verdict
+from forgekit.conflict.rules.port import Statement, Verdict
 from forgekit.conflict.rules.joined import (
     MOST_ODDS,
     Join,

@@ -17,7 +17,7 @@ from bank import Written
 from phrasing import dressed
 from split import Recipe, Split
 
-from forgekit.conflict.judge import Verdict
+from forgekit.conflict.rules.port import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from bank import Register, Written
 from pairs import Pair
 from phrasing import dressed
 
-from forgekit.conflict.judge import Verdict
+from forgekit.conflict.rules.port import Verdict
 from forgekit.text.words import shared
 
 _NEAR = 40

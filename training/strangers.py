@@ -15,7 +15,7 @@ from bank import Written
 from numpy.typing import NDArray
 from pairs import Pair
 
-from forgekit.conflict.judge import Verdict
+from forgekit.conflict.rules.port import Verdict
 from forgekit.text.words import words
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]

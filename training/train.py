@@ -37,7 +37,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from forgekit.conflict.judge import Verdict
+from forgekit.conflict.rules.port import Verdict
 from forgekit.model.settings import Settings
 from forgekit.models.encoder import Missing, find_default, find_encoder
 from forgekit.models.files import TOKENIZER, WEIGHTS, BertModel

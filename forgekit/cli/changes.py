@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from forgekit.change import Written
-    from forgekit.conflict.judge import Judgement
+    from forgekit.conflict.rules.port import Judgement
     from forgekit.forge import Forge
     from forgekit.model.conflict import Conflict
     from forgekit.store import Outcome

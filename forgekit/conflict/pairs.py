@@ -29,7 +29,7 @@ from forgekit.model.rules import one_line
 from forgekit.text.words import words
 
 if TYPE_CHECKING:
-    from forgekit.conflict.judge import Judgement, Statement
+    from forgekit.conflict.rules.port import Judgement, Statement
 
 NEAREST = 50
 """Decisions that one decision is compared with, of each way to find them."""
@@ -49,7 +49,7 @@ def pair(a: EntityId, b: EntityId) -> Pair:
 
 def statement(decision: Decision) -> Statement:
     """Return a decision as a judge reads it."""
-    from forgekit.conflict.judge import Statement
+    from forgekit.conflict.rules.port import Statement
 
     return Statement(
         text=decision.decision,

@@ -21,7 +21,7 @@ from forgekit.model.problem import Problem
 from forgekit.model.settings import SETTINGS_FILE, JudgeKind, Settings
 
 if TYPE_CHECKING:
-    from forgekit.conflict.judge import Judge, Judgement, Statement
+    from forgekit.conflict.rules.port import Judge, Judgement, Statement
 
 KEY, HOST = "FORGEKIT_JUDGE_KEY", "FORGEKIT_JUDGE_HOST"
 

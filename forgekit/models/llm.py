@@ -21,7 +21,7 @@ from threading import Event, Timer
 from typing import Any
 from urllib.parse import urlsplit
 
-from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.port import Judgement, Statement, Verdict
 from forgekit.conflict.rules.rules import RuleJudge
 from forgekit.errors import ForgeError
 from forgekit.model.problem import Problem, Severity

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.port import Judgement, Statement, Verdict
 from forgekit.errors import FormatError
 from forgekit.model.rules import one_line
 from forgekit.model.settings import SETTINGS_FILE

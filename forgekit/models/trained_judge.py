@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.port import Judgement, Statement, Verdict
 from forgekit.conflict.rules.joined import (
     SECOND,
     Join,

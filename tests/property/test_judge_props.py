@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.port import Judgement, Statement, Verdict
 from forgekit.conflict.rules.reading import SEGMENT_LIMIT, read
 from forgekit.conflict.rules.rules import RuleJudge
 from forgekit.conflict.rules.words import TEXT_LIMIT, WORD_LIMIT, cut

@@ -21,7 +21,7 @@ from forgekit.archives.identity import ImportOptions
 from forgekit.briefing.blocks import prepare_continuation
 from forgekit.change import WriteOptions, Written, write
 from forgekit.cli.changes import conflict_lines
-from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.port import Judgement, Statement, Verdict
 from forgekit.filing import review
 from forgekit.filing.archives import Incoming, SyncReport, sync_compression
 from forgekit.forge import Forge

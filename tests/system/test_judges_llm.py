@@ -13,7 +13,7 @@ from typing import Any
 import planted_secrets
 import pytest
 
-from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.port import Judgement, Statement, Verdict
 from forgekit.conflict.rules.rules import RuleJudge
 from forgekit.errors import FormatError, UsageError
 from forgekit.model.problem import Problem, Severity

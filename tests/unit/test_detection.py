@@ -9,7 +9,7 @@ import pytest
 from sample_entities import A, day, decision
 
 from forgekit import ids
-from forgekit.conflict.judge import Judgement, Verdict
+from forgekit.conflict.rules.port import Judgement, Verdict
 from forgekit.conflict.pairs import akin, contradiction, pair, settled, statement, together
 from forgekit.ids import project_id
 from forgekit.model.conflict import Conflict, ConflictStatus

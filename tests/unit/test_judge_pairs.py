@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.port import Judgement, Statement, Verdict
 from forgekit.conflict.rules.rules import RuleJudge
 
 CONTRADICTION = (

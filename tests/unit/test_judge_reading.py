@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.conflict.judge import Statement
+from forgekit.conflict.rules.port import Statement
 from forgekit.conflict.rules.numbers import quantities
 from forgekit.conflict.rules.quantity import Bound
 from forgekit.conflict.rules.reading import Reading, read

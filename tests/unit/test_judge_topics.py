@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.conflict.judge import Statement, Verdict
+from forgekit.conflict.rules.port import Statement, Verdict
 from forgekit.conflict.rules.rules import RuleJudge
 
 EXCLUDE = {

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tiny_model import CONFIG, WIDTH, tensors, write_json, write_tensors, write_tokenizer
 
-from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.port import Judgement, Statement, Verdict
 from forgekit.errors import FormatError
 from forgekit.models.nli import LONGEST, NliJudge, label_order
 

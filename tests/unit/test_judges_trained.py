@@ -29,7 +29,7 @@ from tiny_judge import (
 )
 from tiny_model import tensors, write_json
 
-from forgekit.conflict.judge import Judgement, Parts, Statement, Verdict
+from forgekit.conflict.rules.port import Judgement, Parts, Statement, Verdict
 from forgekit.conflict.rules.joined import (
     MOST,
     MOST_KNOWN,
@@ -583,7 +583,7 @@ import sys
 from pathlib import Path
 from forgekit.models.files import read_model
 from forgekit.models import judge_files as files, trained_judge as trained
-from forgekit.conflict.judge import Statement
+from forgekit.conflict.rules.port import Statement
 here = Path({str(tmp_path)!r})
 files.find_default = lambda cache: read_model(here / "tiny", "tiny", cache)
 judge = trained.TrainedJudge(here / "cache", here / "judge")

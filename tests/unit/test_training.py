@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forgekit.conflict.judge import Verdict
+from forgekit.conflict.rules.port import Verdict
 from forgekit.text.words import shared
 
 sys.path.append(str(Path(__file__).parents[2] / "training"))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from forgekit.conflict.judge import Judgement, Verdict
+from forgekit.conflict.rules.port import Judgement, Verdict
 from forgekit.conflict.rules.quantity import same
 from forgekit.conflict.rules.reading import Reading
 from forgekit.conflict.rules.terms import Part, Term, rejects

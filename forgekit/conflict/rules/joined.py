@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from forgekit.conflict.judge import Judgement, Parts, Statement, Verdict
+from forgekit.conflict.rules.port import Judgement, Parts, Statement, Verdict
 from forgekit.conflict.rules.agreement import agreement, common, mass
 from forgekit.conflict.rules.grammar import NEGATORS
 from forgekit.conflict.rules.reading import Reading

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass
 
-from forgekit.conflict.judge import Statement
+from forgekit.conflict.rules.port import Statement
 from forgekit.conflict.rules import grammar
 from forgekit.conflict.rules.agents import Agent, agents, moments
 from forgekit.conflict.rules.numbers import is_sequence, quantities

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import product
 
-from forgekit.conflict.judge import Judgement, Statement, Verdict
+from forgekit.conflict.rules.port import Judgement, Statement, Verdict
 from forgekit.conflict.rules.agreement import agreement, apart, told
 from forgekit.conflict.rules.opposition import Opposition, oppositions
 from forgekit.conflict.rules.reading import Reading, Segment, read

@@ -1,0 +1,35 @@
+"""What a judge's levels mean in practice, measured on whole registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LevelCalibration:
+    """One level of a judge.
+
+    Attributes:
+        threshold: probability from which a pair has this level.
+        expected_precision: share of the flags at this level that are contradictions, 0 to 1.
+        per_100: flags at this level to expect in a register of 100 decisions.
+    """
+
+    threshold: float
+    expected_precision: float
+    per_100: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calibration:
+    """Both levels of a judge; `possible` leaves out what is a conflict."""
+
+    conflict: LevelCalibration
+    possible: LevelCalibration
+
+    def __str__(self) -> str:
+        return "; ".join(
+            f"{name} from probability {level.threshold:g}: expected precision {level.expected_precision:.2f}, "
+            f"{level.per_100:g} flags per 100 decisions"
+            for name, level in (("conflict", self.conflict), ("possible conflict", self.possible))
+        )
