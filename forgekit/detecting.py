@@ -50,7 +50,7 @@ from forgekit.worktree.files import read_bytes
 if TYPE_CHECKING:
     from forgekit.archives.changes import ChangeSet
     from forgekit.archives.fold import FoldResult
-    from forgekit.conflict.rules.port import Judge, Judgement
+    from forgekit.conflict.judge import Judge, Judgement
 
 Near = Callable[[Collection[EntityId], Collection[EntityId]], Mapping[tuple[EntityId, EntityId], float]]
 """Returns the cosines of close pairs of filed decisions, one of these and one of those."""
@@ -140,7 +140,7 @@ def contradictions(
     """Return an open conflict for each pair that a judge finds to contradict each other, with both sides."""
     if not pairs:
         return []
-    from forgekit.conflict.rules.port import Verdict
+    from forgekit.conflict.judge import Verdict
 
     return [
         (contradiction(a, b, judgement, pairs[a.id, b.id]), a, b, judgement)
@@ -357,7 +357,7 @@ def duplicates(
 
     Raises NotFoundError for a project that is not known.
     """
-    from forgekit.conflict.rules.port import Verdict
+    from forgekit.conflict.judge import Verdict
 
     return [
         (a, b, judgement)

@@ -22,7 +22,7 @@ from forgekit.worktree.roots import cache_dir, find_root
 from forgekit.worktree.settings import load_settings, require_schema
 
 if TYPE_CHECKING:
-    from forgekit.conflict.rules.port import Judge
+    from forgekit.conflict.judge import Judge
     from forgekit.index.catalogue import Catalogue
     from forgekit.index.vectors import Vectors
     from forgekit.model.entity import Entity
@@ -106,23 +106,16 @@ class Forge:
         return Catalogue(self.root, cache_dir(self.root))
 
     @cached_property
-    def judge(self) -> Judge:
-        """What says whether two decisions contradict each other."""
-        from forgekit.models.judges import judge_of
+    def judge(self) -> Judge | Missing:
+        """What says whether two decisions contradict each other, or why there is nothing that does."""
+        from forgekit.models.judges import find_judge
 
-        return judge_of(self.settings, cache_dir(self.root))
+        return find_judge(self.settings, cache_dir(self.root))
 
     def commit(
         self, decide: Callable[[], Change], *, dry_run: bool = False, no_commit: bool = False
     ) -> Outcome:
-        """Write what `decide` decides, as one commit; arguments and errors as of `Store.commit`.
-
-        A judge that is slow answers before the writers' lock is taken, and its answers are remembered.
-        """
-        from forgekit.model.settings import JudgeKind
-
-        if not dry_run and self.settings.judge in {JudgeKind.NLI, JudgeKind.LLM}:
-            decide()
+        """Write what `decide` decides, as one commit; arguments and errors as of `Store.commit`."""
         outcome = self.store.commit(decide, dry_run=dry_run, no_commit=no_commit)
         if self.on_new_project is not None:
             self._tell_of_projects(outcome, self.on_new_project)

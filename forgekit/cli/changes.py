@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from forgekit.change import Written
-    from forgekit.conflict.rules.port import Judgement
+    from forgekit.conflict.judge import Judgement
     from forgekit.forge import Forge
     from forgekit.model.conflict import Conflict
     from forgekit.store import Outcome
@@ -62,12 +62,11 @@ def _conflicts(written: Written) -> list[Conflict]:
 
 
 def talk_of_judge(forge: Forge) -> None:
-    """Say which pairs a judge other than the rules could not judge."""
-    from forgekit.model.settings import JudgeKind
-    from forgekit.models.judges import problems_of
+    """Say which pairs the judge left unjudged."""
+    from forgekit.models.encoder import Missing
 
-    if forge.settings.judge is not JudgeKind.RULES:
-        for problem in problems_of(forge.judge):
+    if not isinstance(forge.judge, Missing):
+        for problem in forge.judge.problems:
             console.info(f"{problem.severity.value}: {problem}")
 
 
@@ -89,34 +88,21 @@ def conflict_lines(conflict: Conflict, judgement: Judgement | None = None) -> li
 
 
 def _explained(a: str, b: str, judgement: Judgement) -> Iterator[str]:
-    """Yield what a judgement is made of: the rules that fired, the words that weighed, what came next."""
-    parts = judgement.parts
-    yield from (f"rules: {reason}" for reason in (parts.rules if parts else judgement.reasons))
-    if parts is None:
-        yield f"a contradiction with probability {judgement.score:.2f}"
-        return
-    if not parts.rules:
-        yield "rules: none fired"
-    for side, words in zip((a, b), parts.words, strict=True):
+    """Yield the words that weighed most and the probability."""
+    for side, words in zip((a, b), judgement.words, strict=True):
         yield f"words of {side}: {', '.join(words) or 'none'}"
-    yield (
-        f"a contradiction with probability {judgement.score:.2f}, "
-        f"next {parts.next.value} with {parts.next_score:.2f}"
-    )
+    yield f"a contradiction with probability {judgement.probability:.2f}"
 
 
 def conflict_view(conflict: Conflict, judgement: Judgement | None = None) -> dict[str, object]:
     """Return a conflict as JSON values, with what its judgement is made of where that is given."""
     said: dict[str, object] = {}
     if judgement is not None:
-        said["score"] = round(judgement.score, 3)
-        if parts := judgement.parts:
-            said |= {
-                "rules": list(parts.rules),
-                "words": [list(words) for words in parts.words],
-                "next": parts.next.value,
-                "next_score": parts.next_score,
-            }
+        said = {
+            "probability": judgement.probability,
+            "level": judgement.level.value,
+            "words": [list(words) for words in judgement.words],
+        }
     return {
         "conflict_id": conflict.id,
         "short_id": short_id(Kind.CONFLICT, conflict.id),

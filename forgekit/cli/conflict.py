@@ -17,7 +17,7 @@ conflict = noun(
 )
 add_reading(conflict, Kind.CONFLICT)
 
-JUDGES = ("trained", "rules", "nli", "llm")
+JUDGES = ("trained", "llm")
 """The judges' names, by `model.settings.JudgeKind`, which help does not load."""
 
 _reason = click.option("--reason", required=True, metavar="TEXT", help="Why; one line.")

@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class Level(Enum):
+    """How sure a judge is that two decisions cannot both be followed."""
+
+    CONFLICT = "conflict"  # keeps both sides from being carried
+    POSSIBLE = "possible"  # listed for a person, blocks nothing
+    NONE = "none"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +35,12 @@ class Calibration:
 
     conflict: LevelCalibration
     possible: LevelCalibration
+
+    def level(self, probability: float) -> Level:
+        """Return the level of a pair by the probability that it is a contradiction."""
+        if probability >= self.conflict.threshold:
+            return Level.CONFLICT
+        return Level.POSSIBLE if probability >= self.possible.threshold else Level.NONE
 
     def __str__(self) -> str:
         return "; ".join(

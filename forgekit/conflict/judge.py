@@ -8,19 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Protocol
 
-from forgekit.conflict.calibration import Calibration
+from forgekit.conflict.calibration import Calibration, Level
 from forgekit.model.problem import Problem
 
-
-class Level(Enum):
-    """How sure a judge is that two decisions cannot both be followed."""
-
-    CONFLICT = "conflict"  # both sides are kept from being carried
-    POSSIBLE = "possible"  # listed for a person, blocks nothing
-    NONE = "none"
+__all__ = ["Judge", "Judgement", "Level", "Statement"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +29,7 @@ class Judgement:
     """What a judge says of a pair.
 
     Attributes:
-        probability: of a contradiction, rounded to 3 digits.
+        probability: of a contradiction, rounded to 3 digits; 0 also where the cosine alone excludes both levels.
         duplicate: the two texts say the same.
         words: of the first and of the second text, those that weighed most, the heaviest first.
         reason: one line for people.
@@ -66,7 +59,7 @@ class Judge(Protocol):
 
     def judge(
         self, pairs: Sequence[tuple[Statement, Statement]], cosines: Sequence[float]
-    ) -> list[Judgement | None]:
+    ) -> Sequence[Judgement | None]:
         """Return one judgement a pair; None where the judge could not judge it.
 
         Args:

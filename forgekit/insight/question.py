@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-from forgekit.conflict.rules.words import stem
 from forgekit.text.words import needed, wide, words
 
 
@@ -119,7 +118,7 @@ def _terms(text: str) -> Iterable[str]:
         if len(word) > 1 and wide().match(word):
             yield from map("".join, pairwise(word))
         else:
-            yield stem(word)
+            yield word
 
 
 def _starts(term: str) -> Iterable[str]:

@@ -84,29 +84,11 @@ def filled(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 class Layers:
-    """A model's layers over the weights given.
+    """A model's layers over the weights given, by name."""
 
-    Args:
-        model: the encoder's files.
-        weights: by name.
-        differences: (a, b) of a low rank, by the name of a layer's weight W: W + b @ a stands in its place.
-    """
-
-    def __init__(
-        self,
-        model: BertModel,
-        weights: Mapping[str, Floats],
-        differences: Mapping[str, tuple[Floats, Floats]] | None = None,
-    ) -> None:
+    def __init__(self, model: BertModel, weights: Mapping[str, Floats]) -> None:
         self._model = model
-        self._weights = dict(weights)
-        self._differences = dict(differences or {})
-
-    def merge(self) -> None:
-        """Add the differences to the weights: dearer than some hundred tokens, and cheaper than more."""
-        for name, (a, b) in self._differences.items():
-            self._weights[name] = self._weights[name] + b @ a
-        self._differences = {}
+        self._weights = weights
 
     def hidden(
         self,
@@ -158,9 +140,6 @@ class Layers:
 
     def _dense(self, x: Floats, name: str) -> Floats:
         out: Floats = x @ self._weights[f"{name}.weight"].T
-        if f"{name}.weight" in self._differences:
-            a, b = self._differences[f"{name}.weight"]
-            out += (x @ a.T) @ b.T
         out += self._weights[f"{name}.bias"]
         return out
 

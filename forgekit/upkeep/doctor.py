@@ -32,7 +32,8 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.settings import SETTINGS_FILE
 from forgekit.models.encoder import Missing
-from forgekit.models.judges import active_judge
+from forgekit.models.judges import find_judge
+from forgekit.models.trained_judge import Damaged
 from forgekit.text import codec, frontmatter
 from forgekit.times import DAY_MS, Instant, format_date
 from forgekit.upkeep import check
@@ -437,18 +438,18 @@ def _model(root: Path) -> Iterator[Diagnosis]:
 
 def _judge(root: Path) -> Iterator[Diagnosis]:
     try:
-        found = active_judge(load_settings(root), cache_dir(root))
+        settings = load_settings(root)
     except ForgeError:
         return  # said of the settings
-    if found.why:
-        message = f"the rules judge in place of the trained judge: {found.why}"
-        yield Diagnosis(subject="judge", good=not found.damaged, message=message, advice=found.advice)
+    for warning in settings.warnings:
+        yield Diagnosis(subject="judge", good=True, message=warning.message, advice=warning.fix)
+    found = find_judge(settings, cache_dir(root))
+    if isinstance(found, Missing):
+        good = not isinstance(found, Damaged)
+        yield Diagnosis(subject="judge", good=good, message=f"no findings: {found.reason}", advice=found.hint)
         return
-    message = found.kind.value
-    if found.promise:
-        threshold, precision = found.promise
-        message += f", from {threshold:.2f} on, with an expected precision of {precision:.2f}"
-    yield Diagnosis(subject="judge", good=True, message=message)
+    expected = f": {found.calibration}" if found.calibration else ""
+    yield Diagnosis(subject="judge", good=True, message=f"{settings.judge.value}{expected}")
 
 
 def _files(root: Path) -> Iterator[Diagnosis]:

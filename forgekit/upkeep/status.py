@@ -13,9 +13,8 @@ from forgekit.model.candidate import CandidateStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.models.judges import active_judge
+from forgekit.models.encoder import Missing
 from forgekit.threads import active
-from forgekit.worktree.roots import cache_dir
 
 Counts = tuple[tuple[str, int], ...]
 """(name, number) pairs in the order in which they are shown."""
@@ -152,7 +151,7 @@ def status(forge: Forge) -> Status:
         model=vectors.model if vectors else "",
         vectors=vectors.count if vectors else 0,
         texts=len(forge.catalogue.contents()),
-        judge=active_judge(settings, cache_dir(forge.root)).kind.value,
+        judge="none" if isinstance(forge.judge, Missing) else settings.judge.value,
         judge_wanted=settings.judge.value,
     )
 
