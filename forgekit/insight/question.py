@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-from forgekit.text.words import needed, wide, words
+from forgekit.text.words import needed, stem, wide, words
 
 
 class Command(Enum):
@@ -118,7 +118,7 @@ def _terms(text: str) -> Iterable[str]:
         if len(word) > 1 and wide().match(word):
             yield from map("".join, pairwise(word))
         else:
-            yield word
+            yield stem(word)
 
 
 def _starts(term: str) -> Iterable[str]:

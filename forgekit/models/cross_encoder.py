@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from forgekit.errors import FormatError
 from forgekit.models.files import BertModel, read_header, shapes
-from forgekit.models.layers import (
+from forgekit.models.numpy_encoder import (
     Floats,
     Layers,
     open_tokenizer,
@@ -80,7 +80,9 @@ class CrossEncoder:
         first = np.array([[len(x.ids) + 1] for x, _ in orders])
         places = np.arange(tokens.shape[1])
         with np.errstate(all="ignore"):  # weights are data: what they break shows in the logits
-            hidden = self._layers.hidden(tokens, np.full(tokens.shape, True), (places > first).astype(np.int64))
+            hidden = self._layers.hidden(
+                tokens, np.full(tokens.shape, True), (places > first).astype(np.int64)
+            )
             u = _mean(hidden, (places > 0) & (places < first))
             v = _mean(hidden, (places > first) & (places < tokens.shape[1] - 1))
             logits = np.concatenate([u, v, np.abs(u - v), u * v], axis=1) @ self._head.T + self._bias

@@ -178,7 +178,9 @@ class LlmJudge:
         self._why = ""
 
     def judge(
-        self, pairs: Sequence[tuple[Statement, Statement]], cosines: Sequence[float]  # noqa: ARG002 - the port
+        self,
+        pairs: Sequence[tuple[Statement, Statement]],
+        cosines: Sequence[float],  # noqa: ARG002 - the port
     ) -> list[Judgement | None]:
         """Return one judgement a pair, None where the model gave none; arguments as of `Judge`."""
         self._until = time.monotonic() + IN_ALL * self._seconds

@@ -29,12 +29,16 @@ from forgekit.conflict.calibration import Calibration, LevelCalibration
 from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.errors import FormatError
 from forgekit.ids import match_key
-from forgekit.models.encoder import DEFAULT_MODEL, Missing, NumpyEncoder, find_default
+from forgekit.models.encoder import DEFAULT_MODEL, Missing, find_default
 from forgekit.models.files import WEIGHTS, BertModel, file_sha256
 from forgekit.text.words import STOP_WORDS
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from forgekit.models.cross_encoder import CrossEncoder
+    from forgekit.models.numpy_encoder import NumpyEncoder
 
 FOLDER = Path(__file__).parent / "judge"
 CARD, DELTA = "judge.json", "judge.safetensors"
@@ -110,7 +114,8 @@ class TrainedJudge:
     def __init__(self, card: Card, model: BertModel, delta: Path) -> None:
         self._card, self._model, self._delta = card, model, delta
         self.calibration: Calibration | None = card.calibration
-        self.version = hashlib.sha256("".join((card.sha256, card.digest, card.base)).encode()).hexdigest()[:12]
+        files = card.sha256 + card.digest + card.base
+        self.version = hashlib.sha256(files.encode()).hexdigest()[:12]
 
     def judge(
         self, pairs: Sequence[tuple[Statement, Statement]], cosines: Sequence[float]
@@ -120,14 +125,21 @@ class TrainedJudge:
 
     def cosines(self, pairs: Sequence[tuple[Statement, Statement]]) -> list[float]:
         """Return the cosines of pairs of texts by the encoder that the joins were fitted with."""
-        encoder = NumpyEncoder(self._model, DEFAULT_MODEL)
-        texts = sorted({side.text for pair in pairs for side in pair})
-        vectors = {text: encoder.encode_documents([text])[0] for text in texts}  # no batch: see `conflict.judge`
+        vectors = {text: self.vector(text) for text in {side.text for pair in pairs for side in pair}}
         return [round(float(vectors[a.text] @ vectors[b.text]), 4) for a, b in pairs]
+
+    def vector(self, text: str) -> NDArray[np.float32]:
+        """Return the unit vector of a text, encoded alone so that no other text changes a digit of it."""
+        vector: NDArray[np.float32] = self._texts.encode_documents([text])[0]
+        return vector
 
     def log_odds(self, a: str, b: str) -> float:
         """Return the model's own log-odds of a contradiction, the mean of both reading orders."""
-        return log_odds(self._encoder.read(*sorted((a, b))).logits)
+        return log_odds(self.logits(a, b))
+
+    def logits(self, a: str, b: str) -> tuple[float, ...]:
+        """Return the model's logits, one a label, the mean of both reading orders."""
+        return self._encoder.read(*sorted((a, b))).logits
 
     def _judged(self, a: str, b: str, cosine: float) -> Judgement:
         if match_key(a) == match_key(b):
@@ -149,6 +161,12 @@ class TrainedJudge:
             words=words if low == a else words[::-1],
             reason=_reason(*words),
         )
+
+    @cached_property
+    def _texts(self) -> NumpyEncoder:
+        from forgekit.models.numpy_encoder import NumpyEncoder
+
+        return NumpyEncoder(self._model, DEFAULT_MODEL)
 
     @cached_property
     def _encoder(self) -> CrossEncoder:

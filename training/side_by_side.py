@@ -11,11 +11,10 @@ from dataclasses import replace
 from itertools import combinations
 from random import Random
 
-from bank import Register, Written
+from bank import Register, Verdict, Written
 from pairs import Pair
 from phrasing import dressed
 
-from forgekit.conflict.rules.port import Verdict
 from forgekit.text.words import shared
 
 _NEAR = 40

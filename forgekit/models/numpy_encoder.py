@@ -1,14 +1,17 @@
-"""The layers of a BERT-family model, in NumPy: tokens in, the last layer's output back.
+"""The forward pass of a BERT-family model in NumPy, and the encoder that uses it.
 
-Whoever reads with them brings the weights, so that one pass serves the encoder and what was trained on top
-of it. Method: Devlin et al., "BERT" (2019), section 3; GELU by the error function of Abramowitz and Stegun,
+The layers are given their weights, so that the same pass serves the cross-encoder that was trained on top.
+Method: Devlin et al., "BERT" (2019), section 3; GELU by the error function of Abramowitz and Stegun,
 7.1.26, whose error is below 1.5e-7.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,11 @@ Floats = NDArray[np.float32]
 TEXT_LIMIT = 65_536
 """Characters of a text that the tokenizer sees; a model reads a few hundred tokens."""
 
+VERSION = "bert-1"
+"""Changes whenever the vectors of any text do."""
+
+_BATCH = 8
+_GROUP = 4_096  # texts whose tokens are held at once
 _STORED = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 _ERF_P = 0.3275911
@@ -180,3 +188,63 @@ def gelu(x: Floats) -> Floats:
     np.maximum(x, np.float32(0), out=x)
     x -= tail
     return x
+
+
+class NumpyEncoder:
+    """A model read by `embedding.files.read_model`; its weights are mapped when a text is first encoded."""
+
+    def __init__(self, model: BertModel, name: str) -> None:
+        self._model = model
+        self.name = name
+        self.dimension = model.hidden
+        described = [VERSION, model.max_length, model.pooling, model.lower_case, model.prompts]
+        text = json.dumps([*described, sorted(model.sha256.items())])
+        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def encode_queries(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors of what people ask, unit length, [len(texts), dimension]."""
+        return self._encode([self._model.prompts[0] + text for text in texts])
+
+    def encode_documents(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors of what is searched, unit length, [len(texts), dimension]."""
+        return self._encode([self._model.prompts[1] + text for text in texts])
+
+    def _encode(self, texts: Sequence[str]) -> Floats:
+        out = np.empty((len(texts), self.dimension), np.float32)
+        for first in range(0, len(texts), _GROUP):
+            group = texts[first : first + _GROUP]
+            tokens = [found.ids for found in tokenise(self._model, self._tokenizer, group)]
+            order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
+            for start in range(0, len(order), _BATCH):
+                rows = order[start : start + _BATCH]
+                out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
+        return out
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return open_tokenizer(self._model, self._model.max_length)
+
+    @cached_property
+    def _layers(self) -> Layers:
+        return Layers(self._model, read_weights(self._model))
+
+    def _forward(self, batch: Sequence[Sequence[int]]) -> Floats:
+        """Return the vectors of a few token lists, in their order."""
+        with np.errstate(all="ignore"):  # weights are data: what they break shows in the vectors
+            found = self._pooled(batch)
+        if not np.isfinite(found).all():
+            path = str(self._model.folder / WEIGHTS)
+            raise FormatError("gives vectors that are no numbers", path=path)
+        return found
+
+    def _pooled(self, batch: Sequence[Sequence[int]]) -> Floats:
+        tokens, real = filled(batch)
+        hidden = self._layers.hidden(tokens, real)
+        if self._model.pooling == "cls":
+            vectors: Floats = hidden[:, 0]
+        else:
+            lengths = real.sum(1, keepdims=True).astype(np.float32)
+            vectors = (hidden * real[:, :, None]).sum(1) / lengths
+        norms = np.sqrt((vectors * vectors).sum(1, keepdims=True))
+        vectors /= np.maximum(norms, np.float32(1e-12))
+        return vectors
