@@ -1,4 +1,4 @@
-"""Measure the trained conflict judge on balanced pairs, on real records, by changes of wording, and its costs.
+"""Measure the trained conflict judge on balanced pairs, real records and changed wordings, and its costs.
 
     python benchmarks/judge.py [FOLDER] [--judge FOLDER] [--texts]
 
@@ -125,7 +125,7 @@ def auroc(truth: Sequence[bool], scores: Sequence[float]) -> float:
 
 
 def records(file: Path, judge: TrainedJudge) -> None:
-    """Print how many titles of real decision records are flagged against their nearest ones, and the flags."""
+    """Print which titles of real decision records are flagged against their nearest ones."""
     rows = sorted(_rows(file), key=lambda row: hashlib.sha256(row["id"].encode()).hexdigest())[:RECORDS]
     if not rows:
         return
@@ -142,9 +142,7 @@ def records(file: Path, judge: TrainedJudge) -> None:
         key=lambda flag: -flag[0].probability,
     )
     conflicts = sum(found.level is Level.CONFLICT for found, _ in flags)
-    print(
-        f"\n{len(texts)} titles of real records, {len(pairs)} pairs: {conflicts} conflicts, {len(flags)} flags"
-    )
+    print(f"\n{len(texts)} record titles, {len(pairs)} pairs: {conflicts} conflicts, {len(flags)} flags")
     for found, pair in flags[:SHOWN]:
         print(f"  {found.probability:.2f} {pair.a[:100]!r} against {pair.b[:100]!r}: {found.reason}")
 

@@ -29,7 +29,7 @@ class Judgement:
     """What a judge says of a pair.
 
     Attributes:
-        probability: of a contradiction, rounded to 3 digits; 0 also where the cosine alone excludes both levels.
+        probability: of a contradiction, rounded to 3 digits; 0 if the cosine alone excludes both levels.
         duplicate: the two texts say the same.
         words: of the first and of the second text, those that weighed most, the heaviest first.
         reason: one line for people.

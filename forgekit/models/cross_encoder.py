@@ -1,7 +1,7 @@
 """Pairs of texts read together by the bundled encoder with a delta on its weights: a cross-encoder.
 
-A pair goes through the encoder's layers as `[CLS] a [SEP] b [SEP]` and as `[CLS] b [SEP] a [SEP]`, both in one
-batch of their own, so that no other pair can change a bit of the result. With `u` and `v` the means over the
+A pair goes through the encoder's layers as `[CLS] a [SEP] b [SEP]` and as `[CLS] b [SEP] a [SEP]`, in a batch
+of its own, so that no other pair can change a bit of the result. With `u` and `v` the means over the
 tokens of either side, the head is linear over `[u; v; |u - v|; u * v]`.
 
 The delta is a safetensors file. For a weight W of the encoder it holds a tensor named W, which replaces W, or
@@ -40,8 +40,8 @@ class Reading:
 
     Attributes:
         logits: one a label, the mean of both orders.
-        words: of the first and of the second text, in the order of the text; each with the share that its
-            tokens have in the first label's logit above the mean of the text's tokens, summed over both orders.
+        words: of the first and of the second text, in the order of the text; each with the
+            share of its tokens in the first label's logit above the mean of the text, summed over both orders.
     """
 
     logits: tuple[float, ...]

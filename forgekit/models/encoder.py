@@ -187,9 +187,9 @@ def find_encoder(settings: Settings, cache: Path, env: Mapping[str, str] = os.en
         )
     name = name if "/" in name else f"sentence-transformers/{name}"
     default = name == DEFAULT_MODEL
-    found = default_folders(env) if default else _in_hub_cache(name, env)
-    if found:
-        return _opened(found[0], name, cache, verify=default)
+    found = next(iter(default_folders(env)), None) if default else _in_hub_cache(name, env)
+    if found is not None:
+        return _opened(found, name, cache, verify=default)
     if default:
         return Missing(reason="no embedding model is installed", hint=f"to search by meaning: {INSTALL}")
     return Missing(
@@ -273,7 +273,7 @@ def _other(folder: Path, name: str, cache: Path, why: str) -> Encoder | Missing:
         return Missing(reason=f"the embedding model {name} cannot be used: {e}", hint="fetch it again")
 
 
-def _in_hub_cache(name: str, env: Mapping[str, str]) -> list[Path]:
+def _in_hub_cache(name: str, env: Mapping[str, str]) -> Path | None:
     """Return the folder of a model's current revision in the hub's cache, if it was ever fetched."""
     if env.get("HF_HUB_CACHE"):
         hub = Path(env["HF_HUB_CACHE"])
@@ -287,13 +287,13 @@ def _in_hub_cache(name: str, env: Mapping[str, str]) -> list[Path]:
         with (model / "refs" / "main").open(encoding="ascii") as file:
             commit = file.read(64).strip()
     except (OSError, ValueError):
-        return []
+        return None
     folder = model / "snapshots" / commit
-    return [folder] if _COMMIT.fullmatch(commit) and (folder / "config.json").is_file() else []
+    return folder if _COMMIT.fullmatch(commit) and (folder / "config.json").is_file() else None
 
 
-def _in_package() -> list[Path]:
+def _in_package() -> Path | None:
     """Return the model folder of the package, without importing it."""
     spec = find_spec(PACKAGE)
-    places = (Path(place) / "model" for place in ((spec and spec.submodule_search_locations) or ()))
-    return [folder for folder in places if (folder / "config.json").is_file()]
+    places = (Path(place) / "model" for place in (spec and spec.submodule_search_locations) or ())
+    return next((folder for folder in places if (folder / "config.json").is_file()), None)

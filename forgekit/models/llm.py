@@ -169,7 +169,7 @@ class LlmJudge:
         self._model = model
         self._seconds = seconds
         self._key = key
-        self.version = hashlib.sha256("\0".join((self._url, model, SYSTEM)).encode()).hexdigest()[:12]
+        self.version = hashlib.sha256(f"{self._url}\n{model}\n{SYSTEM}".encode()).hexdigest()[:12]
         self._format = 0  # of `_FORMATS`; what a server refused once is not tried again
         self._until = 0.0
         self._pairs = 0

@@ -1,10 +1,10 @@
 """The judge that comes trained: a small model that reads both texts, joined with their cosine.
 
-    log-odds of a contradiction = bias + model * (the model's log-odds, clipped) + cosine * (the texts' cosine)
+    log-odds of a contradiction = bias + model * (the model's log-odds, clipped) + cosine * (their cosine)
 
-and the same with other weights for a duplicate. The model alone mistakes decisions on different questions for
-contradictions, and the cosine tells whether two texts concern one question. A pair whose cosine is so low that
-no reading could lift it to a level is not read.
+and the same with other weights for a duplicate. The model alone mistakes decisions on different questions
+for contradictions; the cosine tells whether two texts concern one question. A pair is not read if its cosine
+is so low that no reading could lift it to a level.
 
 The model is the default encoder with a delta on its weights. In `judge/` beside this module lie the delta
 (`judge.safetensors`), its model card and `judge.json`: which encoder it belongs to, the weights of the joins
