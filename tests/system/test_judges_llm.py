@@ -126,7 +126,7 @@ def test_ollama_is_asked_once_with_the_schema_and_believed(server: Server) -> No
     }
     assert [message["role"] for message in asked["messages"]] == ["system", "user"]
     assert json.dumps(SCHEMA) in asked["messages"][0]["content"]
-    assert asked["messages"][1]["content"] == question(GRPC, REST)
+    assert asked["messages"][1]["content"] == question(REST, GRPC)
 
 
 def test_no_secret_is_sent(server: Server) -> None:
@@ -389,8 +389,10 @@ def test_a_key_that_is_none_is_refused_and_not_shown(key: str) -> None:
         ),
         (
             {"judge_model": "m"},
-            '`judge` is "llm" and `judge_url` is empty; '
-            "name the server, such as http://127.0.0.1:11434 for Ollama",
+            (
+                '`judge` is "llm" and `judge_url` is empty; '
+                "name the server, such as http://127.0.0.1:11434 for Ollama"
+            ),
         ),
     ],
 )

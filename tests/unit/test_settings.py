@@ -6,6 +6,7 @@ import tomllib
 
 import pytest
 
+from forgekit.model.problem import Severity
 from forgekit.model.rules import near_miss, slips
 from forgekit.model.settings import DEFAULT_TOML, JudgeKind, OpenConflicts, Settings, read_settings
 
@@ -13,7 +14,7 @@ from forgekit.model.settings import DEFAULT_TOML, JudgeKind, OpenConflicts, Sett
 def test_the_default_file_says_the_defaults_and_names_every_key() -> None:
     data = tomllib.loads(DEFAULT_TOML)
     assert read_settings(data) == (Settings(), [])
-    assert tuple(data) == tuple(Settings.__dataclass_fields__)
+    assert (*data, "warnings") == tuple(Settings.__dataclass_fields__)
     assert all("#" in line for line in DEFAULT_TOML.splitlines() if "=" in line)
 
 
@@ -52,6 +53,18 @@ allowed_secrets = ["3f9a1c2b"]
     )
 
 
+@pytest.mark.parametrize("name", ["rules", "nli"])
+def test_a_judge_of_the_first_version_is_read_as_the_trained_one_and_said(name: str) -> None:
+    settings, problems = read_settings({"judge": name})
+    assert (settings.judge, problems) == (JudgeKind.TRAINED, [])
+    [warning] = settings.warnings
+    assert str(warning).startswith(f'forgekit.toml: judge: "{name}" is no longer a judge')
+    assert (warning.severity, warning.fix) == (
+        Severity.WARNING,
+        'set `judge` to "trained", "llm" or "off"',
+    )
+
+
 ALL = (
     "schema, project, stale_days, stale_hops, stale_max_tier, budget, conflicts, model, "
     "judge, judge_model, judge_url, judge_timeout, allowed_secrets, keep_text, projects"
@@ -86,7 +99,7 @@ NO_ADDRESS = (
         ('conflicts = "ignore"', "forgekit.toml: conflicts: must be one of record, refuse"),
         ("conflicts = [1]", "forgekit.toml: conflicts: must be one of record, refuse"),
         ("project = 3", "forgekit.toml: project: must be one line of text in quotes"),
-        ('judge = "dice"', "forgekit.toml: judge: must be one of trained, rules, nli, llm"),
+        ('judge = "dice"', "forgekit.toml: judge: must be one of trained, llm, off"),
         ('judge_url = "file:///etc/passwd"', NO_ADDRESS),
         ('judge_url = "ftp://host/v1"', NO_ADDRESS),
         ('judge_url = "https://name:secret@host/v1"', NO_ADDRESS),
