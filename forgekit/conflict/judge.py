@@ -26,7 +26,7 @@ class Statement:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """What a judge says of a pair.
+    """A judge's answer on a pair.
 
     Attributes:
         probability: of a contradiction, rounded to 3 digits; 0 if the cosine alone excludes both levels.
@@ -43,7 +43,7 @@ class Judgement:
 
 
 class Judge(Protocol):
-    """Says of pairs of decisions whether both can be followed."""
+    """Judges whether both decisions of a pair can be followed."""
 
     @property
     def version(self) -> str:

@@ -74,7 +74,7 @@ def yielding(a: Decision, b: Decision) -> Decision | None:
 
 
 def superseded(decision: Decision, successor: EntityId, reason: str) -> Decision:
-    """Return a decision as it stands once another has its place."""
+    """Return a decision as superseded by another one."""
     return replace(
         decision,
         status=DecisionStatus.SUPERSEDED,

@@ -31,7 +31,7 @@ _CHUNK = 1 << 20
 _SECONDS = 20
 _PACKAGE_SECONDS = 900
 Progress = Callable[[int, int], None]
-"""Told how many files of all are there."""
+"""Called with the number of files fetched so far and of all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

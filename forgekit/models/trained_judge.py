@@ -3,7 +3,7 @@
     log-odds of a contradiction = bias + model * (the model's log-odds, clipped) + cosine * (their cosine)
 
 and the same with other weights for a duplicate. The model alone mistakes decisions on different questions
-for contradictions; the cosine tells whether two texts concern one question. A pair is not read if its cosine
+for contradictions; the cosine shows whether two texts concern one question. A pair is not read if its cosine
 is so low that no reading could lift it to a level.
 
 The model is the default encoder with a delta on its weights. In `judge/` beside this module lie the delta

