@@ -47,6 +47,8 @@ PRECISION_OF_BOTH = 0.8
 """Asked of both levels together; other registers are harder, and half of the possible ones shall be right."""
 _REGULARISATION = 10.0  # weaker, and the few contradictions make the join too sure of itself
 
+_REPLACED = "supersedes"
+
 Numbers = NDArray[np.float64]
 
 
@@ -72,17 +74,13 @@ def main() -> int:
         return 1
     CACHE.mkdir(exist_ok=True)
     rows = read_rows(given.registers, given.judge)
-    # A decision that says it replaces another one is neither a right nor a wrong flag.
-    kept = [row for row in rows if row.label != "supersedes"]
-    contradiction = [row.label == "contradiction" for row in kept]
-    outside = left_out(kept, contradiction, lambda row: row.contradiction)
     decisions = sum(len(found) for _, found in read_registers(given.registers))
-    levels = {name: asdict(level) for name, level in set_levels(outside, contradiction, decisions).items()}
+    levels = {name: asdict(level) for name, level in set_levels(rows, left_out(rows), decisions).items()}
     file = given.judge / CARD
     card = json.loads(file.read_text(encoding="utf-8"))
     joins = {
-        "contradiction": asdict(fitted(kept, contradiction, lambda row: row.contradiction)),
-        "duplicate": asdict(fitted(rows, [r.label == "duplicate" for r in rows], lambda row: row.duplicate)),
+        "contradiction": asdict(fitted(rows, "contradiction", lambda row: row.contradiction)),
+        "duplicate": asdict(fitted(rows, "duplicate", lambda row: row.duplicate)),
     }
     card |= {"format": 3, "joins": joins, "levels": levels}
     file.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
@@ -126,54 +124,60 @@ def read_rows(folder: Path, judge: Path) -> list[Row]:
     return rows
 
 
-def fitted(rows: Sequence[Row], truth: Sequence[bool], odds: Callable[[Row], float]) -> Join:
-    """Fit a join to rows."""
-    features = np.array([[odds(row), row.cosine] for row in rows])
+def fitted(rows: Sequence[Row], label: str, odds: Callable[[Row], float]) -> Join:
+    """Fit the join for a label. A pair of which one side replaces the other is left out: it is neither."""
+    used = [row for row in rows if row.label != _REPLACED]
+    features = np.array([[odds(row), row.cosine] for row in used])
+    truth = [row.label == label for row in used]
     found = LogisticRegression(C=_REGULARISATION, max_iter=2_000).fit(features, truth)
     model, cosine = (round(float(x), 4) for x in found.coef_[0])
     return Join(bias=round(float(found.intercept_[0]), 4), model=model, cosine=cosine)
 
 
-def left_out(rows: Sequence[Row], truth: Sequence[bool], odds: Callable[[Row], float]) -> Numbers:
-    """Return the probability of each row by a join that was fitted without the row's register."""
-    joins = {}
-    for name in {row.register for row in rows}:
-        others = [at for at, row in enumerate(rows) if row.register != name]
-        joins[name] = fitted([rows[at] for at in others], [truth[at] for at in others], odds)
-    return np.array([joins[row.register].probability(odds(row), row.cosine) for row in rows])
+def left_out(rows: Sequence[Row]) -> Numbers:
+    """Return the probability of a contradiction by a join that was fitted without the row's register."""
+    joins = {
+        name: fitted(
+            [row for row in rows if row.register != name], "contradiction", lambda r: r.contradiction
+        )
+        for name in {row.register for row in rows}
+    }
+    return np.array([joins[row.register].probability(row.contradiction, row.cosine) for row in rows])
 
 
-def set_levels(probabilities: Numbers, truth: Sequence[bool], decisions: int) -> dict[str, LevelCalibration]:
+def set_levels(rows: Sequence[Row], probabilities: Numbers, decisions: int) -> dict[str, LevelCalibration]:
     """Return both levels with the lowest thresholds, in hundredths, that keep the asked precisions.
 
-    The expected precision is (right + 1) / (flags + 2): few flags allow no stronger claim.
+    The expected precision is (right + 1) / (right + wrong + 2): few flags allow no stronger claim.
 
     Args:
-        probabilities: of left-out pairs.
-        truth: whether each is a contradiction.
+        rows: the judged pairs.
+        probabilities: of their left-out joins.
         decisions: of all registers.
     """
-    right = np.array(truth)
+    right = np.array([row.label == "contradiction" for row in rows])
+    wrong = np.array([row.label not in {"contradiction", _REPLACED} for row in rows])
 
     def lowest(precision: float) -> float:
-        keeps = [
-            threshold / 100
-            for threshold in range(1, 100)
-            if (called := probabilities >= threshold / 100).any() and right[called].mean() >= precision
-        ]
-        return min(keeps)
+        thresholds = [hundredth / 100 for hundredth in range(1, 100)]
+        above = [(low, probabilities >= low) for low in thresholds]
+        return min(
+            low
+            for low, at in above
+            if right[at].any() and right[at].sum() >= precision * (right | wrong)[at].sum()
+        )
 
     conflict = lowest(PRECISION)
     possible = min(conflict, lowest(PRECISION_OF_BOTH))
-    bands = {"conflict": (conflict, 1.1), "possible": (possible, conflict)}
     out = {}
-    for name, (low, high) in bands.items():
+    for name, low, high in (("conflict", conflict, 1.1), ("possible", possible, conflict)):
         called = (probabilities >= low) & (probabilities < high)
-        flags = int(called.sum())
+        hits, misses = int(right[called].sum()), int(wrong[called].sum())
+        print(f"left-out registers, {name}: {hits} right, {misses} wrong, {int(called.sum())} flags")
         out[name] = LevelCalibration(
             threshold=low,
-            expected_precision=round((int(right[called].sum()) + 1) / (flags + 2), 2),
-            per_100=round(100 * flags / decisions, 1),
+            expected_precision=round((hits + 1) / (hits + misses + 2), 2),
+            per_100=round(100 * int(called.sum()) / decisions, 1),
         )
     return out
 
