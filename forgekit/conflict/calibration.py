@@ -44,7 +44,7 @@ class Calibration:
 
     def __str__(self) -> str:
         return "; ".join(
-            f"{name} from probability {level.threshold:g}, expected precision {level.expected_precision:.2f}, "
+            f"{name} from {level.threshold:g} on, expected precision {level.expected_precision:.2f}, "
             f"{level.per_100:g} per 100 decisions"
             for name, level in (("conflict", self.conflict), ("possible conflict", self.possible))
         )

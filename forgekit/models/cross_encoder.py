@@ -41,7 +41,7 @@ class Reading:
     Attributes:
         logits: one a label, the mean of both orders.
         words: of the first and of the second text, in the order of the text; each with the
-            share of its tokens in the first label's logit above the mean of the text, summed over both orders.
+            share of its tokens in the first label's logit above the mean of the text, in both orders.
     """
 
     logits: tuple[float, ...]

