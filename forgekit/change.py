@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
-from forgekit.errors import ChangedError, RuleError, TransitionError, UsageError
+from forgekit.errors import ChangedError, NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.forge import Forge
-from forgekit.ids import normalise
+from forgekit.ids import EntityId, conversation_id, is_id, normalise, project_id, timestamp
 from forgekit.model.conflict import Conflict
+from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT, one_line
+from forgekit.times import Instant
 
 if TYPE_CHECKING:
     from forgekit.store import Change, Outcome
@@ -106,6 +108,68 @@ def superseding(entities: Sequence[Entity]) -> tuple[tuple[str, str], ...]:
     settled = [e for e in entities if isinstance(e, Conflict) and e.kept is not None]
     sides = [(c.decision_b if c.kept == c.decision_a else c.decision_a, c.kept) for c in settled]
     return tuple(("Forgekit-Superseded", f"{lost} by {kept}") for lost, kept in sides if lost in written)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Where and when something is recorded.
+
+    Attributes:
+        project: a project's name.
+        conversation: None where none was named.
+        at: event time: the one given, else the time in the conversation's id, else now.
+        beside: the project and the conversation, where they have to be registered along.
+    """
+
+    project: str
+    conversation: EntityId | None
+    at: Instant
+    beside: tuple[Entity, ...]
+
+
+def origin_of(
+    forge: Forge, registry: Registry, project: str | None, conversation: str | None, at: Instant | None
+) -> Origin:
+    """Return where and when something is recorded.
+
+    Args:
+        forge: the registry.
+        registry: all entities.
+        project: a project's name, else the conversation's, else the default or only one.
+        conversation: any name of one, or the uuid of one that is not registered yet.
+        at: event time.
+
+    Raises NotFoundError for a conversation that is not known and no uuid, UsageError as of `Forge.project`.
+    """
+    known, external = None, ""
+    if conversation:
+        try:
+            known = registry.get(forge.resolve(conversation, Kind.CONVERSATION))
+        except NotFoundError:
+            external = conversation.strip().lower()
+            if not is_id(external):
+                raise
+    if project is None and isinstance(known, Conversation):
+        name = known.project_name
+    else:
+        name = forge.project(project, registry) or ""
+    source = known.id if known is not None else EntityId(external) if external else None
+    moment = at if at is not None else Instant(timestamp(source or EntityId("")) or forge.now())
+    beside: list[Entity] = list(forge.new_project(name, registry))
+    if external:
+        own = timestamp(EntityId(external))
+        source = EntityId(external) if own else conversation_id(project_id(name), external, moment)
+        beside.append(
+            Conversation(
+                conversation_id=source,
+                title=f"Conversation {external[-12:]}",
+                project_name=name,
+                project_uuid=project_id(name),
+                created_at=Instant(own or moment),
+                external_id=None if own else external,
+            )
+        )
+    return Origin(project=name, conversation=source, at=moment, beside=tuple(beside))
 
 
 def typed(text: str, more: str) -> str:

@@ -10,6 +10,7 @@ from forgekit.change import (
     WriteOptions,
     Written,
     as_it_stands,
+    origin_of,
     typed,
     unclaimed,
     without_circle,
@@ -56,27 +57,26 @@ def create(
     Args:
         forge: the registry.
         title: one line.
-        project: a project's name; a new one is registered along with the thread.
+        project: a project's name, else the conversation's; a new one is registered along.
         local_id: what the conversation calls it, such as `T001`.
-        conversation: the one that shows it, by any name.
+        conversation: the one that shows it, by any name; an unknown uuid is registered along.
         content: a description, Markdown.
         priority: how much it matters, else medium.
         blocked_by: other threads, by any name.
         tags: words.
-        at: event time in ms since 1970, else now.
+        at: event time in ms since 1970, else the conversation's, else now.
         options: dry run, or without a commit.
 
     Raises TransitionError where that one has ended; RuleError where it says otherwise, where the thread that
     had this title has another one now, and for a title that is too long.
     """
-    source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
     blockers = forge.resolve_all(blocked_by, Kind.THREAD)
     line, words = typed(title, _MORE), tuple(dict.fromkeys(tags))
 
     def decide(registry: Registry) -> list[Entity]:
-        name = forge.project(project, registry) or ""
+        origin = origin_of(forge, registry, project, conversation, at)
+        name, source, moment = origin.project, origin.conversation, origin.at
         owner = project_id(name)
-        moment = at if at is not None else forge.now()
         thread = Thread(
             thread_id=thread_id(owner, line, source or EntityId(""), moment),
             title=line,
@@ -106,7 +106,7 @@ def create(
                     created_at=at,
                 )
             ]
-        return [unclaimed(thread, registry), *forge.new_project(name, registry)]
+        return [unclaimed(thread, registry), *origin.beside]
 
     return write(forge, decide, "thread new", options)
 
@@ -291,6 +291,7 @@ def thread_create(
     priority: str | None = None,
     blocked_by: Iterable[str] = (),
     tags: Iterable[str] = (),
+    at: Instant | None = None,
     forge: Forge | None = None,
 ) -> dict[str, object]:
     """Register a thread and return it; arguments as of `create`."""
@@ -305,6 +306,7 @@ def thread_create(
         priority=word_of(Priority, "priority", priority),
         blocked_by=blocked_by,
         tags=tags,
+        at=at,
     )
     return Derived(forge.registry()).view(written.entity)
 

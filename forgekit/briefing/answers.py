@@ -9,6 +9,7 @@ from itertools import islice
 
 from forgekit.archives.document import split_lines
 from forgekit.filing.archive_facts import facts
+from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge
 from forgekit.history import endings
 from forgekit.ids import EntityId
@@ -95,7 +96,8 @@ def _open(store: AnswerSources) -> AnswerData:
 def _in_force(store: AnswerSources) -> AnswerData:
     every = (d for d in store.registry.decisions if store.project in (None, d.project_name))
     decisions = sorted((d for d in every if not d.status.ended), key=lambda d: (-d.last_validated, d.id))
-    opposed = blocked_from_carrying(store.registry)
+    findings = findings_of(store.forge, store.registry, {d.id for d in decisions}, wait_ms=BLOCK_WAIT_MS)
+    opposed = blocked_from_carrying(store.registry, findings)
     marks = {True: " [IN AN OPEN CONFLICT]", False: ""}
     return AnswerData(
         lines=[f"- {told_decision(d)}{marks[d.id in opposed]}" for d in decisions],
@@ -112,6 +114,7 @@ STANDING: Mapping[Command, Callable[[AnswerSources], AnswerData]] = {
 
 
 _LOCAL_ID = re.compile(r"(?:OT|[DTAI])\d{3,4}")
+_ABOUT_CONFLICTS = re.compile(r"\b(?:conflict|contradict|exclude|against|both be followed)", re.IGNORECASE)
 _MOST = 8
 
 
@@ -142,7 +145,17 @@ def _best(store: AnswerSources, subject: str) -> list[Decision]:
     found = [(s, e) for s in hits if isinstance(e := store.registry.get(s.hit.id), Decision)]
     of_name = [e for scored, e in found if scored.named]
     bearing = (e for scored, e in found if (scored.cosine or 0) >= CLOSE or about(subject, _told(e)))
-    return of_name or [*islice(bearing, 1)]
+    chosen = active_first(store.registry, of_name or [*islice(bearing, 1)])
+    return [entity for entity in chosen if isinstance(entity, Decision)]
+
+
+def active_first(registry: Registry, found: Sequence[Entity]) -> list[Entity]:
+    """Return what was found with decisions out of force last, each after the successor that is active."""
+    ended = [e for e in found if isinstance(e, Decision) and e.status.ended]
+    successors = (last_successor(registry, decision) for decision in ended)
+    standing = [e for e in successors if e is not None and not e.status.ended]
+    others = [e for e in found if e not in ended]
+    return list({e.id: e for e in (*standing, *others, *ended)}.values())
 
 
 def _told(decision: Decision) -> str:
@@ -289,14 +302,18 @@ def _chain(registry: Registry, decision: Decision) -> list[Decision]:
 
 def _discussed(store: AnswerSources, subject: str) -> AnswerData:
     found = AnswerData(scopes=[store.project or "all projects"])
-    for hit, *_ in _searched(store, subject).hits:
-        entity = store.registry.get(hit.id)
-        if entity is None:
-            continue
-        found.ids.append(hit.id)
-        status = f" [{hit.status}]" if hit.status else ""
-        found.lines.append(f"- {hit.short} {quote(hit.title)}{status}: {quote(hit.snippet)}")
-        found.sources.append(f"{hit.kind.value} {hit.short}")
+    hits = {scored.hit.id: scored.hit for scored in _searched(store, subject).hits}
+    known = [entity for key in hits if (entity := store.registry.get(key)) is not None]
+    if not _ABOUT_CONFLICTS.search(subject):
+        known = [entity for entity in known if entity.kind is not Kind.CONFLICT]
+    for entity in active_first(store.registry, known):
+        hit, short = hits.get(entity.id), short_id(entity.kind, entity.id)
+        status, text = (hit.status, hit.snippet) if hit is not None else ("active", entity.title)
+        found.ids.append(entity.id)
+        found.lines.append(
+            f"- {short} {quote(entity.title)}{f' [{status}]' if status else ''}: {quote(text)}"
+        )
+        found.sources.append(f"{entity.kind.value} {short}")
     turns = _covering(store, subject)
     if turns:
         found.turns = turns[0][1]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from forgekit import console
-from forgekit.cli.base import example, noun, open_forge, options, project_option, wants_json, writing
-from forgekit.cli.changes import conflict_lines, conflict_view, done, talk_of_judge, wrote
+from forgekit.cli.base import example, json_option, noun, open_forge, options, project_option, writing
+from forgekit.cli.changes import finding_lines, wrote
 from forgekit.cli.entities import add_reading, talk_of_unreadable
 from forgekit.model.kinds import Kind
 
@@ -16,9 +14,6 @@ conflict = noun(
     "conflict", "Decisions that cannot both be followed: list, show, scan, resolve, scope, dismiss, history."
 )
 add_reading(conflict, Kind.CONFLICT)
-
-JUDGES = ("trained", "llm")
-"""The judges' names, by `model.settings.JudgeKind`, which help does not load."""
 
 _reason = click.option("--reason", required=True, metavar="TEXT", help="Why; one line.")
 
@@ -38,11 +33,8 @@ def resolve(name: str, keep: str, reason: str, *, dry_run: bool, no_commit: bool
     """Keep one side; the conflict is named by its own id or by one of its decisions."""
     from forgekit import conflicts
 
-    forge = open_forge()
     way = options(dry_run=dry_run, no_commit=no_commit)
-    found = forge.entity(name, Kind.CONFLICT, Kind.DECISION)
-    settle = conflicts.resolve if found.kind is Kind.CONFLICT else conflicts.resolve_between
-    wrote(settle(forge, name, keep, reason, options=way), "conflict resolve")
+    wrote(conflicts.resolve(open_forge(), name, keep, reason, options=way), "conflict resolve")
 
 
 @conflict.command(
@@ -76,60 +68,39 @@ def dismiss(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
 
 
 @conflict.command(
-    help="Compare active decisions with each other and record what contradicts, in one commit.\n\n"
-    + example(
-        "forgekit conflict scan --dry-run",
-        'forgekit conflict scan --project "The Nexus"',
-        "forgekit conflict scan --judge rules --explain",
-    )
+    help="Judge the pairs of active decisions and list what contradicts; writes nothing.\n\n"
+    + example("forgekit conflict scan", 'forgekit conflict scan --project "The Nexus" --possible')
 )
 @project_option
-@click.option("--judge", type=click.Choice(JUDGES), help="Who judges this time, whatever forgekit.toml says.")
-@click.option("--explain", is_flag=True, help="Say what each verdict is made of, and what to expect of it.")
-@writing
-def scan(project: str | None, judge: str | None, *, explain: bool, dry_run: bool, no_commit: bool) -> None:
+@click.option("--possible", is_flag=True, help="List possible conflicts too.")
+@json_option
+def scan(project: str | None, *, possible: bool, as_json: bool) -> None:
     """Look for contradictions among all decisions, or between one project's and all."""
-    from forgekit import detecting
-    from forgekit.model.settings import JudgeKind
-    from forgekit.models.judges import calibration_of
+    from forgekit.findings import of_project
+    from forgekit.insight.views import Derived, listed_conflict_view
 
-    way = options(dry_run=dry_run, no_commit=no_commit)
     forge = open_forge()
-    if judge is not None:
-        forge = replace(forge, judge_kind=JudgeKind(judge))
-    with console.meter("comparing decisions") as progress:
-        found = detecting.scan(forge, project, near=detecting.nearness(forge), options=way, progress=progress)
-    said = found.judgements if explain else {}
-    promise = calibration_of(forge.judge) if explain else None
-    talk_of_judge(forge)
+    with console.meter("judging decisions") as progress:
+        found = of_project(forge, project, progress)
     talk_of_unreadable(forge)
-    if wants_json():
-        console.as_json(
-            {
-                "compared": found.compared,
-                "commit": found.outcome.commit,
-                "dry_run": dry_run,
-                "conflicts": [conflict_view(item, said.get(item.id)) for item in found.conflicts],
-            }
-            | ({"threshold": promise[0], "expected_precision": promise[1]} if promise else {})
-        )
+    shown = (*found.conflicts, *(found.possible if possible else ()))
+    if as_json:
+        derived = Derived(forge.registry())
+        yields = {f.id: next((side for side in f.sides if found.yields.get(side) is f), None) for f in shown}
+        views = [
+            listed_conflict_view(derived, f.verdict(), "found", (f.a, f.b), f, yields[f.id]) for f in shown
+        ]
+        counts = {"judged": found.judged, "unjudged": found.unjudged, "missing": found.missing or None}
+        console.as_json({**counts, "conflicts": views})
         return
-    if found.outcome.diff:
-        console.diff(found.outcome.diff)
-    for item in found.conflicts:
-        for line in conflict_lines(item, said.get(item.id)):
-            (console.info if dry_run else console.data)(line)
-    if promise:
-        share = f"{len(found.conflicts) / found.compared:.1%} of the pairs" if found.compared else "no pair"
-        console.info(
-            f"called a contradiction from {promise[0]:.2f} on, where a precision of {promise[1]:.2f} is "
-            f"expected, and below that where a rule alone is sure; {share} came to it"
-        )
-    elif explain:
-        console.info("this judge states no expected precision")
-    numbers = f"{console.count(found.compared, 'pair')} compared"
-    if found.conflicts:
-        new = console.count(len(found.conflicts), "new conflict")
-        console.info(f"{numbers}, {new}: {done(found.outcome)}")
-    else:
-        console.info(f"{numbers}, no new conflict")
+    for finding in shown:
+        for line in finding_lines(finding, found):
+            console.data(line)
+    if found.missing:
+        console.info(f"nothing was judged: {found.missing}")
+        return
+    console.info(
+        f"{console.count(found.judged, 'pair')} judged: {console.count(len(found.conflicts), 'conflict')}, "
+        f"{console.count(len(found.possible), 'possible conflict')}"
+        + (f"; {console.count(found.unjudged, 'pair')} could not be judged" if found.unjudged else "")
+    )

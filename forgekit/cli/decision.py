@@ -16,9 +16,10 @@ from forgekit.cli.base import (
     options,
     project_option,
     tags_option,
+    wants_json,
     writing,
 )
-from forgekit.cli.changes import UNCHANGED, talk_of_judge, wrote
+from forgekit.cli.changes import UNCHANGED, say_findings, wrote
 from forgekit.cli.editing import add_edit
 from forgekit.cli.entities import add_reading, talk_of_unreadable
 from forgekit.model.kinds import Kind, short_id
@@ -47,6 +48,7 @@ add_reading(decision, Kind.DECISION)
 @conversation_option
 @tags_option
 @at_option
+@click.option("--again", is_flag=True, help="Register a text that an active decision of the project has.")
 @writing
 def new(
     text: str,
@@ -61,11 +63,13 @@ def new(
     tags: tuple[str, ...],
     at: Instant | None,
     *,
+    again: bool,
     dry_run: bool,
     no_commit: bool,
 ) -> None:
     """Register a decision."""
     from forgekit.decisions import create
+    from forgekit.findings import of_written
 
     forge = open_forge()
     written = create(
@@ -81,10 +85,12 @@ def new(
         alternatives=alternatives,
         tags=tags,
         at=at,
+        again=again,
         options=options(dry_run=dry_run, no_commit=no_commit),
     )
     wrote(written, "decision new")
-    talk_of_judge(forge)
+    if written.outcome.written and not wants_json():
+        say_findings(of_written(forge, [written.entity]))
 
 
 @decision.command(
@@ -111,6 +117,7 @@ def revise(
 ) -> None:
     """Revise a decision."""
     from forgekit import decisions
+    from forgekit.findings import of_written
 
     forge = open_forge()
     written = decisions.revise(
@@ -124,7 +131,8 @@ def revise(
         options=options(dry_run=dry_run, no_commit=no_commit),
     )
     wrote(written, "decision revise")
-    talk_of_judge(forge)
+    if written.outcome.written and not wants_json():
+        say_findings(of_written(forge, [written.entity]))
 
 
 @decision.command(
@@ -188,34 +196,31 @@ def invalidate(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> Non
 @json_option
 def duplicates(project: str | None, *, as_json: bool) -> None:
     """List decisions that say the same."""
-    from forgekit import detecting
+    from forgekit.findings import of_project
 
     forge = open_forge()
-    with console.meter("comparing decisions") as progress:
-        found = detecting.duplicates(forge, project, near=detecting.nearness(forge), progress=progress)
-    talk_of_judge(forge)
+    with console.meter("judging decisions") as progress:
+        findings = of_project(forge, project, progress)
+    found = findings.duplicates
     talk_of_unreadable(forge)
     if as_json:
         console.as_json(
             [
-                {
-                    "decision_a": a.id,
-                    "decision_b": b.id,
-                    "texts": [a.decision, b.decision],
-                    "reasons": [*said.reasons],
-                }
-                for a, b, said in found
+                {"decision_a": f.a.id, "decision_b": f.b.id, "texts": [f.a.decision, f.b.decision]}
+                for f in found
             ]
         )
         return
     console.table(
         ("id", "title", "other id", "title"),
         [
-            (short_id(Kind.DECISION, a.id), a.decision, short_id(Kind.DECISION, b.id), b.decision)
-            for a, b, _ in found
+            (short_id(Kind.DECISION, f.a.id), f.a.decision, short_id(Kind.DECISION, f.b.id), f.b.decision)
+            for f in found
         ],
     )
-    if not found:
+    if findings.missing:
+        console.info(f"nothing was judged: {findings.missing}")
+    elif not found:
         console.info("no duplicates")
 
 

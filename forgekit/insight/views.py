@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from enum import Enum
 from functools import cached_property
 
+from forgekit.conflict.finding import Finding
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import MOOT, Ages, conflict_state, open_conflicts
 from forgekit.model.archive import Archive
@@ -145,6 +146,39 @@ class Derived:
             opposed[conflict.decision_a].append(conflict.decision_b)
             opposed[conflict.decision_b].append(conflict.decision_a)
         return opposed
+
+
+def listed_conflict_view(
+    derived: Derived,
+    conflict: Conflict,
+    state: str,
+    sides: tuple[Decision | None, Decision | None],
+    finding: Finding | None,
+    yields: EntityId | None,
+) -> Json:
+    """Return a verdict, or a finding, with the texts of both sides.
+
+    Args:
+        derived: of the registry.
+        conflict: the verdict; of a finding, the one it would begin from.
+        state: as `conflicts.ListedConflict` has it.
+        sides: both decisions; None for one that is gone.
+        finding: None for a verdict; its view has `level`, `probability`, `words` and `judge_reason`.
+        yields: the side that yields to the other's higher tier.
+    """
+    view = derived.view(conflict)
+    view["texts"] = [side.decision if side is not None else None for side in sides]
+    view |= {"level": None, "probability": None, "words": [], "judge_reason": None, "yields": yields}
+    if finding is not None:
+        view |= {
+            "status": state,
+            "level": finding.level.value,
+            "probability": finding.judgement.probability,
+            "words": [list(words) for words in finding.judgement.words],
+            "judge_reason": finding.judgement.reason or None,
+            "similarity": finding.cosine,
+        }
+    return view
 
 
 def _edge(edge: Lineage) -> Json:

@@ -11,7 +11,7 @@ from typing import Any
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import near_miss
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SETTINGS_FILE = "forgekit.toml"
 
 _SCHEMA = re.compile(r"^(schema[ \t]*=[ \t]*)(\d{1,5})(?=[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
@@ -46,10 +46,11 @@ _SCHEMA_MOST = 99_999
 
 
 class OpenConflicts(Enum):
-    """What a commit hook does about an open conflict."""
+    """What the commit hook for conflicts does."""
 
-    RECORD = "record"  # lets it stand, and says so
-    REFUSE = "refuse"  # refuses the commit until a person has chosen
+    RECORD = "record"  # wants each contradiction recorded, and passes
+    REQUIRE = "require"  # the same, and refuses a commit where no model can look for contradictions
+    REFUSE = "refuse"  # refuses a commit that touches an open verdict
 
 
 class JudgeKind(Enum):
@@ -92,13 +93,13 @@ class Settings:
 DEFAULT_TOML = """\
 # Settings of this forgekit registry. A key left out has the value shown here.
 
-schema = 1              # version of the file format; forgekit raises it, people do not
+schema = 2              # version of the file format; forgekit raises it, people do not
 project = ""            # project that commands work on where none is named; "" = ask
 stale_days = 30         # a decision is stale when nobody validated it for this many days ...
 stale_hops = 3          # ... or when this many compressions in a row left it out
 stale_max_tier = 1.0    # decisions of a higher tier are never stale; 1.0 = any decision can be
 budget = 4000           # tokens that a block to paste may have
-conflicts = "record"    # open conflicts in a commit: "record" lets them stand, "refuse" refuses the commit
+conflicts = "record"    # commit hook: "record" conflicts, "require" a model that finds them, "refuse" open
 model = ""              # name or folder of the embedding model; "" = the default one
 judge = "trained"       # judge of conflicts: "trained" (a small model), "llm" (a language model), "off"
 judge_model = ""        # the language model's name
