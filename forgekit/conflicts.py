@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from forgekit.change import COMMITTED, WriteOptions, Written, in_force, write
 from forgekit.conflict.finding import Finding, Findings
+from forgekit.conflict.judge import Level
 from forgekit.conflict.pairs import superseded
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
@@ -19,8 +20,8 @@ from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 
-FOUND = "found"
-"""The state of a finding that nobody has answered."""
+FOUND, POSSIBLE = "found", "possible"
+"""The states of findings that nobody has answered."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,16 +67,14 @@ def listed(
         for conflict in registry.conflicts:
             a, b = (_decision(registry, side) for side in (conflict.decision_a, conflict.decision_b))
             yield ListedConflict(conflict=conflict, state=conflict_state(registry, conflict), sides=(a, b))
-        for word, findings in ((FOUND, found.conflicts), ("possible", found.possible)):
-            for finding in findings:
-                loser = next((side for side in finding.sides if found.yields.get(side) is finding), None)
-                yield ListedConflict(
-                    conflict=finding.verdict(),
-                    state=word,
-                    sides=(finding.a, finding.b),
-                    finding=finding,
-                    yields=loser,
-                )
+        for finding, loser in found.with_losers():
+            yield ListedConflict(
+                conflict=finding.verdict(),
+                state=FOUND if finding.level is Level.CONFLICT else POSSIBLE,
+                sides=(finding.a, finding.b),
+                finding=finding,
+                yields=loser,
+            )
 
     def wanted(row: ListedConflict) -> bool:
         owners = {side.project_uuid for side in row.sides if side is not None}

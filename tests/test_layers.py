@@ -29,7 +29,8 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     "use": (
         ("forge",),
         ("change", "history", "search"),
-        ("conflicts", "context", "detecting", "lineage", "projects", "threads"),
+        ("detecting", "findings", "lineage", "projects", "threads"),
+        ("conflicts", "context"),
         ("decisions", "filing", "upkeep"),
         ("briefing", "sharing"),
     ),

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from forgekit import console
 from forgekit.cli.base import is_dry_run, wants_json
-from forgekit.conflict.pairs import GAP
 from forgekit.conflict.judge import Level
+from forgekit.conflict.pairs import GAP
 from forgekit.model.kinds import Kind, short_id
 
 if TYPE_CHECKING:
     from forgekit.change import Written
     from forgekit.conflict.finding import Finding, Findings
     from forgekit.forge import Forge
+    from forgekit.ids import EntityId
     from forgekit.model.conflict import Conflict
     from forgekit.store import Outcome
 
@@ -50,12 +51,13 @@ def wrote(written: Written, verb: str, unchanged: str = UNCHANGED) -> None:
 
 def say_findings(findings: Findings, *, possible: bool = True) -> None:
     """Print findings on stderr."""
-    for finding in (*findings.conflicts, *(findings.possible if possible else ())):
-        for line in finding_lines(finding, findings):
-            console.info(line)
+    for finding, loser in findings.with_losers():
+        if possible or finding.level is Level.CONFLICT:
+            for line in finding_lines(finding, loser):
+                console.info(line)
 
 
-def finding_lines(finding: Finding, findings: Findings) -> list[str]:
+def finding_lines(finding: Finding, loser: EntityId | None) -> list[str]:
     """Return which two decisions contradict each other, why, and what to do."""
     name = short_id(Kind.CONFLICT, finding.id)
     a, b = (short_id(Kind.DECISION, side) for side in finding.sides)
@@ -68,7 +70,6 @@ def finding_lines(finding: Finding, findings: Findings) -> list[str]:
         f"  {b}: {finding.b.decision}",
         f"  {'; '.join(filter(None, parts))}",
     ]
-    loser = next((side for side in finding.sides if findings.yields.get(side) is finding), None)
     if loser is not None:
         lines.append(f"  {short_id(Kind.DECISION, loser)} yields: its tier is lower by more than {GAP:g}")
     return [

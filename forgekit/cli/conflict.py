@@ -76,6 +76,7 @@ def dismiss(name: str, reason: str, *, dry_run: bool, no_commit: bool) -> None:
 @json_option
 def scan(project: str | None, *, possible: bool, as_json: bool) -> None:
     """Look for contradictions among all decisions, or between one project's and all."""
+    from forgekit.conflict.judge import Level
     from forgekit.findings import of_project
     from forgekit.insight.views import Derived, listed_conflict_view
 
@@ -83,18 +84,17 @@ def scan(project: str | None, *, possible: bool, as_json: bool) -> None:
     with console.meter("judging decisions") as progress:
         found = of_project(forge, project, progress)
     talk_of_unreadable(forge)
-    shown = (*found.conflicts, *(found.possible if possible else ()))
+    shown = [item for item in found.with_losers() if possible or item[0].level is Level.CONFLICT]
     if as_json:
         derived = Derived(forge.registry())
-        yields = {f.id: next((side for side in f.sides if found.yields.get(side) is f), None) for f in shown}
         views = [
-            listed_conflict_view(derived, f.verdict(), "found", (f.a, f.b), f, yields[f.id]) for f in shown
+            listed_conflict_view(derived, f.verdict(), "found", (f.a, f.b), f, loser) for f, loser in shown
         ]
         counts = {"judged": found.judged, "unjudged": found.unjudged, "missing": found.missing or None}
         console.as_json({**counts, "conflicts": views})
         return
-    for finding in shown:
-        for line in finding_lines(finding, found):
+    for finding, loser in shown:
+        for line in finding_lines(finding, loser):
             console.data(line)
     if found.missing:
         console.info(f"nothing was judged: {found.missing}")

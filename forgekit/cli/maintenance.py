@@ -268,13 +268,16 @@ def index_verify(sample: int, *, as_json: bool) -> int:
 def export(form: str, project: str | None) -> None:
     """Export the registry."""
     from forgekit.cli.entities import talk_of_unreadable
+    from forgekit.conflict.finding import NOTHING
+    from forgekit.findings import findings_of
     from forgekit.upkeep.export import Format
     from forgekit.upkeep.export import export as exported
 
     forge = open_forge()
     registry = forge.registry()
     owner = forge.known_project(project, registry).id if project is not None else None
-    console.verbatim(exported(registry, Format(form), owner))
+    findings = findings_of(forge, registry) if form in ("json", "markdown") else NOTHING
+    console.verbatim(exported(registry, Format(form), owner, findings))
     talk_of_unreadable(forge)
 
 

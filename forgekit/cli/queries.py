@@ -66,9 +66,11 @@ def status(*, as_json: bool) -> None:
             "vectors": f"{found.vectors:,} of {found.texts:,} ({found.model})"
             if found.model
             else "none; `forgekit doctor` says why",
-            "judge": found.judge
-            if found.judge == found.judge_wanted
-            else f"{found.judge} in place of {found.judge_wanted}; `forgekit doctor` says why",
+            "found conflicts": _pairs(tuple(c for c in found.conflicts if c[0] in ("found", "possible"))),
+            "judge": f"none: {found.judge_missing}"
+            if found.judge_missing
+            else f"{found.judge}"
+            + (f"; {found.unjudged:,} pairs to judge (`forgekit conflict scan`)" if found.unjudged else ""),
             "uncommitted": _paths(found.uncommitted),
             "unreadable": _paths(found.unreadable),
         }

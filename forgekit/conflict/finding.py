@@ -117,6 +117,11 @@ class Findings:
         """The decisions that blocks do not carry: both sides of a contested conflict, and what yields."""
         return frozenset((*self.yields, *(side for f in self.contested for side in f.sides)))
 
+    def with_losers(self) -> list[tuple[Finding, EntityId | None]]:
+        """Return the conflicts and then the possible ones, each with the side that yields in it."""
+        losers = {finding.id: loser for loser, finding in self.yields.items()}
+        return [(f, losers.get(f.id)) for f in (*self.conflicts, *self.possible)]
+
     def of(self, entity: EntityId) -> tuple[Finding, ...]:
         """Return the conflicts and possible conflicts of one decision."""
         return tuple(f for f in (*self.conflicts, *self.possible) if entity in f.sides)

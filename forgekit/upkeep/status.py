@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from forgekit.findings import findings_of
 from forgekit.forge import Forge
 from forgekit.history import uncommitted
 from forgekit.insight.staleness import conflict_state, needs_revalidation, open_conflicts, stale
@@ -13,7 +14,6 @@ from forgekit.model.candidate import CandidateStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.models.encoder import Missing
 from forgekit.threads import active
 
 Counts = tuple[tuple[str, int], ...]
@@ -39,7 +39,8 @@ class Status:
 
     Attributes:
         kinds: entities of each kind.
-        decisions, conflicts: by status; those of none are left out, and an open conflict may be moot.
+        decisions, conflicts: by status; those of none are left out. An open verdict may be moot, and a
+            finding is `found` or `possible`.
         threads: open ones by priority.
         next_threads: the most important open ones.
         stale, active: active decisions, and the stale ones among them.
@@ -51,6 +52,8 @@ class Status:
         vectors, texts: entities that are indexed by meaning, of those that can be.
         judge: who judges conflicts.
         judge_wanted: who shall, by the settings.
+        judge_missing: why nobody judges and what to do about it, or "".
+        unjudged: pairs of decisions that wait for the judge.
     """
 
     root: str
@@ -72,6 +75,8 @@ class Status:
     texts: int
     judge: str
     judge_wanted: str
+    judge_missing: str
+    unjudged: int
 
     def as_json(self) -> dict[str, object]:
         """Return it as JSON values."""
@@ -116,6 +121,8 @@ class Status:
             "vectors_of": self.texts,
             "judge": self.judge,
             "judge_wanted": self.judge_wanted,
+            "judge_missing": self.judge_missing or None,
+            "unjudged_pairs": self.unjudged,
         }
 
 
@@ -124,6 +131,9 @@ def status(forge: Forge) -> Status:
     registry = forge.registry()
     opened = active(registry)
     settings = forge.settings
+    findings = findings_of(forge, registry, wait_ms=0)
+    states = Counter(conflict_state(registry, c) for c in registry.conflicts)
+    states.update({"found": len(findings.conflicts), "possible": len(findings.possible)})
     old = stale(
         registry,
         forge.now(),
@@ -139,7 +149,7 @@ def status(forge: Forge) -> Status:
         kinds=tuple((kind.value, kinds[kind]) for kind in Kind),
         decisions=_counts(Counter(d.status.value for d in registry.decisions)),
         threads=_counts(Counter(t.priority.value for t in opened), ("high", "medium", "low")),
-        conflicts=_counts(Counter(conflict_state(registry, c) for c in registry.conflicts)),
+        conflicts=_counts(states),
         next_threads=tuple(opened[:_NAMED]),
         stale=len(old),
         active=old.active,
@@ -151,8 +161,10 @@ def status(forge: Forge) -> Status:
         model=vectors.model if vectors else "",
         vectors=vectors.count if vectors else 0,
         texts=len(forge.catalogue.contents()),
-        judge="none" if isinstance(forge.judge, Missing) else settings.judge.value,
+        judge="none" if findings.missing else settings.judge.value,
         judge_wanted=settings.judge.value,
+        judge_missing=findings.missing,
+        unjudged=findings.unjudged,
     )
 
 
