@@ -26,7 +26,7 @@ from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.settings import SETTINGS_FILE, OpenConflicts
+from forgekit.model.settings import SETTINGS_FILE, JudgeKind, OpenConflicts
 from forgekit.text import codec, frontmatter
 from forgekit.text.secrets import redact
 from forgekit.upkeep.check import around, committed, left_behind
@@ -137,6 +137,7 @@ def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> tuple
     from forgekit.findings import findings_of
     from forgekit.store import Change
 
+    settings = item.forge.settings
     findings = findings_of(item.forge, item.registry, decisions)
     new = tuple(finding.verdict() for finding in findings.conflicts)
     if new:
@@ -146,7 +147,9 @@ def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> tuple
     known = [c for c in staleness.open_conflicts(item.registry) if decisions & {c.decision_a, c.decision_b}]
     found = [*new, *known]
     recorded = staged([item.prefix + entity_path(conflict) for conflict in found]) if found else set()
-    return [c for c in found if item.prefix + entity_path(c) not in recorded], findings.missing
+    wanted = settings.judge is not JudgeKind.OFF or settings.conflicts is OpenConflicts.REQUIRE
+    missing = [conflict for conflict in found if item.prefix + entity_path(conflict) not in recorded]
+    return missing, findings.missing if wanted else ""
 
 
 def _sides(registry: Registry, conflict: Conflict) -> str:

@@ -92,14 +92,20 @@ class Staleness:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """One hop into a group of the order; `scope` names the decisions that it ages, None for all."""
+    """One hop into a group of the order.
+
+    Attributes:
+        scope: the decisions that it ages; None for all.
+        narrow: a decision outside its scope did not come along at all, so no path leads on for it.
+    """
 
     target: int
     made: Instant
     scope: frozenset[EntityId] | None
+    narrow: bool
 
-    def counts(self, decision: EntityId, since: Instant) -> bool:
-        return self.made >= since and (self.scope is None or decision in self.scope)
+    def concerns(self, decision: EntityId) -> bool:
+        return self.scope is None or decision in self.scope
 
 
 class Ages:
@@ -129,13 +135,14 @@ class Ages:
                 for _, entity in compression.decisions_carried:
                     self._state(entity, target, at)
             modes = {compression.compression_mode for compression in edge.compressions}
-            partial = modes == {CompressionMode.PARTIAL} or (target in archived and target not in full)
+            narrow = modes == {CompressionMode.PARTIAL}
+            partial = narrow or (target in archived and target not in full)
             dropped = frozenset(key for c in edge.compressions for _, key in c.decisions_dropped)
             times = (c.compressed_at or Instant(0) for c in edge.compressions)
             made = full[target] if target in full else Instant(max((at, *times)))
             start, end = (self._order.position[conversation] for conversation in (source, target))
             if start != end:
-                self._out[start].append(_Edge(end, made, dropped if partial else None))
+                self._out[start].append(_Edge(end, made, dropped if partial else None, narrow))
         self._far = self._longest(range(len(self._order.groups)), EntityId(""), Instant(0))
         self._scoped = frozenset(d for edges in self._out.values() for e in edges for d in e.scope or ())
 
@@ -196,7 +203,8 @@ class Ages:
         """Return the hops of the longest path from each group that ages a decision; edges lead upwards."""
         far: dict[int, int] = {}
         for group in sorted(groups, reverse=True):
-            paths = (edge.counts(decision, since) + far[edge.target] for edge in self._out.get(group, ()))
+            out = (edge for edge in self._out.get(group, ()) if edge.concerns(decision) or not edge.narrow)
+            paths = (far[e.target] + (e.concerns(decision) and e.made >= since) for e in out)
             far[group] = max(paths, default=0)
         return far
 

@@ -351,7 +351,7 @@ CASES: dict[str, Case] = {
     "settings are garbage": Case("settings", lambda r: (r / SETTINGS).write_text("[[[")),
     "settings with a slip": Case("settings", lambda r: _settings(r, "budget", "bugdet")),
     "settings are gone": Case("settings-missing", lambda r: (r / SETTINGS).unlink()),
-    "newer schema": Case("newer-schema", lambda r: _settings(r, "schema = 1", "schema = 2"), L),
+    "newer schema": Case("newer-schema", lambda r: _settings(r, "schema = 2", "schema = 3"), L),
     "attributes are gone": Case("attributes-lost", lambda r: (r / ATTRIBUTES).unlink()),
     "attributes are gone, committed": Case(
         "attributes-lost", committed(lambda r: (r / ATTRIBUTES).unlink()), F

@@ -7,13 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fake_judge import give
 from repositories import git
 from sample_entities import NAME, P, chain, decision, edge, thread
 
 from forgekit import conflicts, decisions, lineage, projects, threads
+from forgekit.change import write
 from forgekit.cli.entities import listed as listed_entities
 from forgekit.cli.entities import row
 from forgekit.errors import ForgeError, NotFoundError, RuleError, TransitionError, UsageError
+from forgekit.findings import findings_of
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.insight.views import Derived
@@ -26,8 +29,8 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT
-from forgekit.model.settings import JudgeKind
 from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.store import Change, Outcome
 from forgekit.times import Instant, parse_instant
 from forgekit.upkeep.check import check
 from forgekit.upkeep.status import status
@@ -68,7 +71,11 @@ def dec(entity: EntityId) -> str:
 
 
 def opposed(forge: Forge, *texts: str) -> tuple[list[EntityId], list[Conflict]]:
+    """Register decisions, and open verdicts on all that contradict each other."""
     made = [decisions.create(forge, text, project=NAME).entity.id for text in texts]
+    give(forge)
+    found = [finding.verdict() for finding in findings_of(forge, forge.registry()).conflicts]
+    write(forge, lambda _: found, "conflict record")
     return made, forge.registry().conflicts
 
 
@@ -95,7 +102,7 @@ def test_a_revision_writes_over_no_decision(forge: Forge, talk: str) -> None:
     said = refused(forge, TransitionError, lambda: decisions.revise(forge, second, "Use NATS"))
     assert said == (
         f"{dec(first)} is revised; in its place: {dec(second)}; "
-        "to decide the same again say another --conversation"
+        "to record the same text again pass another --conversation"
     )
     elsewhere = new_conversation(forge, "Elsewhere", at=EARLIER).entity.id
     assert decisions.revise(forge, second, "Use NATS", conversation=elsewhere).entity.id != first
@@ -125,7 +132,7 @@ def test_what_has_ended_is_not_registered_once_more(forge: Forge, talk: str) -> 
     wrong = decisions.create(forge, "Use NATS").entity.id
     decisions.invalidate(forge, wrong, "Too slow")
     said = refused(forge, TransitionError, lambda: decisions.create(forge, "Use NATS"))
-    assert said == f"{dec(wrong)} is invalidated; to decide the same again say another --conversation"
+    assert said == f"{dec(wrong)} is invalidated; to record the same text again pass another --conversation"
     assert decisions.create(forge, "Use NATS", conversation=talk).entity.id != wrong
 
 
@@ -367,7 +374,7 @@ def test_a_conflict_is_open_while_both_sides_stand(forge: Forge) -> None:
     (a, b), found = opposed(forge, SQL, MONGO)
     assert len(found) == 3
     listed = ", ".join(short_id(Kind.CONFLICT, conflict.id) for conflict in found)
-    said = refused(forge, RuleError, lambda: conflicts.resolve_between(forge, b, b, "measured"))
+    said = refused(forge, RuleError, lambda: conflicts.resolve(forge, b, b, "measured"))
     assert said == f"{b} has several open conflicts ({listed}); name the conflict by its id"
     for one in forge.registry().decisions:
         if one.id not in {a, b}:
@@ -384,8 +391,8 @@ def test_a_conflict_is_open_while_both_sides_stand(forge: Forge) -> None:
     counts = status(forge)
     assert (dict(counts.conflicts), counts.open_conflicts) == ({"moot": 2, "open": 1}, 1)
     assert decisions.decision_conflicts(project_name="Harbour", forge=forge) == []
-    assert conflicts.resolve_between(forge, b, b, "measured").entity.id == waiting[0]
-    said = refused(forge, NotFoundError, lambda: conflicts.resolve_between(forge, b, b, "measured"))
+    assert conflicts.resolve(forge, b, b, "measured").entity.id == waiting[0]
+    said = refused(forge, NotFoundError, lambda: conflicts.resolve(forge, b, b, "measured"))
     assert said == f"no open conflict answers to '{b}'; `forgekit conflict list` shows what is open"
 
 
@@ -422,11 +429,19 @@ def test_a_thread_is_updated_in_whole_or_not_at_all(forge: Forge) -> None:
     assert int(git(forge.root, "rev-list", "--count", "HEAD")) == int(before) + 1
 
 
-def test_what_is_given_once_is_there_when_a_change_is_decided_again(forge: Forge) -> None:
-    slow = replace(forge, judge_kind=JudgeKind.NLI)  # a change is decided before the lock is taken, and after
+def test_what_is_given_once_is_there_when_a_change_is_decided_again(
+    forge: Forge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = Forge.commit
+
+    def commit_after_a_lost_race(self: Forge, decide: Callable[[], Change], **way: bool) -> Outcome:
+        decide()
+        return commit(self, decide, **way)
+
+    monkeypatch.setattr(Forge, "commit", commit_after_a_lost_race)
     question, made = (module.create(forge, "Eat").entity.id for module in (threads, decisions))
-    asked = threads.edit(slow, question, tags=(word for word in ("a", "b"))).entity
-    edited = decisions.edit(slow, made, tags=iter(("a",)), alternatives=iter(("Sleep",))).entity
+    asked = threads.edit(forge, question, tags=(word for word in ("a", "b"))).entity
+    edited = decisions.edit(forge, made, tags=iter(("a",)), alternatives=iter(("Sleep",))).entity
     assert isinstance(asked, Thread)
     assert isinstance(edited, Decision)
     assert (asked.tags, edited.tags, edited.alternatives_rejected) == (("a", "b"), ("a",), ("Sleep",))
