@@ -2,18 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
 from forgekit import console
 from forgekit.cli.base import example, json_option, noun, open_forge, options, project_option, writing
 from forgekit.cli.changes import finding_lines, wrote
 from forgekit.cli.entities import add_reading, talk_of_unreadable
-from forgekit.model.kinds import Kind
+from forgekit.model.kinds import Kind, short_id
+
+if TYPE_CHECKING:
+    from forgekit.conflicts import ListedConflict
+
+STATES = ("found", "possible", "open", "moot", "resolved", "scoped", "dismissed")
 
 conflict = noun(
     "conflict", "Decisions that cannot both be followed: list, show, scan, resolve, scope, dismiss, history."
 )
 add_reading(conflict, Kind.CONFLICT)
+
+@conflict.command(
+    "list",
+    help="List verdicts and findings with the texts of both sides, newest first.\n\n"
+    + example("forgekit conflict list --status open"),
+)
+@click.option("--status", type=click.Choice(STATES), help="Only these.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="At most so many.")
+@project_option
+@json_option
+def list_conflicts(status: str | None, limit: int | None, project: str | None, *, as_json: bool) -> None:
+    """List conflicts."""
+    from forgekit.conflicts import listed
+    from forgekit.insight.views import Derived, listed_conflict_view
+
+    forge = open_forge()
+    registry = forge.registry()
+    owner = forge.known_project(project, registry).id if project is not None else None
+    rows, findings = listed(forge, registry, project=owner, state=status)
+    chosen = rows[:limit]
+    if as_json:
+        derived = Derived(registry)
+        console.as_json(
+            [
+                listed_conflict_view(derived, row.conflict, row.state, row.sides, row.finding, row.yields)
+                for row in chosen
+            ]
+        )
+    else:
+        console.table(
+            ("id", "status", "one side", "text", "other side", "text"),
+            [(short_id(Kind.CONFLICT, row.conflict.id), row.state, *_cells(row)) for row in chosen],
+        )
+        if not chosen:
+            console.info("no conflicts")
+        if findings.unjudged:
+            pairs = console.count(findings.unjudged, "pair")
+            console.info(f"{pairs} not judged yet; `forgekit conflict scan` judges them")
+    talk_of_unreadable(forge)
+
+
+def _cells(row: ListedConflict) -> Iterator[str]:
+    ids = (row.conflict.decision_a, row.conflict.decision_b)
+    for key, side in zip(ids, row.sides, strict=True):
+        yield short_id(Kind.DECISION, key) + (" (yields)" if row.yields == key else "")
+        yield side.decision if side is not None else ""
+
 
 _reason = click.option("--reason", required=True, metavar="TEXT", help="Why; one line.")
 

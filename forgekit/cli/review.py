@@ -19,7 +19,7 @@ from forgekit.cli.base import (
     wants_json,
     writing,
 )
-from forgekit.cli.changes import conflict_lines, conflict_view, done, talk_of_judge
+from forgekit.cli.changes import conflict_lines, conflict_view, done, finding_lines, talk_of_judge
 from forgekit.errors import AmbiguousError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import format_date
@@ -83,6 +83,8 @@ def review(
         found = review.waiting(forge, project)
         if only_list or wants_json() or not console.is_terminal():
             _list(found)
+            if not wants_json():
+                _list_possible(forge, project)
             return
         if not found:
             console.info("nothing waits")
@@ -109,6 +111,19 @@ def review(
         return
     _answered(review.answer(forge, answers, way))
     talk_of_judge(forge)
+
+
+def _list_possible(forge: Forge, project: str | None) -> None:
+    """List the possible conflicts, which wait for a person too."""
+    from forgekit.conflicts import POSSIBLE, listed
+
+    registry = forge.registry()
+    owner = forge.known_project(project, registry).id if project is not None else None
+    rows, _ = listed(forge, registry, project=owner, state=POSSIBLE)
+    for row in rows:
+        if row.finding is not None:
+            for line in finding_lines(row.finding, row.yields):
+                console.data(line)
 
 
 def _asked(forge: Forge, found: list[Waiting]) -> Answers:

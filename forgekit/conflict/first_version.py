@@ -1,8 +1,8 @@
 """Schema 1 to 2: take back what the first version wrote about conflicts by itself. Pure.
 
-The first version stored what its judge found as conflict files, and superseded a decision that contradicts one
-of a much higher tier. Both are computed now (`conflict.finding`). Files that a person or an archive wrote or
-changed stay as they are.
+The first version stored what its judge found as conflict files, and superseded a decision that contradicts
+one of a much higher tier. Both are computed now (`conflict.finding`). Files that a person or an archive wrote
+or changed stay as they are.
 """
 
 from __future__ import annotations

@@ -362,3 +362,29 @@ def test_settings_may_refuse_an_open_verdict_until_it_is_settled(hooked: Path) -
     a, b = (f"dec_{side[-12:]}" for side in (verdict.decision_a, verdict.decision_b))
     choose = f"forgekit conflict resolve cfl_{verdict.id[-12:]} --keep {a}; or scope, or dismiss"
     assert commit(hooked) == (1, [f"{a} and {b} cannot both be followed: both cannot be followed ({choose})"])
+
+
+def test_the_list_shows_both_texts_of_verdicts_and_findings(
+    cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch)
+    for text in (SQL, MONGO, MAYBE):
+        cli("decision", "new", text, "--project", "Ledger", root=registry)
+    assert cli("conflict", "dismiss", "Maybe use SQLite as the primary database", "--reason", "x").code == 1
+    lines = cli("conflict", "list").out.splitlines()
+    assert len(lines) == 3
+    assert sum(SQL in line and MONGO in line and "found" in line for line in lines) == 1
+    assert sum(MAYBE in line and "possible" in line for line in lines) == 2
+    views = cli("conflict", "list", "--json").json
+    assert sorted(view["level"] for view in views) == ["conflict", "possible", "possible"]
+    [found] = cli("conflict", "list", "--status", "found", "--json").json
+    name = found["short_id"]
+    assert cli("conflict", "dismiss", name, "--reason", "one is for tests").code == 0
+    [view] = cli("conflict", "list", "--status", "dismissed", "--json").json
+    assert (view["short_id"], view["level"], sorted(view["texts"])) == (name, None, [MONGO, SQL])
+    listed = cli("review", "--list")
+    assert sum("possible conflict cfl_" in line for line in listed.out.splitlines()) == 2
+    assert "possible" in cli("status").out
+    exported = cli("export").json
+    assert [item["level"] for item in exported["findings"]] == ["possible", "possible"]
+    assert cli("export", "--format", "markdown").out.count("[possible]") == 2
