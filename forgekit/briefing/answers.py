@@ -140,13 +140,16 @@ def _best(store: AnswerSources, subject: str) -> list[Decision]:
     named = _named(store, subject, Kind.DECISION)
     if named is not None or _LOCAL_ID.fullmatch(subject):
         chosen = [named] if named is not None else _of_local_id(store, subject)
-        return [e for e in chosen if isinstance(e, Decision)][:_MOST]
+        return _decisions(active_first(store.registry, chosen))[:_MOST]
     hits = _searched(store, subject, (Kind.DECISION,)).hits
     found = [(s, e) for s in hits if isinstance(e := store.registry.get(s.hit.id), Decision)]
     of_name = [e for scored, e in found if scored.named]
     bearing = (e for scored, e in found if (scored.cosine or 0) >= CLOSE or about(subject, _told(e)))
-    chosen = active_first(store.registry, of_name or [*islice(bearing, 1)])
-    return [entity for entity in chosen if isinstance(entity, Decision)]
+    return _decisions(active_first(store.registry, of_name or [*islice(bearing, 1)]))
+
+
+def _decisions(entities: Sequence[Entity]) -> list[Decision]:
+    return [entity for entity in entities if isinstance(entity, Decision)]
 
 
 def active_first(registry: Registry, found: Sequence[Entity]) -> list[Entity]:

@@ -66,7 +66,7 @@ def status(*, as_json: bool) -> None:
             "vectors": f"{found.vectors:,} of {found.texts:,} ({found.model})"
             if found.model
             else "none; `forgekit doctor` says why",
-            "found conflicts": _pairs(tuple(c for c in found.conflicts if c[0] in ("found", "possible"))),
+            "findings": _pairs(tuple(c for c in found.conflicts if c[0] in ("found", "possible"))),
             "judge": f"none: {found.judge_missing}"
             if found.judge_missing
             else f"{found.judge}"
