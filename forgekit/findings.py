@@ -73,13 +73,15 @@ def findings_of(
         limit = INLINE_TEXTS if progress is None else None
         bring_up(forge, vectors, limit=0 if wait_ms == 0 else limit)
         sides = _pairs(vectors, active, chosen)
-        asked = [
-            _Asked(active[a], active[b], cosine, judge.version)
-            for (a, b), cosine in zip(sides, vectors.between(sides), strict=True)
-            if cosine is not None
-        ]
-        cache = FindingCache(cache_dir(forge.root) / CACHE_FILE)
-        judged = _judged(judge, cache, asked, wait_ms, progress)
+        until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
+        with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
+            cosines = _cosines(judge, cache, vectors, [(active[a], active[b]) for a, b in sides], until)
+            asked = [
+                _Asked(active[a], active[b], cosine, judge.version)
+                for (a, b), cosine in zip(sides, cosines, strict=True)
+                if cosine is not None
+            ]
+            judged = _judged(judge, cache, asked, until, progress)
         return _unanswered(registry, judged, unjudged=len(sides) - len(judged))
     except (ForgeError, OSError) as e:
         return Findings(missing=str(e))
@@ -148,27 +150,47 @@ class _Asked:
         return Finding(a=self.a, b=self.b, judgement=told, cosine=self.cosine)
 
 
+def _cosines(
+    judge: Judge,
+    cache: FindingCache,
+    vectors: Vectors,
+    sides: Sequence[tuple[Decision, Decision]],
+    until: float | None,
+) -> list[float | None]:
+    """Return the cosine of each pair: of the two texts, where the judge has an encoder of its own.
+
+    None for a pair whose vectors are not known in time.
+    """
+    encode = getattr(judge, "vector", None)
+    if encode is None:
+        return vectors.between([(a.id, b.id) for a, b in sides])
+    from forgekit.index.finding_cache import text_cosines
+
+    texts = [(a.decision, b.decision) for a, b in sides]
+    return text_cosines(cache, judge.version, encode, texts, lambda: _late(until))
+
+
+def _late(until: float | None) -> bool:
+    return until is not None and time.monotonic() >= until
+
+
 def _judged(
     judge: Judge,
     cache: FindingCache,
     asked: Sequence[_Asked],
-    wait_ms: int | None,
+    until: float | None,
     progress: Progress | None,
 ) -> list[Finding]:
     """Return the findings of the pairs that are cached or can be judged in time, the nearest pairs first."""
-    until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
     by_key = {pair.key: pair for pair in sorted(asked, key=lambda pair: (-pair.cosine, pair.key))}
-    with cache:
-        known = {key: _read(text) for key, text in cache.get(by_key.keys()).items()}
-        todo = [(key, pair) for key, pair in by_key.items() if known.get(key) is None]
-        for start in range(0, len(todo), _BATCH):
-            if until is not None and time.monotonic() >= until:
-                break
-            if progress is not None:
-                progress(start, len(todo))
-            known |= _judge(judge, cache, todo[start : start + _BATCH])
+    known = {key: _read(text) for key, text in cache.get(by_key.keys()).items()}
+    todo = [(key, pair) for key, pair in by_key.items() if known.get(key) is None]
+    for start in range(0, len(todo), _BATCH):
+        if _late(until):
+            break
         if progress is not None:
-            cache.trim(by_key.keys())
+            progress(start, len(todo))
+        known |= _judge(judge, cache, todo[start : start + _BATCH])
     return [pair.finding(found) for pair in asked if (found := known.get(pair.key)) is not None]
 
 

@@ -1,4 +1,4 @@
-"""Judgements of pairs of texts, kept so that no pair is judged twice.
+"""Judgements of pairs of texts and vectors of texts, kept so that nothing is computed twice.
 
 One SQLite database for all work trees. The key of a row is the hash of everything that a judgement follows
 from; a row whose checksum does not fit is as good as absent. A damaged database is deleted and made anew, one
@@ -7,20 +7,27 @@ that is out of reach is replaced by one in memory.
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
 _DAMAGED = (sqlite3.DatabaseError, UnicodeDecodeError)
 _LAYOUT = 0x666B_4601  # "fkF", layout 1
 _WAIT_S = 5.0
-_SPARE_ROWS = 50_000
+_MOST_ROWS = 2_000_000
+_GROUP = 64  # texts encoded between two commits
 # The database is sound and cannot be used now; deleting it would help nobody.
 _OUT_OF_REACH = {
     sqlite3.SQLITE_BUSY,
@@ -55,22 +62,15 @@ class FindingCache:
         return {key: text for key, text in found if text is not None}
 
     def put(self, texts: Mapping[str, str]) -> None:
-        """Keep texts, in one transaction."""
+        """Keep texts, in one transaction; once there are very many, what was kept before goes."""
         rows = [(key, _checksum(key, text.encode()) + text.encode()) for key, text in texts.items()]
-        self._write("INSERT OR REPLACE INTO judgement VALUES (?, ?)", rows)
 
-    def trim(self, used: Collection[str]) -> None:
-        """Delete what is not used any more, once that is most of the database."""
-        count = self._do(lambda db: int(db.execute("SELECT count(*) FROM judgement").fetchone()[0]))
-        if count > 2 * len(used) + _SPARE_ROWS:
-            query = "DELETE FROM judgement WHERE key NOT IN (SELECT value FROM json_each(?))"
-            self._write(query, [(json.dumps(list(used)),)])
-
-    def _write(self, query: str, rows: Iterable[tuple[object, ...]]) -> None:
         def write(db: sqlite3.Connection) -> None:
             with db:
                 db.execute("BEGIN IMMEDIATE")
-                db.executemany(query, rows)
+                if (db.execute("SELECT max(rowid) FROM judgement").fetchone()[0] or 0) > _MOST_ROWS:
+                    db.execute("DELETE FROM judgement")
+                db.executemany("INSERT OR REPLACE INTO judgement VALUES (?, ?)", rows)
 
         self._do(write)
 
@@ -103,6 +103,48 @@ class FindingCache:
                 db.execute("CREATE TABLE IF NOT EXISTS judgement (key TEXT PRIMARY KEY, data BLOB NOT NULL)")
                 db.execute(f"PRAGMA user_version = {_LAYOUT}")
         return self._db
+
+
+def text_cosines(
+    cache: FindingCache,
+    version: str,
+    encode: Callable[[str], NDArray[np.float32]],
+    pairs: Sequence[tuple[str, str]],
+    late: Callable[[], bool],
+) -> list[float | None]:
+    """Return the cosines of pairs of texts, each a function of its two texts and the version alone.
+
+    Args:
+        cache: keeps the vectors.
+        version: names what encodes.
+        encode: returns the unit vector of a text.
+        pairs: of texts.
+        late: says that no more texts may be encoded; a pair that needs one has None.
+    """
+    import numpy as np
+
+    keys = {text: _vector_key(version, text) for pair in pairs for text in pair}
+    known = cache.get(keys.values())
+    made: dict[str, str] = {}
+    for text, key in keys.items():
+        if key not in known and not late():
+            made[key] = known[key] = base64.b64encode(encode(text).astype("<f2").tobytes()).decode()
+        if len(made) >= _GROUP:
+            cache.put(made)
+            made = {}
+    cache.put(made)
+    vectors: dict[str, NDArray[Any]] = {
+        text: np.frombuffer(base64.b64decode(known[key]), "<f2").astype(np.float64)
+        for text, key in keys.items()
+        if key in known
+    }
+    return [
+        round(float(vectors[a] @ vectors[b]), 3) if a in vectors and b in vectors else None for a, b in pairs
+    ]
+
+
+def _vector_key(version: str, text: str) -> str:
+    return hashlib.sha256(f"{version} vector {text}".encode()).hexdigest()
 
 
 def _checksum(key: str, data: bytes) -> bytes:

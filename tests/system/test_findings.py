@@ -295,7 +295,9 @@ def hooked(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         encoding="utf-8",
     )
     staged = "$(git diff --cached --name-only --diff-filter=d -- 'registry/*.md')"
-    hook.write_text(f'#!/bin/sh\nexec "{sys.executable}" {judged} hook conflicts {staged}\n', encoding="utf-8")
+    hook.write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" {judged} hook conflicts {staged}\n', encoding="utf-8"
+    )
     hook.chmod(0o755)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     return repository

@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from forgekit.index.finding_cache import FindingCache
+from forgekit.index.finding_cache import FindingCache, text_cosines
 
 SOURCE = Path(__file__).parents[2]
 
@@ -70,11 +72,26 @@ def test_processes_write_at_the_same_time(tmp_path: Path) -> None:
         assert len(cache.get([f"{p}-{n}" for p in range(4) for n in range(20)])) == 80
 
 
-def test_what_is_not_used_goes_once_it_is_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forgekit.index.finding_cache._SPARE_ROWS", 0)
+def test_a_full_cache_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forgekit.index.finding_cache._MOST_ROWS", 3)
     with FindingCache(tmp_path / "findings.sqlite") as cache:
-        cache.put({str(n): "x" for n in range(10)})
-        cache.trim([str(n) for n in range(5)])
-        assert len(cache.get([str(n) for n in range(10)])) == 10
-        cache.trim(["1"])
-        assert list(cache.get([str(n) for n in range(10)])) == ["1"]
+        cache.put({str(n): "x" for n in range(5)})
+        cache.put({"new": "y"})
+        assert cache.get(["1", "new"]) == {"new": "y"}
+
+
+def test_a_cosine_follows_from_two_texts_and_is_encoded_once(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def encode(text: str) -> NDArray[np.float32]:
+        asked.append(text)
+        return np.array([len(text), 1], np.float32) / np.float32(np.hypot(len(text), 1))
+
+    pairs = [("a", "bb"), ("bb", "a"), ("a", "a")]
+    with FindingCache(tmp_path / "findings.sqlite") as cache:
+        assert text_cosines(cache, "1", encode, pairs, lambda: True) == [None] * 3
+        first = text_cosines(cache, "1", encode, pairs, lambda: False)
+        assert first == text_cosines(cache, "1", encode, pairs, lambda: True)
+        assert text_cosines(cache, "1", encode, [("bb", "a"), ("a", "new")], lambda: True) == [first[0], None]
+    assert first[0] == first[1] == pytest.approx(0.949, abs=0.001)
+    assert asked == ["a", "bb"]
