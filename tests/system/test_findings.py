@@ -37,12 +37,16 @@ EAT = "Eat lunch together"
 
 @pytest.fixture
 def forge(repository: Path) -> Forge:
-    return replace(Forge.open(repository), now=lambda: NOW)
+    forge = replace(Forge.open(repository), now=lambda: NOW)
+    give(forge)
+    return forge
 
 
 @pytest.fixture
 def judge(forge: Forge) -> FakeJudge:
-    return give(forge)
+    found = vars(forge)["judge"]
+    assert isinstance(found, FakeJudge)
+    return found
 
 
 def made(forge: Forge, text: str, tier: float | None = None, project: str = "Ledger") -> Decision:
@@ -81,7 +85,7 @@ def test_a_judgement_is_asked_for_once_and_again_after_a_new_version(forge: Forg
     assert findings_of(forge, forge.registry()).judged == 1
 
 
-def test_sides_in_either_order_give_one_finding(forge: Forge, judge: FakeJudge) -> None:
+def test_sides_in_either_order_give_one_finding(forge: Forge) -> None:
     made(forge, MONGO)
     made(forge, SQL)
     [finding] = findings_of(forge, forge.registry()).conflicts
@@ -89,7 +93,7 @@ def test_sides_in_either_order_give_one_finding(forge: Forge, judge: FakeJudge) 
     assert told == {SQL: ("postgresql",), MONGO: ("mongodb",)}
 
 
-def test_findings_of_some_decisions_are_those_of_all_that_touch_them(forge: Forge, judge: FakeJudge) -> None:
+def test_findings_of_some_decisions_are_those_of_all_that_touch_them(forge: Forge) -> None:
     every = [made(forge, text, project=p) for p in ("Ledger", "Harbour") for text in (SQL, MONGO, EAT)]
     registry = forge.registry()
     whole = findings_of(forge, registry)
@@ -99,7 +103,7 @@ def test_findings_of_some_decisions_are_those_of_all_that_touch_them(forge: Forg
         assert some.conflicts == tuple(f for f in whole.conflicts if decision.id in f.sides)
 
 
-def test_what_was_not_judged_in_time_is_counted(forge: Forge, judge: FakeJudge) -> None:
+def test_what_was_not_judged_in_time_is_counted(forge: Forge) -> None:
     made(forge, SQL)
     made(forge, MONGO)
     findings_of(forge, forge.registry())
@@ -122,7 +126,7 @@ def test_without_a_judge_there_are_no_findings_and_status_alone_says_what_to_do(
     assert cli("status", "--json").json["judge_missing"]
 
 
-def test_a_block_shows_findings_and_carries_neither_side(forge: Forge, judge: FakeJudge) -> None:
+def test_a_block_shows_findings_and_carries_neither_side(forge: Forge) -> None:
     one, other = made(forge, SQL, 0.9), made(forge, MONGO, 0.8)
     made(forge, EAT, 0.9)
     findings_of(forge, forge.registry())
@@ -132,8 +136,8 @@ def test_a_block_shows_findings_and_carries_neither_side(forge: Forge, judge: Fa
     assert EAT in in_force
     assert SQL not in in_force
     assert MONGO not in in_force
-    [view] = block.data["conflicts"]  # type: ignore[misc] # JSON
-    assert (view["status"], sorted(view["texts"])) == ("found", [MONGO, SQL])
+    shown_as: list[dict[str, list[str]]] = block.data["conflicts"]  # type: ignore[assignment] # JSON
+    assert [(view["status"], sorted(view["texts"])) for view in shown_as] == [("found", [MONGO, SQL])]
     context = str(context_load(SQL, forge=forge)["context_text"])
     assert context.count("[IN AN OPEN CONFLICT]") == 2
     assert "[IN AN OPEN CONFLICT]" in ask(forge, "What decisions are in force?").text
@@ -151,7 +155,7 @@ def test_a_block_says_how_many_pairs_wait_for_the_judge(
     assert judge.asked == []
 
 
-def test_a_much_lower_tier_yields_is_shown_and_is_not_rewritten(forge: Forge, judge: FakeJudge) -> None:
+def test_a_much_lower_tier_yields_is_shown_and_is_not_rewritten(forge: Forge) -> None:
     high, low = made(forge, SQL, 0.9), made(forge, MONGO, 0.3)
     before = files(forge.root)
     block = prepare_compression(forge, "Ledger")
@@ -171,9 +175,7 @@ def test_a_much_lower_tier_yields_is_shown_and_is_not_rewritten(forge: Forge, ju
 
 @pytest.mark.parametrize("verb", ["resolve", "scope", "dismiss"])
 @pytest.mark.parametrize("form", ["finding", "decision"])
-def test_a_person_answers_a_finding_and_a_file_says_so(
-    forge: Forge, judge: FakeJudge, verb: str, form: str
-) -> None:
+def test_a_person_answers_a_finding_and_a_file_says_so(forge: Forge, verb: str, form: str) -> None:
     one, other = made(forge, SQL), made(forge, MONGO)
     [finding] = of_written(forge, [other]).conflicts
     name = short_id(Kind.CONFLICT, finding.id) if form == "finding" else dec(one)
@@ -191,7 +193,7 @@ def test_a_person_answers_a_finding_and_a_file_says_so(
         conflicts.dismiss(forge, said, "again")
 
 
-def test_a_new_text_brings_the_finding_back(forge: Forge, judge: FakeJudge) -> None:
+def test_a_new_text_brings_the_finding_back(forge: Forge) -> None:
     made(forge, SQL)
     other = made(forge, MONGO)
     conflicts.dismiss(forge, dec(other), "one is about tests")
@@ -199,7 +201,7 @@ def test_a_new_text_brings_the_finding_back(forge: Forge, judge: FakeJudge) -> N
     assert len(findings_of(forge, forge.registry()).conflicts) == 1
 
 
-def test_a_name_that_means_no_conflict_or_several_is_refused(forge: Forge, judge: FakeJudge) -> None:
+def test_a_name_that_means_no_conflict_or_several_is_refused(forge: Forge) -> None:
     one = made(forge, SQL)
     made(forge, EAT)
     with pytest.raises(NotFoundError, match="no open conflict answers to"):
@@ -212,9 +214,7 @@ def test_a_name_that_means_no_conflict_or_several_is_refused(forge: Forge, judge
         conflicts.scope(forge, dec(one), "no")
 
 
-def test_a_finding_of_a_decision_that_has_ended_since_cannot_be_answered(
-    forge: Forge, judge: FakeJudge
-) -> None:
+def test_a_finding_of_a_decision_that_has_ended_since_cannot_be_answered(forge: Forge) -> None:
     made(forge, SQL)
     other = made(forge, MONGO)
     [finding] = of_written(forge, [other]).conflicts
@@ -223,7 +223,7 @@ def test_a_finding_of_a_decision_that_has_ended_since_cannot_be_answered(
         conflicts.scope(forge, short_id(Kind.CONFLICT, finding.id), "no")
 
 
-def test_lists_name_both_texts_and_the_level(forge: Forge, judge: FakeJudge) -> None:
+def test_lists_name_both_texts_and_the_level(forge: Forge) -> None:
     one, other = made(forge, SQL), made(forge, MONGO)
     made(forge, MAYBE)
     of_written(forge, forge.registry().decisions)
@@ -342,11 +342,12 @@ def test_without_a_judge_the_hook_says_so_and_passes_unless_one_is_required(
     hooked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WITHOUT_JUDGE", "1")
+    (hooked / "forgekit.toml").write_text('judge = "llm"\n', encoding="utf-8")
     stage_both(hooked)
     status, said = commit(hooked)
     assert (status, len(said)) == (0, 1)
     assert said[0].startswith("note: conflicts were not looked for: ")
-    (hooked / "forgekit.toml").write_text('conflicts = "require"\n', encoding="utf-8")
+    (hooked / "forgekit.toml").write_text('judge = "llm"\nconflicts = "require"\n', encoding="utf-8")
     forge = replace(Forge.open(hooked), now=lambda: NOW)
     decisions.create(forge, EAT, project="Harbour", options=WriteOptions(no_commit=True))
     git(hooked, "add", ".")

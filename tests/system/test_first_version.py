@@ -1,4 +1,4 @@
-"""A registry that the first version wrote, with a person's edits and verdicts, loses nothing a person wrote."""
+"""A registry that the first version wrote, with a person's edits, loses nothing a person wrote."""
 
 from __future__ import annotations
 

@@ -173,7 +173,10 @@ def test_a_schema_that_no_forgekit_ever_wrote_is_left_alone(root: Path) -> None:
 
 
 def test_steps_are_taken_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = (lambda _texts, _touched: {}), (lambda _texts, _touched: {})
+    def first(_texts: Mapping[str, str], _touched: Callable[[str], bool]) -> dict[str, str | None]:
+        return {}
+
+    second = init_migrate.STEPS[1]
     monkeypatch.setattr(init_migrate, "SCHEMA_VERSION", 3)
     monkeypatch.setattr(init_migrate, "STEPS", {1: first, 2: second})
     assert init_migrate.path_up(1) == [first, second]

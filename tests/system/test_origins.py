@@ -1,4 +1,4 @@
-"""Where and when the seed's functions record a decision or a thread."""
+"""Where and when the Python functions record a decision or a thread."""
 
 from __future__ import annotations
 

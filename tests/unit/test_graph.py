@@ -16,7 +16,6 @@ from forgekit.model.graph import (
     descendants,
     lineage_graph,
     one_talk,
-    order,
     topological,
     trace,
 )

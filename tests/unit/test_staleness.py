@@ -70,7 +70,8 @@ def test_a_partial_compression_ages_what_it_dropped_and_nothing_else() -> None:
     a, b, c = chain("a", "b", "c")
     x, y = decision("x", a), decision("y", a)
     part = Compression(compression_tag="A", compression_mode=PARTIAL, decisions_dropped=(("D001", x.id),))
-    entities = [a, b, c, edge(a, b, part), edge(b, c), archive(a, PARTIAL), archive(b), archive(c)]
+    edges = [edge(a, b, part), edge(b, c)]
+    entities: list[Entity] = [a, b, c, *edges, archive(a, PARTIAL), archive(b), archive(c)]
     assert hops(x, y, *entities) == 2
     assert hops(y, x, *entities) == 0
 
