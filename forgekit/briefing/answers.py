@@ -46,6 +46,13 @@ class AnswerData:
         """What the answer is about: projects."""
         return ", ".join(sorted(set(self.scopes))) or "this project"
 
+    def cite_archive(self, archive: Archive, before: str = "", within: str = "") -> None:
+        """Name an archive as a source."""
+        name = f"archive {quote(archive.compression_tag)}{within} ({short_id(Kind.ARCHIVE, archive.id)})"
+        self.sources.append(before + name)
+        self.ids.append(archive.id)
+        self.scopes.append(archive.project_name)
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerSources:
@@ -58,8 +65,8 @@ class AnswerSources:
     notices: list[str] = field(default_factory=list)
 
 
-def told_decision(decision: Decision) -> str:
-    """Return a decision as answers show it."""
+def decision_line(decision: Decision) -> str:
+    """Return one line on a decision."""
     return (
         f"{short_id(Kind.DECISION, decision.id)}: {quote(decision.decision)} "
         f"(tier {decision.tier_words}, {decision.status.value}, decided {format_date(decision.created_at)})"
@@ -78,15 +85,15 @@ def since(decision: Decision, at: Instant | None) -> str:
     return day + (f": {quote(decision.ending)}" if decision.ending else "")
 
 
-def told_thread(thread: Thread) -> str:
-    """Return a thread as answers show it."""
+def thread_line(thread: Thread) -> str:
+    """Return one line on a thread."""
     return f"{short_id(Kind.THREAD, thread.id)}: {quote(thread.title)} [{thread.status.value.upper()}]"
 
 
 def _open(store: AnswerSources) -> AnswerData:
     threads = [t for t in active(store.registry) if store.project in (None, t.project_name)]
     return AnswerData(
-        lines=[f"- {told_thread(t)} ({t.priority.value})" for t in threads],
+        lines=[f"- {thread_line(t)} ({t.priority.value})" for t in threads],
         sources=["`forgekit thread list --status open`"],
         scopes=[t.project_name for t in threads],
         ids=[t.id for t in threads],
@@ -100,7 +107,7 @@ def _in_force(store: AnswerSources) -> AnswerData:
     opposed = blocked_from_carrying(store.registry, findings)
     marks = {True: " [IN AN OPEN CONFLICT]", False: ""}
     return AnswerData(
-        lines=[f"- {told_decision(d)}{marks[d.id in opposed]}" for d in decisions],
+        lines=[f"- {decision_line(d)}{marks[d.id in opposed]}" for d in decisions],
         sources=["`forgekit decision list --status active`"],
         scopes=[d.project_name for d in decisions],
         ids=[d.id for d in decisions],
@@ -206,10 +213,8 @@ def _why(store: AnswerSources, subject: str) -> AnswerData:
 
 def _explain(store: AnswerSources, found: AnswerData, decision: Decision) -> None:
     _state_decision(store, found, decision)
-    if decision.rationale:
-        found.lines.append(f"- Because: {quote(decision.rationale)}")
-    else:
-        found.lines.append("- No rationale was recorded.")
+    because = f"Because: {quote(decision.rationale)}" if decision.rationale else "No rationale was recorded."
+    found.lines.append(f"- {because}")
     if decision.context:
         found.lines.append(f"- Context: {quote(decision.context)}")
     if decision.alternatives_rejected:
@@ -229,7 +234,7 @@ def _of_local_id(store: AnswerSources, subject: str) -> list[Entity]:
 
 
 def _state_decision(store: AnswerSources, found: AnswerData, decision: Decision) -> None:
-    found.lines.append(told_decision(decision))
+    found.lines.append(decision_line(decision))
     ended = since(decision, endings(store.forge, [decision]).get(decision.id))
     if ended:
         found.lines.append(f"- {decision.status.value.capitalize()}{ended}")
@@ -271,12 +276,7 @@ def _earlier(store: AnswerSources, subject: str) -> AnswerData:
 
 
 def _versions(found: AnswerData, archive: Archive, artifact: ArtifactRecord) -> None:
-    found.sources.append(
-        f"artifact {artifact.local_id} of archive {quote(archive.compression_tag)} "
-        f"({short_id(Kind.ARCHIVE, archive.id)})"
-    )
-    found.scopes.append(archive.project_name)
-    found.ids.append(archive.id)
+    found.cite_archive(archive, f"artifact {artifact.local_id} of ")
     found.lines.append(f"{artifact.local_id} {quote(artifact.name)} ({quote(artifact.type or 'artifact')})")
     for version in artifact.versions:
         change = f": {quote(version.changes)}" if version.changes else ""
@@ -331,7 +331,7 @@ def _expand(store: AnswerSources, subject: str) -> AnswerData:
         if isinstance(entity, Decision):
             _explain(store, found, entity)
         elif isinstance(entity, Thread):
-            found.lines.append(told_thread(entity))
+            found.lines.append(thread_line(entity))
             found.lines.extend(f"- {quote(text)}" for text in (entity.content, entity.resolution) if text)
             _cite(store, found, entity)
     if found.lines:
@@ -342,12 +342,7 @@ def _expand(store: AnswerSources, subject: str) -> AnswerData:
                 lines = split_lines(archive.body)[section.first_line - 1 : section.last_line]
                 found.lines.append(f"{quote(section.title)} ({quote(archive.compression_tag)}):")
                 found.lines.extend(f"    {quote(line)}" for line in lines[:40] if line.strip())
-                found.sources.append(
-                    f"archive {quote(archive.compression_tag)}, lines {section.first_line}-"
-                    f"{section.last_line} ({short_id(Kind.ARCHIVE, archive.id)})"
-                )
-                found.ids.append(archive.id)
-                found.scopes.append(archive.project_name)
+                found.cite_archive(archive, within=f", lines {section.first_line}-{section.last_line}")
                 return found
     return found
 
@@ -378,9 +373,7 @@ def _about_archive(found: AnswerData, archive: Archive) -> None:
         f"{quote(archive.compression_tag)}: {quote(archive.conversation_title)} "
         f"({archive.compression_mode.value}, {format_date(archive.compressed_at)}{turns})"
     )
-    found.sources.append(f"archive {quote(archive.compression_tag)} ({short_id(Kind.ARCHIVE, archive.id)})")
-    found.ids.append(archive.id)
-    found.scopes.append(archive.project_name)
+    found.cite_archive(archive)
     if archive.turn_range:
         found.turns = f"Turn {archive.turn_range[0]} - Turn {archive.turn_range[1]}"
 
@@ -435,11 +428,7 @@ def _turns(store: AnswerSources, subject: str) -> AnswerData:
         if line not in found.lines:
             found.lines.append(line)
         found.turns = found.turns or turns
-        found.sources.append(
-            f"archive {quote(archive.compression_tag)} ({short_id(Kind.ARCHIVE, archive.id)})"
-        )
-        found.ids.append(archive.id)
-        found.scopes.append(archive.project_name)
+        found.cite_archive(archive)
     return found
 
 
