@@ -139,7 +139,7 @@ def revise(
 ) -> Written:
     """Replace a decision's text: a new decision, and the old one kept as `revised`.
 
-    Raises TransitionError when it is out of force, RuleError when the text stands already or is too long.
+    Raises TransitionError when it is out of force, RuleError when the text is taken or too long.
     """
     key = forge.resolve(name, Kind.DECISION)
     line = typed(text, "--rationale")

@@ -57,7 +57,7 @@ def findings_of(
         registry: all entities.
         decisions: only pairs with one of these; all pairs where None.
         wait_ms: how long to judge pairs that are not cached; without end where None, not at all where 0.
-        progress: told how many of the pairs are judged; with it every missing vector is made first.
+        progress: called with how many of the pairs are judged; with it every missing vector is made first.
     """
     from forgekit.index.finding_cache import FindingCache
     from forgekit.models.encoder import Missing
@@ -141,13 +141,13 @@ class _Asked:
         one, two = statement(a), statement(b)
         self.swapped = (one.text, one.alternatives) > (two.text, two.alternatives)
         self.texts = (two, one) if self.swapped else (one, two)
-        texts = [[said.text, *said.alternatives] for said in self.texts]
+        texts = [[side.text, *side.alternatives] for side in self.texts]
         self.key = hashlib.sha256(json.dumps([version, self.cosine, texts]).encode()).hexdigest()
 
     def finding(self, judgement: Judgement) -> Finding:
         one, two = judgement.words
-        told = replace(judgement, words=(two, one)) if self.swapped else judgement
-        return Finding(a=self.a, b=self.b, judgement=told, cosine=self.cosine)
+        turned = replace(judgement, words=(two, one)) if self.swapped else judgement
+        return Finding(a=self.a, b=self.b, judgement=turned, cosine=self.cosine)
 
 
 def _cosines(

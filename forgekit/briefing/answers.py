@@ -114,7 +114,7 @@ def _in_force(store: AnswerSources) -> AnswerData:
     )
 
 
-STANDING: Mapping[Command, Callable[[AnswerSources], AnswerData]] = {
+LISTS: Mapping[Command, Callable[[AnswerSources], AnswerData]] = {
     Command.OPEN: _open,
     Command.STANDING: _in_force,
 }
@@ -163,9 +163,9 @@ def active_first(registry: Registry, found: Sequence[Entity]) -> list[Entity]:
     """Return what was found with decisions out of force last, each after the successor that is active."""
     ended = [e for e in found if isinstance(e, Decision) and e.status.ended]
     successors = (last_successor(registry, decision) for decision in ended)
-    standing = [e for e in successors if e is not None and not e.status.ended]
+    active_ones = [e for e in successors if e is not None and not e.status.ended]
     others = [e for e in found if e not in ended]
-    return list({e.id: e for e in (*standing, *others, *ended)}.values())
+    return list({e.id: e for e in (*active_ones, *others, *ended)}.values())
 
 
 def _told(decision: Decision) -> str:
@@ -179,8 +179,8 @@ def _cite(store: AnswerSources, found: AnswerData, entity: Decision | Thread) ->
         local = next((name for name, known in archive.records if known == entity.id), None)
         if local is None:
             continue
-        told: list[DecisionRecord | ThreadRecord] = [*text.decisions, *text.threads]
-        records = [record for record in told if record.local_id == local]
+        records_all: list[DecisionRecord | ThreadRecord] = [*text.decisions, *text.threads]
+        records = [record for record in records_all if record.local_id == local]
         found.sources.append(
             f"{local} of archive {quote(archive.compression_tag)} "
             f"({short_id(Kind.ARCHIVE, archive.id)}, {format_date(archive.compressed_at)}, "
@@ -226,7 +226,7 @@ def _explain(store: AnswerSources, found: AnswerData, decision: Decision) -> Non
 
 
 def _of_local_id(store: AnswerSources, subject: str) -> list[Entity]:
-    """Return what a bare local id stands for in each archive; they collide by design."""
+    """Return what a bare local id means in each archive; they collide by design."""
     if not _LOCAL_ID.fullmatch(subject):
         return []
     ids = [known for archive, _ in store.archives for local, known in archive.records if local == subject]
@@ -240,8 +240,8 @@ def _state_decision(store: AnswerSources, found: AnswerData, decision: Decision)
         found.lines.append(f"- {decision.status.value.capitalize()}{ended}")
     successor = last_successor(store.registry, decision)
     if successor is not None:
-        stands = f"{short_id(Kind.DECISION, successor.id)}: {quote(successor.decision)}"
-        found.lines.append(f"- In its place now: {nothing_stands(successor) or stands}")
+        name = f"{short_id(Kind.DECISION, successor.id)}: {quote(successor.decision)}"
+        found.lines.append(f"- In its place now: {nothing_stands(successor) or name}")
 
 
 def _alternatives(store: AnswerSources, subject: str) -> AnswerData:
@@ -263,11 +263,11 @@ def _earlier(store: AnswerSources, subject: str) -> AnswerData:
                 _versions(found, archive, artifact)
     if found.lines:
         return found
-    told: set[EntityId] = set()
+    seen: set[EntityId] = set()
     for decision in _best(store, subject):
-        if decision.id not in told:
+        if decision.id not in seen:
             chain = _chain(store.registry, decision)
-            told.update(wording.id for wording in chain)
+            seen.update(wording.id for wording in chain)
             for wording in chain:
                 _state_decision(store, found, wording)
             _cite(store, found, chain[0])
@@ -479,8 +479,8 @@ def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
     kept = [a for a in registry.archives if project in (None, a.project_name)]
     store = AnswerSources(forge, registry, project, facts(forge.catalogue, kept))
     asked = read_question(question)
-    standing = STANDING.get(asked.command)
-    found = standing(store) if standing else answer(store, asked.command, asked.subject)
+    listing = LISTS.get(asked.command)
+    found = listing(store) if listing else answer(store, asked.command, asked.subject)
     return _answer(asked, question, found, "; ".join(store.notices))
 
 

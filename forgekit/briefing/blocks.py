@@ -128,8 +128,8 @@ def _state(
     forge: Forge, registry: Registry, project: EntityId, archive: Archive | None = None
 ) -> ProjectState:
     settings = forge.settings
-    told = {entity for _, entity in archive.records} if archive is not None else set[EntityId]()
-    own = {d.id for d in registry.decisions if d.project_uuid == project} | told
+    archived = {entity for _, entity in archive.records} if archive is not None else set[EntityId]()
+    own = {d.id for d in registry.decisions if d.project_uuid == project} | archived
     return project_state(
         registry,
         project,
@@ -171,7 +171,7 @@ def _block(forge: Forge, registry: Registry, state: ProjectState, page: _Page, b
 
 
 def _record(entity: Decision | Thread, archive: Archive | None) -> MachineRecord:
-    """Return the ids by which an archive may name what stands in the block."""
+    """Return the ids by which an archive may name what is in the block."""
     return MachineRecord(
         id=_local(entity, archive).strip(),
         text=entity.title,
@@ -293,7 +293,7 @@ def _overtaken(forge: Forge, state: ProjectState, rank: int) -> BlockPart:
 
     def line(item: Overtaken) -> str:
         entity = item.entity
-        stands = f"{entity.status.value.upper()}{'' if entity.status.ended else ' again'}"
+        state_word = f"{entity.status.value.upper()}{'' if entity.status.ended else ' again'}"
         if isinstance(entity, Thread):
             how = (
                 f": {quote(entity.resolution) or 'no resolution was recorded'}" if entity.status.ended else ""
@@ -301,7 +301,7 @@ def _overtaken(forge: Forge, state: ProjectState, rank: int) -> BlockPart:
             where = f" in {short_id(Kind.CONVERSATION, entity.resolved_in)}" if entity.resolved_in else ""
             return (
                 f"- {called(item.local_id, entity)}: {quote(entity.title)} is "
-                f"{stands} since {format_date(entity.updated_at)}{where}{how}"
+                f"{state_word} since {format_date(entity.updated_at)}{where}{how}"
             )
         how, now = since(entity, ended.get(entity.id)), ""
         if item.successor is not None and item.rivals:
@@ -311,7 +311,7 @@ def _overtaken(forge: Forge, state: ProjectState, rank: int) -> BlockPart:
             tier = item.successor.tier_words
             name = f"{_name(item.successor)} (tier {tier}): {quote(item.successor.decision)}"
             now = f"; in its place: {nothing_stands(item.successor) or name}"
-        return f"- {called(item.local_id, entity)}: {quote(entity.decision)} is {stands}{how}{now}"
+        return f"- {called(item.local_id, entity)}: {quote(entity.decision)} is {state_word}{how}{now}"
 
     title = "Changed Since This Archive"
     return BlockPart(title=title, items=[line(o) for o in state.overtaken], rank=rank)

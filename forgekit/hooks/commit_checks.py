@@ -61,7 +61,7 @@ def checks(files: Sequence[str], folder: Path, *, removed: Sequence[str]) -> int
     Raises FormatError for settings among the files that cannot be read.
     """
     status = 0
-    said: set[tuple[Path, Problem]] = set()
+    printed: set[tuple[Path, Problem]] = set()
     for staged in _registries(files, folder, around):
         if SETTINGS_FILE in staged.paths:
             load_settings(staged.forge.root)
@@ -69,12 +69,12 @@ def checks(files: Sequence[str], folder: Path, *, removed: Sequence[str]) -> int
         problems = check(staged.registry, CheckInput(only=staged.paths, committed=before))
         found = [p for p in problems if p.severity is not Severity.INFO]
         found.extend(_secrets(staged))
-        said.update((staged.forge.root, p) for p in found)
+        printed.update((staged.forge.root, p) for p in found)
         _say_problems(staged, found)
         status |= any(p.severity is Severity.ERROR for p in found)
     for staged in _registries([path for path in removed if _owner(path, folder)], folder):
         left = left_behind(staged.registry, staged.paths)
-        found = [p for p in left if (staged.forge.root, p) not in said]
+        found = [p for p in left if (staged.forge.root, p) not in printed]
         _say_problems(staged, found)
         status |= bool(found)
     return status
@@ -296,5 +296,5 @@ def _say_problems(staged: _Staged, problems: Sequence[Problem]) -> None:
 
 
 def _say(sentence: str) -> None:
-    """Say it; what a finding quotes from a file may be the very thing that must not be said."""
+    """Print a line without the secrets that it may quote from a file."""
     console.data(redact(sentence).text)

@@ -151,16 +151,16 @@ def project_state(
     """
     blocked = blocked_from_carrying(registry, findings)
     archive = continued[0] if continued else None
-    standing = frozenset(entity for _, entity in archive.records) if archive else frozenset()
-    mine = [d for d in registry.decisions if d.project_uuid == project or d.id in standing]
+    archived = frozenset(entity for _, entity in archive.records) if archive else frozenset()
+    mine = [d for d in registry.decisions if d.project_uuid == project or d.id in archived]
     carriable = [d for d in mine if not d.status.ended and d.id not in blocked]
     decisions = [d for d in carriable if archive is None or not d.speculative]
-    threads = [t for t in registry.threads if t.project_uuid == project or t.id in standing]
+    threads = [t for t in registry.threads if t.project_uuid == project or t.id in archived]
     open_threads = sorted(
         (t for t in threads if not t.status.ended),
-        key=lambda t: (t.id not in standing, t.priority.rank, -t.created_at, t.id),
+        key=lambda t: (t.id not in archived, t.priority.rank, -t.created_at, t.id),
     )
-    decisions.sort(key=lambda d: (d.id not in standing, -(d.last_validated), d.id))
+    decisions.sort(key=lambda d: (d.id not in archived, -(d.last_validated), d.id))
     stale_ones = stale(
         registry, now, days=limits.days, hops=limits.hops, max_tier=limits.max_tier, project=project
     )
@@ -196,10 +196,10 @@ def _overtaken(
     )
     for local_id, entity in archive.records:
         found = registry.get(entity)
-        said = alone.entities.get(alone.mentions.get((archive.id, local_id), entity))
+        shown_as = alone.entities.get(alone.mentions.get((archive.id, local_id), entity))
         if not isinstance(found, (Decision, Thread)):
             continue
-        shown = said.status if isinstance(said, (Decision, Thread)) else None
+        shown = shown_as.status if isinstance(shown_as, (Decision, Thread)) else None
         if shown is not found.status and (found.status.ended or (shown is not None and shown.ended)):
             successor = last_successor(registry, found) if isinstance(found, Decision) else None
             pairs = [(item.a, item.b) for item in opposed if item.yields is None]
@@ -218,7 +218,7 @@ def last_successor(registry: Registry, decision: Decision) -> Decision | None:
 
 
 def nothing_stands(successor: Decision) -> str:
-    """Say that what came in a decision's place has ended as well; "" where it stands."""
+    """Say that what came in a decision's place has ended as well; "" where it is active."""
     short = short_id(Kind.DECISION, successor.id)
     return f"nothing; {short}, which followed, was {successor.status.value}" if successor.status.ended else ""
 
@@ -256,8 +256,8 @@ def _abroad(
         for key in dict.fromkeys((*common, *near)):
             shared = tuple(common.get(key, ()))
             found = Abroad(decision=others[key], bears_on=mine, words=shared, cosine=near.get(key))
-            standing = best.get(key)
-            if standing is None or _nearness(found) > _nearness(standing):
+            known = best.get(key)
+            if known is None or _nearness(found) > _nearness(known):
                 best[key] = found
     return sorted(
         best.values(),

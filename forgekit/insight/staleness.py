@@ -113,7 +113,7 @@ class Ages:
 
     def __init__(self, registry: Registry) -> None:
         self._same = one_talk(registry)
-        self._said: dict[EntityId, dict[EntityId, Instant]] = defaultdict(dict)
+        self._statements: dict[EntityId, dict[EntityId, Instant]] = defaultdict(dict)
         full: dict[EntityId, Instant] = {}
         archived: set[EntityId] = set()
         for archive in registry.archives:
@@ -148,10 +148,10 @@ class Ages:
 
     def age(self, decision: Decision) -> Age:
         """Return when and how many hops ago a decision was last validated."""
-        said = self._said.get(decision.id, {})
-        conversations = sorted({*map(self._one, decision.conversation_ids), *said})
+        statements = self._statements.get(decision.id, {})
+        conversations = sorted({*map(self._one, decision.conversation_ids), *statements})
         begun = (self._started.get(c, 0) for c in (*decision.conversation_ids, *conversations))
-        stated = max((*begun, *said.values()), default=0)
+        stated = max((*begun, *statements.values()), default=0)
         tips = self._tips(conversations)
         far = self._far
         if decision.last_validated > stated:
@@ -169,8 +169,8 @@ class Ages:
 
     def _state(self, decision: EntityId, conversation: EntityId, at: Instant) -> None:
         """Note that a conversation stated a decision."""
-        known = self._said[decision].get(conversation, at)
-        self._said[decision][conversation] = max(at, known)
+        known = self._statements[decision].get(conversation, at)
+        self._statements[decision][conversation] = max(at, known)
 
     def _tips(self, conversations: list[EntityId]) -> set[int]:
         """Return the groups of these conversations that lead to no other of them."""

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_runner import Cli
@@ -136,7 +137,7 @@ def test_a_block_shows_findings_and_carries_neither_side(forge: Forge) -> None:
     assert EAT in in_force
     assert SQL not in in_force
     assert MONGO not in in_force
-    shown_as: list[dict[str, list[str]]] = block.data["conflicts"]  # type: ignore[assignment] # JSON
+    shown_as: list[dict[str, Any]] = block.data["conflicts"]  # type: ignore[assignment] # JSON
     assert [(view["status"], sorted(view["texts"])) for view in shown_as] == [("found", [MONGO, SQL])]
     context = str(context_load(SQL, forge=forge)["context_text"])
     assert context.count("[IN AN OPEN CONFLICT]") == 2
