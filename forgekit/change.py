@@ -179,9 +179,11 @@ def typed(text: str, more: str) -> str:
         text: as typed.
         more: names what takes a longer text.
 
-    Raises RuleError where it is too long.
+    Raises RuleError where it is too long, and where there is no word in it.
     """
     line = normalise(one_line(text))
+    if line and not any(map(str.isalnum, line)):
+        raise RuleError(f"there is no word in {line[:40]!r}; say it in words")
     if len(line) > STATEMENT_LIMIT:
         raise RuleError(
             f"the text is {len(line):,} characters long, and {STATEMENT_LIMIT:,} is the most; "

@@ -29,6 +29,7 @@ from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
+from forgekit.model.rules import one_line, require_line
 from forgekit.search import search
 from forgekit.times import Instant
 
@@ -194,7 +195,11 @@ def supersede(
 
 
 def invalidate(forge: Forge, name: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
-    """Put a decision out of force because it was found wrong."""
+    """Put a decision out of force because it was found wrong.
+
+    Raises RuleError for a reason without a word.
+    """
+    require_line("reason", one_line(reason))
     return _change(
         forge,
         name,

@@ -31,8 +31,8 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("change", "history", "search"),
         ("detecting", "findings", "lineage", "projects", "threads"),
         ("conflicts", "context"),
-        ("decisions", "filing", "upkeep"),
-        ("briefing", "sharing"),
+        ("decisions", "filing", "queries", "upkeep"),
+        ("briefing", "operations", "sharing"),
     ),
     "doors": (("hooks",), ("cli",), ("__main__",)),
 }

@@ -1,64 +1,92 @@
-"""What a command says that changed the registry: the entity, the commit, the conflicts that came to light."""
+"""What a command prints that changed the registry or judged decisions: entity, commit, findings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from forgekit import console
-from forgekit.cli.base import is_dry_run, wants_json
-from forgekit.conflict.judge import Level
-from forgekit.conflict.pairs import GAP
 from forgekit.model.kinds import Kind, short_id
+from forgekit.times import UNKNOWN, format_instant
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from forgekit.change import Written
+    from forgekit.cli.call import Call
     from forgekit.conflict.finding import Finding, Findings
-    from forgekit.forge import Forge
     from forgekit.ids import EntityId
-    from forgekit.model.conflict import Conflict
+    from forgekit.model.entity import Entity
     from forgekit.store import Outcome
 
-UNCHANGED = "nothing to do, it says so already"
+UNCHANGED = "unchanged"
 
 
-def wrote(written: Written, verb: str, unchanged: str = UNCHANGED) -> None:
-    """Say what a write did: the short id on stdout, the rest on stderr; a dry run prints the diff.
-
-    Args:
-        written: what was written.
-        verb: noun and verb.
-        unchanged: says why there was nothing to do, if so it was.
-    """
+def wrote(written: Written, call: Call, unchanged: str = UNCHANGED) -> None:
+    """Print what a write did: the short id on stdout, the rest on stderr; a dry run prints the diff."""
     entity, outcome = written.entity, written.outcome
     name = short_id(entity.kind, entity.id)
-    if wants_json():
-        console.as_json(
-            {
-                "id": entity.id,
-                "short_id": name,
-                "commit": outcome.commit,
-                "dry_run": is_dry_run(),
-                "written": sorted(outcome.written),
-            }
-        )
-        return
     if outcome.diff:
         console.diff(outcome.diff)
     else:
         console.data(name)
-    console.info(f"{verb} {name}: {done(outcome, unchanged)}")
+    console.info(f"{call.operation.name} {name}: {done(outcome, unchanged)}")
 
 
-def say_findings(findings: Findings, *, possible: bool = True) -> None:
+def decided(call: Call) -> None:
+    """Register or revise a decision, and print what contradicts it."""
+    from forgekit.insight import views
+
+    written: Written = call.result()
+    findings = findings_after(call, written.outcome, [written.entity])
+    if call.as_json:
+        console.as_json(views.written(written, dry_run=call.dry_run, findings=findings.with_losers()))
+        return
+    wrote(written, call)
+    print_findings(findings)
+
+
+def validated(written: Written, call: Call) -> None:
+    """Print what `decision validate` did; a later validation stays."""
+    last = getattr(written.entity, "last_validated", UNKNOWN)
+    given = call["at"]
+    later = last > (given if given is not None else call.forge.now())
+    wrote(
+        written, call, f"unchanged: it was validated later, at {format_instant(last)}" if later else UNCHANGED
+    )
+
+
+def done(outcome: Outcome, unchanged: str = UNCHANGED) -> str:
+    """Say in words what became of a write."""
+    if outcome.diff:
+        return "nothing written (dry run)"
+    if outcome.commit is not None:
+        return f"committed as {outcome.commit[:10]}"
+    if outcome.written or outcome.deleted:
+        files = console.count(len(outcome.written) + len(outcome.deleted), "file")
+        return f"{files} written, not committed"
+    return unchanged
+
+
+def findings_after(call: Call, outcome: Outcome, entities: Iterable[Entity]) -> Findings:
+    """Return the findings of the decisions that a command wrote; none where it wrote nothing."""
+    from forgekit.conflict.finding import NOTHING
+    from forgekit.findings import of_written
+
+    return of_written(call.forge, entities) if outcome.written and not outcome.diff else NOTHING
+
+
+def print_findings(findings: Findings) -> None:
     """Print findings on stderr."""
     for finding, loser in findings.with_losers():
-        if possible or finding.level is Level.CONFLICT:
-            for line in finding_lines(finding, loser):
-                console.info(line)
+        for line in finding_lines(finding, loser):
+            console.info(line)
 
 
 def finding_lines(finding: Finding, loser: EntityId | None) -> list[str]:
     """Return which two decisions contradict each other, why, and what to do."""
+    from forgekit.conflict.judge import Level
+    from forgekit.conflict.pairs import GAP
+
     name = short_id(Kind.CONFLICT, finding.id)
     a, b = (short_id(Kind.DECISION, side) for side in finding.sides)
     judgement = finding.judgement
@@ -78,27 +106,51 @@ def finding_lines(finding: Finding, loser: EntityId | None) -> list[str]:
     ]
 
 
-def talk_of_judge(forge: Forge) -> None:
-    """Print nothing; to be deleted with its callers."""
+def scan(call: Call) -> None:
+    """Judge the pairs of active decisions, and list what contradicts."""
+    from forgekit.conflict.judge import Level
+    from forgekit.findings import of_project
+    from forgekit.insight import views
+
+    with console.meter("judging decisions") as progress:
+        found = of_project(call.forge, call["project"], progress)
+    call.name_unread()
+    wanted = {Level.CONFLICT, Level.POSSIBLE} if call["possible"] else {Level.CONFLICT}
+    listed = [item for item in found.with_losers() if item[0].level in wanted]
+    if call.as_json:
+        console.as_json(views.scanned(found, listed, call.forge.registry()))
+        return
+    for finding, loser in listed:
+        for line in finding_lines(finding, loser):
+            console.data(line)
+    if found.missing:
+        console.info(f"nothing was judged: {found.missing}")
+        return
+    console.info(
+        f"{console.count(found.judged, 'pair')} judged: {console.count(len(found.conflicts), 'conflict')}, "
+        f"{console.count(len(found.possible), 'possible conflict')}"
+        + (f"; {console.count(found.unjudged, 'pair')} could not be judged" if found.unjudged else "")
+    )
+    if call["explain"]:
+        calibration = getattr(call.forge.judge, "calibration", None)
+        console.info(str(calibration or "this judge states no expected precision"))
 
 
-def conflict_lines(conflict: Conflict) -> list[str]:
-    """Return one line on a verdict; to be deleted with its callers."""
-    return [f"conflict {short_id(Kind.CONFLICT, conflict.id)}: {conflict.nature}"]
+def duplicates(call: Call) -> None:
+    """List decisions that say the same."""
+    from forgekit.findings import of_project
 
-
-def conflict_view(conflict: Conflict) -> dict[str, object]:
-    """Return a verdict as JSON values; to be deleted with its callers."""
-    return {"conflict_id": conflict.id}
-
-
-def done(outcome: Outcome, unchanged: str = UNCHANGED) -> str:
-    """Say in words what became of a write."""
-    if outcome.diff:
-        return "nothing written (dry run)"
-    if outcome.commit is not None:
-        return f"committed as {outcome.commit[:10]}"
-    if outcome.written or outcome.deleted:
-        files = console.count(len(outcome.written) + len(outcome.deleted), "file")
-        return f"{files} written, not committed"
-    return unchanged
+    with console.meter("judging decisions") as progress:
+        found = of_project(call.forge, call["project"], progress)
+    call.name_unread()
+    if call.printed_json(found.duplicates):
+        return
+    rows = [
+        (short_id(Kind.DECISION, f.a.id), f.a.decision, short_id(Kind.DECISION, f.b.id), f.b.decision)
+        for f in found.duplicates
+    ]
+    console.table(("id", "title", "other id", "title"), rows)
+    if found.missing:
+        console.info(f"nothing was judged: {found.missing}")
+    elif not rows:
+        console.info("no duplicates")

@@ -11,7 +11,7 @@ from forgekit.history import uncommitted
 from forgekit.insight.staleness import conflict_state, needs_revalidation, open_conflicts, stale
 from forgekit.insight.views import project_counts
 from forgekit.model.candidate import CandidateStatus
-from forgekit.model.kinds import Kind, short_id
+from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.threads import active
@@ -77,53 +77,6 @@ class Status:
     judge_wanted: str
     judge_missing: str
     unjudged: int
-
-    def as_json(self) -> dict[str, object]:
-        """Return it as JSON values."""
-        return {
-            "root": self.root,
-            "projects": [
-                {
-                    "project_name": line.name,
-                    "active_decisions": line.decisions,
-                    "open_threads": line.threads,
-                    "conversations": line.conversations,
-                    "waiting_candidates": line.candidates,
-                }
-                for line in self.projects
-            ],
-            "kinds": dict(self.kinds),
-            "decisions": dict(self.decisions),
-            "open_threads": dict(self.threads),
-            "next_threads": [
-                {
-                    "thread_id": thread.id,
-                    "short_id": short_id(thread.kind, thread.id),
-                    "priority": thread.priority.value,
-                    "title": thread.title,
-                    "project_name": thread.project_name,
-                }
-                for thread in self.next_threads
-            ],
-            "conflicts": dict(self.conflicts),
-            "stale": {
-                "stale": self.stale,
-                "active": self.active,
-                "share": round(self.stale / self.active, 3) if self.active else 0.0,
-            },
-            "open_conflicts": self.open_conflicts,
-            "needs_revalidation": self.revalidate,
-            "waiting_candidates": self.candidates,
-            "uncommitted": list(self.uncommitted),
-            "unreadable": list(self.unreadable),
-            "model": self.model or None,
-            "vectors": self.vectors,
-            "vectors_of": self.texts,
-            "judge": self.judge,
-            "judge_wanted": self.judge_wanted,
-            "judge_missing": self.judge_missing or None,
-            "unjudged_pairs": self.unjudged,
-        }
 
 
 def status(forge: Forge) -> Status:

@@ -115,7 +115,7 @@ def test_check_turns_an_edit_in_place_into_a_revision(cli: Cli, registry: Path) 
     found = cli("check")
     assert (found.code, found.err) == (
         1,
-        "2 entities checked: 1 error, 0 remarks; `forgekit check --fix` mends 1\n",
+        "2 entities checked: 1 error, 0 remarks; `forgekit check --fix` fixes 1\n",
     )
     dry = cli("check", "--fix", "--dry-run")
     assert "-decision: Use JetStream" in dry.out.splitlines()
@@ -275,7 +275,7 @@ def test_status_is_one_screen(cli: Cli, registry: Path) -> None:
     ran = cli("status")
     assert (ran.code, ran.out.splitlines()[0]) == (
         0,
-        "P: 1 decision in force, 1 open thread, 0 conversations",
+        "P: 1 active decision, 1 open thread, 0 conversations",
     )
     found = cli("status", "--json").json
     assert found["stale"] == {"stale": 1, "active": 1, "share": 1.0}

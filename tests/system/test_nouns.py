@@ -13,7 +13,6 @@ from sample_entities import NAME, P, chain, decision, edge, thread
 
 from forgekit import conflicts, decisions, lineage, projects, threads
 from forgekit.change import write
-from forgekit.cli.entities import listed as listed_entities
 from forgekit.cli.entities import row
 from forgekit.errors import ForgeError, NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.findings import findings_of
@@ -30,6 +29,7 @@ from forgekit.model.lineage import Compression
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT
 from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.queries import list_entities
 from forgekit.store import Change, Outcome
 from forgekit.times import Instant, parse_instant
 from forgekit.upkeep.check import check
@@ -381,10 +381,10 @@ def test_a_conflict_is_open_while_both_sides_stand(forge: Forge) -> None:
             decisions.invalidate(forge, one.id, "Too slow")
     waiting = [view["conflict_id"] for view in decisions.decision_conflicts(forge=forge)]
     assert [c.id for c in found if {a, b} == {c.decision_a, c.decision_b}] == waiting
-    shown = listed_entities(forge, forge.registry(), Kind.CONFLICT, status="open")
+    shown = list_entities(forge, "conflict", status="open").entities
     assert [conflict.id for conflict in shown] == waiting
     registry = forge.registry()
-    moot = listed_entities(forge, registry, Kind.CONFLICT, status="moot")
+    moot = list_entities(forge, "conflict", status="moot").entities
     assert sorted(conflict.id for conflict in (*shown, *moot)) == sorted(conflict.id for conflict in found)
     assert {row(registry, conflict, {})[1] for conflict in moot} == {"moot"}
     assert [Derived(registry).view(conflict)["moot"] for conflict in (*shown, *moot)] == [False, True, True]
@@ -405,7 +405,7 @@ def test_a_thread_is_updated_in_whole_or_not_at_all(forge: Forge) -> None:
     def update(**given: str) -> Callable[[], object]:
         return lambda: threads.thread_update(question, **given, forge=forge)
 
-    ends = "a resolution says how a thread ended; give status resolved, superseded or abandoned"
+    ends = "a resolution needs an end; give status resolved, superseded or abandoned"
     assert refused(forge, UsageError, update(resolution="NATS")) == ends
     assert refused(forge, UsageError, update(resolution="NATS", status="open")) == ends
     said = refused(forge, UsageError, update(status="closed", title="Which bus?"))

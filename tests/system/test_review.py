@@ -58,7 +58,7 @@ def screens(names: dict[str, str]) -> list[str]:
 1/3  {names[QUEUE]}  0.90  decision
   Use Postgres for the job queue
   from      Nexus, {talk} turn 2, 2026-02-01, assistant
-  talk      Queue design
+  chat      Queue design
   words     We looked at two ways. >>>We decided to use Postgres for the job queue<<< because it is already \
 there. Redis would be one more thing to run.
   because   it is already there
@@ -69,7 +69,7 @@ there. Redis would be one more thing to run.
 2/3  {names[RPC]}  0.90  decision
   GRPC between the services
   from      Nexus, {talk} turn 4, 2026-02-01, assistant
-  talk      Queue design
+  chat      Queue design
   words     >>>We decided on gRPC between the services.<<<
   found by  a verb of deciding with its subject
   alike     nothing that is registered
@@ -78,7 +78,7 @@ there. Redis would be one more thing to run.
 3/3  {names[RETRY]}  0.85  decision
   We chose to retry three times, with a pause
   from      Nexus, {talk} turn 3, 2026-02-01, user
-  talk      Queue design
+  chat      Queue design
   words     Good. >>>We chose to retry three times, with a pause.<<<
   found by  a verb of choosing
   alike     nothing that is registered
