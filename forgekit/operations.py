@@ -254,20 +254,30 @@ def _ending(verb: str, status: str, summary: str, resolution: str) -> Operation:
 
 _TAGGED = ("project", "conversation", "thread", "decision")
 _FILE_ARCHIVES = Operation(
-    "sync-compression", "File archives and register their decisions, threads and lineage, in one commit.",
+    "sync-compression",
+    "File archives and register their decisions, threads and lineage, in one commit.",
     "forgekit.filing.archives:sync_compression",
-    (Argument("files", Type.PATH, metavar="[FILE]...", positional=True, many=True),
+    (
+        Argument("files", Type.PATH, metavar="[FILE]...", positional=True, many=True),
         Argument("archives", Type.PATH, "An archive; repeatable.", "--archive", "FILE|-", many=True),
-        _PROJECT, Argument("tag", help="The compression tag, where the text names none.", metavar="TAG"),
+        _PROJECT,
+        Argument("tag", help="The compression tag, where the text names none.", metavar="TAG"),
         Argument("at", Type.DATE, "When it was compressed, where the text does not say."),
         Argument(
-            "parents", help="What it continues; repeatable.", option="--parent", metavar="TAG", many=True),
+            "parents", help="What it continues; repeatable.", option="--parent", metavar="TAG", many=True
+        ),
         Argument("external_id", help="The platform's own id of the conversation.", metavar="UUID"),
-        Argument("title", help="The conversation's title.")),
-    ("forgekit sync-compression --archive archive.md",
+        Argument("title", help="The conversation's title."),
+    ),
+    (
+        "forgekit sync-compression --archive archive.md",
         'pbpaste | forgekit sync-compression --archive - --project "The Nexus"',
-        "forgekit sync-compression archives-to-file/*.md --dry-run"), "filed", writes=True,
-    more="FILE `-` is standard input. Filing an archive again changes nothing.")
+        "forgekit sync-compression archives-to-file/*.md --dry-run",
+    ),
+    "filed",
+    writes=True,
+    more="FILE `-` is standard input. Filing an archive again changes nothing.",
+)
 
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (

@@ -80,4 +80,3 @@ def install(monkeypatch: pytest.MonkeyPatch, judge: FakeJudge | None = None) -> 
     monkeypatch.setattr("forgekit.models.judges.find_judge", lambda *_, **__: found)
     monkeypatch.setattr("forgekit.models.encoder.find_encoder", lambda *_, **__: FakeEncoder())
     return found
-
