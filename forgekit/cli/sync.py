@@ -8,7 +8,7 @@ from forgekit import console
 
 if TYPE_CHECKING:
     from forgekit.cli.call import Call
-    from forgekit.sharing.sync import Synced, SyncReport
+    from forgekit.sharing.sync import Synced, FileConflict
 
 
 def sync(call: Call) -> int:
@@ -57,7 +57,7 @@ def _say(done: Synced, *, dry_run: bool) -> None:
     console.info(f"sync with {done.remote}: {files} {'would come' if dry_run else 'came'} in, {sent}")
 
 
-def _sentence(merged: SyncReport) -> str:
+def _sentence(merged: FileConflict) -> str:
     from forgekit.merge.conflicting_edits import sentence
     from forgekit.model.kinds import kind_of_path
 
