@@ -71,9 +71,10 @@ def _say(report: IngestReport, to: Any) -> None:
     changed = sum(report.states.values()) - report.states.get("unchanged", 0)
     for filed in report.filed:
         more = f", {console.count(filed.candidates, 'candidate')}" if filed.candidates else ""
+        one = filed.conversation
         to(
-            f"{filed.state}  {short_id(Kind.CONVERSATION, filed.id)}  {console.one_line(filed.title)}  "
-            f"({console.one_line(filed.project_name)}, named by {_BY[filed.placed]}): "
+            f"{filed.state}  {short_id(Kind.CONVERSATION, one.id)}  {console.one_line(one.title)}  "
+            f"({console.one_line(one.project_name)}, {_FROM[filed.project_from]}): "
             f"{console.count(filed.new_turns, 'new turn')}{more}"
         )
     if changed > len(report.filed):
@@ -83,23 +84,24 @@ def _say(report: IngestReport, to: Any) -> None:
     if len(report.problems) > _SHOWN:
         console.info(f"and {len(report.problems) - _SHOWN:,} more findings; --json lists them all")
     parts = [f"{report.states.get(state, 0):,} {state}" for state in ("new", "joined", "grown", "unchanged")]
+    counts = report.counts
     filed_ = [
-        console.count(report.archives, "archive"),
-        f"{console.count(report.registered, 'decision or thread', 'decisions and threads')} registered",
-        console.count(report.edges, "new lineage edge"),
-        console.count(report.waiting, "candidate"),
+        console.count(counts["archives"], "archive"),
+        f"{console.count(counts['registered'], 'decision or thread', 'decisions and threads')} registered",
+        console.count(counts["edges"], "new lineage edge"),
+        console.count(counts["waiting"], "candidate"),
         console.count(sum(report.redacted.values()), "secret") + " redacted",
         f"{len(report.problems):,} doubtful",
     ]
     console.info(f"ingest: {', '.join(parts)}; {', '.join(filed_)}: {_done(report)}")
-    if report.unplaced:
-        talks = console.count(report.unplaced, "conversation")
+    if counts["unplaced"]:
+        conversations = console.count(counts["unplaced"], "conversation")
         undo = "after a `git revert`, " if report.commits else ""
         console.info(
-            f"nothing names the project of {talks}: {undo}give [projects] patterns in forgekit.toml "
+            f"nothing names the project of {conversations}: {undo}give [projects] patterns in forgekit.toml "
             "or --project NAME, and ingest again"
         )
-    if report.waiting:
+    if counts["waiting"]:
         console.info("next: `forgekit review`")
 
 
@@ -108,12 +110,13 @@ def _done(report: IngestReport) -> str:
     return done(report.outcome) + (f", the last of {more:,} commits" if more > 1 else "")
 
 
-_BY = {
-    "registry": "the registry",
-    "export": "the export",
-    "settings": "forgekit.toml",
-    "option": "--project",
-    "nothing": "nothing",
+_FROM = {
+    "registry": "as registered",
+    "export": "named by the export",
+    "settings": "by forgekit.toml",
+    "option": "by --project",
+    "folder": "after its working folder",
+    "nothing": "nothing names its project",
 }
 
 

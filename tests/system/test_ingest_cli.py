@@ -53,7 +53,7 @@ def test_an_export_is_filed_in_one_commit_and_a_second_time_not_at_all(
     told = cli("ingest", "claude", str(exported), "--project", "Nexus", "--with-text")
     assert told.code == 0
     assert told.out.startswith("new  con_")
-    assert told.out.endswith("Queue design  (Nexus, named by --project): 4 new turns, 1 candidate\n")
+    assert told.out.endswith("Queue design  (Nexus, by --project): 4 new turns, 1 candidate\n")
     assert told.err == (
         "new project 'Nexus'\n"
         "ingest: 1 new, 0 joined, 0 grown, 0 unchanged; 0 archives, 1 decision or thread registered, "
@@ -82,7 +82,7 @@ def test_a_conversation_stays_where_it_was_filed_until_that_is_undone(
     assert "stays" not in cli("ingest", "claude", str(exported), "--project", "unsorted").err
     git(registry, "revert", "--no-edit", "HEAD")
     told = cli("ingest", "claude", str(exported), "--project", "Nexus")
-    assert "(Nexus, named by --project)" in told.out
+    assert "(Nexus, by --project)" in told.out
     assert "stays" not in told.err
 
 
