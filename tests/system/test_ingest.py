@@ -267,7 +267,10 @@ def test_the_project_is_the_exports_else_the_settings_else_the_persons(repositor
         ("Mine", "option"),
     ]
     unsorted = file(repository, transcript("Four", "Hi", "Ho", day=3))
-    assert (unsorted.filed[0].conversation.project_name, unsorted.filed[0].project_from) == ("Unsorted", "nothing")
+    assert (unsorted.filed[0].conversation.project_name, unsorted.filed[0].project_from) == (
+        "Unsorted",
+        "nothing",
+    )
 
 
 def test_secrets_reach_no_object_of_git(repository: Path) -> None:
@@ -446,7 +449,11 @@ def test_a_short_report_counts_all_and_names_the_first_that_changed(repository: 
     assert dict(short.states) == {"new": 2, "unchanged": 1}
     assert [filed.conversation.title for filed in short.filed] == ["Alpha"]
     assert (short.outcome.written, short.candidates) == ((), [])
-    assert (len(whole.filed), short.counts["edges"], short.counts["waiting"]) == (3, 1, whole.counts["waiting"])
+    assert (len(whole.filed), short.counts["edges"], short.counts["waiting"]) == (
+        3,
+        1,
+        whole.counts["waiting"],
+    )
 
 
 def test_a_dry_run_is_one_piece(repository: Path) -> None:

@@ -177,8 +177,8 @@ def test_what_is_out_of_force_is_not_approved_until_it_is_decided_again(
     found = waiting[QUEUE]
     assert told.code == 1
     assert told.err == (
-        f"forgekit: {old} has the text of {found} and is invalidated; reject {found}, or decide it again with "
-        f"`forgekit decision new` and then approve {found}\n"
+        f"forgekit: {old} has the text of {found} and is invalidated; reject {found}, or decide it again "
+        f"with `forgekit decision new` and then approve {found}\n"
     )
     assert statuses(cli)[QUEUE] == "waiting"
     talk = cli("conversation", "list", "--json").json[0]["short_id"]
