@@ -8,7 +8,7 @@ from forgekit import console
 
 if TYPE_CHECKING:
     from forgekit.cli.call import Call
-    from forgekit.sharing.sync import Synced, FileConflict
+    from forgekit.sharing.sync import FileConflict, Synced
 
 
 def sync(call: Call) -> int:

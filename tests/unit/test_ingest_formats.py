@@ -266,9 +266,7 @@ def test_what_stands_behind_the_list_is_told(behind: bytes) -> None:
     assert isinstance(talk, ImportedConversation)
     assert isinstance(told, Problem)
     assert (told.code, told.severity) == ("broken-export", Severity.ERROR)
-    assert str(told) == (
-        "given: text after the end of the list was not read; give it as a file of its own"
-    )
+    assert str(told) == ("given: text after the end of the list was not read; give it as a file of its own")
     assert len(of(CLAUDE + b"\n \n")) == 1
 
 
