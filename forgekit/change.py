@@ -56,6 +56,25 @@ class Written:
 
 
 COMMITTED = WriteOptions()
+SUBJECT_LIMIT = 100
+_VERBS = {"new": "add"}
+
+
+def commit_subject(operation: str, text: str = "") -> str:
+    """Return a commit's first line: an operation and a text, in one printable line of `SUBJECT_LIMIT`.
+
+    Args:
+        operation: such as `decision: revise dec_b34bfcd74276`.
+        text: of the entity; control and format characters are dropped, and what is too long is cut at a word.
+    """
+    printable = "".join(c if c.isprintable() else " " for c in f"{operation} {text}")
+    line = normalise(printable)
+    if len(line) <= SUBJECT_LIMIT:
+        return line
+    cut = line[:SUBJECT_LIMIT]
+    words, _, rest = cut.rpartition(" ")
+    keep = words if len(rest) < SUBJECT_LIMIT // 2 else cut[:-1]
+    return keep.rstrip(" ,;:.") + "…"
 
 
 def write(
@@ -75,7 +94,7 @@ def write(
         options: dry run, without a commit, or only if nobody else was faster.
         texts: gives files of these entities, by path, that are to hold just these bytes.
 
-    Raises ChangedError when `how.seen` has moved on.
+    Raises ChangedError when `options.seen` has moved on.
     """
     from forgekit.store import Change
 
@@ -89,7 +108,9 @@ def write(
         return Change(
             writes=entities,
             files=texts(entities) if texts is not None else {},
-            subject=f"{noun}: {verb} {short_id(first.kind, first.id)}",
+            subject=commit_subject(
+                f"{noun}: {_VERBS.get(verb, verb)} {short_id(first.kind, first.id)}", first.title
+            ),
             trailers=(("Forgekit-Op", operation), *_entity_trailers(entities)),
             result=entities,
         )

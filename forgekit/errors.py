@@ -196,14 +196,26 @@ class ChangedError(StoreError):
 
 
 class LockedError(StoreError):
-    """Another process holds the repository's lock."""
+    """Another process holds a lock of the repository.
 
-    def __init__(self, path: str) -> None:
+    Args:
+        path: of the lock.
+        age: in seconds.
+        owner: the processes that may hold it, or "" where none is known.
+    """
+
+    def __init__(self, path: str, age: float = 0, owner: str = "") -> None:
         self.path = path
-        super().__init__(path)
+        self.age = age
+        self.owner = owner
+        super().__init__(path, age, owner)
 
     def __str__(self) -> str:
-        return f"another process holds {self.path}; wait for it, or delete it if no git command is running"
+        if self.owner:
+            advice = f"held by {self.owner}; wait for it, then run this again"
+        else:
+            advice = "no git process is running here; delete it if no other program uses the repository"
+        return f"{self.path} has been locked for {self.age:,.0f} s: {advice}"
 
 
 class WriteError(StoreError):

@@ -18,7 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.errors import DirtyFileError, FormatError, LockedError, SecretError, WriteError
+from forgekit.errors import DirtyFileError, FormatError, SecretError, StoreError, WriteError
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.registry import Registry
 from forgekit.text import codec
@@ -203,7 +203,16 @@ class Store:
                     return outcome
                 time.sleep(pause)
                 pause = min(2 * pause, 0.02)
-            raise LockedError(self.repository.head().ref)
+            ref = self.repository.head().ref
+            raise StoreError(f"other commits moved {ref} for {WRITER_SECONDS:.0f} s; run this again")
+
+    def recover(self) -> None:
+        """Undo or finish a write that was killed, and rebuild a lost index."""
+        from forgekit.git.commits import failures
+        from forgekit.git.publish import recover
+
+        with self._writing(), failures(self.root):
+            recover(self.repository)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -299,6 +308,7 @@ class Store:
         decided: list[tuple[Change, list[_Edit]]] = []
 
         def propose(head: Head) -> CommitProposal | None:
+            self.repository.require_writable()
             change = decide()
             edits = self._edits(change, head)
             decided.append((change, edits))
@@ -372,6 +382,8 @@ def _wait_for_turn(handle: int, path: Path) -> None:
 
     Who has waited long looks more often, and so comes before who has just been.
     """
+    from forgekit.git.locks import flock_error
+
     turn, until, begun = 0, 0.0, time.monotonic()
     while True:
         try:
@@ -381,7 +393,7 @@ def _wait_for_turn(handle: int, path: Path) -> None:
             if current != turn:
                 turn, until = current, time.monotonic() + WRITER_SECONDS
             elif time.monotonic() > until:
-                raise LockedError(str(path)) from None
+                raise flock_error(path) from None
             time.sleep(max(0.0003, 0.005 / (1 + time.monotonic() - begun) ** 2))
         else:
             os.utime(handle)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,12 +16,14 @@ from typing import cast
 import pygit2
 from pygit2.enums import FileMode
 
-from forgekit.errors import LockedError, StoreError, WriteError
-from forgekit.git.repository import Repository
+from forgekit.errors import StoreError, WriteError
+from forgekit.git.locks import clear_dead, git_lock_error
+from forgekit.git.repository import Repository, lost_object
 from forgekit.model.rules import require_line
 
 LOCK_SECONDS = 10.0
 _NEW_LOCK_TRIES = 20
+_OBJECT = re.compile(r"[0-9a-f]{40}")
 
 
 def message_of(subject: str, trailers: Sequence[tuple[str, str]]) -> str:
@@ -138,10 +141,14 @@ def _tree(
 def failures(path: Path) -> Iterator[None]:
     """Turn what the system and libgit2 raise into a sentence, where nothing came into force.
 
-    Raises WriteError.
+    Raises WriteError, RepositoryError for an object that git lost.
     """
     try:
         yield
+    except KeyError as e:
+        if _OBJECT.fullmatch(str(e.args[0])):
+            raise lost_object(e) from e
+        raise
     except OSError as e:
         raise WriteError(str(e.filename or path), e.strerror or str(e)) from e
     except pygit2.GitError as e:
@@ -169,6 +176,7 @@ def locked_ref(repository: Repository, ref: str) -> Iterator[pygit2.transaction.
     Raises LockedError, WriteError.
     """
     lock = ref_lock(repository, ref)
+    clear_dead(lock, repository.top)
     until, tries = time.monotonic() + LOCK_SECONDS, 0
     while True:
         transaction = repository.raw.transaction()
@@ -180,7 +188,7 @@ def locked_ref(repository: Repository, ref: str) -> Iterator[pygit2.transaction.
             if tries > _NEW_LOCK_TRIES:
                 raise WriteError(str(lock), str(e)) from e
             if time.monotonic() > until:
-                raise LockedError(str(lock)) from e
+                raise git_lock_error(lock, repository.top) from e
             time.sleep(0.005)
     with transaction:
         yield transaction

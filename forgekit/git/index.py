@@ -32,6 +32,18 @@ _CUT_NAMES = 4  # the version that leaves out how a name begins where the one be
 _CHECKSUM = 20
 
 
+def index_fault(repository: Repository) -> str:
+    """Say what is wrong with the index that git uses, or return "". The shared part of one is not read."""
+    try:
+        data = (repository.git_dir / "index").read_bytes()
+    except FileNotFoundError:
+        return "" if repository.tip() is None else "is missing"
+    checksum = data[-_CHECKSUM:]
+    made = hashlib.sha1(memoryview(data)[:-_CHECKSUM], usedforsecurity=False).digest()
+    sound = data.startswith(b"DIRC") and (checksum == made or not any(checksum))  # zeros: index.skipHash
+    return "" if sound else "cannot be read"
+
+
 class _LibgitIndex(pygit2.Index):
     """An index whose end is quiet when it could not be opened; pygit2 1.21 complains of the missing field."""
 

@@ -30,9 +30,10 @@ from pathlib import Path
 
 import pygit2
 
-from forgekit.errors import DirtyFileError, LockedError, RepositoryError, StoreError, UnsureError, WriteError
+from forgekit.errors import DirtyFileError, RepositoryError, StoreError, UnsureError, WriteError
 from forgekit.git.commits import LOCK_SECONDS, failures, locked_ref, move, ref_lock, sync_folder
-from forgekit.git.index import GitIndex, discard_index
+from forgekit.git.index import GitIndex, discard_index, index_fault
+from forgekit.git.locks import clear_dead, git_lock_error, running_git
 from forgekit.git.repository import Head, Repository, present
 from forgekit.worktree import files
 from forgekit.worktree.roots import worktree_key
@@ -86,12 +87,14 @@ class Places:
     journal: Path
     index: Path
     lock: Path
+    top: Path
 
     @classmethod
     def of(cls, repository: Repository) -> Places:
         """Return the files of a repository's work tree."""
         cache, key = repository.common_dir / "forgekit", worktree_key(repository.root)
-        return cls(cache / f"journal-{key}.json", cache / f"index-{key}", repository.git_dir / "index.lock")
+        lock = repository.git_dir / "index.lock"
+        return cls(cache / f"journal-{key}.json", cache / f"index-{key}", lock, repository.top)
 
     def owned(self) -> bool:
         """Say whether the index's lock is a journal of this work tree, whatever became of its first name."""
@@ -146,7 +149,6 @@ def _require_ours(publication: Publication) -> None:
 
 _STALE_SECONDS = 1.0
 _ROUNDS = 3
-_PROC = Path("/proc")
 _PASSING_SECONDS = 0.3  # a git process that is still there waits for its user's editor, not for the lock
 _UNKNOWN_SECONDS = 0.01
 
@@ -215,7 +217,7 @@ def _bring_into_force(write: _Write, propose: Callable[[Head], CommitProposal | 
             return False
         publication = write.proposal.publication
         _put(repository, write.proposal, write.places)
-        running = running_git(repository)
+        running = running_git(repository.top)
         move(transaction, repository, ref, publication.commit, publication.subject)
     _wait_for(running)
     if not repository.holds(publication.commit):
@@ -263,21 +265,9 @@ def _told(write: _Write) -> Iterator[None]:
         raise
 
 
-def running_git(repository: Repository) -> dict[Path, Path]:
-    """Return the git processes in the work tree: /proc folder -> where it works."""
-    found = {}
-    for process in _PROC.iterdir() if _PROC.is_dir() else ():
-        with contextlib.suppress(OSError):  # no process, one that ended, or somebody else's
-            if process.name.isdecimal() and (process / "comm").read_bytes().startswith(b"git"):
-                where = (process / "cwd").readlink()
-                if where.is_relative_to(repository.top):
-                    found[process] = where
-    return found
-
-
 def _wait_for(processes: Mapping[Path, Path]) -> None:
     """Wait until the processes are gone, or for so long that none of them is on its way to the lock."""
-    if not _PROC.is_dir():
+    if not Path("/proc").is_dir():
         time.sleep(_UNKNOWN_SECONDS)
         return
     until = time.monotonic() + _PASSING_SECONDS
@@ -318,6 +308,8 @@ def recover(repository: Repository) -> None:
     Raises LockedError, StoreError, OSError, pygit2.GitError.
     """
     places = Places.of(repository)
+    if index_fault(repository):
+        _rebuild_index(repository, places)
     # Of a journal's two names a power failure may leave either.
     left = places.lock if not places.journal.exists() and places.owned() else places.journal
     try:
@@ -411,13 +403,37 @@ def _undo(repository: Repository, publication: Publication, places: Places) -> N
 
 
 def _lock_index(places: Places) -> None:
+    """Take the index's lock as a hard link to the journal."""
+    _link_lock(places, places.journal)
+
+
+def _link_lock(places: Places, target: Path) -> None:
+    clear_dead(places.lock, places.top)
     until = time.monotonic() + LOCK_SECONDS
     while True:
         try:
-            places.lock.hardlink_to(places.journal)
+            places.lock.hardlink_to(target)
         except FileExistsError:
             if time.monotonic() > until:
-                raise LockedError(str(places.lock)) from None
+                raise git_lock_error(places.lock, places.top) from None
             time.sleep(0.002)
         else:
             return
+
+
+def _rebuild_index(repository: Repository, places: Places) -> None:
+    """Make an index that is missing or damaged from HEAD; what was staged in it is lost.
+
+    With an index that lacks files the next plain `git commit` would delete them.
+    """
+    discard_index(places.index)
+    repository.run("read-tree", "HEAD", env={"GIT_INDEX_FILE": str(places.index)})
+    owned = places.owned()
+    if not owned:
+        _link_lock(places, places.index)
+    if index_fault(repository):  # nobody was faster
+        places.index.replace(repository.git_dir / "index")
+        sync_folder(repository.git_dir)
+    discard_index(places.index)
+    if not owned:
+        places.lock.unlink()
