@@ -166,7 +166,7 @@ def repair(root: Path) -> Repair:
         try:
             commit = _do(root, steps)
         except ForgeError as e:
-            message = f"{'; '.join(map(str, steps))}: failed: {e}"
+            message = f"{'; '.join(map(str, steps))}: not done: {e}"
             failed.append(Diagnosis(subject="not-done", good=False, message=message, path=steps[0].path))
         else:
             commits += [commit] if commit else []

@@ -98,13 +98,14 @@ def place_moved(forge: Forge, move: Move) -> None:
     """
     repository = forge.store.repository
     files.stage(forge.root, move.home, move.data, "move")
-    if repository.run("ls-files", "-z", "--", move.path):
-        files.discard(forge.root, move.home, "move")  # its folder exists now
-        repository.run("mv", "--force", "--", move.path, move.home)
-    else:
-        files.place(forge.root, move.home, "move")
-        files.remove(forge.root, move.path)
+    files.place(forge.root, move.home, "move")
+    files.remove(forge.root, move.path)
     files.settle(forge.root, (move.home, move.path))
+    staged = repository.run("ls-files", "--stage", "-z", "--", move.path).decode().partition(" 0\t")[0]
+    if staged:
+        # Not `git mv`, which may run the clone's filters.
+        rows = f"0 {'0' * 40}\t{repository.prefix}{move.path}\0{staged}\t{repository.prefix}{move.home}\0"
+        repository.run("-C", str(repository.top), "update-index", "-z", "--index-info", stdin=rows.encode())
 
 
 def entity_in(forge: Forge, path: str) -> Entity | None:

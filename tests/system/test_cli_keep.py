@@ -373,7 +373,7 @@ def test_log_has_the_registry_s_commits_alone(cli: Cli, registry: Path) -> None:
     git(registry, "commit", "--quiet", "--message", "something else")
     name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
     assert [c["subject"] for c in cli("log", "--json").json] == [
-        f"decision: new {name}",
+        f"decision: add {name} Use NATS",
         "init: start a registry",
     ]
 

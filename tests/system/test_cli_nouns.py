@@ -36,7 +36,7 @@ def test_show_has_everything_and_where_it_came_from(nexus: Path, cli: Cli) -> No
     assert (view["dependents"], view["conflicts_with"], view["hops_since_validated"]) == ([], [], 0)
     assert view["provenance"]["archives"] == []
     commit = view["provenance"]["last_commit"]
-    assert commit["subject"] == f"decision: new {name}"
+    assert commit["subject"] == f"decision: add {name} Use NATS"
     assert commit["trailers"]["Forgekit-Op"] == ["decision new"]
     text = cli("decision", "show", name).out
     assert text.startswith(
@@ -159,7 +159,7 @@ def test_a_decision_is_revised_and_its_history_kept(nexus: Path, cli: Cli) -> No
     assert shown["status"] == "revised"
     assert shown["superseded_by"].endswith(new[-12:])
     subjects = [c["subject"] for c in cli("history", old, "--json").json]
-    assert subjects[-1] == f"decision: new {old}"
+    assert subjects[-1] == f"decision: add {old} Use NATS"
     assert len(subjects) == 2
     assert cli("decision", "show", old, "--at", "HEAD~1", "--json").json["status"] == "active"
     past = cli("decision", "show", new, "--at", "HEAD~1")

@@ -406,7 +406,7 @@ def test_the_ref_lock_of_somebody_else_is_respected(
     _leave_a_journal(repository)
     lock = repository / ".git/refs/heads/main.lock"
     lock.write_text("1" * 40, encoding="ascii")
-    with pytest.raises(LockedError, match=r"another process holds .*/refs/heads/main.lock; wait for it, or"):
+    with pytest.raises(LockedError, match=r"/refs/heads/main.lock has been locked for \d+ s: no git process"):
         Store(repository).commit(lambda: recording("Next"))
     assert lock.read_text(encoding="ascii") == "1" * 40
     lock.unlink()
@@ -421,7 +421,7 @@ def test_the_index_lock_of_somebody_else_is_respected(
     lock = repository / ".git/index.lock"
     lock.write_bytes(b"")
     before = git(repository, "rev-parse", "HEAD")
-    with pytest.raises(LockedError, match=r"another process holds .*/index.lock; wait for it, or delete it"):
+    with pytest.raises(LockedError, match=r"/index.lock has been locked for \d+ s: no git process is running"):
         Store(repository).commit(lambda: recording("Next"))
     assert lock.exists()
     assert git(repository, "rev-parse", "HEAD") == before

@@ -103,7 +103,7 @@ def test_what_an_entity_was_names_no_later_commit(cli: Cli, registry: Path) -> N
     at = [cli("show", name, "--at", revision, "--json").json for revision in ("HEAD~1", "HEAD")]
     assert [one["status"] for one in at] == ["active", "invalidated"]
     subjects = [one["provenance"]["last_commit"]["subject"] for one in at]
-    assert subjects == [f"decision: new {name}", f"decision: invalidate {name}"]
+    assert subjects == [f"decision: add {name} Use A", f"decision: invalidate {name} Use A"]
 
 
 def test_a_file_of_another_time_that_could_not_be_read_is_told(cli: Cli, registry: Path) -> None:
