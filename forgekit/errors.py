@@ -3,25 +3,25 @@
     ForgeError                 a person can act on this (exit 1)
     |- UsageError              the command was called wrongly (exit 2)
     |- FormatError             a text is not what it should be: names path, line and field
-    |- RuleError               values that cannot stand together in one entity
+    |- RuleError               values that contradict each other in one entity
     |- NotFoundError           no entity answers to this name
     |- AmbiguousError          several do: carries the candidates
     |- ArchiveError            an archive that cannot be filed: carries the problems
     |  `- NothingCompactedError  a transcript in which nothing was compacted
     |- TransitionError         a state change that the current state forbids
     |- SecretError             a text to be written holds what looks like a secret
-    `- StoreError              the repository stands in the way
+    `- StoreError              the repository cannot be read or written
        |- NoRegistryError      no forgekit.toml here or above
        |- RepositoryError      not a git repository, or one of a kind that cannot be served
-       |  `- RemoteError       the repository that work is shared through stands in the way
+       |  `- RemoteError       the remote repository cannot be reached or refuses
        |- DirtyFileError       a file to be written holds uncommitted work
-       |- ChangedError         the entity moved on since it was read
+       |- ChangedError         the entity has changed since it was read
        |- LockedError          another process holds the repository's lock
        |- WriteError           the disk or the folder refused
-       `- UnsureError          they refused when the change was about to stand, or stood already
+       `- UnsureError          the write failed at the commit point; it may have been applied
 
-Errors carry data; the sentence that a person reads is built here, once, and says what to do next.
-Findings about a person's files are `forgekit.model.problem.Problem` values, not errors.
+Errors carry data; the sentence that people read is built here, once, and names what to do next.
+Findings about files are `forgekit.model.problem.Problem` values, not errors.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class FormatError(ForgeError):
 
 
 class RuleError(ForgeError):
-    """Values that cannot stand together in one entity."""
+    """Values that contradict each other in one entity."""
 
 
 class NotFoundError(ForgeError):
@@ -118,7 +118,7 @@ class TransitionError(ForgeError):
 
 
 class SecretError(ForgeError):
-    """A text to be written holds what looks like a secret; the secret itself is not said.
+    """A text to be written holds what looks like a secret; the message does not repeat it.
 
     Args:
         path: of the file that would hold it.
@@ -139,13 +139,13 @@ class SecretError(ForgeError):
     def __str__(self) -> str:
         place = ": ".join(part for part in (f"{self.path}:{self.line}", self.field) if part)
         return (
-            f"{place}: this looks like a secret ({self.rule} {self.name}), and nothing was written; take it "
-            f"out, or say --allow {self.name} (for good: `allowed_secrets` in forgekit.toml)"
+            f"{place}: this looks like a secret ({self.rule} {self.name}), and nothing was written; remove "
+            f"it, or pass --allow {self.name} (for good: `allowed_secrets` in forgekit.toml)"
         )
 
 
 class StoreError(ForgeError):
-    """The repository stands in the way."""
+    """The repository cannot be read or written."""
 
 
 class NoRegistryError(StoreError):
@@ -166,7 +166,7 @@ class RepositoryError(StoreError):
 
 
 class RemoteError(RepositoryError):
-    """The repository that work is shared through stands in the way."""
+    """The remote repository cannot be reached or refuses."""
 
 
 class DirtyFileError(StoreError):
@@ -185,14 +185,14 @@ class DirtyFileError(StoreError):
 
 
 class ChangedError(StoreError):
-    """The entity moved on since it was read."""
+    """The entity has changed since it was read."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         super().__init__(path)
 
     def __str__(self) -> str:
-        return f"{self.path} has changed since you read it; look at it again and repeat the change"
+        return f"{self.path} has changed since you read it; read it again and repeat the change"
 
 
 class LockedError(StoreError):
@@ -231,7 +231,7 @@ class WriteError(StoreError):
 
 
 class UnsureError(StoreError):
-    """The disk or the folder refused when the change was about to stand, or stood already."""
+    """The write failed at the commit point; it may have been applied."""
 
     def __init__(self, path: str, reason: str) -> None:
         self.path = path
@@ -241,5 +241,5 @@ class UnsureError(StoreError):
     def __str__(self) -> str:
         return (
             f"cannot finish {self.path}: {self.reason}; "
-            "the change may stand: run this again, nothing is recorded twice"
+            "it may have been applied; run this again, nothing is recorded twice"
         )

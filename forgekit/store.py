@@ -1,8 +1,8 @@
 """The store: the only writer of `registry/` and `archives/`.
 
-A write is: take the writers' lock, decide, build the commit from the tip's own tree, put it in force.
-It is acknowledged only when the branch holds it. What the person staged or edited stays as it was; a
-file with uncommitted work that the write wants, be it the same, or names is refused by name.
+A write is: take the writers' lock, decide, build the commit from the tip's own tree, publish it. It is
+acknowledged only when the branch holds it. What is staged or edited by hand stays as it was; a write that
+needs a file with uncommitted work is refused with the file's name.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def refuse_secrets(
 
 
 def field_at(text: str, line: int) -> str:
-    """Return the front-matter key or the section of the body that a line belongs to, "" where neither."""
+    """Return the front-matter key or the section of the body that a line belongs to, or ""."""
     above = text.split("\n")[:line]
     if not above or above[0].strip() != "---":
         return ""
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
 WRITER_SECONDS = 30.0
 Render = Callable[[bytes | None], bytes | None]
-"""Makes the new bytes of a file from its old ones; None stands for no file."""
+"""Makes the new bytes of a file from its old ones; None means no file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -180,7 +180,7 @@ class Store:
             no_commit: write the files, leave committing to the person.
 
         Raises DirtyFileError, LockedError, WriteError, RepositoryError, FormatError, RuleError, SecretError;
-        then nothing was written. Raises UnsureError when the change may stand.
+        then nothing was written. Raises UnsureError when the change may have been applied.
         """
         if dry_run:
             change = decide()
@@ -230,7 +230,7 @@ class Store:
             os.close(handle)
 
     def _edits(self, change: Change, head: Head, *, no_commit: bool = False) -> list[_Edit]:
-        """Return what is to be done; raise DirtyFileError for a file that is not as the tip has it."""
+        """Return the edits of a change; raise DirtyFileError for a file that is not as the tip has it."""
         wanted: dict[str, Render] = {entity_path(e): partial(_rendered, e) for e in change.writes}
         for path in change.deletes:
             if files.entity_of_path(path) is None:
@@ -255,7 +255,7 @@ class Store:
         return sorted(edits, key=lambda edit: edit.path)
 
     def _unregistered(self, entities: Sequence[Entity], head: Head) -> list[str]:
-        """Return the files that entities name and only the work tree has: a clone would miss them."""
+        """Return the files that entities name and no commit holds: a clone would miss them."""
         from forgekit.checks.references import paths_named
 
         named = [path for path in paths_named(entities) if (self.root / path).is_file()]
@@ -275,7 +275,7 @@ class Store:
         return edits
 
     def _staged(self, edits: list[_Edit]) -> dict[str, str | None]:
-        """Return what the index holds of each file; a DirtyFileError where nobody else holds it."""
+        """Return the blob that the index holds of each file; refuse one that is staged alone."""
         from forgekit.git.index import GitIndex
 
         staged = GitIndex.in_use(self.repository).ids([edit.path for edit in edits])
@@ -285,7 +285,7 @@ class Store:
         return staged
 
     def _edit(self, path: str, render: Render, head: Head, *, no_commit: bool) -> _Edit | None:
-        """Return what is to be done about a file; None for nothing."""
+        """Return the edit of a file, or None where nothing changes."""
         old = self.repository.blob_id(head.commit, path)
         base = present = files.read_bytes(self.root, path)
         before = _blob(present)
@@ -294,7 +294,7 @@ class Store:
             committed = self.repository.read_blob(old)
             if b"\r\n" not in committed:  # line ends converted on checkout: what git holds is what is edited
                 base = present.replace(b"\r\n", b"\n")
-                # git can be told to look away from a file, so its word is not enough.
+                # git can be configured to ignore changes of a file, so its status is not enough.
                 clean = base == committed and self.repository.unchanged(path)
         new = render(base)
         if new == base and (clean or no_commit):
@@ -302,7 +302,7 @@ class Store:
         return _Edit(path=path, old=old, before=before, present=present, new=new, clean=clean)
 
     def _attempt(self, decide: Callable[[], Change]) -> Outcome | None:
-        """Decide and commit; None when HEAD moved away, or files are edited without end."""
+        """Decide and commit; None when HEAD moved away, or files keep changing."""
         from forgekit.git.publish import publish
 
         decided: list[tuple[Change, list[_Edit]]] = []
@@ -380,7 +380,7 @@ class Store:
 def _wait_for_turn(handle: int, path: Path) -> None:
     """Lock the open file; give up when one holder keeps it for too long, not when many take turns.
 
-    Who has waited long looks more often, and so comes before who has just been.
+    A process that has waited long polls more often, and so comes before one that has just written.
     """
     from forgekit.git.locks import flock_error
 

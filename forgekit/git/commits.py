@@ -88,7 +88,7 @@ def write_tree(
     files: Mapping[str, bytes | None],
     executable: Collection[str] = (),
 ) -> pygit2.Oid:
-    """Store a tree: another one, and exactly these files; a file that stood there keeps its mode.
+    """Store a tree: another one, and exactly these files; an existing file keeps its mode.
 
     Raises OSError, ValueError, pygit2.GitError, StoreError.
     """
@@ -171,7 +171,7 @@ def ref_lock(repository: Repository, ref: str) -> Path:
 
 @contextlib.contextmanager
 def locked_ref(repository: Repository, ref: str) -> Iterator[pygit2.transaction.ReferenceTransaction]:
-    """Hold a ref's lock; what the transaction was told is done at the end, unless an error came.
+    """Hold a ref's lock; the transaction is applied at the end, unless an error came.
 
     Raises LockedError, WriteError.
     """

@@ -1,7 +1,7 @@
-"""What is wrong with git's own files: branches, index, locks, objects; and what git says of the registry's.
+"""Damage of git's own files (branches, index, locks, objects), and what git knows of the registry's files.
 
-Each finding is a `Problem` whose path is relative to the work tree's top, and whose message says what the
-damage means. Lost branches and objects are not rebuilt here: the remedy is a fresh clone.
+Each finding is a `Problem` whose path is relative to the work tree's top, and whose message explains the
+damage. Lost branches and objects are not rebuilt here: the remedy is a fresh clone.
 """
 
 from __future__ import annotations
@@ -318,7 +318,7 @@ def _clone(repository: Repository) -> Iterator[Problem]:
 
 
 def registry_problems(repository: Repository) -> Iterator[Problem]:
-    """Find what git says of the registry's files and the files themselves do not show."""
+    """Find what git knows of the registry's files and the files themselves do not show."""
     if repository.unfinished():
         yield unfinished(repository)
     if index_fault(repository):

@@ -138,7 +138,7 @@ class GitIndex:
             raise WriteError(str(self.path), str(e)) from e
 
     def stamp(self, placed: Mapping[str, tuple[str, os.stat_result]]) -> None:
-        """Note what stat(2) says of the placed files, so that git need not read them to know them clean.
+        """Record the stat(2) data of the placed files, so that git need not read them to know them clean.
 
         Only an optimisation of what git would find by itself; an entry that is not found stays as it is.
 
@@ -226,7 +226,7 @@ def _content(file: BufferedIOBase) -> bytearray:
 
 
 def _sign(data: bytearray) -> None:
-    """Make the checksum at the end that of what stands before it."""
+    """Write the checksum of the content at its end."""
     data[-_CHECKSUM:] = hashlib.sha1(memoryview(data)[:-_CHECKSUM], usedforsecurity=False).digest()
 
 

@@ -272,9 +272,9 @@ class Repository(Program):
         return pygit2.Signature(*self._people[key])
 
     def _person(self, role: str, named: Mapping[str, str]) -> tuple[str, str]:
-        """Return name and email as git says them: it includes files that libgit2 does not know of."""
-        told = {"LC_ALL": "C", **named}
-        done = self.attempt("-c", "user.useConfigOnly=true", "var", f"GIT_{role}_IDENT", env=told)
+        """Return name and email as git reads them: it includes files that libgit2 does not know of."""
+        env = {"LC_ALL": "C", **named}
+        done = self.attempt("-c", "user.useConfigOnly=true", "var", f"GIT_{role}_IDENT", env=env)
         found = _PERSON.fullmatch(done.stdout.decode("utf-8", "replace"))
         if found is None:
             reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
@@ -366,7 +366,7 @@ def present(root: Path, path: str) -> str | None:
 
 
 def diff(old: bytes | None, new: bytes | None, path: str) -> str:
-    """Return a unified diff of one file; None stands for no file."""
+    """Return a unified diff of one file; None means no file."""
     import difflib
 
     left, right = (

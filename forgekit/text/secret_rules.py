@@ -1,6 +1,6 @@
 """What secrets look like: one rule a kind.
 
-A rule names **anchors**, of which one stands in every secret of its kind, and a **shape** that is matched
+A rule names **anchors**, of which every secret of its kind has one, and a **shape** that is matched
 where an anchor was found. So a text is walked by searches for fixed bytes and for **tokens**, its long runs
 of letters, digits, `_` and `-`; each match is bounded, and the time is linear whatever the text holds. The
 group `s` of a shape is the secret itself. Shapes are those that the issuers document, or that their keys
@@ -145,7 +145,7 @@ def _in_address(match: re.Match[bytes]) -> bool:
 
 
 def _command(*names: bytes) -> Accept:
-    """Accept a password among the arguments of one of some commands, which stands before it on the line."""
+    """Accept a password among the arguments of one of some commands on the same line."""
 
     def accept(match: re.Match[bytes]) -> bool:
         begin = max(match.start() - 256, match.string.rfind(b"\n", 0, match.start()) + 1, 0)

@@ -46,8 +46,8 @@ class Findings:
     Attributes:
         problems: by path, with lines where they are known.
         looked_at: how many entities were checked.
-        fixed: what was mended, with `--fix`.
-        outcome: of the commit that mended it.
+        fixed: what `--fix` did.
+        outcome: of the commit that did it.
     """
 
     problems: tuple[Problem, ...]
@@ -66,7 +66,7 @@ def check(forge: Forge, paths: Sequence[str] | None = None) -> Findings:
 
     Args:
         forge: the registry.
-        paths: relative to its root; None for all, and for what git says of them.
+        paths: relative to its root; None for all, and for what git knows of them.
     """
     if paths is not None:
         only = frozenset(paths)
@@ -181,7 +181,7 @@ def fix(
         moved = [Fix(code="misplaced", path=m.path, message=f"moved to {m.home}", writes=()) for m in moves]
         edits = [item for item in plan if item in edited or item in form] + moved
         committed = [move for move in moves if move.committed]
-        # A write keeps the form of the file as it stands, and the form is what is to be fixed here.
+        # A write keeps the form of a file, and the form is what is to be fixed here.
         contents: dict[str, bytes | None] = {
             item.path: codec.dumps(entity).encode() for item in form for entity in item.writes
         }
@@ -289,7 +289,7 @@ def relative(forge: Forge, names: Iterable[str], folder: Path) -> list[str]:
     Args:
         forge: the registry.
         names: relative to `folder`, or absolute.
-        folder: where the person stands.
+        folder: the working directory.
 
     Raises UsageError for what lies outside the registry, does not exist or holds no file of it.
     """
@@ -361,14 +361,14 @@ def _text(forge: Forge, path: str) -> str | None:
     try:
         return _decoded(files.read_bytes(forge.root, path))
     except FormatError:
-        return None  # the catalogue has said so
+        return None  # the catalogue has reported it
 
 
 def _decoded(data: bytes | None) -> str | None:
     try:
         return None if data is None else frontmatter.decode(data)
     except FormatError:
-        return None  # reading the entity has said so
+        return None  # reading the entity has reported it
 
 
 def committed(forge: Forge, subjects: Iterable[Entity]) -> dict[EntityId, Decision]:
@@ -377,7 +377,7 @@ def committed(forge: Forge, subjects: Iterable[Entity]) -> dict[EntityId, Decisi
     try:
         found = {path: last_good(forge.store.repository, path, _gives_id) for path in paths}
     except RepositoryError:
-        return {}  # what is wrong with git is said elsewhere, and the edit is a finding all the same
+        return {}  # damage of git is reported elsewhere, and the edit is a finding anyway
     entities = (files.parse(path, good[1])[0] for path, good in found.items() if good)
     return {entity.id: entity for entity in entities if isinstance(entity, Decision)}
 

@@ -1,4 +1,4 @@
-"""Diagnose a registry and what lies around it; each finding says what it means and what to do.
+"""Diagnose a registry and what lies around it; each finding has its meaning and what to do.
 
 Damage of git's own files is found by `git.health`, that of the registry's files by `check`; here are
 settings, hooks, cache, model and machine.
@@ -33,7 +33,7 @@ from forgekit.worktree.settings import load_settings, require_schema
 MEANING = {
     "empty-file": "its text is gone",
     "truncated-file": "the end of its text is gone",
-    "unreadable-file": "what it says is not used until it can be read",
+    "unreadable-file": "its content is not used until it can be read",
     "conflict-markers": "it holds two versions, and neither is used until a person chooses",
     "misplaced": "no command finds an entity under another file name than its id",
     "duplicate-id": "two files claim one id, and only the one at the id's place is used",
@@ -254,7 +254,7 @@ def _damaged(cache: Path) -> Iterator[tuple[Path, str]]:
             yield path, why
     for path in sorted(cache.glob("vectors-*.json")):
         if not sound(path):
-            yield path, "its files are not as it says"
+            yield path, "its files are not those that it lists"
 
 
 def _fts5() -> Diagnosis:

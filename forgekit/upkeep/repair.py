@@ -381,7 +381,7 @@ def save(root: Path) -> Path:
                 bundle.unlink(missing_ok=True)  # git cannot read all of it; its folder stays as it is anyway
             beside = folder / "files.new"
             beside.write_bytes(data)
-            beside.replace(folder / "files.tar")  # last: it says that the copy is whole
+            beside.replace(folder / "files.tar")  # last: it marks the copy as whole
     except OSError as e:
         raise WriteError(str(e.filename or git), e.strerror or str(e)) from None
     return folder

@@ -342,7 +342,7 @@ def test_an_edit_beside_another_s_comment_is_refused(nexus: Path, cli: Cli, edit
     ran = cli("decision", "edit", name)
     assert (ran.code, ran.err.splitlines()[0]) == (
         1,
-        f"forgekit: {inside} has changed since you read it; look at it again and repeat the change",
+        f"forgekit: {inside} has changed since you read it; read it again and repeat the change",
     )
     assert "tier: 0.8 # theirs" in path.read_text(encoding="utf-8")
 

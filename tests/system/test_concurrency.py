@@ -475,7 +475,7 @@ def test_a_failure_after_the_change_stands_does_not_deny_it(
             Store(repository).commit(lambda: recording("Mine"))
     assert str(caught.value) == (
         "cannot finish main: Input/output error; "
-        "the change may stand: run this again, nothing is recorded twice"
+        "it may have been applied; run this again, nothing is recorded twice"
     )
     assert Store(repository).commit(lambda: recording("Mine")).commit is None
     assert path_of_text("Mine") in _tree(repository)

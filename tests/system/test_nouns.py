@@ -88,8 +88,8 @@ def test_a_thread_that_was_renamed_is_not_written_over(forge: Forge, talk: str) 
     threads.end(forge, old, ThreadStatus.RESOLVED, resolution="NATS")
     said = refused(forge, RuleError, lambda: threads.create(forge, "Which queue?", conversation=talk))
     assert said == (
-        f"{thr(old)} was made of these words and is called 'Which message bus?' now; "
-        "go on with that one, or say other words or another --conversation"
+        f"{thr(old)} already has this id (its title is now 'Which message bus?'); "
+        "use it, or pass another title or another --conversation"
     )
 
 
@@ -236,7 +236,7 @@ def test_values_that_differ_from_what_stands_are_not_dropped(forge: Forge, talk:
 
     def told(entity: str, kind: str, *names: str) -> str:
         edit = f"change it by `forgekit {kind} edit {entity}`"
-        return f"{entity} is there already and says otherwise ({', '.join(names)}); {edit}"
+        return f"{entity} exists with other values ({', '.join(names)}); {edit}"
 
     question, choice = thread(content="For jobs"), chosen(0.8)
     assert (thread(), thread(Priority.MEDIUM, content="For jobs\n")) == (question, question)
@@ -277,9 +277,9 @@ def test_an_edge_says_one_thing_of_a_tag(forge: Forge, talk: str) -> None:
     short = short_id(Kind.LINEAGE, found.id)
     edit = f"change it by `forgekit lineage edit {short}`"
     said = refused(forge, RuleError, lambda: link("ONE", decisions_carried=[kept.id]))
-    assert said == f"{short} is there already and says otherwise (decisions_carried); {edit}"
+    assert said == f"{short} exists with other values (decisions_carried); {edit}"
     said = refused(forge, RuleError, lambda: link("TWO", "Something else"))
-    assert said == f"{short} is there already and says otherwise (body); {edit}"
+    assert said == f"{short} exists with other values (body); {edit}"
     two = link("TWO", "Storage came first")
     assert isinstance(two, list)
     assert [entry["compression_tag"] for entry in two] == ["ONE", "TWO"]
@@ -300,7 +300,7 @@ def test_records_are_named_by_what_tells_them_apart() -> None:
 
 def test_what_a_person_types_is_not_cut(forge: Forge, talk: str) -> None:
     question, choice = threads.create(forge, "Which queue?").entity.id, decisions.create(forge, SQL).entity.id
-    head = "the text is 3,999 characters long, and 2,000 is the most; say it shorter and put the rest into "
+    head = "the text has 3,999 characters, and 2,000 is the most; shorten it and put the rest into "
     ways: tuple[tuple[Callable[[], object], str], ...] = (
         (lambda: threads.create(forge, LONG), "--content"),
         (lambda: threads.edit(forge, question, title=LONG), "--content"),
