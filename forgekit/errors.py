@@ -73,10 +73,7 @@ class NotFoundError(ForgeError):
         self.what = what
         self.name = name
         self.hint = hint
-        super().__init__(what, name, hint)
-
-    def __str__(self) -> str:
-        return f"no {self.what} answers to {self.name!r}" + (f"; {self.hint}" if self.hint else "")
+        super().__init__(f"no {what} answers to {name!r}" + (f"; {hint}" if hint else ""))
 
 
 class AmbiguousError(ForgeError):
@@ -85,11 +82,8 @@ class AmbiguousError(ForgeError):
     def __init__(self, name: str, candidates: Sequence[tuple[str, str]]) -> None:
         self.name = name
         self.candidates = tuple(candidates)
-        super().__init__(name, self.candidates)
-
-    def __str__(self) -> str:
-        shown = "".join(f"\n  {short}  {title}" for short, title in self.candidates)
-        return f"{self.name!r} could be any of these; use one of the ids:{shown}"
+        shown = "".join(f"\n  {short}  {title}" for short, title in candidates)
+        super().__init__(f"{name!r} could be any of these; use one of the ids:{shown}")
 
 
 class ArchiveError(ForgeError):
@@ -103,10 +97,7 @@ class ArchiveError(ForgeError):
     def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
         self.message = message
         self.lines = tuple(lines)
-        super().__init__(message, self.lines)
-
-    def __str__(self) -> str:
-        return "\n  ".join((self.message, *self.lines))
+        super().__init__("\n  ".join((message, *lines)))
 
 
 class NothingCompactedError(ArchiveError):
@@ -129,18 +120,11 @@ class SecretError(ForgeError):
     """
 
     def __init__(self, *, path: str, line: int, field: str, rule: str, name: str) -> None:
-        self.path = path
-        self.line = line
-        self.field = field
-        self.rule = rule
         self.name = name
-        super().__init__(path, line, field, rule, name)
-
-    def __str__(self) -> str:
-        place = ": ".join(part for part in (f"{self.path}:{self.line}", self.field) if part)
-        return (
-            f"{place}: this looks like a secret ({self.rule} {self.name}), and nothing was written; remove "
-            f"it, or pass --allow {self.name} (for good: `allowed_secrets` in forgekit.toml)"
+        place = ": ".join(part for part in (f"{path}:{line}", field) if part)
+        super().__init__(
+            f"{place}: this looks like a secret ({rule} {name}), and nothing was written; remove it, "
+            f"or pass --allow {name} (for good: `allowed_secrets` in forgekit.toml)"
         )
 
 
@@ -153,11 +137,8 @@ class NoRegistryError(StoreError):
 
     def __init__(self, start: str) -> None:
         self.start = start
-        super().__init__(start)
-
-    def __str__(self) -> str:
-        return (
-            f"no forgekit.toml in {self.start} or above it; run `forgekit init` where the registry is to be"
+        super().__init__(
+            f"no forgekit.toml in {start} or above it; run `forgekit init` where the registry is to be"
         )
 
 
@@ -174,13 +155,9 @@ class DirtyFileError(StoreError):
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = tuple(paths)
-        super().__init__(self.paths)
-
-    def __str__(self) -> str:
-        names = ", ".join(self.paths)
-        return (
-            f"uncommitted changes in {names}; commit or undo them (`git restore`; a new file: delete it), "
-            "then run this again"
+        super().__init__(
+            f"uncommitted changes in {', '.join(paths)}; commit or undo them (`git restore`; a new file: "
+            "delete it), then run this again"
         )
 
 
@@ -189,10 +166,7 @@ class ChangedError(StoreError):
 
     def __init__(self, path: str) -> None:
         self.path = path
-        super().__init__(path)
-
-    def __str__(self) -> str:
-        return f"{self.path} has changed since you read it; read it again and repeat the change"
+        super().__init__(f"{path} has changed since you read it; read it again and repeat the change")
 
 
 class LockedError(StoreError):
@@ -204,18 +178,12 @@ class LockedError(StoreError):
         owner: the processes that may hold it, or "" where none is known.
     """
 
-    def __init__(self, path: str, age: float = 0, owner: str = "") -> None:
+    def __init__(self, path: str, age: float, owner: str) -> None:
         self.path = path
-        self.age = age
-        self.owner = owner
-        super().__init__(path, age, owner)
-
-    def __str__(self) -> str:
-        if self.owner:
-            advice = f"held by {self.owner}; wait for it, then run this again"
-        else:
-            advice = "no git process is running here; delete it if no other program uses the repository"
-        return f"{self.path} has been locked for {self.age:,.0f} s: {advice}"
+        advice = "no git process is running here; delete it if no other program uses the repository"
+        if owner:
+            advice = f"held by {owner}; wait for it, then run this again"
+        super().__init__(f"{path} has been locked for {age:,.0f} s: {advice}")
 
 
 class WriteError(StoreError):
@@ -224,22 +192,14 @@ class WriteError(StoreError):
     def __init__(self, path: str, reason: str) -> None:
         self.path = path
         self.reason = reason
-        super().__init__(path, reason)
-
-    def __str__(self) -> str:
-        return f"cannot write {self.path}: {self.reason}; nothing was recorded"
+        super().__init__(f"cannot write {path}: {reason}; nothing was recorded")
 
 
 class UnsureError(StoreError):
     """The write failed at the commit point; it may have been applied."""
 
     def __init__(self, path: str, reason: str) -> None:
-        self.path = path
-        self.reason = reason
-        super().__init__(path, reason)
-
-    def __str__(self) -> str:
-        return (
-            f"cannot finish {self.path}: {self.reason}; "
+        super().__init__(
+            f"cannot finish {path}: {reason}; "
             "it may have been applied; run this again, nothing is recorded twice"
         )

@@ -32,42 +32,6 @@ _KEY = re.compile(r"([A-Za-z_][\w-]{0,60}):")
 _HEADING = re.compile(r"## (.{1,60})")
 
 
-def refuse_secrets(
-    path: str, new: bytes, committed: Callable[[], bytes], allowed: Callable[[], Collection[str]]
-) -> None:
-    """Raise SecretError for the first secret that a file would gain.
-
-    Args:
-        path: of the file, relative to the registry's root.
-        new: its bytes as they are to be.
-        committed: returns those of the commit that the change is made on; b"" for no file.
-        allowed: returns the fingerprints of what may be written.
-    """
-    text = new.decode("utf-8", "replace")
-    if not find(text):
-        return
-    known = {finding.fingerprint for finding in find(committed().decode("utf-8", "replace"))}
-    for found in find(text, {*allowed(), *known}):
-        raise SecretError(
-            path=path,
-            line=found.line,
-            field=field_at(text, found.line),
-            rule=found.rule,
-            name=found.fingerprint,
-        )
-
-
-def field_at(text: str, line: int) -> str:
-    """Return the front-matter key or the section of the body that a line belongs to, or ""."""
-    above = text.split("\n")[:line]
-    if not above or above[0].strip() != "---":
-        return ""
-    in_body = "---" in (each.strip() for each in above[1:])
-    pattern = _HEADING if in_body else _KEY
-    found = (pattern.match(each) for each in reversed(above))
-    return next((match[1].lower() for match in found if match), "body" if in_body else "")
-
-
 if TYPE_CHECKING:
     from forgekit.git.publish import CommitProposal
     from forgekit.git.repository import Head, Repository
@@ -262,11 +226,18 @@ class Store:
         return [path for path in named if self.repository.blob_id(head.commit, path) is None]
 
     def _refuse_secrets(self, edits: Iterable[_Edit]) -> None:
-
+        """Raise SecretError for the first secret that a file would gain."""
         for edit in edits:
-            if edit.new is not None:
-                committed = partial(self.repository.read_blob, edit.old) if edit.old else bytes
-                refuse_secrets(edit.path, edit.new, committed, self._allowed)
+            text = (edit.new or b"").decode("utf-8", "replace")
+            if not find(text):
+                continue
+            committed = self.repository.read_blob(edit.old).decode("utf-8", "replace") if edit.old else ""
+            known = {finding.fingerprint for finding in find(committed)}
+            for found in find(text, {*self._allowed(), *known}):
+                field = _field_at(text, found.line)
+                raise SecretError(
+                    path=edit.path, line=found.line, field=field, rule=found.rule, name=found.fingerprint
+                )
 
     def _unstaged_edits(self, change: Change, *, no_commit: bool) -> list[_Edit]:
         """Return the edits; raise DirtyFileError for what is staged as well."""
@@ -370,11 +341,22 @@ class Store:
         files.settle(self.root, [edit.path for edit in edits])
 
     def _put(self, path: str, data: bytes | None, mark: str) -> None:
-        """Put what was staged in place; None takes the file away."""
+        """Put staged bytes in place; delete the file for None."""
         if data is not None:
             files.place(self.root, path, mark)
         else:
             files.remove(self.root, path)
+
+
+def _field_at(text: str, line: int) -> str:
+    """Return the front-matter key or the section of the body that a line belongs to, or ""."""
+    above = text.split("\n")[:line]
+    if not above or above[0].strip() != "---":
+        return ""
+    in_body = "---" in (each.strip() for each in above[1:])
+    pattern = _HEADING if in_body else _KEY
+    found = (pattern.match(each) for each in reversed(above))
+    return next((match[1].lower() for match in found if match), "body" if in_body else "")
 
 
 def _wait_for_turn(handle: int, path: Path) -> None:
@@ -407,7 +389,6 @@ def _blob(data: bytes | None) -> str | None:
 
 
 def _fixed(data: bytes | None, _: bytes | None) -> bytes | None:
-    """Return the same whatever there was."""
     return data
 
 

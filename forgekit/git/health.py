@@ -28,8 +28,6 @@ from forgekit.worktree.roots import TOPS, git_dirs, require_no_pipes, work_tree
 BACKUPS = "forgekit-backups"
 """The folder in git's own where `doctor --repair` saves copies."""
 
-_HEAD = re.compile(r"(?:ref: refs/heads/\S{1,200}|[0-9a-f]{40})\n?")
-_PACKED_REF = re.compile(r"#.*|\^[0-9a-f]{40}|[0-9a-f]{40} refs/\S+")
 _LOST = re.compile(r"^missing (?:blob|tree|commit|tag) ([0-9a-f]{40})$", re.MULTILINE)
 _BAD_PACK = re.compile(r"objects/pack/(pack-[0-9a-f]{40})\.(?:pack|idx)")
 _LOOSE = re.compile(r"objects/([0-9a-f]{2})/([0-9a-f]{38})\b")
@@ -44,9 +42,6 @@ def look(root: Path) -> list[Problem]:
 
     What hides the rest comes alone: a HEAD or a branch that cannot be read, an index, lost objects.
     """
-    problem = _head(root) or _packed_refs(root)
-    if problem:
-        return [problem]
     try:
         repository = Repository(root)
         if broken := list(_branches(repository)):
@@ -54,13 +49,17 @@ def look(root: Path) -> list[Problem]:
         tip = repository.tip()
     except RepositoryError as e:
         code = "ownership" if "belongs to somebody else" in str(e) else "git"
-        return [Problem(code=code, path="", message=str(e), fix=fresh_clone(root))]
+        return [_damage(code, "", str(e), fresh_clone(root))]
     if tip is not None and repository.attempt("cat-file", "-e", f"{tip}^{{tree}}").returncode:
         ref = repository.head().ref
         what = f"names {tip[:12]}, whose objects are missing"
         return [p for p in objects(repository) if p.code == "corrupt-pack"] or [_branch(root, ref, what)]
     problems = [*_state(repository), *_locks(repository), *journals(repository), *_clone(repository)]
     return problems + (list(_index(repository)) or list(objects(repository)) or list(_entries(repository)))
+
+
+def _damage(code: str, path: str, message: str, fix: str, severity: Severity = Severity.ERROR) -> Problem:
+    return Problem(code=code, path=path, message=message, fix=fix, severity=severity)
 
 
 def fresh_clone(root: Path) -> str:
@@ -82,42 +81,11 @@ def git_folder(root: Path) -> Path:
         return work_tree(root) / ".git"
 
 
-def _head(root: Path) -> Problem | None:
-    """Find a HEAD that names neither a branch nor a commit."""
-    folder = git_folder(root)
-    text = _text(folder / "HEAD")
-    if text is not None and _HEAD.fullmatch(text):
-        return None
-    what = "is missing" if text is None else "names neither a branch nor a commit"
-    return Problem(
-        code="broken-head",
-        path=_shown(root, folder / "HEAD"),
-        message=f"{what}: git takes this for no repository, so nothing can be read or written",
-        fix=f"`git symbolic-ref HEAD refs/heads/BRANCH`, or {fresh_clone(root)}",
-    )
-
-
-def _packed_refs(root: Path) -> Problem | None:
-    """Find lines that are no refs."""
-    path = git_dirs(root)[1] / "packed-refs"
-    text = _text(path)
-    bad = [n for n, line in enumerate((text or "").splitlines(), 1) if not _PACKED_REF.fullmatch(line)]
-    if text is None or not (bad or (text and not text.endswith("\n"))):
-        return None
-    return Problem(
-        code="broken-packed-refs",
-        path=_shown(root, path),
-        line=bad[0] if bad else None,
-        message="holds a line that names no ref: git reads no branch at all",
-        fix=f"delete that line, or {fresh_clone(root)}",
-    )
-
-
 def _branches(repository: Repository) -> Iterator[Problem]:
     """Find branches that name no commit, and the current one when its log knows commits and it does not."""
     root, common = repository.root, repository.common_dir
-    listed = repository.attempt("for-each-ref", "--format=%(refname)", "refs/heads")
-    sound = set(listed.stdout.decode("utf-8", "surrogateescape").splitlines())
+    listed = repository.run("for-each-ref", "--format=%(refname)", "refs/heads")
+    sound = set(listed.decode("utf-8", "surrogateescape").splitlines())
     for path in sorted((common / "refs" / "heads").rglob("*")):
         ref = path.relative_to(common).as_posix()
         if path.is_file() and path.suffix != ".lock" and ref not in sound:
@@ -129,11 +97,11 @@ def _branches(repository: Repository) -> Iterator[Problem]:
 
 
 def _branch(root: Path, ref: str, what: str) -> Problem:
-    return Problem(
-        code="broken-branch",
-        path=_shown(root, git_dirs(root)[1] / ref),
-        message=f"{what}: its history cannot be reached from here",
-        fix=f"`git reflog` shows commits that it may have named; else {fresh_clone(root)}",
+    return _damage(
+        "broken-branch",
+        _shown(root, git_dirs(root)[1] / ref),
+        f"{what}: its history cannot be reached from here",
+        f"`git reflog` shows commits that it may have named; else {fresh_clone(root)}",
     )
 
 
@@ -141,11 +109,11 @@ def _state(repository: Repository) -> Iterator[Problem]:
     if repository.unfinished():
         yield unfinished(repository)
     elif repository.head().ref == "HEAD":
-        yield Problem(
-            code="detached-head",
-            path="",
-            message="the work tree is on no branch: nothing can be written here",
-            fix="`git switch BRANCH`, or `git switch --create NAME` to start a branch here",
+        yield _damage(
+            "detached-head",
+            "",
+            "the work tree is on no branch: nothing can be written here",
+            "`git switch BRANCH`, or `git switch --create NAME` to start a branch here",
         )
 
 
@@ -153,11 +121,11 @@ def unfinished(repository: Repository) -> Problem:
     """Return the finding for a merge, rebase or the like that was begun and not ended."""
     command = repository.unfinished()
     ways = ("reset",) if command == "bisect" else ("--continue", "--abort")
-    return Problem(
-        code="unfinished-merge",
-        path="",
-        message=f"a {command} was begun and not ended: files may be half merged, and nothing can be written",
-        fix=" or ".join(f"`git {command} {way}`" for way in ways),
+    return _damage(
+        "unfinished-merge",
+        "",
+        f"a {command} was begun and not ended: files may be half merged, and nothing can be written",
+        " or ".join(f"`git {command} {way}`" for way in ways),
     )
 
 
@@ -169,11 +137,11 @@ def _locks(repository: Repository) -> Iterator[Problem]:
         with contextlib.suppress(FileNotFoundError):
             if is_dead(path, repository.top) and not (path == places.lock and places.owned()):
                 age = time.time() - path.stat().st_mtime
-                yield Problem(
-                    code="stale-lock",
-                    path=_shown(repository.root, path),
-                    message=f"was left {age:,.0f} seconds ago by a process that is gone: it blocks writes",
-                    fix=f"if no other program uses the repository, delete {path}",
+                yield _damage(
+                    "stale-lock",
+                    _shown(repository.root, path),
+                    f"was left {age:,.0f} seconds ago by a process that is gone: it blocks writes",
+                    f"if no other program uses the repository, delete {path}",
                 )
 
 
@@ -187,30 +155,25 @@ def journals(repository: Repository) -> Iterator[Problem]:
     except (FileNotFoundError, NotADirectoryError):
         pass
     except (KeyError, TypeError, ValueError):
-        yield Problem(
-            code="broken-journal",
-            path=_shown(repository.root, journal),
-            message="is damaged: what a killed write left cannot be undone, and no write can begin",
-            fix=f"look at `git status`, then delete {journal}",
+        yield _damage(
+            "broken-journal",
+            _shown(repository.root, journal),
+            "is damaged: what a killed write left cannot be undone, and no write can begin",
+            f"look at `git status`, then delete {journal}",
         )
     else:
-        yield Problem(
-            code="half-done",
-            path=_shown(repository.root, journal),
-            message="a write was killed before its end: the next write undoes or finishes it",
-            fix="any command that writes does so by itself",
+        yield _damage(
+            "half-done",
+            _shown(repository.root, journal),
+            "a write was killed before its end: the next write undoes or finishes it",
+            "any command that writes does so by itself",
         )
     root = repository.root
     found = [root.glob(f"{files.TEMPORARY}*"), *((root / top).rglob(f"{files.TEMPORARY}*") for top in TOPS)]
     for path in sorted(
         path.relative_to(root).as_posix() for some in found for path in some if path.is_file()
     ):
-        yield Problem(
-            code="leftover-file",
-            path=path,
-            message="leftover of an interrupted write; safe to delete",
-            fix="delete it",
-        )
+        yield _damage("leftover-file", path, "leftover of an interrupted write; safe to delete", "delete it")
 
 
 def _writer_at_work(repository: Repository) -> bool:
@@ -229,11 +192,11 @@ def _index(repository: Repository) -> Iterator[Problem]:
     """Find an index that is missing or cannot be read."""
     fault = index_fault(repository)
     if fault or repository.attempt("ls-files", "--stage").returncode:
-        yield Problem(
-            code="broken-index",
-            path=_shown(repository.root, repository.git_dir / "index"),
-            message=f"{fault or 'cannot be read'}: git knows neither what is staged nor what has changed",
-            fix="`git reset` rebuilds it from the last commit; the next write does so by itself",
+        yield _damage(
+            "broken-index",
+            _shown(repository.root, repository.git_dir / "index"),
+            f"{fault or 'cannot be read'}: git knows neither what is staged nor what has changed",
+            "`git reset` rebuilds it from the last commit; the next write does so by itself",
         )
 
 
@@ -247,11 +210,11 @@ def _entries(repository: Repository) -> Iterator[Problem]:
     options = ("--cached", "--name-only", "--no-renames", "--diff-filter=u", "--relative", "-z")
     for name in _names(repository, "diff-index", *options, tip, "--", *TOPS):
         if present(repository.root, name) == committed.get(name):
-            yield Problem(
-                code="index-differs",
-                path=name,
-                message="is as committed, but the index holds something else: the next commit would undo it",
-                fix="`git reset -- PATH` sets the index right",
+            yield _damage(
+                "index-differs",
+                name,
+                "is as committed, but the index holds something else: the next commit would undo it",
+                "`git reset -- PATH` sets the index right",
             )
 
 
@@ -264,11 +227,8 @@ def objects(repository: Repository) -> Iterator[Problem]:
     fix = fresh_clone(repository.root)
     packs = sorted(set(_BAD_PACK.findall(output)))
     for pack in packs:
-        yield Problem(
-            code="corrupt-pack",
-            path=f".git/objects/pack/{pack}.pack",
-            message="is damaged: objects in it cannot be read",
-            fix=fix,
+        yield _damage(
+            "corrupt-pack", f".git/objects/pack/{pack}.pack", "is damaged: objects in it cannot be read", fix
         )
     if packs:
         return
@@ -279,11 +239,8 @@ def objects(repository: Repository) -> Iterator[Problem]:
         if found:
             what = f"objects are {code.partition('-')[0]}"
             shown = ", ".join(name[:12] for name in found[:_NAMED])
-            yield Problem(
-                code=code,
-                path="",
-                message=f"git's {what} ({shown}): the commits that hold them cannot be read in full",
-                fix=fix,
+            yield _damage(
+                code, "", f"git's {what} ({shown}): the commits that hold them cannot be read in full", fix
             )
     # What only a log names may be gone: that is what a log is for.
     other = [line for line in output.splitlines() if "reflog" not in line]
@@ -293,27 +250,27 @@ def objects(repository: Repository) -> Iterator[Problem]:
 
 def _clone(repository: Repository) -> Iterator[Problem]:
     if (repository.common_dir / "shallow").exists():
-        yield Problem(
-            code="shallow-clone",
-            path=_shown(repository.root, repository.common_dir / "shallow"),
-            message="the clone holds the last commits only: history ends early, and repair finds less",
-            fix="`git fetch --unshallow`",
+        yield _damage(
+            "shallow-clone",
+            _shown(repository.root, repository.common_dir / "shallow"),
+            "the clone holds the last commits only: history ends early, and repair finds less",
+            "`git fetch --unshallow`",
         )
     partial = ("config", "--get-regexp", r"^(remote\..*\.promisor|extensions\.partialclone)$")
     if repository.attempt(*partial).stdout:
-        yield Problem(
-            code="partial-clone",
-            path="",
-            message="the clone leaves objects with its remote: old versions cannot be read without it",
-            fix="make a full clone: `git clone URL`",
+        yield _damage(
+            "partial-clone",
+            "",
+            "the clone leaves objects with its remote: old versions cannot be read without it",
+            "make a full clone: `git clone URL`",
         )
     synced = repository.attempt("config", "core.fsync").stdout.decode("utf-8", "replace").strip()
     if "none" in synced.split(","):
-        yield Problem(
-            code="fsync-off",
-            path="",
-            message="git does not wait for the disk (core.fsync): a power cut may take the last commits",
-            fix="`git config --unset core.fsync`, with --global where it was set so",
+        yield _damage(
+            "fsync-off",
+            "",
+            "git does not wait for the disk (core.fsync): a power cut may take the last commits",
+            "`git config --unset core.fsync`, with --global where it was set so",
         )
 
 
@@ -332,20 +289,20 @@ def registry_problems(repository: Repository) -> Iterator[Problem]:
     tracked = {path: int(mode.split(" ")[0], 8) for mode, _, path in rows}
     for path, mode in tracked.items():
         if stat.S_IFMT(mode) == 0o160000:
-            yield Problem(
-                code="gitlink",
-                path=path,
-                message="is a submodule, whose files no clone of this registry has",
-                fix=f"`git rm --cached {path}`, and commit that",
+            yield _damage(
+                "gitlink",
+                path,
+                "is a submodule, whose files no clone of this registry has",
+                f"`git rm --cached {path}`, and commit that",
             )
     for folder, names in found:
         for name in (n for n in names if n[0] == "." and not n.startswith((".git", files.TEMPORARY))):
             path = (folder / name).relative_to(repository.root).as_posix()
-            yield Problem(
-                code="dot-file",
-                path=path,
-                message="begins with a dot: no command reads it",
-                fix="move it elsewhere or delete it",
+            yield _damage(
+                "dot-file",
+                path,
+                "begins with a dot: no command reads it",
+                "move it elsewhere or delete it",
                 severity=Severity.ERROR if path in tracked else Severity.WARNING,
             )
 
@@ -353,11 +310,11 @@ def registry_problems(repository: Repository) -> Iterator[Problem]:
 def _deleted(repository: Repository) -> Iterator[Problem]:
     """Find files that the index holds and the work tree lacks."""
     for path in sorted(set(_names(repository, "ls-files", "--deleted", "-z", "--", *TOPS))):
-        yield Problem(
-            code="deleted-file",
-            path=path,
-            message="is committed, and missing from the work tree",
-            fix=f"`git restore {path}` brings it back; `git rm {path}` deletes it for good",
+        yield _damage(
+            "deleted-file",
+            path,
+            "is committed, and missing from the work tree",
+            f"`git restore {path}` brings it back; `git rm {path}` deletes it for good",
         )
 
 
@@ -366,11 +323,11 @@ def _harmful_attributes(repository: Repository) -> Iterator[Problem]:
     rows = _attributes(repository)
     harmful = sorted({f"{n}={v}" for _, n, v in rows if n in _HARMFUL or (n == "merge" and v == "union")})
     if harmful:
-        yield Problem(
-            code="attributes-harmful",
-            path=".gitattributes",
-            message=f"git attributes change what is stored or merged: {', '.join(harmful)}",
-            fix="delete those lines in .gitattributes (or in .git/info/attributes)",
+        yield _damage(
+            "attributes-harmful",
+            ".gitattributes",
+            f"git attributes change what is stored or merged: {', '.join(harmful)}",
+            "delete those lines in .gitattributes (or in .git/info/attributes)",
         )
 
 

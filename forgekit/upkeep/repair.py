@@ -47,26 +47,8 @@ _FROM_HISTORY = frozenset(
         "deleted-file",
     }
 )
-_HIDING = frozenset(
-    {"broken-head", "broken-packed-refs", "broken-branch", "corrupt-pack", "git", "ownership"}
-)
+_HIDING = frozenset({"broken-branch", "corrupt-pack", "git", "ownership"})
 
-
-def _unblock(cache: Path) -> None:
-    """Move away a file in the place of the cache folder."""
-    if cache.exists() and not cache.is_dir():
-        cache.replace(cache.with_name("forgekit-was-no-folder"))
-
-
-def _remove_all(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
-
-
-_CACHE_REPAIRS: dict[str, tuple[str, Callable[[Path], None]]] = {
-    "cache-damaged": ("deleted, to be rebuilt", _remove_all),
-    "cache-blocked": ("moved to forgekit-was-no-folder", _unblock),
-}
 
 IsSound = Callable[[str, bytes], bool]
 
@@ -183,14 +165,13 @@ def repair(root: Path) -> Repair:
 
 def _do(root: Path, steps: list[RepairStep]) -> str | None:
     """Do the steps of one layer; return the commit, where one was made."""
-    if steps[0].layer is Layer.SCHEMA:
-        store = Store(root)
-        return store.commit(lambda: init_migrate.migration(store)).commit
     if steps[0].layer is Layer.COMMIT:
         return Store(root).commit(lambda: _change(root, steps)).commit
+    commit = None
     for step in steps:
         if step.act is not None:
-            step.act()
+            made = step.act()
+            commit = made if isinstance(made, str) else commit
         for path, data in step.files.items():
             if data is None:
                 files.remove(root, path)
@@ -198,7 +179,7 @@ def _do(root: Path, steps: list[RepairStep]) -> str | None:
             files.stage(root, path, data, "doctor")
             files.place(root, path, "doctor")
         files.settle(root, step.files)
-    return None
+    return commit
 
 
 def _change(root: Path, steps: list[RepairStep]) -> Change:
@@ -222,12 +203,10 @@ def _edits(root: Path, steps: list[RepairStep]) -> tuple[str, ...]:
 
 def _plan(root: Path, findings: list[Diagnosis]) -> list[RepairStep]:
     """Return what can be done about each finding; one without a step is for a person."""
-    hidden = any(finding.subject in _HIDING for finding in findings)
     steps: list[RepairStep] = []
-    for finding in findings:
+    for finding in [] if any(finding.subject in _HIDING for finding in findings) else findings:
         with contextlib.suppress(ForgeError):  # settings and git have findings of their own, which come first
-            steps += _git_steps(root, finding)
-            steps += [] if hidden else _file_steps(root, finding)
+            steps += _steps(root, finding)
     return steps
 
 
@@ -237,93 +216,49 @@ def _once(steps: list[RepairStep]) -> list[RepairStep]:
     return sorted(once.values(), key=lambda step: (step.layer, step.path))
 
 
-def _git_steps(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
-    place = work_tree(root) / finding.path
-    actions: dict[str, tuple[str, Callable[[], object]]] = {
-        "broken-index": (
-            "the index is rebuilt from the last commit; what was staged is lost",
-            lambda: _rebuild_index(root),
-        ),
-        "index-differs": (
-            "the index holds what was committed",
-            # `git reset` would refresh the whole index, and so run the clone's filters.
-            lambda: Repository(root).run("restore", "--quiet", "--staged", "--", finding.path),
-        ),
-        "stale-lock": ("the lock is deleted", lambda: clear_dead(place, work_tree(root))),
-        "half-done": (
-            "the killed write is undone, or finished where the branch holds its commit",
-            lambda: Store(root).recover(),
-        ),
-        "broken-journal": (
-            "the journal is deleted; `git status` shows what the killed write did",
-            lambda: _drop_journal(root),
-        ),
-        "leftover-file": ("deleted", lambda: files.remove(root, finding.path)),
-        "driver-missing": (
-            "the merge driver is registered in this clone",
-            lambda: driver.register(Repository(root)),
-        ),
-    }
-    if finding.subject in actions:
-        message, act = actions[finding.subject]
-        yield RepairStep(layer=Layer.GIT, finding=finding, path=finding.path, message=message, act=act)
-
-
-def _rebuild_index(root: Path) -> None:
-    repository = Repository(root)
-    if not index_fault(repository):  # sound in itself, but part of it is missing elsewhere
-        (repository.git_dir / "index").unlink()
-    Store(root).recover()
-
-
-def _drop_journal(root: Path) -> None:
-    places = Places.of(Repository(root))
-    if places.owned():
-        places.lock.unlink()
-    places.index.unlink(missing_ok=True)
-    places.journal.unlink(missing_ok=True)
-
-
-def _file_steps(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
+def _steps(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
     subject, path = finding.subject, finding.path
-    step = partial(RepairStep, finding=finding, path=path)
-    store = Store(root)
-    if subject in _FROM_HISTORY:
-        yield from list(_restored(store, finding, path, strays.sound)) or _moved(root, finding)
+    if subject in _ACTIONS:
+        layer, message, action = _ACTIONS[subject]
+        act = partial(action, root, path)
+        yield RepairStep(layer=layer, finding=finding, path=path, message=message, act=act)
+    elif subject in _FROM_HISTORY:
+        yield from list(_restored(root, finding, path, strays.sound)) or _moved(root, finding)
     elif subject in {"settings", "settings-missing"}:
-        yield from _restored(store, finding, path, _is_settings)
+        yield from _restored(root, finding, path, _is_settings)
     elif subject == "symlink":
-        committed = store.repository.blobs(store.repository.tip())
-        if any(name == path or name.startswith(f"{path}/") for name in committed):
-            message = "the link is deleted; what was committed can be restored"
-            yield step(layer=Layer.WORK_TREE, message=message, act=(root / path).unlink)
+        yield from _unlinked(root, finding)
     elif subject == "attributes-lost":
-        yield from _attributes(store, finding)
+        yield from _attributes(root, finding)
     elif subject == "broken-reference":
-        yield from _targets(store, finding)
-    elif subject == "older-schema":
-        yield step(layer=Layer.SCHEMA, message="every file is brought to the present schema, in one commit")
-    elif subject in _CACHE_REPAIRS:
-        message, act = _CACHE_REPAIRS[subject]
-        yield step(layer=Layer.CACHE, message=message, act=partial(act, Path(path)))
+        yield from _targets(root, finding)
 
 
-def _attributes(store: Store, finding: Diagnosis) -> Iterator[RepairStep]:
+def _unlinked(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
+    """Delete a link in the place of committed files; these are then missing, and restored."""
+    path, repository = finding.path, Repository(root)
+    if any(name == path or name.startswith(f"{path}/") for name in repository.blobs(repository.tip())):
+        message, act = "the link is deleted; what was committed can be restored", (root / path).unlink
+        yield RepairStep(layer=Layer.WORK_TREE, finding=finding, path=path, message=message, act=act)
+
+
+def _attributes(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
     path = finding.path
     step = partial(RepairStep, finding=finding, path=path)
-    before, needed = strays.committed(store.repository, path), init_migrate.wanted(store.root).get(path)
-    if _bytes(store.root, path) is None and before is not None:
+    before, needed = strays.committed(Repository(root), path), init_migrate.wanted(root).get(path)
+    if _bytes(root, path) is None and before is not None:
         yield step(layer=Layer.WORK_TREE, message="restored as committed", files={path: before})
     elif needed is not None:
         yield step(layer=Layer.COMMIT, message="what forgekit needs is added", files={path: needed})
 
 
-def _restored(store: Store, finding: Diagnosis, path: str, is_sound: IsSound) -> Iterator[RepairStep]:
+def _restored(root: Path, finding: Diagnosis, path: str, is_sound: IsSound) -> Iterator[RepairStep]:
     """Restore a deleted file as committed, any other in its last sound version."""
-    before, present = strays.committed(store.repository, path), _bytes(store.root, path)
+    repository, present = Repository(root), _bytes(root, path)
+    before = strays.committed(repository, path)
     if present is None and before is not None:
         message, layer, data = "restored as committed", Layer.WORK_TREE, before
-    elif (found := last_good(store.repository, path, is_sound)) is None:
+    elif (found := last_good(repository, path, is_sound)) is None:
         return
     elif found[1] == before:
         message, layer, data = "restored as committed", Layer.WORK_TREE, before
@@ -346,9 +281,9 @@ def _moved(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
         yield step(layer=Layer.WORK_TREE, act=lambda: strays.place_moved(forge, move))
 
 
-def _targets(store: Store, finding: Diagnosis) -> Iterator[RepairStep]:
+def _targets(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
     """Restore the entities that a file names and that history holds, and those that they name."""
-    registry = Forge.open(store.root).registry()
+    registry = Forge.open(root).registry()
     owner = files.entity_of_path(finding.path)
     start = registry.get(owner[1]) if owner else None
     todo: list[Entity] = [start] if start else []
@@ -359,10 +294,71 @@ def _targets(store: Store, finding: Diagnosis) -> Iterator[RepairStep]:
                 continue
             seen.add(target)
             for place in (path_of(kind, target) for kind in kinds):
-                for step in _restored(store, finding, place, strays.sound):
+                for step in _restored(root, finding, place, strays.sound):
                     yield step
                     data = step.files[place]
                     todo += [files.parse(place, data)[0]] if data and strays.sound(place, data) else []
+
+
+def _rebuild_index(root: Path, _: str) -> None:
+    repository = Repository(root)
+    if not index_fault(repository):  # sound in itself, but part of it is missing elsewhere
+        (repository.git_dir / "index").unlink()
+    Store(root).recover()
+
+
+def _unstage(root: Path, path: str) -> None:
+    # `git reset` would refresh the whole index, and so run the clone's filters.
+    Repository(root).run("restore", "--quiet", "--staged", "--", path)
+
+
+def _drop_journal(root: Path, _: str) -> None:
+    places = Places.of(Repository(root))
+    if places.owned():
+        places.lock.unlink()
+    places.index.unlink(missing_ok=True)
+    places.journal.unlink(missing_ok=True)
+
+
+def _migrate(root: Path, _: str) -> str | None:
+    store = Store(root)
+    return store.commit(lambda: init_migrate.migration(store)).commit
+
+
+def _unblock(_: Path, path: str) -> None:
+    if not (cache := Path(path)).is_dir():
+        cache.replace(cache.with_name("forgekit-was-no-folder"))
+
+
+def _remove_database(_: Path, path: str) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+_ACTIONS: dict[str, tuple[Layer, str, Callable[[Path, str], object]]] = {
+    "broken-index": (Layer.GIT, "rebuilt from the last commit; what was staged is lost", _rebuild_index),
+    "index-differs": (Layer.GIT, "the index holds what was committed", _unstage),
+    "stale-lock": (
+        Layer.GIT,
+        "deleted",
+        lambda root, path: clear_dead(work_tree(root) / path, work_tree(root)),
+    ),
+    "half-done": (
+        Layer.GIT,
+        "the killed write is undone, or finished",
+        lambda root, _: Store(root).recover(),
+    ),
+    "broken-journal": (Layer.GIT, "deleted; `git status` shows what the killed write did", _drop_journal),
+    "leftover-file": (Layer.GIT, "deleted", files.remove),
+    "driver-missing": (
+        Layer.GIT,
+        "registered in this clone",
+        lambda root, _: driver.register(Repository(root)),
+    ),
+    "older-schema": (Layer.SCHEMA, "every file is brought to the present schema, in one commit", _migrate),
+    "cache-damaged": (Layer.CACHE, "deleted, to be rebuilt", _remove_database),
+    "cache-blocked": (Layer.CACHE, "moved to forgekit-was-no-folder", _unblock),
+}
 
 
 def save(root: Path) -> Path:

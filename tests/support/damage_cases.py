@@ -257,14 +257,14 @@ class Case:
 L, F = After.LEFT, After.FILES
 CASES: dict[str, Case] = {
     # git
-    "HEAD is gone": Case("broken-head", lambda r: (r / ".git/HEAD").unlink(), L),
-    "HEAD is garbage": Case("broken-head", lambda r: (r / ".git/HEAD").write_text("junk"), L),
+    "HEAD is gone": Case("git", lambda r: (r / ".git/HEAD").unlink(), L),
+    "HEAD is garbage": Case("git", lambda r: (r / ".git/HEAD").write_text("junk"), L),
     "branch is empty": Case("broken-branch", lambda r: _branch(r).write_text(""), L),
     "branch is gone": Case("broken-branch", lambda r: _branch(r).unlink(), L),
     "branch names nothing": Case("broken-branch", lambda r: _branch(r).write_text("1" * 40 + "\n"), L),
     "branch and logs are gone": Case("broken-branch", _forgotten, L),
-    "packed refs with junk": Case("broken-packed-refs", lambda r: append(_packed(r), "junk\n"), L),
-    "packed refs cut off": Case("broken-packed-refs", lambda r: os.truncate(_packed(r), 60), L),
+    "packed refs with junk": Case("git", lambda r: append(_packed(r), "junk\n"), L),
+    "packed refs cut off": Case("git", lambda r: os.truncate(_packed(r), 60), L),
     "HEAD is detached": Case("detached-head", lambda r: git(r, "checkout", "--quiet", "--detach"), L),
     "merge begun": Case("unfinished-merge", lambda r: shutil.copy(_branch(r), r / ".git/MERGE_HEAD"), L),
     "deleted here, changed there": Case("unfinished-merge", _divided, L),
