@@ -167,7 +167,7 @@ def fix(
     from forgekit.store import Change
 
     only = None if paths is None else frozenset(paths)
-    moves = [move for problem in check(forge, paths).problems if (move := _move(forge, problem))]
+    moves = _moves(forge, only)
 
     def decide() -> Change:
         registry = forge.registry()
@@ -206,8 +206,14 @@ def fix(
     return replace(check(forge, paths), fixed=fixed, outcome=outcome)
 
 
-def _move(forge: Forge, problem: Problem) -> strays.Move | None:
-    return strays.move_of(forge, problem.path) if problem.code == "misplaced" and problem.fixable else None
+def _moves(forge: Forge, only: frozenset[str] | None) -> list[strays.Move]:
+    """Return how the misplaced files among all, or some, go back to their places."""
+    known = forge.registry() if only is None else around(forge, only)
+    found = [
+        each for p in known.problems if only is None or p.path in only for each in strays.named(forge, p)
+    ]
+    moves = (strays.move_of(forge, problem.path) for problem in found if problem.fixable)
+    return [move for move in moves if move is not None]
 
 
 def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOptions) -> Written:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from forgekit.checks.list import check as run_checks
@@ -37,38 +35,31 @@ class Move:
     committed: bool
 
 
-def named(forge: Forge, problem: Problem) -> Iterator[Problem]:
-    """Say of a stray or misplaced file which entity it holds and where that belongs.
+def named(forge: Forge, problem: Problem) -> list[Problem]:
+    """Return a problem; for a file that holds an entity whose place is empty, say where it belongs.
 
-    A folder that the registry has no place for is replaced by the files in it.
+    A folder that the registry has no place for is looked into.
     """
+    if problem.code not in {"stray-file", "misplaced"}:
+        return [problem]
     place = forge.root / problem.path
-    if problem.code == "stray-file" and place.is_dir() and not place.is_symlink():
-        inner = sorted(path for path in place.rglob("*") if path.is_file() or path.is_symlink())
-        for path in inner:
-            yield _stray(forge, replace(problem, path=path.relative_to(forge.root).as_posix()))
-        if not inner:
-            yield problem
-    elif problem.code in {"stray-file", "misplaced"}:
-        yield _stray(forge, problem)
-    else:
-        yield problem
+    if not place.is_dir() or place.is_symlink():
+        return [_of_entity(forge, problem) or problem]
+    inner = sorted(path.relative_to(forge.root).as_posix() for path in place.rglob("*") if path.is_file())
+    found = [_of_entity(forge, replace(problem, path=path)) for path in inner]
+    moved = [each for each in found if each is not None]
+    return moved if moved and len(moved) == len(found) else [problem, *moved]
 
 
-def _stray(forge: Forge, problem: Problem) -> Problem:
+def _of_entity(forge: Forge, problem: Problem) -> Problem | None:
     entity = entity_in(forge, problem.path)
-    if entity is None:
-        return problem
+    if entity is None or "/.git" in problem.path:  # git gives these names a meaning
+        return None
     home = entity_path(entity)
     message = f"holds {entity.id}, whose place is {home}"
     if (forge.root / home).exists():
-        same_name = unicodedata.normalize("NFC", problem.path).casefold() == home
-        return replace(
-            problem,
-            code="twin" if same_name else "duplicate-id",
-            message=f"{message}, and a file is there",
-            fix="keep what is right in that file, and delete this one",
-        )
+        fix = "keep what is right in that file, and delete this one"
+        return replace(problem, code="duplicate-id", fix=fix) if problem.code == "misplaced" else None
     if move_of(forge, problem.path) is None:
         return replace(problem, code="misplaced", message=message, fix="restore its id, or move it there")
     fix = f"`forgekit check --fix` moves it to {home}"
