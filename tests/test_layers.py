@@ -29,7 +29,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     "use": (
         ("forge",),
         ("change", "history", "search"),
-        ("detecting", "findings", "lineage", "projects", "threads"),
+        ("findings", "lineage", "projects", "threads"),
         ("conflicts", "context"),
         ("decisions", "filing", "queries", "upkeep"),
         ("briefing", "operations", "sharing"),

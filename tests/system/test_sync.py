@@ -330,8 +330,13 @@ def test_what_git_has_merged_and_pushed_is_folded_once(
     git(one, "pull", "--quiet", "--ff-only", "origin", "main")
     first, second = pair[who], pair[1 - who]
     folded: list[MergedSides] = []
+
+    def counted(forge: Forge, sides: MergedSides) -> Any:
+        folded.append(sides)
+        return refold(forge, sides)
+
     with monkeypatch.context() as patched:
-        patched.setattr(sync_module, "refold", lambda _, sides: folded.append(sides) or refold(_, sides))
+        patched.setattr(sync_module, "refold", counted)
         for root in (first, second, first, second):
             assert cli("sync", root=root).code == 0
     assert len(folded) == 2, "each clone folds it once"
