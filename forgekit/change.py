@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
-from forgekit.errors import ChangedError, RuleError, TransitionError, UsageError
+from forgekit.errors import ChangedError, NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.forge import Forge
-from forgekit.ids import normalise
+from forgekit.ids import EntityId, conversation_id, is_id, normalise, project_id, timestamp
 from forgekit.model.conflict import Conflict
+from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT, one_line
+from forgekit.times import Instant
 
 if TYPE_CHECKING:
     from forgekit.store import Change, Outcome
@@ -45,7 +47,7 @@ class Written:
     """What a use case wrote.
 
     Attributes:
-        entity: the one that the command was about, as it stands now.
+        entity: the one that the command was about, as written.
         outcome: commit, paths and diff.
     """
 
@@ -54,6 +56,25 @@ class Written:
 
 
 COMMITTED = WriteOptions()
+SUBJECT_LIMIT = 100
+_VERBS = {"new": "add"}
+
+
+def commit_subject(operation: str, text: str = "") -> str:
+    """Return a commit's first line: an operation and a text, in one printable line of `SUBJECT_LIMIT`.
+
+    Args:
+        operation: such as `decision: revise dec_b34bfcd74276`.
+        text: of the entity; control and format characters are dropped, and what is too long is cut at a word.
+    """
+    printable = "".join(c if c.isprintable() else " " for c in f"{operation} {text}")
+    line = normalise(printable)
+    if len(line) <= SUBJECT_LIMIT:
+        return line
+    cut = line[:SUBJECT_LIMIT]
+    words, _, rest = cut.rpartition(" ")
+    keep = words if len(rest) < SUBJECT_LIMIT // 2 else cut[:-1]
+    return keep.rstrip(" ,;:.") + "…"
 
 
 def write(
@@ -68,12 +89,12 @@ def write(
     Args:
         forge: the registry.
         decide: returns the entities to write, the one that the command is about first; it runs again
-            when somebody else's commit came first.
+            when another commit came first.
         operation: noun and verb, such as `decision revise`.
         options: dry run, without a commit, or only if nobody else was faster.
-        texts: gives files of these entities, by path, that are to hold just these bytes.
+        texts: returns path -> bytes for files of these entities whose form is fixed.
 
-    Raises ChangedError when `how.seen` has moved on.
+    Raises ChangedError when `options.seen` has moved on.
     """
     from forgekit.store import Change
 
@@ -87,17 +108,19 @@ def write(
         return Change(
             writes=entities,
             files=texts(entities) if texts is not None else {},
-            subject=f"{noun}: {verb} {short_id(first.kind, first.id)}",
-            trailers=(("Forgekit-Op", operation), *_entity_trailers(entities)),
+            subject=commit_subject(
+                f"{noun}: {_VERBS.get(verb, verb)} {short_id(first.kind, first.id)}", first.title
+            ),
+            trailers=(
+                ("Forgekit-Op", operation),
+                *(("Forgekit-Entity", entity.id) for entity in entities),
+                *superseding(entities),
+            ),
             result=entities,
         )
 
     outcome = forge.commit(change, dry_run=options.dry_run, no_commit=options.no_commit)
     return Written(entity=outcome.change.writes[0], outcome=outcome)
-
-
-def _entity_trailers(entities: Sequence[Entity]) -> Iterable[tuple[str, str]]:
-    return *(("Forgekit-Entity", entity.id) for entity in entities), *superseding(entities)
 
 
 def superseding(entities: Sequence[Entity]) -> tuple[tuple[str, str], ...]:
@@ -108,33 +131,92 @@ def superseding(entities: Sequence[Entity]) -> tuple[tuple[str, str], ...]:
     return tuple(("Forgekit-Superseded", f"{lost} by {kept}") for lost, kept in sides if lost in written)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Where and when something is recorded.
+
+    Attributes:
+        project: a project's name.
+        conversation: None where none was named.
+        at: event time: the one given, else the time in the conversation's id, else now.
+        beside: the project and the conversation, where they have to be registered along.
+    """
+
+    project: str
+    conversation: EntityId | None
+    at: Instant
+    beside: tuple[Entity, ...]
+
+
+def origin_of(
+    forge: Forge, registry: Registry, project: str | None, conversation: str | None, at: Instant | None
+) -> Origin:
+    """Return where and when something is recorded.
+
+    Args:
+        forge: the registry.
+        registry: all entities.
+        project: a project's name, else the conversation's, else the default or only one.
+        conversation: any name of one, or the uuid of one that is not registered yet.
+        at: event time.
+
+    Raises NotFoundError for a conversation that is not known and no uuid, UsageError as of `Forge.project`.
+    """
+    known, external = None, ""
+    if conversation:
+        try:
+            known = registry.get(forge.resolve(conversation, Kind.CONVERSATION))
+        except NotFoundError:
+            external = conversation.strip().lower()
+            if not is_id(external):
+                raise
+    if project is None and isinstance(known, Conversation):
+        name = known.project_name
+    else:
+        name = forge.project(project, registry) or ""
+    source = known.id if known is not None else EntityId(external) if external else None
+    moment = at if at is not None else Instant(timestamp(source or EntityId("")) or forge.now())
+    beside: list[Entity] = list(forge.new_project(name, registry))
+    if external:
+        own = timestamp(EntityId(external))
+        source = EntityId(external) if own else conversation_id(project_id(name), external, moment)
+        beside.append(
+            Conversation(
+                conversation_id=source,
+                title=f"Conversation {external[-12:]}",
+                project_name=name,
+                project_uuid=project_id(name),
+                created_at=Instant(own or moment),
+                external_id=None if own else external,
+            )
+        )
+    return Origin(project=name, conversation=source, at=moment, beside=tuple(beside))
+
+
 def typed(text: str, more: str) -> str:
-    """Return what a person typed as the one line that a decision or a title is.
+    """Return a typed text as the one line that a decision or a title is.
 
     Args:
         text: as typed.
-        more: names what takes a longer text.
+        more: names the option that takes a longer text.
 
-    Raises RuleError where it is too long.
+    Raises RuleError where it is too long, and where there is no word in it.
     """
     line = normalise(one_line(text))
+    if line and not any(map(str.isalnum, line)):
+        raise RuleError(f"there is no word in {line[:40]!r}; say it in words")
     if len(line) > STATEMENT_LIMIT:
         raise RuleError(
-            f"the text is {len(line):,} characters long, and {STATEMENT_LIMIT:,} is the most; "
-            f"say it shorter and put the rest into {more}"
+            f"the text has {len(line):,} characters, and {STATEMENT_LIMIT:,} is the most; "
+            f"shorten it and put the rest into {more}"
         )
     return line
 
 
 def word_of(words: type[Word], name: str, value: str | None) -> Word | None:
-    """Return what a word stands for; None where none was given.
+    """Return the member of an enumeration that the argument `name` means; None for None.
 
-    Args:
-        words: those that there are.
-        name: of the argument.
-        value: as given.
-
-    Raises UsageError for another word.
+    Raises UsageError for an unknown word.
     """
     known = {word.value: word for word in words}
     if value is not None and value not in known:
@@ -143,78 +225,56 @@ def word_of(words: type[Word], name: str, value: str | None) -> Word | None:
 
 
 def unclaimed(entity: E, registry: Registry) -> E:
-    """Return an entity that is to be new.
-
-    Raises RuleError where another has its id: ids are made of the first words, which may have changed since.
-    """
+    """Return a new entity; raise RuleError where another has its id, made from words that it had once."""
     taken = registry.get(entity.id)
     if taken is not None:
         raise RuleError(
-            f"{short_id(taken.kind, taken.id)} was made of these words and is called {taken.title!r} now; "
-            "go on with that one, or say other words or another --conversation"
+            f"{short_id(taken.kind, taken.id)} already has this id (its title is now {taken.title!r}); "
+            "use it, or pass another title or another --conversation"
         )
     return entity
 
 
 def as_it_stands(standing: E, part: Compression | None = None, **given: object) -> E:
-    """Return what is registered already, for a person who registers it once more.
+    """Make create idempotent: return the existing entity.
 
     Args:
-        standing: what there is.
-        part: the entry of it that is meant, where one is.
-        given: values by their attributes; None, "" and () where the person gave none.
+        standing: the existing entity.
+        part: the entry of it that is meant, where it has several.
+        given: values by attribute; None, "" and () where none was given.
 
-    Raises RuleError where a value is another than the one that stands.
+    Raises RuleError where a given value differs from the existing one.
     """
 
     def differs(name: str, value: object) -> bool:
-        stands = getattr(part or standing, name)
-        return set(value) != set(stands) if isinstance(value, tuple) else value != stands
+        existing = getattr(part or standing, name)
+        return set(value) != set(existing) if isinstance(value, tuple) else value != existing
 
     other = [name for name, value in given.items() if value not in {None, "", ()} and differs(name, value)]
     if other:
         short = short_id(standing.kind, standing.id)
         raise RuleError(
-            f"{short} is there already and says otherwise ({', '.join(other)}); "
+            f"{short} exists with other values ({', '.join(other)}); "
             f"change it by `forgekit {standing.kind.value} edit {short}`"
         )
     return standing
 
 
 def in_force(registry: Registry, decision: Decision, then: str = "") -> Decision:
-    """Return a decision that can be changed, kept or put in another's place.
+    """Require an active decision; raise TransitionError, with its successor and `then`, for another."""
+    if not decision.status.ended:
+        return decision
+    from forgekit.insight.project_state import last_successor, nothing_stands
 
-    Args:
-        registry: what is in its place.
-        decision: as it stands.
-        then: what to do where it is out of force.
-
-    Raises TransitionError where it is.
-    """
-    if decision.status.ended:
-        from forgekit.insight.project_state import last_successor, nothing_stands
-
-        successor = last_successor(registry, decision)
-        hint = (
-            f"; in its place: {nothing_stands(successor) or short_id(Kind.DECISION, successor.id)}"
-            if successor
-            else ""
-        )
-        raise TransitionError(
-            f"{short_id(Kind.DECISION, decision.id)} is {decision.status.value}{hint}{then}"
-        )
-    return decision
+    successor = last_successor(registry, decision)
+    hint = ""
+    if successor:
+        hint = f"; in its place: {nothing_stands(successor) or short_id(Kind.DECISION, successor.id)}"
+    raise TransitionError(f"{short_id(Kind.DECISION, decision.id)} is {decision.status.value}{hint}{then}")
 
 
 def without_circle(entity: E, others: Iterable[Entity]) -> E:
-    """Return an entity that is to be written.
-
-    Args:
-        entity: as it is to stand.
-        others: those that it may lead to, as they stand.
-
-    Raises RuleError where it leads back to itself.
-    """
+    """Return an entity to be written; raise RuleError where its references, among others, form a cycle."""
     from forgekit.checks.base import CheckInput
     from forgekit.checks.references import no_cycles
 

@@ -1,83 +1,171 @@
-"""Conflicts: pairs of decisions that cannot both be followed; a person chooses."""
+"""Conflicts: verdicts on file and findings of the judge, and a person's choice between two decisions."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from forgekit.change import COMMITTED, WriteOptions, Written, in_force, write
+from forgekit.conflict.finding import Finding, Findings
+from forgekit.conflict.judge import Level
 from forgekit.conflict.pairs import superseded
 from forgekit.errors import NotFoundError, RuleError, TransitionError
+from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.insight.staleness import open_conflicts
+from forgekit.insight.staleness import conflict_state, open_conflicts
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 
+FOUND, POSSIBLE = "found", "possible"
+"""The states of findings that nobody has answered."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListedConflict:
+    """A verdict on file, or a finding.
+
+    Attributes:
+        conflict: the verdict; of a finding, what `forgekit conflict scope` and others would begin from.
+        state: status of the verdict or `moot`; of a finding `found`, or `possible`.
+        sides: both decisions; a verdict may name one that is gone.
+        finding: None for a verdict.
+        yields: the side that yields to the other's higher tier.
+    """
+
+    conflict: Conflict
+    state: str
+    sides: tuple[Decision | None, Decision | None]
+    finding: Finding | None = None
+    yields: EntityId | None = None
+
+
+def listed(
+    forge: Forge,
+    registry: Registry,
+    *,
+    decision: EntityId | None = None,
+    project: EntityId | None = None,
+    state: str | None = None,
+) -> tuple[list[ListedConflict], Findings]:
+    """Return the verdicts and findings, newest first, with the findings they come from.
+
+    Args:
+        forge: where findings come from.
+        registry: all entities.
+        decision: only those of this decision.
+        project: only those that touch this project.
+        state: only those in this state.
+    """
+    chosen = None if decision is None else {decision}
+    found = findings_of(forge, registry, chosen, wait_ms=BLOCK_WAIT_MS)
+
+    def rows() -> Iterator[ListedConflict]:
+        for conflict in registry.conflicts:
+            a, b = (_decision(registry, side) for side in (conflict.decision_a, conflict.decision_b))
+            yield ListedConflict(conflict=conflict, state=conflict_state(registry, conflict), sides=(a, b))
+        for finding, loser in found.with_losers():
+            yield ListedConflict(
+                conflict=finding.verdict(),
+                state=FOUND if finding.level is Level.CONFLICT else POSSIBLE,
+                sides=(finding.a, finding.b),
+                finding=finding,
+                yields=loser,
+            )
+
+    def wanted(row: ListedConflict) -> bool:
+        owners = {side.project_uuid for side in row.sides if side is not None}
+        return (
+            (decision is None or decision in (row.conflict.decision_a, row.conflict.decision_b))
+            and (project is None or project in owners)
+            and state in (None, row.state)
+        )
+
+    chosen_rows = sorted(filter(wanted, rows()), key=lambda row: (row.conflict.detected_at, row.conflict.id))
+    return chosen_rows[::-1], found
+
 
 def waiting(
     registry: Registry, *, decision: EntityId | None = None, project: EntityId | None = None
 ) -> list[Conflict]:
-    """Return the conflicts that wait for a person, oldest first: all, a decision's, or a project's."""
+    """Return the open verdicts, oldest first: all, a decision's, or those that touch a project."""
 
     def concerns(conflict: Conflict) -> bool:
         sides = conflict.decision_a, conflict.decision_b
-        if decision is not None and decision not in sides:
-            return False
-        owners = {d.project_uuid for d in map(registry.get, sides) if isinstance(d, Decision)}
-        return project is None or project in owners
+        owners = {d.project_uuid for side in sides if (d := _decision(registry, side)) is not None}
+        return (decision is None or decision in sides) and (project is None or project in owners)
 
     return [conflict for conflict in open_conflicts(registry) if concerns(conflict)]
+
+
+def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
+    """Return the verdict that a name means, on file or as a finding's would be.
+
+    Args:
+        forge: the registry.
+        name: of a verdict, of a finding, or of one of the sides.
+        other: one of the sides, where only conflicts with it are meant.
+
+    Raises NotFoundError when there is none, RuleError when a decision has several.
+    """
+    registry = forge.registry()
+    try:
+        found = registry.get(forge.resolve(name, Kind.CONFLICT, Kind.DECISION))
+    except NotFoundError:
+        cached = findings_of(forge, registry, wait_ms=0)
+        for finding in (*cached.conflicts, *cached.possible):
+            if name.strip().lower() in (finding.id, short_id(Kind.CONFLICT, finding.id)):
+                return finding.verdict()
+        raise
+    if isinstance(found, Conflict):
+        return found
+    if not isinstance(found, Decision):
+        raise NotFoundError("conflict", name)
+    side = found.id
+    pairs = waiting(registry, decision=side)
+    pairs += [finding.verdict() for finding in findings_of(forge, registry, {side}).of(side)]
+    chosen = [pair for pair in pairs if other is None or other in (pair.decision_a, pair.decision_b)]
+    if not chosen:
+        raise NotFoundError("open conflict", name, "`forgekit conflict list` shows what is open")
+    if len(chosen) > 1:
+        ids = ", ".join(short_id(Kind.CONFLICT, pair.id) for pair in chosen)
+        raise RuleError(f"{name} has several open conflicts ({ids}); name the conflict by its id")
+    return chosen[0]
 
 
 def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
     """Keep one side of a conflict; the other is superseded, with the reason.
 
+    Args:
+        forge: the registry.
+        name: the conflict, or one of its sides.
+        keep: the side to keep.
+        reason: why, one line.
+        options: dry run, or without a commit.
+
     Raises RuleError when `keep` is no side of it, TransitionError when it is settled or `keep` out of force.
     """
-    key, kept = forge.resolve(name, Kind.CONFLICT), forge.resolve(keep, Kind.DECISION)
+    kept = forge.resolve(keep, Kind.DECISION)
+    chosen = named(forge, name, kept if _names_decision(forge, name) else None)
 
     def decide(registry: Registry) -> list[Entity]:
-        conflict = _open(registry, key)
-        if kept not in (conflict.decision_a, conflict.decision_b):
-            sides = " or ".join(
-                short_id(Kind.DECISION, side) for side in (conflict.decision_a, conflict.decision_b)
-            )
-            raise RuleError(f"--keep must name a side of the conflict: {sides}")
-        lost = conflict.decision_b if kept == conflict.decision_a else conflict.decision_a
-        winner, loser = registry.get(kept), registry.get(lost)
-        if isinstance(winner, Decision):
+        conflict = _open(registry, chosen)
+        sides = conflict.decision_a, conflict.decision_b
+        if kept not in sides:
+            names = " or ".join(short_id(Kind.DECISION, side) for side in sides)
+            raise RuleError(f"--keep must name a side of the conflict: {names}")
+        winner, loser = (_decision(registry, s) for s in (kept, sides[sides[0] == kept]))
+        if winner is not None:
             in_force(registry, winner)
         settled = replace(conflict, status=ConflictStatus.RESOLVED, kept=kept, reason=reason)
-        if not isinstance(loser, Decision) or loser.status is not DecisionStatus.ACTIVE:
+        if loser is None or loser.status is not DecisionStatus.ACTIVE:
             return [settled]
         return [settled, superseded(loser, kept, reason)]
 
     return write(forge, decide, "conflict resolve", options)
-
-
-def resolve_between(
-    forge: Forge, decision: str, keep: str, reason: str, *, options: WriteOptions = COMMITTED
-) -> Written:
-    """Resolve the open conflict of a decision, keeping one side.
-
-    Raises NotFoundError when there is none, RuleError when several could be meant.
-    """
-    registry = forge.registry()
-    side, kept = forge.resolve(decision, Kind.DECISION), forge.resolve(keep, Kind.DECISION)
-    found = [
-        conflict
-        for conflict in waiting(registry, decision=side)
-        if kept in (conflict.decision_a, conflict.decision_b)
-    ]
-    if not found:
-        raise NotFoundError("open conflict", decision, "`forgekit conflict list` shows what is open")
-    if len(found) > 1:
-        listed = ", ".join(short_id(Kind.CONFLICT, conflict.id) for conflict in found)
-        raise RuleError(f"{decision} has several open conflicts ({listed}); name the conflict by its id")
-    return resolve(forge, found[0].id, kept, reason, options=options)
 
 
 def scope(forge: Forge, name: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
@@ -86,23 +174,40 @@ def scope(forge: Forge, name: str, reason: str, *, options: WriteOptions = COMMI
 
 
 def dismiss(forge: Forge, name: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
-    """Say that the two decisions do not contradict each other."""
+    """Record that the two decisions do not contradict each other."""
     return _settle(forge, name, ConflictStatus.DISMISSED, reason, options)
 
 
 def _settle(forge: Forge, name: str, status: ConflictStatus, reason: str, options: WriteOptions) -> Written:
-    key = forge.resolve(name, Kind.CONFLICT)
+    chosen = named(forge, name)
     verb = "scope" if status is ConflictStatus.SCOPED else "dismiss"
     return write(
         forge,
-        lambda registry: [replace(_open(registry, key), status=status, reason=reason)],
+        lambda registry: [replace(_open(registry, chosen), status=status, reason=reason)],
         f"conflict {verb}",
         options,
     )
 
 
-def _open(registry: Registry, key: EntityId) -> Conflict:
-    conflict = registry.expect(Conflict, key)
+def _names_decision(forge: Forge, name: str) -> bool:
+    try:
+        return forge.entity(name, Kind.CONFLICT, Kind.DECISION).kind is Kind.DECISION
+    except NotFoundError:
+        return False
+
+
+def _open(registry: Registry, chosen: Conflict) -> Conflict:
+    """Return a verdict as it is on file now, open; that of a finding where there is none on file."""
+    conflict = registry.get(chosen.id)
+    if not isinstance(conflict, Conflict):
+        for side in (chosen.decision_a, chosen.decision_b):
+            in_force(registry, registry.expect(Decision, side))
+        return chosen
     if conflict.status is not ConflictStatus.OPEN:
-        raise TransitionError(f"{short_id(Kind.CONFLICT, key)} is already {conflict.status.value}")
+        raise TransitionError(f"{short_id(Kind.CONFLICT, conflict.id)} is already {conflict.status.value}")
     return conflict
+
+
+def _decision(registry: Registry, key: EntityId) -> Decision | None:
+    found = registry.get(key)
+    return found if isinstance(found, Decision) else None

@@ -1,9 +1,9 @@
-r"""The one place that prints: data on stdout, talk on stderr.
+r"""The one place that prints: data on stdout, messages on stderr.
 
-Text comes from files and models that nobody vouches for, so nothing reaches a terminal that could move
-its cursor or hide a word: control characters, bidirectional overrides and zero-width characters are
-written as visible escapes (`\x1b`, `\u202e`). Tabs and line ends stay in running text; the joiners that
-scripts and emoji need stay everywhere. JSON carries the same characters as JSON escapes, so nothing is lost.
+Text comes from files and models that cannot be trusted, so nothing reaches a terminal that could move its
+cursor or hide a word: control characters, bidirectional overrides and zero-width characters are written as
+visible escapes (`\x1b`, `\u202e`). Tabs and line ends stay in running text; the joiners that scripts and
+emoji need stay everywhere. JSON carries the same characters as JSON escapes, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def info(text: str) -> None:
 
 
 def as_json(value: object) -> None:
-    """Write one JSON document to stdout, in UTF-8 whatever the locale says."""
+    """Write one JSON document to stdout, in UTF-8 whatever the locale."""
     verbatim(json_text(value, indent=2) + "\n")
 
 
@@ -101,20 +101,20 @@ def _json_escape(match: re.Match[str]) -> str:
 
 def diff(text: str) -> None:
     """Write a diff to stdout, in colour on a terminal."""
-    if not _fancy():
+    if not _fancy() or os.environ.get(NO_COLOR):
         data(text.rstrip("\n"))
         return
-    styles = {"+": "green", "-": "red", "@": "cyan"}
-    from rich.text import Text
-
-    out = Text()
+    colours = {"+": 32, "-": 31, "@": 36}
     for line in visible(text).splitlines():
-        out.append(line + "\n", style="bold" if line.startswith(("+++", "---")) else styles.get(line[:1], ""))
-    _console().print(out, end="", soft_wrap=True)
+        code = 1 if line.startswith(("+++", "---")) else colours.get(line[:1], 0)
+        sys.stdout.write(f"\x1b[{code}m{line}\x1b[0m\n")
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write rows: a table on a terminal, else a line each with tabs between the cells."""
+    """Write rows: a table on a terminal, else a line each with tabs between the cells.
+
+    On a terminal too narrow for the table each row is a line of ids and states, with its texts below it.
+    """
     cleaned = [[one_line(cell) for cell in row] for row in rows]
     if not cleaned:
         return
@@ -125,15 +125,40 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        wraps = name in {"title", "name", "message", "project"}
-        shown.add_column(name, no_wrap=not wraps, overflow="fold")
+    console = _console()
+    wraps = [name in _TEXTS for name in columns]
+    widths = [
+        max(_width(cell, wraps=wrapped) for cell in (name, *cells))
+        for name, wrapped, *cells in zip(columns, wraps, *cleaned, strict=True)
+    ]
+    if sum(widths) + 2 * (len(widths) - 1) <= console.width:
+        shown = Table(box=None, pad_edge=False, header_style="bold")
+        for name, wrapped, width in zip(columns, wraps, widths, strict=True):
+            shown.add_column(name, no_wrap=not wrapped, overflow="fold", min_width=width)
+        for row in cleaned:
+            shown.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+        console.print(shown)
+        return
     for row in cleaned:
-        shown.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
-    _console().print(shown)
+        cells = list(zip(row, wraps, strict=True))
+        console.print(Text("  ".join(cell for cell, wrapped in cells if not wrapped), overflow="fold"))
+        for cell in (cell for cell, wrapped in cells if wrapped):
+            for line in Text(cell).wrap(console, console.width - 4):
+                console.print(Text("    ") + line)
 
 
+def _width(cell: str, *, wraps: bool) -> int:
+    """Return the columns that a cell needs: all of it, or its longest word."""
+    from rich.cells import cell_len
+
+    words = cell.split() if wraps else [cell]
+    longest = max(map(cell_len, words), default=0)
+    return min(_LONGEST_WORD, longest) if wraps else longest
+
+
+_TEXTS = frozenset({"title", "name", "message", "project", "one text", "other text"})
+_LONGEST_WORD = 24
+"""Columns; what is longer, such as an address, may be broken."""
 _STYLES = {
     "open": "yellow",
     "high": "bold",
@@ -165,7 +190,7 @@ def section(heading: str, text: str) -> None:
 
 @contextlib.contextmanager
 def progress(what: str, after: float = 0.5) -> Iterator[None]:
-    """Say on a terminal that something takes its time, once it has taken `after` seconds."""
+    """Show on a terminal what is going on, once it has taken `after` seconds."""
     if not sys.stderr.isatty() or os.environ.get("CI"):
         yield
         return
@@ -193,61 +218,60 @@ def progress(what: str, after: float = 0.5) -> Iterator[None]:
 
 @contextlib.contextmanager
 def meter(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Give what shows on a terminal how many of all are done, how fast, and how long the rest takes."""
-    import time
+    """Give a function that shows how many of all are done, how fast, and how long the rest takes."""
+    with _live() as (seconds, write):
 
-    start = time.monotonic()
-    shows = sys.stderr.isatty() and not os.environ.get("CI")
+        def show(done: int, total: int) -> None:
+            passed = seconds()
+            pace = ""
+            if done and passed > 0:
+                pace = f", {done / passed:.0f}/s, {_minutes(passed / done * (total - done))} left"
+            write(f"{what}: {done:,} of {total:,}{pace}")
 
-    def show(done: int, total: int) -> None:
-        passed = time.monotonic() - start
-        pace = ""
-        if done and passed > 0:
-            left = round(passed / done * (total - done))
-            pace = f", {done / passed:.0f}/s, {left // 60}:{left % 60:02} left"
-        if shows:
-            sys.stderr.write(f"\r\x1b[K{what}: {done:,} of {total:,}{pace}")
-            sys.stderr.flush()
-
-    try:
         yield show
-    finally:
-        if shows:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
 
 
 @contextlib.contextmanager
 def counter(what: str) -> Iterator[Callable[[int, float | None], None]]:
-    """Give what shows on a terminal how many are done and how fast, where their number is not known.
+    """Give a function that shows how many are done and how fast; with the share of all, the time left."""
+    with _live() as (seconds, write):
 
-    With the share of all that is done, where it is known, it says how long the rest takes.
-    """
+        def show(number: int, share: float | None) -> None:
+            passed = seconds()
+            pace = f", {number / passed:.0f}/s" if passed > 0.5 else ""
+            if pace and share:
+                pace += f", {share:.0%}, {_minutes(passed / share * (1 - share))} left"
+            write(f"{what}: {number:,}{pace}")
+
+        yield show
+
+
+@contextlib.contextmanager
+def _live() -> Iterator[tuple[Callable[[], float], Callable[[str], None]]]:
+    """Give the seconds since now, and what writes one line of a terminal again and again."""
     import time
 
     start = time.monotonic()
     shows = sys.stderr.isatty() and not os.environ.get("CI")
 
-    def show(number: int, share: float | None) -> None:
-        passed = time.monotonic() - start
+    def write(text: str) -> None:
         if shows:
-            pace = f", {number / passed:.0f}/s" if passed > 0.5 else ""
-            if pace and share:
-                left = round(passed / share * (1 - share))
-                pace += f", {share:.0%}, {left // 60}:{left % 60:02} left"
-            sys.stderr.write(f"\r\x1b[K{what}: {number:,}{pace}")
+            sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()
 
     try:
-        yield show
+        yield lambda: time.monotonic() - start, write
     finally:
-        if shows:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        write("")
+
+
+def _minutes(seconds: float) -> str:
+    left = round(seconds)
+    return f"{left // 60}:{left % 60:02}"
 
 
 def is_terminal() -> bool:
-    """Say whether a person sits at both ends."""
+    """Whether both input and output are a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Hit
@@ -75,7 +76,7 @@ def load(
     threads = find(Kind.THREAD, None) if include_threads else []
     conversations = find(Kind.CONVERSATION, None)
     parts = [
-        BlockPart(title="Decisions", items=_decisions(registry, decisions), rank=1),
+        BlockPart(title="Decisions", items=_decisions(forge, registry, decisions), rank=1),
         BlockPart(title="Threads", items=_threads(registry, threads), rank=2),
         BlockPart(title="Conversations", items=_conversations(conversations), empty="", rank=3),
     ]
@@ -83,20 +84,19 @@ def load(
     opening = f"## Context: {_brief(quote(query), min(ECHO, room // 4))}\n\n{NOTICE}"
     laid = lay_out(opening, parts, "(end of context)", budget=room, cost=tokens)
     derived = Derived(registry)
-
-    def views(hits: Sequence[Hit]) -> list[dict[str, object]]:
-        found = (registry.get(hit.id) for hit in hits)
-        return [derived.view(entity) for entity in found if entity is not None]
-
+    views = [
+        [derived.view(entity) for hit in hits if (entity := registry.get(hit.id)) is not None]
+        for hits in (decisions, threads, conversations)
+    ]
     data: dict[str, object] = {
         "query": query,
         "project": own,
         "cross_project": cross_project,
         "mode": answers[-1].mode.value,
         "notice": answers[-1].notice,
-        "decisions": views(decisions),
-        "threads": views(threads),
-        "conversations": views(conversations),
+        "decisions": views[0],
+        "threads": views[1],
+        "conversations": views[2],
         "cut": list(laid.cut),
         "context_text": laid.text,
     }
@@ -107,14 +107,18 @@ def _brief(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: max(length - 1, 0)]}…"
 
 
-def _decisions(registry: Registry, hits: Iterable[Hit]) -> list[str]:
-    blocked = blocked_from_carrying(registry)
+def _decisions(forge: Forge, registry: Registry, hits: Sequence[Hit]) -> list[str]:
+    findings = findings_of(forge, registry, {hit.id for hit in hits}, wait_ms=BLOCK_WAIT_MS)
+    blocked = blocked_from_carrying(registry, findings)
     lines = []
     for hit in hits:
         found = registry.get(hit.id)
         if isinstance(found, Decision):
             why = f" — {quote(found.rationale[:300])}" if found.rationale else ""
-            mark = " [IN AN OPEN CONFLICT]" if found.id in blocked else ""
+            conflict = (
+                " [YIELDS TO A HIGHER TIER]" if found.id in findings.yields else " [IN AN OPEN CONFLICT]"
+            )
+            mark = conflict if found.id in blocked else ""
             lines.append(
                 f"- {hit.short} (tier {found.tier_words}, {quote(found.project_name)}, "
                 f"{_origin(found.local_id, found.originated_in)}): {quote(found.decision)}{mark}{why}"

@@ -11,28 +11,30 @@ from forgekit.change import (
     Written,
     as_it_stands,
     in_force,
+    origin_of,
     typed,
     unclaimed,
     without_circle,
     write,
 )
 from forgekit.conflict.pairs import superseded
-from forgekit.conflicts import resolve_between, waiting
-from forgekit.detecting import against
+from forgekit.conflicts import listed, resolve
 from forgekit.errors import RuleError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, decision_id, match_key, project_id
 from forgekit.insight.staleness import stale
-from forgekit.insight.views import Derived
+from forgekit.insight.views import Derived, listed_conflict_view
 from forgekit.model.body import with_section
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
+from forgekit.model.rules import one_line, require_line
 from forgekit.search import search
 from forgekit.times import Instant
 
-_AGAIN = "; to decide the same again say another --conversation"
+_AGAIN = "; to record the same text again pass another --conversation"
+_UNANSWERED = ("open", "found", "possible")
 
 
 def create(
@@ -49,11 +51,10 @@ def create(
     alternatives: Iterable[str] = (),
     tags: Iterable[str] = (),
     at: Instant | None = None,
+    again: bool = False,
     options: WriteOptions = COMMITTED,
 ) -> Written:
     """Register a decision; the same text in the project and conversation is returned as it is.
-
-    What contradicts it is recorded in the same commit.
 
     Args:
         forge: the registry.
@@ -61,28 +62,28 @@ def create(
         rationale: why, Markdown.
         context: in which circumstances, Markdown.
         tier: 0.0 to 1.0.
-        project: a project's name; a new one is registered along with the decision.
+        project: a project's name, else the conversation's; a new one is registered along.
         local_id: what the conversation calls it, such as `D001`.
-        conversation: the one that made it, by any name.
+        conversation: the one that made it, by any name; an unknown uuid is registered along.
         dependencies: decisions it builds on, by any name.
         alternatives: what was rejected, one line each.
         tags: words.
-        at: event time in ms since 1970, else now.
+        at: event time in ms since 1970, else the conversation's, else now.
+        again: register the text although an active decision of the project has it.
         options: dry run, or without a commit.
 
-    Raises TransitionError where that one is out of force, RuleError where it says otherwise or is too long.
+    Raises TransitionError where that one is out of force; RuleError where it says otherwise, where the text
+    is too long, and for a text that an active decision of the project has already.
     """
-    source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
     bases = forge.resolve_all(dependencies, Kind.DECISION)
     line = typed(text, "--rationale")
     others, words = tuple(dict.fromkeys(alternatives)), tuple(dict.fromkeys(tags))
 
     def decide(registry: Registry) -> list[Entity]:
-        name = forge.project(project, registry) or ""
-        owner = project_id(name)
-        moment = at if at is not None else forge.now()
+        origin = origin_of(forge, registry, project, conversation, at)
+        name, source, owner = origin.project, origin.conversation, project_id(origin.project)
         decision = Decision(
-            decision_id=decision_id(owner, line, source or EntityId(""), moment),
+            decision_id=decision_id(owner, line, source or EntityId(""), origin.at),
             decision=line,
             epistemic_tier=tier,
             project_name=name,
@@ -92,12 +93,13 @@ def create(
             conversation_ids=(source,) if source else (),
             dependencies=bases,
             alternatives_rejected=others,
-            created_at=moment,
-            last_validated=moment,
+            created_at=origin.at,
+            last_validated=origin.at,
             tags=words,
             body=with_section(with_section("", "Rationale", rationale), "Context", context),
         )
-        if same := _same(forge, line, owner, source):
+        titled = _titled(forge, line, owner)
+        if same := [d for d in titled if d.originated_in == source]:
             return [
                 as_it_stands(
                     in_force(registry, same[0], _AGAIN),
@@ -111,15 +113,18 @@ def create(
                     created_at=at,
                 )
             ]
-        return against(forge, registry, [unclaimed(decision, registry), *forge.new_project(name, registry)])
+        if titled and not titled[0].status.ended and not again:
+            known = short_id(Kind.DECISION, titled[0].id)
+            raise RuleError(f"{known} of {name} says the same; use it, or pass --again to register it again")
+        return [unclaimed(decision, registry), *origin.beside]
 
     return write(forge, decide, "decision new", options)
 
 
-def _same(forge: Forge, text: str, project: EntityId, source: EntityId | None) -> list[Decision]:
-    """Return the decisions of a text in one project and conversation, those in force first."""
+def _titled(forge: Forge, text: str, project: EntityId) -> list[Decision]:
+    """Return the decisions of a project that have a text, the active ones first."""
     titled = (e for e in forge.titled(Kind.DECISION, text, project) if isinstance(e, Decision))
-    return sorted((d for d in titled if d.originated_in == source), key=lambda d: d.status.ended)
+    return sorted(titled, key=lambda d: d.status.ended)
 
 
 def revise(
@@ -135,22 +140,21 @@ def revise(
 ) -> Written:
     """Replace a decision's text: a new decision, and the old one kept as `revised`.
 
-    What contradicts the new text is recorded in the same commit.
-
-    Raises TransitionError when it is out of force, RuleError when the text stands already or is too long.
+    Raises TransitionError when it is out of force, RuleError when the text is taken or too long.
     """
     key = forge.resolve(name, Kind.DECISION)
-    source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
     line = typed(text, "--rationale")
 
     def decide(registry: Registry) -> list[Entity]:
         old = in_force(registry, registry.expect(Decision, key))
+        where = origin_of(forge, registry, old.project_name, conversation, at)
+        source, moment = where.conversation, where.at
         origin = source or old.originated_in
-        moment = at if at is not None else forge.now()
         new_id = decision_id(old.project_uuid, line, origin or EntityId(""), moment)
         if new_id == old.id or match_key(line) == match_key(old.decision):
             raise RuleError("the new text says the same as the old one; use `forgekit decision edit`")
-        same = (d for d in _same(forge, line, old.project_uuid, origin) if not d.status.ended)
+        titled = _titled(forge, line, old.project_uuid)
+        same = (d for d in titled if d.originated_in == origin and not d.status.ended)
         if isinstance(taken := next(same, registry.get(new_id)), Decision):
             by, here = (short_id(Kind.DECISION, d.id) for d in (in_force(registry, taken, _AGAIN), old))
             raise RuleError(f"{by} says so already; `forgekit decision supersede {here} --by {by}`")
@@ -168,7 +172,7 @@ def revise(
             body=body,
         )
         ended = replace(old, status=DecisionStatus.REVISED, superseded_by=new_id, revised_in=source)
-        return against(forge, registry, [ended, new])
+        return [ended, new, *where.beside]
 
     written = write(forge, decide, "decision revise", options)
     return replace(written, entity=written.outcome.change.writes[1])
@@ -191,7 +195,11 @@ def supersede(
 
 
 def invalidate(forge: Forge, name: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
-    """Put a decision out of force because it was found wrong."""
+    """Put a decision out of force because it was found wrong.
+
+    Raises RuleError for a reason without a word.
+    """
+    require_line("reason", one_line(reason))
     return _change(
         forge,
         name,
@@ -288,6 +296,8 @@ def decision_create(
     dependencies: Iterable[str] = (),
     alternatives_rejected: Iterable[str] = (),
     tags: Iterable[str] = (),
+    at: Instant | None = None,
+    again: bool = False,
     forge: Forge | None = None,
 ) -> dict[str, object]:
     """Register a decision and return it; arguments as of `create`."""
@@ -303,6 +313,8 @@ def decision_create(
         dependencies=dependencies,
         alternatives=alternatives_rejected,
         tags=tags,
+        at=at,
+        again=again,
     )
     return Derived(forge.registry()).view(written.entity)
 
@@ -368,19 +380,24 @@ def decision_stale(
 def decision_conflicts(
     decision_id: str | None = None, project_name: str | None = None, *, forge: Forge | None = None
 ) -> list[dict[str, object]]:
-    """Return the open conflicts: all of them, those of a decision, or those that touch a project."""
+    """Return the open verdicts and the findings: all, those of a decision, or those that touch a project."""
     forge = opened(forge)
     registry = forge.registry()
     key = forge.resolve(decision_id, Kind.DECISION) if decision_id else None
     project = forge.known_project(project_name, registry).id if project_name else None
+    rows, _ = listed(forge, registry, decision=key, project=project)
     derived = Derived(registry)
-    return [derived.view(c) for c in waiting(registry, decision=key, project=project)]
+    return [
+        listed_conflict_view(derived, row.conflict, row.state, row.sides, row.finding, row.yields)
+        for row in reversed(rows)
+        if row.state in _UNANSWERED
+    ]
 
 
 def decision_resolve_conflict(
     decision_id: str, keep_id: str, reason: str, *, forge: Forge | None = None
 ) -> dict[str, object]:
-    """Resolve a conflict: the decision kept stands, the other is superseded, and the reason is recorded.
+    """Resolve a conflict: one decision is kept, the other is superseded, and the reason is recorded.
 
     Args:
         decision_id: either side of the conflict.
@@ -389,5 +406,5 @@ def decision_resolve_conflict(
         forge: the registry, else that of the working directory.
     """
     forge = opened(forge)
-    written = resolve_between(forge, decision_id, keep_id, reason)
+    written = resolve(forge, decision_id, keep_id, reason)
     return Derived(forge.registry()).view(written.entity)

@@ -3,25 +3,25 @@
     ForgeError                 a person can act on this (exit 1)
     |- UsageError              the command was called wrongly (exit 2)
     |- FormatError             a text is not what it should be: names path, line and field
-    |- RuleError               values that cannot stand together in one entity
+    |- RuleError               values that contradict each other in one entity
     |- NotFoundError           no entity answers to this name
     |- AmbiguousError          several do: carries the candidates
     |- ArchiveError            an archive that cannot be filed: carries the problems
     |  `- NothingCompactedError  a transcript in which nothing was compacted
     |- TransitionError         a state change that the current state forbids
     |- SecretError             a text to be written holds what looks like a secret
-    `- StoreError              the repository stands in the way
+    `- StoreError              the repository cannot be read or written
        |- NoRegistryError      no forgekit.toml here or above
        |- RepositoryError      not a git repository, or one of a kind that cannot be served
-       |  `- RemoteError       the repository that work is shared through stands in the way
+       |  `- RemoteError       the remote repository cannot be reached or refuses
        |- DirtyFileError       a file to be written holds uncommitted work
-       |- ChangedError         the entity moved on since it was read
+       |- ChangedError         the entity has changed since it was read
        |- LockedError          another process holds the repository's lock
        |- WriteError           the disk or the folder refused
-       `- UnsureError          they refused when the change was about to stand, or stood already
+       `- UnsureError          the write failed at the commit point; it may have been applied
 
-Errors carry data; the sentence that a person reads is built here, once, and says what to do next.
-Findings about a person's files are `forgekit.model.problem.Problem` values, not errors.
+Errors carry data; the sentence that people read is built here, once, and names what to do next.
+Findings about files are `forgekit.model.problem.Problem` values, not errors.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class FormatError(ForgeError):
 
 
 class RuleError(ForgeError):
-    """Values that cannot stand together in one entity."""
+    """Values that contradict each other in one entity."""
 
 
 class NotFoundError(ForgeError):
@@ -73,10 +73,7 @@ class NotFoundError(ForgeError):
         self.what = what
         self.name = name
         self.hint = hint
-        super().__init__(what, name, hint)
-
-    def __str__(self) -> str:
-        return f"no {self.what} answers to {self.name!r}" + (f"; {self.hint}" if self.hint else "")
+        super().__init__(f"no {what} answers to {name!r}" + (f"; {hint}" if hint else ""))
 
 
 class AmbiguousError(ForgeError):
@@ -85,11 +82,8 @@ class AmbiguousError(ForgeError):
     def __init__(self, name: str, candidates: Sequence[tuple[str, str]]) -> None:
         self.name = name
         self.candidates = tuple(candidates)
-        super().__init__(name, self.candidates)
-
-    def __str__(self) -> str:
-        shown = "".join(f"\n  {short}  {title}" for short, title in self.candidates)
-        return f"{self.name!r} could be any of these; use one of the ids:{shown}"
+        shown = "".join(f"\n  {short}  {title}" for short, title in candidates)
+        super().__init__(f"{name!r} could be any of these; use one of the ids:{shown}")
 
 
 class ArchiveError(ForgeError):
@@ -103,10 +97,7 @@ class ArchiveError(ForgeError):
     def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
         self.message = message
         self.lines = tuple(lines)
-        super().__init__(message, self.lines)
-
-    def __str__(self) -> str:
-        return "\n  ".join((self.message, *self.lines))
+        super().__init__("\n  ".join((message, *lines)))
 
 
 class NothingCompactedError(ArchiveError):
@@ -118,7 +109,7 @@ class TransitionError(ForgeError):
 
 
 class SecretError(ForgeError):
-    """A text to be written holds what looks like a secret; the secret itself is not said.
+    """A text to be written holds what looks like a secret; the message does not repeat it.
 
     Args:
         path: of the file that would hold it.
@@ -129,23 +120,16 @@ class SecretError(ForgeError):
     """
 
     def __init__(self, *, path: str, line: int, field: str, rule: str, name: str) -> None:
-        self.path = path
-        self.line = line
-        self.field = field
-        self.rule = rule
         self.name = name
-        super().__init__(path, line, field, rule, name)
-
-    def __str__(self) -> str:
-        place = ": ".join(part for part in (f"{self.path}:{self.line}", self.field) if part)
-        return (
-            f"{place}: this looks like a secret ({self.rule} {self.name}), and nothing was written; take it "
-            f"out, or say --allow {self.name} (for good: `allowed_secrets` in forgekit.toml)"
+        place = ": ".join(part for part in (f"{path}:{line}", field) if part)
+        super().__init__(
+            f"{place}: this looks like a secret ({rule} {name}), and nothing was written; remove it, "
+            f"or pass --allow {name} (for good: `allowed_secrets` in forgekit.toml)"
         )
 
 
 class StoreError(ForgeError):
-    """The repository stands in the way."""
+    """The repository cannot be read or written."""
 
 
 class NoRegistryError(StoreError):
@@ -153,11 +137,8 @@ class NoRegistryError(StoreError):
 
     def __init__(self, start: str) -> None:
         self.start = start
-        super().__init__(start)
-
-    def __str__(self) -> str:
-        return (
-            f"no forgekit.toml in {self.start} or above it; run `forgekit init` where the registry is to be"
+        super().__init__(
+            f"no forgekit.toml in {start} or above it; run `forgekit init` where the registry is to be"
         )
 
 
@@ -166,7 +147,7 @@ class RepositoryError(StoreError):
 
 
 class RemoteError(RepositoryError):
-    """The repository that work is shared through stands in the way."""
+    """The remote repository cannot be reached or refuses."""
 
 
 class DirtyFileError(StoreError):
@@ -174,36 +155,35 @@ class DirtyFileError(StoreError):
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = tuple(paths)
-        super().__init__(self.paths)
-
-    def __str__(self) -> str:
-        names = ", ".join(self.paths)
-        return (
-            f"uncommitted changes in {names}; commit or undo them (`git restore`; a new file: delete it), "
-            "then run this again"
+        super().__init__(
+            f"uncommitted changes in {', '.join(paths)}; commit or undo them (`git restore`; a new file: "
+            "delete it), then run this again"
         )
 
 
 class ChangedError(StoreError):
-    """The entity moved on since it was read."""
+    """The entity has changed since it was read."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        super().__init__(path)
-
-    def __str__(self) -> str:
-        return f"{self.path} has changed since you read it; look at it again and repeat the change"
+        super().__init__(f"{path} has changed since you read it; read it again and repeat the change")
 
 
 class LockedError(StoreError):
-    """Another process holds the repository's lock."""
+    """Another process holds a lock of the repository.
 
-    def __init__(self, path: str) -> None:
+    Args:
+        path: of the lock.
+        age: in seconds.
+        owner: the processes that may hold it, or "" where none is known.
+    """
+
+    def __init__(self, path: str, age: float, owner: str) -> None:
         self.path = path
-        super().__init__(path)
-
-    def __str__(self) -> str:
-        return f"another process holds {self.path}; wait for it, or delete it if no git command is running"
+        advice = "no git process is running here; delete it if no other program uses the repository"
+        if owner:
+            advice = f"held by {owner}; wait for it, then run this again"
+        super().__init__(f"{path} has been locked for {age:,.0f} s: {advice}")
 
 
 class WriteError(StoreError):
@@ -212,22 +192,14 @@ class WriteError(StoreError):
     def __init__(self, path: str, reason: str) -> None:
         self.path = path
         self.reason = reason
-        super().__init__(path, reason)
-
-    def __str__(self) -> str:
-        return f"cannot write {self.path}: {self.reason}; nothing was recorded"
+        super().__init__(f"cannot write {path}: {reason}; nothing was recorded")
 
 
 class UnsureError(StoreError):
-    """The disk or the folder refused when the change was about to stand, or stood already."""
+    """The write failed at the commit point; it may have been applied."""
 
     def __init__(self, path: str, reason: str) -> None:
-        self.path = path
-        self.reason = reason
-        super().__init__(path, reason)
-
-    def __str__(self) -> str:
-        return (
-            f"cannot finish {self.path}: {self.reason}; "
-            "the change may stand: run this again, nothing is recorded twice"
+        super().__init__(
+            f"cannot finish {path}: {reason}; "
+            "it may have been applied; run this again, nothing is recorded twice"
         )

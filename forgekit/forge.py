@@ -1,7 +1,6 @@
 """The object behind every use case: one registry, with its store, catalogue, settings and clock.
 
-`Forge.open` is the one place where these are put together. A use case is: load, decide (pure), write,
-one commit.
+`Forge.open` wires these. A use case is: load, decide (pure), write, one commit.
 """
 
 from __future__ import annotations
@@ -34,10 +33,7 @@ if TYPE_CHECKING:
 
 
 def clock(env: Mapping[str, str] = os.environ) -> Instant:
-    """Return the time: `FORGEKIT_NOW` where it is set, for output that can be repeated.
-
-    Raises UsageError where that is no date.
-    """
+    """Return the time, or `FORGEKIT_NOW`, for output that can be repeated; raise UsageError for no date."""
     fixed = env.get("FORGEKIT_NOW")
     try:
         return parse_instant(fixed) if fixed else Instant(time.time_ns() // 1_000_000)
@@ -54,9 +50,9 @@ class Forge:
     allow: frozenset[str] = frozenset()
     """Fingerprints of secrets that may be written, beside those of the settings."""
     judge_kind: JudgeKind | None = None
-    """Who judges conflicts, whatever the settings say."""
+    """Who judges conflicts, in place of the settings' choice."""
     on_new_project: Callable[[str, str | None], None] | None = None
-    """Told of each project that a write makes: its name, and the known one's that may have been meant."""
+    """Called for each project that a write makes, with its name and that of a similar known one."""
 
     @classmethod
     def open(
@@ -106,29 +102,22 @@ class Forge:
         return Catalogue(self.root, cache_dir(self.root))
 
     @cached_property
-    def judge(self) -> Judge:
-        """What says whether two decisions contradict each other."""
-        from forgekit.models.judges import judge_of
+    def judge(self) -> Judge | Missing:
+        """What says whether two decisions contradict each other, or why there is nothing that does."""
+        from forgekit.models.judges import find_judge
 
-        return judge_of(self.settings, cache_dir(self.root))
+        return find_judge(self.settings, cache_dir(self.root))
 
     def commit(
         self, decide: Callable[[], Change], *, dry_run: bool = False, no_commit: bool = False
     ) -> Outcome:
-        """Write what `decide` decides, as one commit; arguments and errors as of `Store.commit`.
-
-        A judge that is slow answers before the writers' lock is taken, and its answers are remembered.
-        """
-        from forgekit.model.settings import JudgeKind
-
-        if not dry_run and self.settings.judge in {JudgeKind.NLI, JudgeKind.LLM}:
-            decide()
+        """Write what `decide` decides, as one commit; arguments and errors as of `Store.commit`."""
         outcome = self.store.commit(decide, dry_run=dry_run, no_commit=no_commit)
         if self.on_new_project is not None:
-            self._tell_of_projects(outcome, self.on_new_project)
+            self._report_projects(outcome, self.on_new_project)
         return outcome
 
-    def _tell_of_projects(self, outcome: Outcome, tell: Callable[[str, str | None], None]) -> None:
+    def _report_projects(self, outcome: Outcome, report: Callable[[str, str | None], None]) -> None:
         from forgekit.model.rules import near_miss
 
         writes = [entity for entity in outcome.change.writes if entity.kind is Kind.PROJECT]
@@ -136,7 +125,7 @@ class Forge:
         if made:
             known = {project.project_name for project in self.registry().projects}.difference(made)
             for name in made:
-                tell(name, near_miss(name, known))
+                report(name, near_miss(name, known))
 
     @cached_property
     def encoder(self) -> Encoder | Missing:
@@ -167,10 +156,7 @@ class Forge:
         return NotFoundError(what, name, "; ".join(filter(None, (hint, self.unread))))
 
     def registry(self) -> Registry:
-        """Return everything as it stands in the work tree, uncommitted edits included.
-
-        Entities are read when they are asked for.
-        """
+        """Return the registry of the work tree, uncommitted edits included; entities are read on demand."""
         from forgekit.index.lazy_registry import PartialRegistry
 
         self.catalogue.refresh()
@@ -189,7 +175,7 @@ class Forge:
         ]
 
     def registry_at(self, revision: str) -> Registry:
-        """Return everything as it stood at a revision or date."""
+        """Return the registry of a revision or date."""
         return self.store.load_at(revision)
 
     def resolve_all(self, names: Iterable[str], kind: Kind) -> tuple[EntityId, ...]:
@@ -205,27 +191,30 @@ class Forge:
         try:
             return self.catalogue.resolve(name, kinds or None)
         except AmbiguousError:
-            # An archive's conversation bears the id of the ingested one that it is.
-            found_all = (self.catalogue.entity(c.id) for c in self.catalogue.find(name, kinds or None))
-            talks = [e for e in found_all if e is not None and e.kind is Kind.CONVERSATION]
-            told = [
-                e.id
-                for e in talks
-                if getattr(e, "source", None)
-                and match_key(name) in {match_key(getattr(e, "external_id", None) or ""), e.id}
-            ]
-            if len(told) != 1 or len({getattr(e, "external_id", None) or e.id for e in talks}) > 1:
+            archived = self._archived_conversation(name, kinds)
+            if archived is None:
                 raise
-            return told[0]
+            return archived
         except NotFoundError as e:
-            # The tag of what a conversation was compressed to names the conversation as well.
+            # The tag of an archive names its conversation as well.
             archives = self.catalogue.find(name, (Kind.ARCHIVE,)) if kinds == (Kind.CONVERSATION,) else []
-            found = {
-                getattr(self.catalogue.entity(archive.id), "conversation_id", None) for archive in archives
-            }
+            found = {getattr(self.catalogue.entity(a.id), "conversation_id", None) for a in archives}
             if len(found) != 1 or None in found:
                 raise self._not_found(e.what, e.name, e.hint) from None
             return EntityId(str(found.pop()))
+
+    def _archived_conversation(self, name: str, kinds: tuple[Kind, ...]) -> EntityId | None:
+        """Return the ingested conversation that shares its external id with an archive's conversation."""
+        found = (self.catalogue.entity(match.id) for match in self.catalogue.find(name, kinds or None))
+        conversations = [e for e in found if e is not None and e.kind is Kind.CONVERSATION]
+        externals = {getattr(e, "external_id", None) or e.id for e in conversations}
+        key = match_key(name)
+        ingested = [
+            e.id
+            for e in conversations
+            if getattr(e, "source", None) and key in {match_key(getattr(e, "external_id", None) or ""), e.id}
+        ]
+        return ingested[0] if len(ingested) == 1 and len(externals) == 1 else None
 
     def entity(self, name: str, *kinds: Kind) -> Entity:
         """Return the entity that a person means; errors as of `resolve`."""

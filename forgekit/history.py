@@ -12,7 +12,7 @@ from forgekit.git.program import Commit, Program
 from forgekit.ids import EntityId, is_id
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.kinds import Kind, path_of, short_id
-from forgekit.times import Instant, format_instant
+from forgekit.times import Instant
 from forgekit.worktree.roots import TOPS
 
 if TYPE_CHECKING:
@@ -32,21 +32,13 @@ class Provenance:
     archives: tuple[tuple[str, EntityId, EntityId], ...]
     commit: Commit | None
 
-    def as_json(self) -> dict[str, object]:
-        """Return it as JSON values."""
-        archives = [
-            {"compression_tag": tag, "conversation_id": conversation, "archive_id": archive}
-            for tag, conversation, archive in self.archives
-        ]
-        return {"archives": archives, "last_commit": commit_view(self.commit) if self.commit else None}
-
 
 def provenance(forge: Forge, registry: Registry, entity: Entity, revision: str | None = None) -> Provenance:
     """Return where an entity came from.
 
     Args:
         forge: the registry.
-        registry: as it stood at the revision.
+        registry: as it was at the revision.
         entity: of it.
         revision: a revision or date; None for now.
     """
@@ -60,35 +52,19 @@ def provenance(forge: Forge, registry: Registry, entity: Entity, revision: str |
     )
 
 
-def commit_view(commit: Commit) -> dict[str, object]:
-    """Return a commit as JSON values; trailers that stand several times are lists."""
-    trailers: dict[str, list[str]] = {}
-    for key, value in commit.trailers:
-        trailers.setdefault(key, []).append(value)
-    return {
-        "commit": commit.id,
-        "time": format_instant(commit.time),
-        "author": commit.author,
-        "subject": commit.subject,
-        "trailers": trailers,
-    }
-
-
 def entity_history(
-    forge: Forge, name: str, kinds: tuple[Kind, ...], limit: int | None = None
+    forge: Forge, name: str, *, kind: str | None = None, limit: int | None = None
 ) -> list[Commit]:
     """Return the commits that touched an entity, newest first; one that was deleted answers to its uuid.
 
     Raises NotFoundError, AmbiguousError.
     """
     git = Program(forge.root)
+    kinds = (Kind(kind),) if kind else ()
     found = _history_of_id(git, EntityId(name), kinds or tuple(Kind), limit) if is_id(name) else []
     if not found:
-        key = forge.resolve(name, *kinds)
-        entity = forge.catalogue.entity(key)
-        if entity is None:
-            raise NotFoundError("entity", name)
-        found = git.log(path_of(entity.kind, key), limit=limit)
+        entity = forge.entity(name, *kinds)
+        found = git.log(path_of(entity.kind, entity.id), limit=limit)
     git.keep_graph()
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 from forgekit.change import (
     COMMITTED,
@@ -18,13 +19,14 @@ from forgekit.change import (
 from forgekit.errors import NotFoundError, RuleError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, conversation_id, pair_id, project_id
+from forgekit.insight import views
 from forgekit.insight.project_state import last_successor
 from forgekit.insight.views import Derived
 from forgekit.model.body import section, with_section
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
-from forgekit.model.graph import Direction, one_talk, trace
+from forgekit.model.graph import Direction, Hop, one_talk, trace
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression, CompressionMode, Lineage, TurnRange
 from forgekit.model.registry import Registry
@@ -52,7 +54,7 @@ def new_conversation(
         at: its start in ms since 1970, else now.
         options: dry run, or without a commit.
 
-    Raises RuleError where the one that stands says otherwise, and for a title that is too long.
+    Raises RuleError where the registered one differs, and for a title that is too long.
     """
     line = typed(title, "its description, by `forgekit conversation edit --content`")
 
@@ -87,7 +89,7 @@ def link(
 ) -> Written:
     """Register that one conversation continues another under a tag; the same tag again is returned as it is.
 
-    Raises RuleError where the edge says otherwise of that tag or has another summary, and where conversations
+    Raises RuleError where the edge differs for that tag or has another summary, and where conversations
     would continue each other.
     """
     a, b = forge.resolve(source, Kind.CONVERSATION), forge.resolve(target, Kind.CONVERSATION)
@@ -119,15 +121,55 @@ def link(
             as_it_stands(edge, body=body)
         for entry in edge.compressions:
             if entry.compression_tag == compression.compression_tag:
-                said = {field.name: getattr(compression, field.name) for field in fields(compression)}
-                return [replace(as_it_stands(edge, entry, **said), body=body)]
+                values = {field.name: getattr(compression, field.name) for field in fields(compression)}
+                return [replace(as_it_stands(edge, entry, **values), body=body)]
         return [replace(edge, compressions=(*edge.compressions, compression), body=body)]
 
     return write(forge, decide, "lineage new", options)
 
 
+def link_named(
+    forge: Forge,
+    source: str,
+    target: str,
+    tag: str,
+    *,
+    mode: str | None = None,
+    compressed_at: Instant | None = None,
+    turn_range: TurnRange | None = None,
+    summary: str | None = None,
+    carried: Iterable[str] = (),
+    dropped: Iterable[str] = (),
+    resolved: Iterable[str] = (),
+    options: WriteOptions = COMMITTED,
+) -> Written:
+    """Register that one conversation continues another, with decisions and threads by any name.
+
+    Raises UsageError for another mode; else as of `link`.
+    """
+    registry = forge.registry()
+
+    def named(names: Iterable[str], *kinds: Kind) -> dict[Kind, tuple[tuple[str, EntityId], ...]]:
+        found = [registry.get(forge.resolve(name, *kinds)) for name in names]
+        known = [entity for entity in found if isinstance(entity, (Decision, Thread))]
+        return {kind: pairs(entity for entity in known if entity.kind is kind) for kind in kinds}
+
+    kept = named(carried, Kind.DECISION, Kind.THREAD)
+    compression = Compression(
+        compression_tag=tag,
+        compression_mode=word_of(CompressionMode, "compression_mode", mode),
+        compressed_at=compressed_at,
+        turn_range=turn_range,
+        decisions_carried=kept[Kind.DECISION],
+        threads_carried=kept[Kind.THREAD],
+        decisions_dropped=named(dropped, Kind.DECISION)[Kind.DECISION],
+        threads_resolved=named(resolved, Kind.THREAD)[Kind.THREAD],
+    )
+    return link(forge, source, target, compression, bridge_summary=summary, options=options)
+
+
 def pairs(entities: Iterable[Decision | Thread]) -> tuple[tuple[str, EntityId], ...]:
-    """Return entities as an edge names them: by local id, or by id alone where that tells them not apart."""
+    """Return entities as an edge names them: by local id, or by id alone where that is not unique."""
     found = {entity.id: entity.local_id or "" for entity in entities}
     names = list(found.values())
     return tuple((local if names.count(local) == 1 else "", key) for key, local in found.items())
@@ -144,6 +186,7 @@ class Bridge:
         revised: decisions that the source knew, with what the target has in their place.
         resolved: threads that ended on the way.
         summary: in words.
+        registry: that all of them are of.
     """
 
     source: Conversation
@@ -154,6 +197,7 @@ class Bridge:
     revised: tuple[tuple[EntityId, EntityId], ...]
     resolved: tuple[EntityId, ...]
     summary: str
+    registry: Registry
 
 
 def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
@@ -172,8 +216,8 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
         )
     entries = [entry for edge in hops for entry in edge.compressions]
     first, last = hops[0].compressions, hops[-1].compressions
-    told = (pair for entry in first for pair in (*entry.decisions_carried, *entry.decisions_dropped))
-    had = {*_ids(told), *_known(registry, source, same)}
+    named = (pair for entry in first for pair in (*entry.decisions_carried, *entry.decisions_dropped))
+    had = {*_ids(named), *_known(registry, source, same)}
     has = dict.fromkeys(_ids(pair for entry in last for pair in entry.decisions_carried))
     has |= dict.fromkeys(_known(registry, target, same))
     successors = {d.id: last_successor(registry, d) for d in registry.decisions if d.id in had}
@@ -197,6 +241,7 @@ def bridge(registry: Registry, source: EntityId, target: EntityId) -> Bridge:
         revised=tuple(revised.items()),
         resolved=resolved,
         summary="\n\n".join([counts, *summaries]),
+        registry=registry,
     )
 
 
@@ -226,18 +271,46 @@ def _way(
 
 def _known(registry: Registry, conversation: EntityId, same: Mapping[EntityId, EntityId]) -> list[EntityId]:
     """Return the decisions that a conversation states or its archives record."""
-    talk = same.get(conversation, conversation)
-    archives = (a for a in registry.archives if same.get(a.conversation_id, a.conversation_id) == talk)
+    key = same.get(conversation, conversation)
+    archives = (a for a in registry.archives if same.get(a.conversation_id, a.conversation_id) == key)
     recorded = {entity for archive in archives for _, entity in archive.records}
     return [
         d.id
         for d in registry.decisions
-        if d.id in recorded or any(same.get(c, c) == talk for c in d.conversation_ids)
+        if d.id in recorded or any(same.get(c, c) == key for c in d.conversation_ids)
     ]
 
 
 def _ids(pairs: Iterable[tuple[str, EntityId]]) -> tuple[EntityId, ...]:
     return tuple(dict.fromkeys(entity for _, entity in pairs))
+
+
+class Trace(NamedTuple):
+    """The edges around a conversation, and the registry that they are of."""
+
+    registry: Registry
+    conversation: EntityId
+    hops: list[Hop]
+
+
+def trace_from(forge: Forge, conversation: str, direction: str = "both") -> Trace:
+    """Return the edges before and after a conversation, oldest first.
+
+    Raises NotFoundError, AmbiguousError, UsageError for another direction.
+    """
+    way = word_of(Direction, "direction", direction) or Direction.BOTH
+    key = forge.resolve(conversation, Kind.CONVERSATION)
+    registry = forge.registry()
+    return Trace(registry, key, trace(registry, key, way))
+
+
+def bridge_between(forge: Forge, source: str, target: str) -> Bridge:
+    """Say what changed between two conversations, each by any name; errors as of `bridge`."""
+    a, b = (forge.resolve(name, Kind.CONVERSATION) for name in (source, target))
+    try:
+        return bridge(forge.registry(), a, b)
+    except NotFoundError as e:
+        raise NotFoundError(e.what, e.name, "; ".join(filter(None, (e.hint, forge.unread)))) from None
 
 
 def lineage_link(
@@ -273,25 +346,20 @@ def lineage_link(
 
     Raises UsageError for another mode.
     """
-    mode = word_of(CompressionMode, "compression_mode", compression_mode)
     forge = opened(forge)
-    registry = forge.registry()
-
-    def named(names: Iterable[str], kind: Kind) -> tuple[tuple[str, EntityId], ...]:
-        found = (registry.get(forge.resolve(name, kind)) for name in names)
-        return pairs(entity for entity in found if isinstance(entity, (Decision, Thread)))
-
-    compression = Compression(
-        compression_tag=compression_tag,
-        compression_mode=mode,
+    written = link_named(
+        forge,
+        source_id,
+        target_id,
+        compression_tag,
+        mode=compression_mode,
         compressed_at=compressed_at,
         turn_range=turn_range,
-        decisions_carried=named(decisions_carried, Kind.DECISION),
-        decisions_dropped=named(decisions_dropped, Kind.DECISION),
-        threads_carried=named(threads_carried, Kind.THREAD),
-        threads_resolved=named(threads_resolved, Kind.THREAD),
+        summary=bridge_summary,
+        carried=[*decisions_carried, *threads_carried],
+        dropped=decisions_dropped,
+        resolved=threads_resolved,
     )
-    written = link(forge, source_id, target_id, compression, bridge_summary=bridge_summary)
     return Derived(forge.registry()).view(written.entity)
 
 
@@ -307,12 +375,10 @@ def lineage_trace(
 
     Raises UsageError for another direction.
     """
-    way = word_of(Direction, "direction", direction) or Direction.BOTH
     forge = opened(forge)
-    key = forge.resolve(conversation_id, Kind.CONVERSATION)
-    registry = forge.registry()
-    derived = Derived(registry)
-    return [derived.view(hop.edge) for hop in trace(registry, key, way)]
+    found = trace_from(forge, conversation_id, direction)
+    derived = Derived(found.registry)
+    return [derived.view(hop.edge) for hop in found.hops]
 
 
 def lineage_bridge(source_id: str, target_id: str, *, forge: Forge | None = None) -> dict[str, object]:
@@ -321,23 +387,4 @@ def lineage_bridge(source_id: str, target_id: str, *, forge: Forge | None = None
     Keys: `source_conversation_id`, `target_conversation_id`, `hops`, `decisions_carried`,
     `decisions_dropped`, `decisions_revised` (old -> new), `threads_resolved` (short ids), `bridge_summary`.
     """
-    forge = opened(forge)
-    a, b = forge.resolve(source_id, Kind.CONVERSATION), forge.resolve(target_id, Kind.CONVERSATION)
-    registry = forge.registry()
-    return bridge_view(bridge(registry, a, b))
-
-
-def bridge_view(found: Bridge) -> dict[str, object]:
-    """Return a bridge as plain values."""
-    return {
-        "source_conversation_id": found.source.id,
-        "target_conversation_id": found.target.id,
-        "hops": [short_id(Kind.LINEAGE, edge.id) for edge in found.hops],
-        "decisions_carried": [short_id(Kind.DECISION, entity) for entity in found.carried],
-        "decisions_dropped": [short_id(Kind.DECISION, entity) for entity in found.dropped],
-        "decisions_revised": {
-            short_id(Kind.DECISION, old): short_id(Kind.DECISION, new) for old, new in found.revised
-        },
-        "threads_resolved": [short_id(Kind.THREAD, entity) for entity in found.resolved],
-        "bridge_summary": found.summary,
-    }
+    return views.bridge(bridge_between(opened(forge), source_id, target_id))

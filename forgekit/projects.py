@@ -1,4 +1,4 @@
-"""Projects and conversations: what can be said of them besides what archives say."""
+"""Projects and conversations: registering them and changing their fields."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from forgekit.model.rules import one_line
 def create(
     forge: Forge, name: str, *, content: str = "", tags: Iterable[str] = (), options: WriteOptions = COMMITTED
 ) -> Written:
-    """Register a project; one of that name is returned as it is.
+    """Register a project; one of that name, in whatever case, is returned as it is.
 
     Raises RuleError where that one has another description or other tags.
     """
-    line = normalise(one_line(name))
+    line = normalise(one_line(forge.project(name, forge.registry()) or ""))
     words = tuple(dict.fromkeys(tags))
     body = with_section("", None, content)
     project = Project(project_uuid=project_id(line), project_name=line, tags=words, body=body)
@@ -33,8 +33,8 @@ def create(
     def decide(registry: Registry) -> list[Entity]:
         standing = registry.get(project.id)
         if isinstance(standing, Project):
-            told = with_section(standing.body, None, content) if content else ""
-            return [as_it_stands(standing, body=told, tags=words)]
+            wanted = with_section(standing.body, None, content) if content else ""
+            return [as_it_stands(standing, body=wanted, tags=words)]
         return [project]
 
     return write(forge, decide, "project new", options)
@@ -43,7 +43,7 @@ def create(
 def describe(
     forge: Forge,
     name: str,
-    kind: Kind,
+    kind: Kind | str,
     *,
     content: str | None = None,
     tags: Iterable[str] | None = None,
@@ -56,13 +56,14 @@ def describe(
         forge: the registry.
         name: any name of it.
         kind: what it is.
-        content: Markdown, in place of what stands above the sections; of an edge, its bridge summary.
+        content: Markdown, in place of what is above the sections; of an edge, its bridge summary.
         tags: in place of the old ones.
         title: of a conversation; its id stays.
         options: dry run, or without a commit.
 
     Raises RuleError for a title that is too long.
     """
+    kind = Kind(kind)
     key = forge.resolve(name, kind)
     values: dict[str, Any] = {}
     if tags is not None:

@@ -5,12 +5,12 @@
     hybrid     both: the mean of the share of the query's words and the cosine
 
 The share of the words is bm25 by the greatest bm25 that the query allows. So both numbers are of one scale
-and say how good a hit is, not only which is the better: where no text says the words, meaning decides.
+and say how good a hit is, not only which is the better: where no text has the words, meaning decides.
 Sums of scores beat sums of reciprocal ranks (Bruch, Gai and Ingber, TOIS 2023), here too on every set.
 
 What a query names by id, tag or exact title comes first in each mode. Filters choose before anything is
 ranked. Vectors are brought up to date on the way, a few texts at a time; where they cannot be had, the
-answer is that of the words, and says so. Values are NamedTuples: see `catalogue.query`.
+answer is that of the words, with a notice. Values are NamedTuples: see `catalogue.query`.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def bring_up(
         forge: the registry.
         vectors: its vectors.
         limit: texts to encode at most.
-        progress: told how far the encoding is.
+        progress: called with how far the encoding is.
     """
 
     def texts(entity: EntityId, blob: str) -> Sequence[str]:

@@ -1,8 +1,8 @@
 """The store: the only writer of `registry/` and `archives/`.
 
-A write is: take the writers' lock, decide, build the commit from the tip's own tree, put it in force.
-It is acknowledged only when the branch holds it. What the person staged or edited stays as it was; a
-file with uncommitted work that the write wants, be it the same, or names is refused by name.
+A write is: take the writers' lock, decide, build the commit from the tip's own tree, publish it. It is
+acknowledged only when the branch holds it. What is staged or edited by hand stays as it was; a write that
+needs a file with uncommitted work is refused with the file's name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.errors import DirtyFileError, FormatError, LockedError, SecretError, WriteError
+from forgekit.errors import DirtyFileError, FormatError, SecretError, StoreError, WriteError
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.registry import Registry
 from forgekit.text import codec
@@ -32,49 +32,13 @@ _KEY = re.compile(r"([A-Za-z_][\w-]{0,60}):")
 _HEADING = re.compile(r"## (.{1,60})")
 
 
-def refuse_secrets(
-    path: str, new: bytes, committed: Callable[[], bytes], allowed: Callable[[], Collection[str]]
-) -> None:
-    """Raise SecretError for the first secret that a file would gain.
-
-    Args:
-        path: of the file, relative to the registry's root.
-        new: its bytes as they are to be.
-        committed: returns those of the commit that the change is made on; b"" for no file.
-        allowed: returns the fingerprints of what may be written.
-    """
-    text = new.decode("utf-8", "replace")
-    if not find(text):
-        return
-    known = {finding.fingerprint for finding in find(committed().decode("utf-8", "replace"))}
-    for found in find(text, {*allowed(), *known}):
-        raise SecretError(
-            path=path,
-            line=found.line,
-            field=field_at(text, found.line),
-            rule=found.rule,
-            name=found.fingerprint,
-        )
-
-
-def field_at(text: str, line: int) -> str:
-    """Return the front-matter key or the section of the body that a line belongs to, "" where neither."""
-    above = text.split("\n")[:line]
-    if not above or above[0].strip() != "---":
-        return ""
-    in_body = "---" in (each.strip() for each in above[1:])
-    pattern = _HEADING if in_body else _KEY
-    found = (pattern.match(each) for each in reversed(above))
-    return next((match[1].lower() for match in found if match), "body" if in_body else "")
-
-
 if TYPE_CHECKING:
     from forgekit.git.publish import CommitProposal
     from forgekit.git.repository import Head, Repository
 
 WRITER_SECONDS = 30.0
 Render = Callable[[bytes | None], bytes | None]
-"""Makes the new bytes of a file from its old ones; None stands for no file."""
+"""Makes the new bytes of a file from its old ones; None means no file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -180,7 +144,7 @@ class Store:
             no_commit: write the files, leave committing to the person.
 
         Raises DirtyFileError, LockedError, WriteError, RepositoryError, FormatError, RuleError, SecretError;
-        then nothing was written. Raises UnsureError when the change may stand.
+        then nothing was written. Raises UnsureError when the change may have been applied.
         """
         if dry_run:
             change = decide()
@@ -203,7 +167,16 @@ class Store:
                     return outcome
                 time.sleep(pause)
                 pause = min(2 * pause, 0.02)
-            raise LockedError(self.repository.head().ref)
+            ref = self.repository.head().ref
+            raise StoreError(f"other commits moved {ref} for {WRITER_SECONDS:.0f} s; run this again")
+
+    def recover(self) -> None:
+        """Undo or finish a write that was killed, and rebuild a lost index."""
+        from forgekit.git.commits import failures
+        from forgekit.git.publish import recover
+
+        with self._writing(), failures(self.root):
+            recover(self.repository)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -221,7 +194,7 @@ class Store:
             os.close(handle)
 
     def _edits(self, change: Change, head: Head, *, no_commit: bool = False) -> list[_Edit]:
-        """Return what is to be done; raise DirtyFileError for a file that is not as the tip has it."""
+        """Return the edits of a change; raise DirtyFileError for a file that is not as the tip has it."""
         wanted: dict[str, Render] = {entity_path(e): partial(_rendered, e) for e in change.writes}
         for path in change.deletes:
             if files.entity_of_path(path) is None:
@@ -246,18 +219,25 @@ class Store:
         return sorted(edits, key=lambda edit: edit.path)
 
     def _unregistered(self, entities: Sequence[Entity], head: Head) -> list[str]:
-        """Return the files that entities name and only the work tree has: a clone would miss them."""
+        """Return the files that entities name and no commit holds: a clone would miss them."""
         from forgekit.checks.references import paths_named
 
         named = [path for path in paths_named(entities) if (self.root / path).is_file()]
         return [path for path in named if self.repository.blob_id(head.commit, path) is None]
 
     def _refuse_secrets(self, edits: Iterable[_Edit]) -> None:
-
+        """Raise SecretError for the first secret that a file would gain."""
         for edit in edits:
-            if edit.new is not None:
-                committed = partial(self.repository.read_blob, edit.old) if edit.old else bytes
-                refuse_secrets(edit.path, edit.new, committed, self._allowed)
+            text = (edit.new or b"").decode("utf-8", "replace")
+            if not find(text):
+                continue
+            committed = self.repository.read_blob(edit.old).decode("utf-8", "replace") if edit.old else ""
+            known = {finding.fingerprint for finding in find(committed)}
+            for found in find(text, {*self._allowed(), *known}):
+                field = _field_at(text, found.line)
+                raise SecretError(
+                    path=edit.path, line=found.line, field=field, rule=found.rule, name=found.fingerprint
+                )
 
     def _unstaged_edits(self, change: Change, *, no_commit: bool) -> list[_Edit]:
         """Return the edits; raise DirtyFileError for what is staged as well."""
@@ -266,7 +246,7 @@ class Store:
         return edits
 
     def _staged(self, edits: list[_Edit]) -> dict[str, str | None]:
-        """Return what the index holds of each file; a DirtyFileError where nobody else holds it."""
+        """Return the blob that the index holds of each file; refuse one that is staged alone."""
         from forgekit.git.index import GitIndex
 
         staged = GitIndex.in_use(self.repository).ids([edit.path for edit in edits])
@@ -276,7 +256,7 @@ class Store:
         return staged
 
     def _edit(self, path: str, render: Render, head: Head, *, no_commit: bool) -> _Edit | None:
-        """Return what is to be done about a file; None for nothing."""
+        """Return the edit of a file, or None where nothing changes."""
         old = self.repository.blob_id(head.commit, path)
         base = present = files.read_bytes(self.root, path)
         before = _blob(present)
@@ -285,7 +265,7 @@ class Store:
             committed = self.repository.read_blob(old)
             if b"\r\n" not in committed:  # line ends converted on checkout: what git holds is what is edited
                 base = present.replace(b"\r\n", b"\n")
-                # git can be told to look away from a file, so its word is not enough.
+                # git can be configured to ignore changes of a file, so its status is not enough.
                 clean = base == committed and self.repository.unchanged(path)
         new = render(base)
         if new == base and (clean or no_commit):
@@ -293,12 +273,13 @@ class Store:
         return _Edit(path=path, old=old, before=before, present=present, new=new, clean=clean)
 
     def _attempt(self, decide: Callable[[], Change]) -> Outcome | None:
-        """Decide and commit; None when HEAD moved away, or files are edited without end."""
+        """Decide and commit; None when HEAD moved away, or files keep changing."""
         from forgekit.git.publish import publish
 
         decided: list[tuple[Change, list[_Edit]]] = []
 
         def propose(head: Head) -> CommitProposal | None:
+            self.repository.require_writable()
             change = decide()
             edits = self._edits(change, head)
             decided.append((change, edits))
@@ -360,18 +341,31 @@ class Store:
         files.settle(self.root, [edit.path for edit in edits])
 
     def _put(self, path: str, data: bytes | None, mark: str) -> None:
-        """Put what was staged in place; None takes the file away."""
+        """Put staged bytes in place; delete the file for None."""
         if data is not None:
             files.place(self.root, path, mark)
         else:
             files.remove(self.root, path)
 
 
+def _field_at(text: str, line: int) -> str:
+    """Return the front-matter key or the section of the body that a line belongs to, or ""."""
+    above = text.split("\n")[:line]
+    if not above or above[0].strip() != "---":
+        return ""
+    in_body = "---" in (each.strip() for each in above[1:])
+    pattern = _HEADING if in_body else _KEY
+    found = (pattern.match(each) for each in reversed(above))
+    return next((match[1].lower() for match in found if match), "body" if in_body else "")
+
+
 def _wait_for_turn(handle: int, path: Path) -> None:
     """Lock the open file; give up when one holder keeps it for too long, not when many take turns.
 
-    Who has waited long looks more often, and so comes before who has just been.
+    A process that has waited long polls more often, and so comes before one that has just written.
     """
+    from forgekit.git.locks import flock_error
+
     turn, until, begun = 0, 0.0, time.monotonic()
     while True:
         try:
@@ -381,7 +375,7 @@ def _wait_for_turn(handle: int, path: Path) -> None:
             if current != turn:
                 turn, until = current, time.monotonic() + WRITER_SECONDS
             elif time.monotonic() > until:
-                raise LockedError(str(path)) from None
+                raise flock_error(path) from None
             time.sleep(max(0.0003, 0.005 / (1 + time.monotonic() - begun) ** 2))
         else:
             os.utime(handle)
@@ -395,7 +389,6 @@ def _blob(data: bytes | None) -> str | None:
 
 
 def _fixed(data: bytes | None, _: bytes | None) -> bytes | None:
-    """Return the same whatever there was."""
     return data
 
 

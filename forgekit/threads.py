@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 from forgekit.change import (
     COMMITTED,
     WriteOptions,
     Written,
     as_it_stands,
+    origin_of,
     typed,
     unclaimed,
     without_circle,
@@ -45,7 +47,7 @@ def create(
     local_id: str | None = None,
     conversation: str | None = None,
     content: str = "",
-    priority: Priority | None = None,
+    priority: Priority | str | None = None,
     blocked_by: Iterable[str] = (),
     tags: Iterable[str] = (),
     at: Instant | None = None,
@@ -56,31 +58,31 @@ def create(
     Args:
         forge: the registry.
         title: one line.
-        project: a project's name; a new one is registered along with the thread.
+        project: a project's name, else the conversation's; a new one is registered along.
         local_id: what the conversation calls it, such as `T001`.
-        conversation: the one that shows it, by any name.
+        conversation: the one that shows it, by any name; an unknown uuid is registered along.
         content: a description, Markdown.
         priority: how much it matters, else medium.
         blocked_by: other threads, by any name.
         tags: words.
-        at: event time in ms since 1970, else now.
+        at: event time in ms since 1970, else the conversation's, else now.
         options: dry run, or without a commit.
 
-    Raises TransitionError where that one has ended; RuleError where it says otherwise, where the thread that
+    Raises TransitionError where that one has ended; RuleError where it differs, where the thread that
     had this title has another one now, and for a title that is too long.
     """
-    source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
+    level = _level(priority)
     blockers = forge.resolve_all(blocked_by, Kind.THREAD)
     line, words = typed(title, _MORE), tuple(dict.fromkeys(tags))
 
     def decide(registry: Registry) -> list[Entity]:
-        name = forge.project(project, registry) or ""
+        origin = origin_of(forge, registry, project, conversation, at)
+        name, source, moment = origin.project, origin.conversation, origin.at
         owner = project_id(name)
-        moment = at if at is not None else forge.now()
         thread = Thread(
             thread_id=thread_id(owner, line, source or EntityId(""), moment),
             title=line,
-            priority=priority or Priority.MEDIUM,
+            priority=level or Priority.MEDIUM,
             project_name=name,
             project_uuid=owner,
             local_id=local_id,
@@ -99,14 +101,14 @@ def create(
                 as_it_stands(
                     _open(same[0]),
                     local_id=local_id,
-                    priority=priority,
+                    priority=level,
                     content=thread.content,
                     blocked_by=blockers,
                     tags=words,
                     created_at=at,
                 )
             ]
-        return [unclaimed(thread, registry), *forge.new_project(name, registry)]
+        return [unclaimed(thread, registry), *origin.beside]
 
     return write(forge, decide, "thread new", options)
 
@@ -114,7 +116,7 @@ def create(
 def end(
     forge: Forge,
     name: str,
-    status: ThreadStatus,
+    status: ThreadStatus | str,
     *,
     resolution: str = "",
     conversation: str | None = None,
@@ -123,61 +125,20 @@ def end(
 ) -> Written:
     """End an open thread: resolved, superseded or abandoned.
 
-    Raises TransitionError when it has ended already, unless all that is given says so too, and for a time
+    Raises TransitionError when it has ended already, unless all that is given is so already, and for a time
     before its last change.
     """
-    key = forge.resolve(name, Kind.THREAD)
-    source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
-
-    def decide(registry: Registry) -> list[Thread]:
-        return [_ended(registry.expect(Thread, key), status, resolution, source, at, forge.now())]
-
-    return write(forge, decide, f"thread {_VERBS[status]}", options)
+    return _update(forge, name, ThreadStatus(status), resolution, conversation, at, options=options)
 
 
-def _ended(
-    thread: Thread,
-    status: ThreadStatus,
-    resolution: str,
-    source: EntityId | None,
-    at: Instant | None,
-    now: Instant,
-) -> Thread:
-    if (
-        thread.status is status
-        and resolution in {"", thread.resolution}
-        and source in {None, thread.resolved_in}
-        and at in {None, thread.updated_at}
-    ):
-        return thread
-    return replace(
-        _open(thread),
-        status=status,
-        resolved_in=source,
-        conversation_ids=_with(thread.conversation_ids, source),
-        updated_at=_after(thread, at, now),
-        body=with_section(thread.body, "Resolution", resolution),
-    )
+def resolve(forge: Forge, name: str, *, resolution: str = "", **more: Any) -> Written:
+    """Resolve an open thread, for a person, who must say how; the rest as of `end`.
 
-
-def _after(thread: Thread, at: Instant | None, now: Instant) -> Instant:
-    """Return when a thread changes its state: not before its last change, even where that lies ahead."""
-    if at is not None and at < thread.updated_at:
-        raise TransitionError(
-            f"{short_id(Kind.THREAD, thread.id)} is {thread.status.value} since "
-            f"{format_instant(thread.updated_at)}, and {format_instant(at)} lies before that; "
-            "say a later --at, or leave it out"
-        )
-    return at if at is not None else max(now, thread.updated_at)
-
-
-def _open(thread: Thread) -> Thread:
-    if thread.status.ended:
-        short = short_id(Kind.THREAD, thread.id)
-        raise TransitionError(
-            f"{short} is already {thread.status.value}; `forgekit thread reopen {short}` first"
-        )
-    return thread
+    Raises UsageError where there is no resolution.
+    """
+    if not resolution.strip():
+        raise UsageError("how was the thread resolved? give --resolution TEXT")
+    return end(forge, name, ThreadStatus.RESOLVED, resolution=resolution, **more)
 
 
 def reopen(
@@ -190,34 +151,10 @@ def reopen(
 ) -> Written:
     """Open a thread again: the one way back from an end.
 
-    Raises TransitionError when it is open already, unless all that is given says so too, and for a time
+    Raises TransitionError when it is open already, unless all that is given is so already, and for a time
     before its last change.
     """
-    key = forge.resolve(name, Kind.THREAD)
-    source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
-
-    def decide(registry: Registry) -> list[Thread]:
-        return [_reopened(registry.expect(Thread, key), source, at, forge.now())]
-
-    return write(forge, decide, "thread reopen", options)
-
-
-def _reopened(thread: Thread, source: EntityId | None, at: Instant | None, now: Instant) -> Thread:
-    if thread.status.ended:
-        return replace(
-            thread,
-            status=ThreadStatus.OPEN,
-            resolved_in=None,
-            conversation_ids=_with(thread.conversation_ids, source),
-            updated_at=_after(thread, at, now),
-            body=with_section(thread.body, "Resolution", ""),
-        )
-    if source not in {None, *thread.conversation_ids} or at not in {None, thread.updated_at}:
-        raise TransitionError(
-            f"{short_id(Kind.THREAD, thread.id)} is open already, and not since that date or in that "
-            "conversation; leave both out"
-        )
-    return thread
+    return _update(forge, name, ThreadStatus.OPEN, "", conversation, at, options=options)
 
 
 def edit(
@@ -225,50 +162,127 @@ def edit(
     name: str,
     *,
     title: str | None = None,
-    priority: Priority | None = None,
+    priority: Priority | str | None = None,
     content: str | None = None,
     blocked_by: Iterable[str] | None = None,
     tags: Iterable[str] | None = None,
     conversation: str | None = None,
     options: WriteOptions = COMMITTED,
 ) -> Written:
-    """Change what a thread says of itself; its id stays, its state too.
+    """Change the fields of a thread; its id and its state stay.
 
     Raises RuleError for a title that is too long, and where threads would wait for each other.
     """
-    line = typed(title, _MORE) if title is not None else None
+    values: dict[str, Any] = {}
+    if title is not None:
+        values["title"] = typed(title, _MORE)
+    if priority is not None:
+        values["priority"] = _level(priority)
+    if blocked_by is not None:
+        values["blocked_by"] = forge.resolve_all(blocked_by, Kind.THREAD)
+    if tags is not None:
+        values["tags"] = tuple(dict.fromkeys(tags))
+    return _update(forge, name, None, "", conversation, None, content=content, options=options, **values)
+
+
+class _Move(NamedTuple):
+    """A change of a thread's state; `at` is None where it happens now."""
+
+    status: ThreadStatus
+    resolution: str
+    source: EntityId | None
+    at: Instant | None
+    now: Instant
+
+
+def _update(
+    forge: Forge,
+    name: str,
+    status: ThreadStatus | None,
+    resolution: str,
+    conversation: str | None,
+    at: Instant | None,
+    *,
+    content: str | None = None,
+    options: WriteOptions = COMMITTED,
+    **values: Any,
+) -> Written:
+    """Change fields of a thread, its description, and its state where a status is given."""
     key = forge.resolve(name, Kind.THREAD)
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
-    blockers = None if blocked_by is None else forge.resolve_all(blocked_by, Kind.THREAD)
-    # A generator would be empty when this is decided again.
-    words = None if tags is None else tuple(dict.fromkeys(tags))
 
     def decide(registry: Registry) -> list[Thread]:
         thread = registry.expect(Thread, key)
-        edited = replace(
-            _edited(thread, line, priority, content, source),
-            blocked_by=blockers if blockers is not None else thread.blocked_by,
-            tags=words if words is not None else thread.tags,
+        if status is not None:
+            move = _Move(status, resolution, source, at, forge.now())
+            thread = _ended(thread, move) if status.ended else _reopened(thread, move)
+        elif source is not None:
+            thread = replace(thread, conversation_ids=_with(thread.conversation_ids, source))
+        body = thread.body if content is None else with_section(thread.body, None, content)
+        thread = replace(thread, body=body, **values)
+        return [without_circle(thread, registry.threads) if values.get("blocked_by") else thread]
+
+    return write(forge, decide, f"thread {_VERBS[status] if status else 'edit'}", options)
+
+
+def _ended(thread: Thread, move: _Move) -> Thread:
+    same = (
+        thread.status is move.status
+        and move.resolution in {"", thread.resolution}
+        and move.source in {None, thread.resolved_in}
+        and move.at in {None, thread.updated_at}
+    )
+    return thread if same else _moved(_open(thread), move, resolved_in=move.source)
+
+
+def _reopened(thread: Thread, move: _Move) -> Thread:
+    if thread.status.ended:
+        return _moved(thread, move, resolved_in=None)
+    if move.source not in {None, *thread.conversation_ids} or move.at not in {None, thread.updated_at}:
+        raise TransitionError(
+            f"{short_id(Kind.THREAD, thread.id)} is open already, and not since that date or in that "
+            "conversation; leave both out"
         )
-        return [without_circle(edited, registry.threads) if blockers else edited]
-
-    return write(forge, decide, "thread edit", options)
+    return thread
 
 
-def _edited(
-    thread: Thread, title: str | None, priority: Priority | None, content: str | None, source: EntityId | None
-) -> Thread:
+def _moved(thread: Thread, move: _Move, *, resolved_in: EntityId | None) -> Thread:
+    """Return a thread in another state: not before its last change, even where that lies ahead."""
+    if move.at is not None and move.at < thread.updated_at:
+        raise TransitionError(
+            f"{short_id(Kind.THREAD, thread.id)} is {thread.status.value} since "
+            f"{format_instant(thread.updated_at)}, and {format_instant(move.at)} lies before that; "
+            "say a later --at, or leave it out"
+        )
     return replace(
         thread,
-        title=title if title is not None else thread.title,
-        priority=priority or thread.priority,
-        conversation_ids=_with(thread.conversation_ids, source),
-        body=with_section(thread.body, None, content) if content is not None else thread.body,
+        status=move.status,
+        resolved_in=resolved_in,
+        conversation_ids=_with(thread.conversation_ids, move.source),
+        updated_at=move.at if move.at is not None else max(move.now, thread.updated_at),
+        body=with_section(thread.body, "Resolution", move.resolution),
     )
+
+
+def _open(thread: Thread) -> Thread:
+    if thread.status.ended:
+        short = short_id(Kind.THREAD, thread.id)
+        raise TransitionError(
+            f"{short} is already {thread.status.value}; `forgekit thread reopen {short}` first"
+        )
+    return thread
 
 
 def _with(ids: tuple[EntityId, ...], entity: EntityId | None) -> tuple[EntityId, ...]:
     return tuple(sorted({*ids, entity})) if entity else ids
+
+
+def _level(priority: Priority | str | None) -> Priority | None:
+    """Return a priority.
+
+    Raises UsageError for another word.
+    """
+    return priority if isinstance(priority, Priority) else word_of(Priority, "priority", priority)
 
 
 def active(registry: Registry, project: EntityId | None = None) -> list[Thread]:
@@ -291,6 +305,7 @@ def thread_create(
     priority: str | None = None,
     blocked_by: Iterable[str] = (),
     tags: Iterable[str] = (),
+    at: Instant | None = None,
     forge: Forge | None = None,
 ) -> dict[str, object]:
     """Register a thread and return it; arguments as of `create`."""
@@ -302,9 +317,10 @@ def thread_create(
         local_id=local_id,
         conversation=conversation_id,
         content=content,
-        priority=word_of(Priority, "priority", priority),
+        priority=priority,
         blocked_by=blocked_by,
         tags=tags,
+        at=at,
     )
     return Derived(forge.registry()).view(written.entity)
 
@@ -320,12 +336,12 @@ def thread_update(
     content: str | None = None,
     forge: Forge | None = None,
 ) -> dict[str, object]:
-    """Change a thread's state, or what it says of itself, and return it.
+    """Change a thread's state, or its fields, and return it.
 
     Args:
         thread_id: any name of the thread.
         status: `resolved`, `superseded`, `abandoned`, or `open` to reopen it.
-        resolution: how it ended, with a status that says so.
+        resolution: how it ended, with a status that ends it.
         conversation_id: where this happened.
         title: a new title; the id stays.
         priority: `high`, `medium` or `low`.
@@ -336,25 +352,15 @@ def thread_update(
     TransitionError as of `end` and `reopen`, then nothing was changed.
     """
     state = word_of(ThreadStatus, "status", status)
-    level = word_of(Priority, "priority", priority)
+    values: dict[str, Any] = {} if priority is None else {"priority": _level(priority)}
     if resolution and not (state and state.ended):
-        raise UsageError(
-            "a resolution says how a thread ended; give status resolved, superseded or abandoned"
-        )
+        raise UsageError("a resolution needs an end; give status resolved, superseded or abandoned")
+    if title is not None:
+        values["title"] = typed(title, _MORE)
     forge = opened(forge)
-    key = forge.resolve(thread_id, Kind.THREAD)
-    source = forge.resolve(conversation_id, Kind.CONVERSATION) if conversation_id else None
-    line, now = typed(title, _MORE) if title is not None else None, forge.now()
-
-    def decide(registry: Registry) -> list[Thread]:
-        thread = _edited(registry.expect(Thread, key), line, level, content, source)
-        if state is ThreadStatus.OPEN:
-            thread = _reopened(thread, source, None, now)
-        elif state is not None:
-            thread = _ended(thread, state, resolution or "", source, None, now)
-        return [thread]
-
-    written = write(forge, decide, f"thread {_VERBS[state] if state else 'edit'}")
+    written = _update(
+        forge, thread_id, state, resolution or "", conversation_id, None, content=content, **values
+    )
     return Derived(forge.registry()).view(written.entity)
 
 

@@ -25,7 +25,7 @@ settings.load_profile("suite")
 _HOME = tempfile.mkdtemp(prefix="forgekit-home-")
 _IDENTITY = "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
 Path(_HOME, ".gitconfig").write_text(_IDENTITY, encoding="utf-8")
-os.environ.update({"HOME": _HOME, "XDG_CONFIG_HOME": _HOME})
+os.environ.update({"HOME": _HOME, "XDG_CONFIG_HOME": _HOME, "XDG_DATA_HOME": _HOME})
 for _name in [name for name in os.environ if name.startswith(("GIT_", "FORGEKIT_"))]:
     del os.environ[_name]
 os.environ["GIT_CONFIG_NOSYSTEM"] = "1"
@@ -38,17 +38,14 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", _HOME)
     monkeypatch.setenv("XDG_CONFIG_HOME", _HOME)
+    monkeypatch.setenv("XDG_DATA_HOME", _HOME)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
 
 @pytest.fixture(autouse=True)
-def _rules_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judge by rules where a registry says nothing: what the model says is tested where it is asked for."""
-    from forgekit.conflict.rules.rules import RuleJudge
-    from forgekit.models import judge_files, trained_judge
-
-    monkeypatch.setattr(trained_judge, "TrainedJudge", lambda _cache: RuleJudge())
-    monkeypatch.setattr(judge_files, "FOLDER", Path(_HOME) / "no-judge")
+def _no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge nothing: a test that wants a judge sets one."""
+    monkeypatch.setattr("forgekit.models.trained_judge.FOLDER", Path(_HOME) / "no-judge")
 
 
 @pytest.fixture

@@ -29,9 +29,10 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     "use": (
         ("forge",),
         ("change", "history", "search"),
-        ("conflicts", "context", "detecting", "lineage", "projects", "threads"),
-        ("decisions", "filing", "upkeep"),
-        ("briefing", "sharing"),
+        ("findings", "lineage", "projects", "threads"),
+        ("conflicts", "context"),
+        ("decisions", "filing", "queries", "upkeep"),
+        ("briefing", "operations", "sharing"),
     ),
     "doors": (("hooks",), ("cli",), ("__main__",)),
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,17 @@ import yaml
 
 BANK = Path(__file__).with_name("bank")
 Texts = tuple[str, ...]
+
+
+class Verdict(Enum):
+    """The labels of a pair, in the order of the head's logits."""
+
+    CONTRADICTION = "contradiction"  # they cannot both be followed
+    DUPLICATE = "duplicate"  # they say the same
+    REFINEMENT = "refinement"  # one narrows, scopes or adds to the other
+    RELATED = "related"  # one topic, independent of each other
+    UNRELATED = "unrelated"
+
 
 _COMMON = {"slot", "about", "beside", "near", "scopes"}
 _SHAPES = (_COMMON | {"choices", "against", "refines"}, _COMMON | {"amount", "values"})

@@ -1,133 +1,186 @@
-"""The join of model and rules, and the threshold: set on pairs that were not trained on."""
+"""Fit the joins of model and cosine and set the thresholds, on whole registers with labelled pairs.
+
+    python training/calibrate.py [REGISTERS] [--judge FOLDER]
+
+REGISTERS (default `../shared/data/registers`) holds `g*.jsonl` and `truth.jsonl`. A balanced set of pairs
+would mislead: in a register one judged pair in 165 is a contradiction. The thresholds are set on
+probabilities from joins that were fitted without the register of the pair; the joins that are written are
+fitted on all registers. Writes `judge.json` of the folder.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pairs import Pair
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 
-from forgekit.conflict.judge import Statement, Verdict
-from forgekit.conflict.rules.joined import (
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+
+from registers import CACHE, judged_pairs, read_registers
+
+from forgekit.conflict.calibration import Calibration, LevelCalibration
+from forgekit.conflict.pairs import statement
+from forgekit.model.settings import Settings
+from forgekit.models.encoder import Missing, find_default, find_encoder
+from forgekit.models.trained_judge import (
+    CARD,
+    DELTA,
+    FOLDER,
+    LABELS,
     MOST_ODDS,
+    Card,
     Join,
-    RuleFeatures,
-    contradicts,
-    joined_score,
-    rule_features,
+    TrainedJudge,
+    log_odds,
 )
 
-SHARE = 0.25
-"""Contradictions among the pairs that a judge meets: far fewer than among those that were written."""
-PRECISION = 0.85
-"""Asked of the threshold at that share."""
-TAKEN = 0.01
-"""Share of what stands side by side in one project, and is near, that may be taken for something else."""
+PRECISION = 0.9
+"""Asked of the conflicts among left-out registers."""
+PRECISION_OF_BOTH = 0.8
+"""Asked of both levels together; other registers are harder, and half of the possible ones shall be right."""
+_REGULARISATION = 10.0  # weaker, and the few contradictions make the join too sure of itself
+
+_REPLACED = "supersedes"
 
 Numbers = NDArray[np.float64]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Calibration:
-    """What was set.
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A judged pair: its register, its label ("" where it has none) and what a join reads."""
 
-    Attributes:
-        threshold: the lowest that keeps `PRECISION`, and above which lie `TAKEN` of what stands side by side.
-        precision: of what lies above the threshold, at the share of `SHARE`.
-        recall: of the contradictions among the pairs.
-        area: under the curve of the joined scores.
-    """
-
-    join: Join
-    threshold: float
-    precision: float
-    recall: float
-    area: float
+    register: str
+    label: str
+    contradiction: float
+    duplicate: float
+    cosine: float
 
 
-def calibrate(
-    pairs: Sequence[Pair], log_odds: Sequence[float], stood: Sequence[Pair], stood_log_odds: Sequence[float]
-) -> Calibration:
-    """Fit the join, then find the lowest threshold that keeps the asked precision and takes little else.
+def main() -> int:
+    """Calibrate and write; exit 1 where something is missing."""
+    parser = argparse.ArgumentParser(description="calibrate the conflict judge")
+    parser.add_argument("registers", nargs="?", type=Path, default=Path("../shared/data/registers"))
+    parser.add_argument("--judge", type=Path, default=FOLDER, help="folder of the judge")
+    given = parser.parse_args()
+    if not (given.registers / "truth.jsonl").exists():
+        print(f"no labelled registers in {given.registers}", file=sys.stderr)
+        return 1
+    CACHE.mkdir(exist_ok=True)
+    rows = read_rows(given.registers, given.judge)
+    decisions = sum(len(found) for _, found in read_registers(given.registers))
+    levels = {name: asdict(level) for name, level in set_levels(rows, left_out(rows), decisions).items()}
+    file = given.judge / CARD
+    card = json.loads(file.read_text(encoding="utf-8"))
+    joins = {
+        "contradiction": asdict(fitted(rows, "contradiction", lambda row: row.contradiction)),
+        "duplicate": asdict(fitted(rows, "duplicate", lambda row: row.duplicate)),
+    }
+    card |= {"format": 3, "joins": joins, "levels": levels}
+    file.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps({"pairs": len(rows), "joins": joins, "levels": levels}, indent=2))
+    return 0
+
+
+def read_rows(folder: Path, judge: Path) -> list[Row]:
+    """Read all judged pairs of the registers with the model."""
+    encoder, model = find_encoder(Settings(), CACHE), find_default(CACHE)
+    if isinstance(encoder, Missing) or isinstance(model, Missing):
+        raise SystemExit(str(encoder))
+    data = json.loads((judge / CARD).read_text(encoding="utf-8"))
+    none = LevelCalibration(threshold=1.0, expected_precision=0.0, per_100=0.0)
+    card = Card(
+        base=data["base"],
+        sha256=data["sha256"],
+        tokens_a_side=data["tokens_a_side"],
+        contradiction=Join(bias=0.0, model=1.0, cosine=0.0),
+        duplicate=Join(bias=0.0, model=1.0, cosine=0.0),
+        calibration=Calibration(conflict=none, possible=none),
+        digest="",
+    )
+    reader = TrainedJudge(card, model, judge / DELTA)
+    truth = {}
+    for line in (folder / "truth.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        truth[frozenset((row["a"], row["b"]))] = row["label"]
+    rows = []
+    for name, decisions in read_registers(folder):
+        pairs = judged_pairs(decisions, encoder)
+        cosines = reader.cosines([(statement(decisions[a]), statement(decisions[b])) for a, b in pairs])
+        for (a, b), cosine in zip(pairs, cosines, strict=True):
+            logits = reader.logits(decisions[a].decision, decisions[b].decision)
+            label = truth.get(frozenset((str(decisions[a].local_id), str(decisions[b].local_id))), "")
+            contradiction, duplicate = (
+                max(-MOST_ODDS, min(MOST_ODDS, log_odds(logits, LABELS[at]))) for at in (0, 1)
+            )
+            rows.append(Row(name, label, contradiction, duplicate, cosine))
+        print(f"{name}: {len(pairs)} pairs", flush=True)
+    return rows
+
+
+def fitted(rows: Sequence[Row], label: str, odds: Callable[[Row], float]) -> Join:
+    """Fit the join for a label. A pair of which one side replaces the other is left out: it is neither."""
+    used = [row for row in rows if row.label != _REPLACED]
+    features = np.array([[odds(row), row.cosine] for row in used])
+    truth = [row.label == label for row in used]
+    found = LogisticRegression(C=_REGULARISATION, max_iter=2_000).fit(features, truth)
+    model, cosine = (round(float(x), 4) for x in found.coef_[0])
+    return Join(bias=round(float(found.intercept_[0]), 4), model=model, cosine=cosine)
+
+
+def left_out(rows: Sequence[Row]) -> Numbers:
+    """Return the probability of a contradiction by a join that was fitted without the row's register."""
+    joins = {
+        name: fitted(
+            [row for row in rows if row.register != name], "contradiction", lambda r: r.contradiction
+        )
+        for name in {row.register for row in rows}
+    }
+    return np.array([joins[row.register].probability(row.contradiction, row.cosine) for row in rows])
+
+
+def set_levels(rows: Sequence[Row], probabilities: Numbers, decisions: int) -> dict[str, LevelCalibration]:
+    """Return both levels with the lowest thresholds, in hundredths, that keep the asked precisions.
+
+    The expected precision is (right + 1) / (right + wrong + 2): few flags allow no stronger claim.
 
     Args:
-        pairs: that were not trained on.
-        log_odds: of a contradiction, by the model, for each pair.
-        stood: near pairs that stand side by side in registers held back; none is a contradiction.
-        stood_log_odds: the same of these.
+        rows: the judged pairs.
+        probabilities: of their left-out joins.
+        decisions: of all registers.
     """
-    rules = _rules(pairs)
-    clipped = np.clip(log_odds, -MOST_ODDS, MOST_ODDS)
-    rows = [
-        [m, max(0.0, r.log_odds) * r.excluded, max(0.0, r.log_odds) * (not r.excluded), r.headings]
-        for m, r in zip(clipped, rules, strict=True)
-    ]
-    truth = np.array([pair.label is Verdict.CONTRADICTION for pair in pairs])
-    weights = np.where(truth, SHARE / truth.mean(), (1 - SHARE) / (1 - truth.mean()))
-    model, excluded, differing, heading, bias = _fitted(np.array(rows, float), truth, weights)
-    join = Join(
-        bias=bias,
-        model=model,
-        excluded=excluded,
-        differing=differing,
-        heading=heading,
-    )
-    scores = np.array([joined_score(join, m, r) for m, r in zip(log_odds, rules, strict=True)])
-    beside = [joined_score(join, m, r) for m, r in zip(stood_log_odds, _rules(stood), strict=True)]
-    threshold = max(_threshold(scores, truth, weights), bar(beside))
-    called = scores >= threshold
-    return Calibration(
-        join=join,
-        threshold=threshold,
-        precision=round(float(weights[called & truth].sum() / weights[called].sum()), 3),
-        recall=round(float(called[truth].mean()), 3),
-        area=round(float(roc_auc_score(truth, scores)), 3),
-    )
+    right = np.array([row.label == "contradiction" for row in rows])
+    wrong = np.array([row.label not in {"contradiction", _REPLACED} for row in rows])
+
+    def lowest(precision: float) -> float:
+        thresholds = [hundredth / 100 for hundredth in range(1, 100)]
+        above = [(low, probabilities >= low) for low in thresholds]
+        return min(
+            low
+            for low, at in above
+            if right[at].any() and right[at].sum() >= precision * (right | wrong)[at].sum()
+        )
+
+    conflict = lowest(PRECISION)
+    possible = min(conflict, lowest(PRECISION_OF_BOTH))
+    out = {}
+    for name, low, high in (("conflict", conflict, 1.1), ("possible", possible, conflict)):
+        called = (probabilities >= low) & (probabilities < high)
+        hits, misses = int(right[called].sum()), int(wrong[called].sum())
+        print(f"left-out registers, {name}: {hits} right, {misses} wrong, {int(called.sum())} flags")
+        out[name] = LevelCalibration(
+            threshold=low,
+            expected_precision=round((hits + 1) / (hits + misses + 2), 2),
+            per_100=round(100 * int(called.sum()) / decisions, 1),
+        )
+    return out
 
 
-def flagged(found: Calibration, pairs: Sequence[Pair], log_odds: Sequence[float]) -> float:
-    """Return the share of pairs that are called a contradiction, by the rules alone too."""
-    rules = _rules(pairs)
-    called = [
-        contradicts(joined_score(found.join, odds, rule), found.threshold, odds, rule)
-        for odds, rule in zip(log_odds, rules, strict=True)
-    ]
-    return round(sum(called) / len(called), 4)
-
-
-def bar(figures: Sequence[float]) -> float:
-    """Return what a share of `TAKEN` of the figures lies above."""
-    return float(np.ceil(np.quantile(figures, 1 - TAKEN) * 1000) / 1000)
-
-
-def _rules(pairs: Sequence[Pair]) -> list[RuleFeatures]:
-    return rule_features([(Statement(text=pair.a), Statement(text=pair.b)) for pair in pairs])
-
-
-SIGNS = np.array([1, 1, 1, -1])
-"""What speaks for a contradiction, and what against: a heading decides nothing."""
-
-
-def _fitted(rows: Numbers, truth: NDArray[np.bool_], weights: Numbers) -> list[float]:
-    """Return a weight for each column and the bias; a column that comes out against its sign is left out."""
-    used = np.ones(len(SIGNS), bool)
-    while True:
-        fitted = LogisticRegression(C=1.0).fit(rows * used, truth, sample_weight=weights)
-        wrong = used & (fitted.coef_[0] * SIGNS < 0)
-        if not wrong.any():
-            return [round(float(x), 4) for x in (*fitted.coef_[0] * used, fitted.intercept_[0])]
-        used &= ~wrong
-
-
-def _threshold(scores: Numbers, truth: NDArray[np.bool_], weights: Numbers) -> float:
-    """Return the lowest threshold from which on every higher one keeps the precision too."""
-    order = np.argsort(-scores, kind="stable")
-    right = np.cumsum(np.where(truth, weights, 0)[order])
-    precision = right / np.cumsum(weights[order])
-    kept = np.flatnonzero(precision >= PRECISION)
-    last = int(kept[-1]) if len(kept) else 0
-    return float(np.floor(scores[order[last]] * 1000) / 1000)
+if __name__ == "__main__":
+    sys.exit(main())

@@ -13,11 +13,9 @@ from random import Random
 
 import of_plain as plain
 import of_slots as slots
-from bank import Written
+from bank import Verdict, Written
 from phrasing import dressed
 from split import Recipe, Split
-
-from forgekit.conflict.judge import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 import numpy as np
-from bank import Written
+from bank import Verdict, Written
 from numpy.typing import NDArray
 from pairs import Pair
 
-from forgekit.conflict.judge import Verdict
 from forgekit.text.words import words
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]

@@ -1,4 +1,4 @@
-"""Train the conflict judge from a seed and write what forgekit ships.
+"""Train the conflict judge's model from a seed; `calibrate.py` then fits the joins and sets the thresholds.
 
     python training/train.py                      # trains, prints the figures, writes forgekit/models/judge
     python training/train.py --seed 3 --out /tmp/judge-3
@@ -16,20 +16,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import torch
-from bank import Attribute, Register, Slot, read_attributes, read_bank, read_pairs, read_registers
-from calibrate import Calibration, bar, calibrate, flagged
+from bank import Attribute, Register, Slot, Verdict, read_attributes, read_bank, read_pairs, read_registers
 from delta import apply_delta, delta_of, write_delta
 from network import SIDE, Network, Tokens, tokens_of
 from numpy.typing import NDArray
 from pairs import Pair, generate, written
-from registers import beside, named, near_beside, tied
+from side_by_side import beside, named, tied
 from sklearn.metrics import roc_auc_score
 from split import Split, own_texts
 from strangers import strangers
@@ -37,7 +35,6 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from forgekit.conflict.judge import Verdict
 from forgekit.model.settings import Settings
 from forgekit.models.encoder import Missing, find_default, find_encoder
 from forgekit.models.files import TOKENIZER, WEIGHTS, BertModel
@@ -93,13 +90,8 @@ def main() -> int:
     apply_delta(network, delta, before)
     logits = {name: both_ways(network, tokenizer, some) for name, some in checks.items()}
     figures = {name: validation(some, logits[name]) for name, some in checks.items()}
-    stood = near_beside(kept, VALIDATION_SEED)
-    told = both_ways(network, tokenizer, stood)
-    found = calibrate(checks["written"], log_odds(logits["written"]), stood, log_odds(told))
-    figures["joined"] = {"auroc": found.area, "precision": found.precision, "recall": found.recall}
-    figures["registers"] = {"pairs": len(stood), "flagged": flagged(found, stood, log_odds(told))}
     print(json.dumps(figures), flush=True)
-    write(given, model, delta, found, bar(log_odds(told, Verdict.DUPLICATE)), figures)
+    write(given, model, delta, figures)
     return 0
 
 
@@ -188,11 +180,9 @@ def both_ways(network: Network, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> 
     return (forth + back) / 2
 
 
-def log_odds(logits: Tensor, verdict: Verdict = Verdict.CONTRADICTION) -> list[float]:
-    """Return the log-odds of a verdict from the logits of all of them [pairs, labels]."""
-    at = LABELS.index(verdict)
-    others = torch.cat([logits[:, :at], logits[:, at + 1 :]], 1)
-    return [float(x) for x in logits[:, at] - torch.logsumexp(others, 1)]
+def log_odds(logits: Tensor) -> list[float]:
+    """Return the log-odds of a contradiction from the logits of all labels [pairs, labels]."""
+    return [float(x) for x in logits[:, 0] - torch.logsumexp(logits[:, 1:], 1)]
 
 
 def validation(pairs: Sequence[Pair], logits: Tensor) -> dict[str, float]:
@@ -208,24 +198,17 @@ def write(
     given: argparse.Namespace,
     model: BertModel,
     delta: dict[str, Tensor],
-    found: Calibration,
-    duplicate: float,
     figures: dict[str, dict[str, float]],
 ) -> None:
-    """Write the delta and what it belongs to."""
+    """Write the delta and what it belongs to; the card is refused until `calibrate.py` has completed it."""
     given.out.mkdir(parents=True, exist_ok=True)
     file = given.out / "judge.safetensors"
     write_delta(delta, file)
     card = {
-        "format": 2,
         "base": model.sha256[WEIGHTS],
         "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
         "labels": [label.value for label in LABELS],
         "tokens_a_side": SIDE,
-        "join": asdict(found.join),
-        "threshold": found.threshold,
-        "expected_precision": found.precision,
-        "duplicate_log_odds": duplicate,
         "seed": given.seed,
         "validation": figures,
     }

@@ -9,6 +9,7 @@ from itertools import islice
 
 from forgekit.archives.document import split_lines
 from forgekit.filing.archive_facts import facts
+from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge
 from forgekit.history import endings
 from forgekit.ids import EntityId
@@ -45,6 +46,13 @@ class AnswerData:
         """What the answer is about: projects."""
         return ", ".join(sorted(set(self.scopes))) or "this project"
 
+    def cite_archive(self, archive: Archive, before: str = "", within: str = "") -> None:
+        """Name an archive as a source."""
+        name = f"archive {quote(archive.compression_tag)}{within} ({short_id(Kind.ARCHIVE, archive.id)})"
+        self.sources.append(before + name)
+        self.ids.append(archive.id)
+        self.scopes.append(archive.project_name)
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerSources:
@@ -57,8 +65,8 @@ class AnswerSources:
     notices: list[str] = field(default_factory=list)
 
 
-def told_decision(decision: Decision) -> str:
-    """Return a decision as answers show it."""
+def decision_line(decision: Decision) -> str:
+    """Return one line on a decision."""
     return (
         f"{short_id(Kind.DECISION, decision.id)}: {quote(decision.decision)} "
         f"(tier {decision.tier_words}, {decision.status.value}, decided {format_date(decision.created_at)})"
@@ -77,15 +85,15 @@ def since(decision: Decision, at: Instant | None) -> str:
     return day + (f": {quote(decision.ending)}" if decision.ending else "")
 
 
-def told_thread(thread: Thread) -> str:
-    """Return a thread as answers show it."""
+def thread_line(thread: Thread) -> str:
+    """Return one line on a thread."""
     return f"{short_id(Kind.THREAD, thread.id)}: {quote(thread.title)} [{thread.status.value.upper()}]"
 
 
 def _open(store: AnswerSources) -> AnswerData:
     threads = [t for t in active(store.registry) if store.project in (None, t.project_name)]
     return AnswerData(
-        lines=[f"- {told_thread(t)} ({t.priority.value})" for t in threads],
+        lines=[f"- {thread_line(t)} ({t.priority.value})" for t in threads],
         sources=["`forgekit thread list --status open`"],
         scopes=[t.project_name for t in threads],
         ids=[t.id for t in threads],
@@ -95,23 +103,25 @@ def _open(store: AnswerSources) -> AnswerData:
 def _in_force(store: AnswerSources) -> AnswerData:
     every = (d for d in store.registry.decisions if store.project in (None, d.project_name))
     decisions = sorted((d for d in every if not d.status.ended), key=lambda d: (-d.last_validated, d.id))
-    opposed = blocked_from_carrying(store.registry)
+    findings = findings_of(store.forge, store.registry, {d.id for d in decisions}, wait_ms=BLOCK_WAIT_MS)
+    opposed = blocked_from_carrying(store.registry, findings)
     marks = {True: " [IN AN OPEN CONFLICT]", False: ""}
     return AnswerData(
-        lines=[f"- {told_decision(d)}{marks[d.id in opposed]}" for d in decisions],
+        lines=[f"- {decision_line(d)}{marks[d.id in opposed]}" for d in decisions],
         sources=["`forgekit decision list --status active`"],
         scopes=[d.project_name for d in decisions],
         ids=[d.id for d in decisions],
     )
 
 
-STANDING: Mapping[Command, Callable[[AnswerSources], AnswerData]] = {
+LISTS: Mapping[Command, Callable[[AnswerSources], AnswerData]] = {
     Command.OPEN: _open,
     Command.STANDING: _in_force,
 }
 
 
 _LOCAL_ID = re.compile(r"(?:OT|[DTAI])\d{3,4}")
+_ABOUT_CONFLICTS = re.compile(r"\b(?:conflict|contradict|exclude|against|both be followed)", re.IGNORECASE)
 _MOST = 8
 
 
@@ -137,12 +147,25 @@ def _best(store: AnswerSources, subject: str) -> list[Decision]:
     named = _named(store, subject, Kind.DECISION)
     if named is not None or _LOCAL_ID.fullmatch(subject):
         chosen = [named] if named is not None else _of_local_id(store, subject)
-        return [e for e in chosen if isinstance(e, Decision)][:_MOST]
+        return _decisions(active_first(store.registry, chosen))[:_MOST]
     hits = _searched(store, subject, (Kind.DECISION,)).hits
     found = [(s, e) for s in hits if isinstance(e := store.registry.get(s.hit.id), Decision)]
     of_name = [e for scored, e in found if scored.named]
     bearing = (e for scored, e in found if (scored.cosine or 0) >= CLOSE or about(subject, _told(e)))
-    return of_name or [*islice(bearing, 1)]
+    return _decisions(active_first(store.registry, of_name or [*islice(bearing, 1)]))
+
+
+def _decisions(entities: Sequence[Entity]) -> list[Decision]:
+    return [entity for entity in entities if isinstance(entity, Decision)]
+
+
+def active_first(registry: Registry, found: Sequence[Entity]) -> list[Entity]:
+    """Return what was found with decisions out of force last, each after the successor that is active."""
+    ended = [e for e in found if isinstance(e, Decision) and e.status.ended]
+    successors = (last_successor(registry, decision) for decision in ended)
+    active_ones = [e for e in successors if e is not None and not e.status.ended]
+    others = [e for e in found if e not in ended]
+    return list({e.id: e for e in (*active_ones, *others, *ended)}.values())
 
 
 def _told(decision: Decision) -> str:
@@ -156,8 +179,8 @@ def _cite(store: AnswerSources, found: AnswerData, entity: Decision | Thread) ->
         local = next((name for name, known in archive.records if known == entity.id), None)
         if local is None:
             continue
-        told: list[DecisionRecord | ThreadRecord] = [*text.decisions, *text.threads]
-        records = [record for record in told if record.local_id == local]
+        records_all: list[DecisionRecord | ThreadRecord] = [*text.decisions, *text.threads]
+        records = [record for record in records_all if record.local_id == local]
         found.sources.append(
             f"{local} of archive {quote(archive.compression_tag)} "
             f"({short_id(Kind.ARCHIVE, archive.id)}, {format_date(archive.compressed_at)}, "
@@ -190,10 +213,8 @@ def _why(store: AnswerSources, subject: str) -> AnswerData:
 
 def _explain(store: AnswerSources, found: AnswerData, decision: Decision) -> None:
     _state_decision(store, found, decision)
-    if decision.rationale:
-        found.lines.append(f"- Because: {quote(decision.rationale)}")
-    else:
-        found.lines.append("- No rationale was recorded.")
+    because = f"Because: {quote(decision.rationale)}" if decision.rationale else "No rationale was recorded."
+    found.lines.append(f"- {because}")
     if decision.context:
         found.lines.append(f"- Context: {quote(decision.context)}")
     if decision.alternatives_rejected:
@@ -205,7 +226,7 @@ def _explain(store: AnswerSources, found: AnswerData, decision: Decision) -> Non
 
 
 def _of_local_id(store: AnswerSources, subject: str) -> list[Entity]:
-    """Return what a bare local id stands for in each archive; they collide by design."""
+    """Return what a bare local id means in each archive; they collide by design."""
     if not _LOCAL_ID.fullmatch(subject):
         return []
     ids = [known for archive, _ in store.archives for local, known in archive.records if local == subject]
@@ -213,14 +234,14 @@ def _of_local_id(store: AnswerSources, subject: str) -> list[Entity]:
 
 
 def _state_decision(store: AnswerSources, found: AnswerData, decision: Decision) -> None:
-    found.lines.append(told_decision(decision))
+    found.lines.append(decision_line(decision))
     ended = since(decision, endings(store.forge, [decision]).get(decision.id))
     if ended:
         found.lines.append(f"- {decision.status.value.capitalize()}{ended}")
     successor = last_successor(store.registry, decision)
     if successor is not None:
-        stands = f"{short_id(Kind.DECISION, successor.id)}: {quote(successor.decision)}"
-        found.lines.append(f"- In its place now: {nothing_stands(successor) or stands}")
+        name = f"{short_id(Kind.DECISION, successor.id)}: {quote(successor.decision)}"
+        found.lines.append(f"- In its place now: {nothing_stands(successor) or name}")
 
 
 def _alternatives(store: AnswerSources, subject: str) -> AnswerData:
@@ -242,11 +263,11 @@ def _earlier(store: AnswerSources, subject: str) -> AnswerData:
                 _versions(found, archive, artifact)
     if found.lines:
         return found
-    told: set[EntityId] = set()
+    seen: set[EntityId] = set()
     for decision in _best(store, subject):
-        if decision.id not in told:
+        if decision.id not in seen:
             chain = _chain(store.registry, decision)
-            told.update(wording.id for wording in chain)
+            seen.update(wording.id for wording in chain)
             for wording in chain:
                 _state_decision(store, found, wording)
             _cite(store, found, chain[0])
@@ -255,12 +276,7 @@ def _earlier(store: AnswerSources, subject: str) -> AnswerData:
 
 
 def _versions(found: AnswerData, archive: Archive, artifact: ArtifactRecord) -> None:
-    found.sources.append(
-        f"artifact {artifact.local_id} of archive {quote(archive.compression_tag)} "
-        f"({short_id(Kind.ARCHIVE, archive.id)})"
-    )
-    found.scopes.append(archive.project_name)
-    found.ids.append(archive.id)
+    found.cite_archive(archive, f"artifact {artifact.local_id} of ")
     found.lines.append(f"{artifact.local_id} {quote(artifact.name)} ({quote(artifact.type or 'artifact')})")
     for version in artifact.versions:
         change = f": {quote(version.changes)}" if version.changes else ""
@@ -289,14 +305,18 @@ def _chain(registry: Registry, decision: Decision) -> list[Decision]:
 
 def _discussed(store: AnswerSources, subject: str) -> AnswerData:
     found = AnswerData(scopes=[store.project or "all projects"])
-    for hit, *_ in _searched(store, subject).hits:
-        entity = store.registry.get(hit.id)
-        if entity is None:
-            continue
-        found.ids.append(hit.id)
-        status = f" [{hit.status}]" if hit.status else ""
-        found.lines.append(f"- {hit.short} {quote(hit.title)}{status}: {quote(hit.snippet)}")
-        found.sources.append(f"{hit.kind.value} {hit.short}")
+    hits = {scored.hit.id: scored.hit for scored in _searched(store, subject).hits}
+    known = [entity for key in hits if (entity := store.registry.get(key)) is not None]
+    if not _ABOUT_CONFLICTS.search(subject):
+        known = [entity for entity in known if entity.kind is not Kind.CONFLICT]
+    for entity in active_first(store.registry, known):
+        hit, short = hits.get(entity.id), short_id(entity.kind, entity.id)
+        status, text = (hit.status, hit.snippet) if hit is not None else ("active", entity.title)
+        found.ids.append(entity.id)
+        found.lines.append(
+            f"- {short} {quote(entity.title)}{f' [{status}]' if status else ''}: {quote(text)}"
+        )
+        found.sources.append(f"{entity.kind.value} {short}")
     turns = _covering(store, subject)
     if turns:
         found.turns = turns[0][1]
@@ -311,7 +331,7 @@ def _expand(store: AnswerSources, subject: str) -> AnswerData:
         if isinstance(entity, Decision):
             _explain(store, found, entity)
         elif isinstance(entity, Thread):
-            found.lines.append(told_thread(entity))
+            found.lines.append(thread_line(entity))
             found.lines.extend(f"- {quote(text)}" for text in (entity.content, entity.resolution) if text)
             _cite(store, found, entity)
     if found.lines:
@@ -322,12 +342,7 @@ def _expand(store: AnswerSources, subject: str) -> AnswerData:
                 lines = split_lines(archive.body)[section.first_line - 1 : section.last_line]
                 found.lines.append(f"{quote(section.title)} ({quote(archive.compression_tag)}):")
                 found.lines.extend(f"    {quote(line)}" for line in lines[:40] if line.strip())
-                found.sources.append(
-                    f"archive {quote(archive.compression_tag)}, lines {section.first_line}-"
-                    f"{section.last_line} ({short_id(Kind.ARCHIVE, archive.id)})"
-                )
-                found.ids.append(archive.id)
-                found.scopes.append(archive.project_name)
+                found.cite_archive(archive, within=f", lines {section.first_line}-{section.last_line}")
                 return found
     return found
 
@@ -358,9 +373,7 @@ def _about_archive(found: AnswerData, archive: Archive) -> None:
         f"{quote(archive.compression_tag)}: {quote(archive.conversation_title)} "
         f"({archive.compression_mode.value}, {format_date(archive.compressed_at)}{turns})"
     )
-    found.sources.append(f"archive {quote(archive.compression_tag)} ({short_id(Kind.ARCHIVE, archive.id)})")
-    found.ids.append(archive.id)
-    found.scopes.append(archive.project_name)
+    found.cite_archive(archive)
     if archive.turn_range:
         found.turns = f"Turn {archive.turn_range[0]} - Turn {archive.turn_range[1]}"
 
@@ -415,11 +428,7 @@ def _turns(store: AnswerSources, subject: str) -> AnswerData:
         if line not in found.lines:
             found.lines.append(line)
         found.turns = found.turns or turns
-        found.sources.append(
-            f"archive {quote(archive.compression_tag)} ({short_id(Kind.ARCHIVE, archive.id)})"
-        )
-        found.ids.append(archive.id)
-        found.scopes.append(archive.project_name)
+        found.cite_archive(archive)
     return found
 
 
@@ -470,8 +479,8 @@ def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
     kept = [a for a in registry.archives if project in (None, a.project_name)]
     store = AnswerSources(forge, registry, project, facts(forge.catalogue, kept))
     asked = read_question(question)
-    standing = STANDING.get(asked.command)
-    found = standing(store) if standing else answer(store, asked.command, asked.subject)
+    listing = LISTS.get(asked.command)
+    found = listing(store) if listing else answer(store, asked.command, asked.subject)
     return _answer(asked, question, found, "; ".join(store.notices))
 
 

@@ -10,11 +10,13 @@ from forgekit.archives.formats.machine import MachineBlock, MachineRecord, recor
 from forgekit.briefing.answers import called, since
 from forgekit.errors import NotFoundError
 from forgekit.filing.archive_facts import facts
+from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge
 from forgekit.history import endings
 from forgekit.ids import EntityId
 from forgekit.insight.project_state import (
     Limits,
+    Opposed,
     Overtaken,
     ProjectState,
     nothing_stands,
@@ -56,7 +58,6 @@ class _Page:
 
     purpose: str
     opening: str
-    parts: list[BlockPart]
     project: str
     archive: Archive | None = None
 
@@ -78,23 +79,9 @@ def prepare_compression(forge: Forge, project: str | None = None, budget: int | 
     registry = forge.registry()
     name = forge.project(project, registry) or ""
     known = forge.known_project(name, registry)
-    state = project_state(
-        registry,
-        known.id,
-        forge.now(),
-        _limits(forge),
-        similarities=close_in_meaning(forge, known.id),
-    )
-    parts = [
-        _conflicts(state, rank=1),
-        _threads(registry, state, archive=None, rank=2),
-        *_revalidation(state, rank=4),
-        _decisions(state, archive=None, rank=3),
-        _abroad(state, rank=5),
-        _lineage(registry, state, rank=6),
-    ]
+    state = _state(forge, registry, known.id)
     opening = f"## Registry state: {quote(known.project_name)}\n\n{NOTICE}\n\n{_summary(registry, state)}"
-    page = _Page("registry-state", opening, parts, known.project_name)
+    page = _Page("registry-state", opening, known.project_name)
     return _block(forge, registry, state, page, budget)
 
 
@@ -113,30 +100,14 @@ def prepare_continuation(
     """
     registry = forge.registry()
     archive = _archive(forge, registry, tag, project)
-    state = project_state(
-        registry,
-        archive.project_uuid,
-        forge.now(),
-        _limits(forge),
-        continued=facts(forge.catalogue, [archive])[0],
-        similarities=close_in_meaning(forge, archive.project_uuid),
-    )
-    parts = [
-        _overtaken(forge, state, rank=0),
-        _conflicts(state, rank=1),
-        _threads(registry, state, archive, rank=2),
-        *_revalidation(state, rank=4),
-        _decisions(state, archive, rank=3),
-        _abroad(state, rank=5),
-        _lineage(registry, state, rank=6),
-    ]
+    state = _state(forge, registry, archive.project_uuid, archive)
     opening = (
         f"## Updated context: {quote(archive.compression_tag)}\n\n{NOTICE}\n"
-        "Where the archive says otherwise, the registry stands.\n\n"
+        "Where the archive says otherwise, the registry is right.\n\n"
         f"**Project:** {quote(archive.project_name)}. **Archive:** {short_id(Kind.ARCHIVE, archive.id)}, "
         f"compressed {format_date(archive.compressed_at)}.\n\n{_summary(registry, state)}"
     )
-    page = _Page("updated-context", opening, parts, archive.project_name, archive)
+    page = _Page("updated-context", opening, archive.project_name, archive)
     return _block(forge, registry, state, page, budget)
 
 
@@ -153,18 +124,34 @@ def _archive(forge: Forge, registry: Registry, tag: str, project: str | None) ->
     return found
 
 
-def _limits(forge: Forge) -> Limits:
+def _state(
+    forge: Forge, registry: Registry, project: EntityId, archive: Archive | None = None
+) -> ProjectState:
     settings = forge.settings
-    return Limits(days=settings.stale_days, hops=settings.stale_hops, max_tier=settings.stale_max_tier)
+    archived = {entity for _, entity in archive.records} if archive is not None else set[EntityId]()
+    own = {d.id for d in registry.decisions if d.project_uuid == project} | archived
+    return project_state(
+        registry,
+        project,
+        forge.now(),
+        Limits(days=settings.stale_days, hops=settings.stale_hops, max_tier=settings.stale_max_tier),
+        continued=facts(forge.catalogue, [archive])[0] if archive is not None else None,
+        similarities=close_in_meaning(forge, project),
+        findings=findings_of(forge, registry, own, wait_ms=BLOCK_WAIT_MS),
+    )
 
 
-def _block(
-    forge: Forge,
-    registry: Registry,
-    state: ProjectState,
-    page: _Page,
-    budget: int | None,
-) -> Block:
+def _block(forge: Forge, registry: Registry, state: ProjectState, page: _Page, budget: int | None) -> Block:
+    parts = [
+        *([_overtaken(forge, state, rank=0)] if page.archive is not None else []),
+        _conflicts(state, rank=1),
+        _yielding(state, rank=1),
+        _threads(registry, state, page.archive, rank=2),
+        *_revalidation(state, rank=4),
+        _decisions(state, page.archive, rank=3),
+        _abroad(state, rank=5),
+        _lineage(registry, state, rank=6),
+    ]
     room = budget if budget is not None else forge.settings.budget
     names = MachineBlock(
         purpose=page.purpose,
@@ -172,8 +159,8 @@ def _block(
         tag=page.archive.compression_tag if page.archive else "",
     )
     rest = f"\n{write_machine_block(names, '')}decisions:\nthreads:\n"
-    laid = lay_out(page.opening, page.parts, f"(end of {page.words})", budget=room, cost=tokens, rest=rest)
-    kept = dict(zip((part.title for part in page.parts), laid.kept, strict=True))
+    laid = lay_out(page.opening, parts, f"(end of {page.words})", budget=room, cost=tokens, rest=rest)
+    kept = dict(zip((part.title for part in parts), laid.kept, strict=True))
     names = replace(
         names,
         threads=tuple(_record(thread, page.archive) for thread in state.threads[: kept[_THREADS]]),
@@ -184,7 +171,7 @@ def _block(
 
 
 def _record(entity: Decision | Thread, archive: Archive | None) -> MachineRecord:
-    """Return the ids by which an archive may name what stands in the block."""
+    """Return the ids by which an archive may name what is in the block."""
     return MachineRecord(
         id=_local(entity, archive).strip(),
         text=entity.title,
@@ -210,7 +197,9 @@ def _data(registry: Registry, state: ProjectState, kind: str) -> dict[str, objec
             }
             for o in state.overtaken
         ],
-        "conflicts": [derived.view(o.conflict) for o in state.conflicts],
+        "conflicts": [_opposed(derived, o) for o in state.conflicts],
+        "yielding": [_opposed(derived, o) for o in state.yielding],
+        "unjudged_pairs": state.unjudged,
         "revalidation_required": [
             *({"decision_id": s.decision.id, "why": s.why} for s in state.shaken),
             *({"decision_id": s.decision.id, "why": _age(s.days, s.hops)} for s in state.flagged),
@@ -230,6 +219,12 @@ def _data(registry: Registry, state: ProjectState, kind: str) -> dict[str, objec
     }
 
 
+def _opposed(derived: Derived, item: Opposed) -> dict[str, object]:
+    view = derived.view(item.conflict)
+    texts = [item.a.decision, item.b.decision]
+    return view | {"texts": texts, "status": "found" if item.found else view["status"], "yields": item.yields}
+
+
 def _summary(registry: Registry, state: ProjectState) -> str:
     parts = [
         count(len(state.threads), "open thread"),
@@ -237,6 +232,8 @@ def _summary(registry: Registry, state: ProjectState) -> str:
         count(len(state.conflicts), "open conflict"),
         f"{len(state.flagged)} of {state.active} stale",
     ]
+    if state.unjudged:
+        parts.append(f"{count(state.unjudged, 'pair')} not judged yet (`forgekit conflict scan`)")
     if state.speculative:
         parts.append(f"{state.speculative} speculative left out")
     if unread := {problem.path for problem in registry.problems}:
@@ -296,7 +293,7 @@ def _overtaken(forge: Forge, state: ProjectState, rank: int) -> BlockPart:
 
     def line(item: Overtaken) -> str:
         entity = item.entity
-        stands = f"{entity.status.value.upper()}{'' if entity.status.ended else ' again'}"
+        state_word = f"{entity.status.value.upper()}{'' if entity.status.ended else ' again'}"
         if isinstance(entity, Thread):
             how = (
                 f": {quote(entity.resolution) or 'no resolution was recorded'}" if entity.status.ended else ""
@@ -304,31 +301,50 @@ def _overtaken(forge: Forge, state: ProjectState, rank: int) -> BlockPart:
             where = f" in {short_id(Kind.CONVERSATION, entity.resolved_in)}" if entity.resolved_in else ""
             return (
                 f"- {called(item.local_id, entity)}: {quote(entity.title)} is "
-                f"{stands} since {format_date(entity.updated_at)}{where}{how}"
+                f"{state_word} since {format_date(entity.updated_at)}{where}{how}"
             )
         how, now = since(entity, ended.get(entity.id)), ""
-        if item.successor is not None:
+        if item.successor is not None and item.rivals:
+            names = " and ".join(_name(d) for d in (item.successor, *item.rivals))
+            now = f"; nothing is in its place until a person has chosen between {names} (see Conflicts)"
+        elif item.successor is not None:
             tier = item.successor.tier_words
             name = f"{_name(item.successor)} (tier {tier}): {quote(item.successor.decision)}"
             now = f"; in its place: {nothing_stands(item.successor) or name}"
-        return f"- {called(item.local_id, entity)}: {quote(entity.decision)} is {stands}{how}{now}"
+        return f"- {called(item.local_id, entity)}: {quote(entity.decision)} is {state_word}{how}{now}"
 
     title = "Changed Since This Archive"
     return BlockPart(title=title, items=[line(o) for o in state.overtaken], rank=rank)
 
 
-def _conflicts(state: ProjectState, rank: int) -> BlockPart:
-    def side(decision: Decision) -> str:
-        return f"{_name(decision)}: {decision.decision} (tier {decision.tier_words})"
+def _side(decision: Decision) -> str:
+    return f"{_name(decision)}: {decision.decision} (tier {decision.tier_words})"
 
+
+def _conflicts(state: ProjectState, rank: int) -> BlockPart:
     rows = [
-        row(side(o.a), side(o.b), o.a.project_name, o.b.project_name, o.conflict.nature)
+        row(
+            _side(o.a),
+            _side(o.b),
+            o.a.project_name,
+            o.b.project_name,
+            f"found by the judge: {o.conflict.nature}" if o.found else o.conflict.nature,
+        )
         for o in state.conflicts
     ]
     head = "Do not carry either side of these forward until a person has chosen.\n\n" + table_head(
         "Decision A", "Decision B", "Project A", "Project B", "Nature"
     )
     return BlockPart(title="Conflicts", items=rows, head=head, rank=rank)
+
+
+def _yielding(state: ProjectState, rank: int) -> BlockPart:
+    pairs = ((o.a, o.b) if o.yields == o.a.id else (o.b, o.a) for o in state.yielding)
+    rows = [row(_side(lower), _side(higher)) for lower, higher in pairs]
+    head = "These contradict a decision of a much higher tier. Do not carry them forward.\n\n" + table_head(
+        "Decision", "Yields To"
+    )
+    return BlockPart(title="Yielding To A Higher Tier", items=rows, head=head, empty="", rank=rank)
 
 
 def _age(days: int, hops: int) -> str:

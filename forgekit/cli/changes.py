@@ -1,134 +1,58 @@
-"""What a command says that changed the registry: the entity, the commit, the conflicts that came to light."""
+"""What a command prints that changed the registry or judged decisions: entity, commit, findings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from forgekit import console
-from forgekit.cli.base import is_dry_run, wants_json
 from forgekit.model.kinds import Kind, short_id
+from forgekit.times import UNKNOWN, format_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from forgekit.change import Written
-    from forgekit.conflict.judge import Judgement
-    from forgekit.forge import Forge
-    from forgekit.model.conflict import Conflict
+    from forgekit.cli.call import Call
+    from forgekit.conflict.finding import Finding, Findings
+    from forgekit.ids import EntityId
+    from forgekit.model.entity import Entity
     from forgekit.store import Outcome
 
-UNCHANGED = "nothing to do, it says so already"
+UNCHANGED = "unchanged"
 
 
-def wrote(written: Written, verb: str, unchanged: str = UNCHANGED) -> None:
-    """Say what a write did: the short id on stdout, the rest on stderr; a dry run prints the diff.
-
-    Args:
-        written: what was written.
-        verb: noun and verb.
-        unchanged: says why there was nothing to do, if so it was.
-    """
+def wrote(written: Written, call: Call, unchanged: str = UNCHANGED) -> None:
+    """Print what a write did: the short id on stdout, the rest on stderr; a dry run prints the diff."""
     entity, outcome = written.entity, written.outcome
     name = short_id(entity.kind, entity.id)
-    conflicts = _conflicts(written)
-    if wants_json():
-        console.as_json(
-            {
-                "id": entity.id,
-                "short_id": name,
-                "commit": outcome.commit,
-                "dry_run": is_dry_run(),
-                "written": sorted(outcome.written),
-                "conflicts": [conflict_view(item) for item in conflicts],
-            }
-        )
-        return
     if outcome.diff:
         console.diff(outcome.diff)
     else:
         console.data(name)
-    console.info(f"{verb} {name}: {done(outcome, unchanged)}")
-    for item in conflicts:
-        for line in conflict_lines(item):
-            console.info(line)
+    console.info(f"{call.operation.name} {name}: {done(outcome, unchanged)}")
 
 
-def _conflicts(written: Written) -> list[Conflict]:
-    """Return the conflicts that were written beside the entity."""
-    from forgekit.model.conflict import Conflict
+def decided(call: Call) -> None:
+    """Register or revise a decision, and print what contradicts it."""
+    from forgekit.insight import views
 
-    beside = (entity for entity in written.outcome.change.writes if entity.id != written.entity.id)
-    return [entity for entity in beside if isinstance(entity, Conflict)]
-
-
-def talk_of_judge(forge: Forge) -> None:
-    """Say which pairs a judge other than the rules could not judge."""
-    from forgekit.model.settings import JudgeKind
-    from forgekit.models.judges import problems_of
-
-    if forge.settings.judge is not JudgeKind.RULES:
-        for problem in problems_of(forge.judge):
-            console.info(f"{problem.severity.value}: {problem}")
-
-
-def conflict_lines(conflict: Conflict, judgement: Judgement | None = None) -> list[str]:
-    """Say which two decisions contradict each other, why, and what to do.
-
-    With the judgement, say what it is made of in place of what the file keeps.
-    """
-    name = short_id(Kind.CONFLICT, conflict.id)
-    a, b = (short_id(Kind.DECISION, side) for side in (conflict.decision_a, conflict.decision_b))
-    lines = [f"conflict {name}: {a} and {b} cannot both be followed"]
-    lines += [f"  {line}" for line in (_explained(a, b, judgement) if judgement else conflict.evidence)]
-    if conflict.kept is None:
-        return [
-            *lines,
-            f"  choose: forgekit conflict resolve {name} --keep {a} --reason TEXT; or scope, or dismiss",
-        ]
-    return [*lines, f"  {conflict.reason}: {short_id(Kind.DECISION, conflict.kept)} was kept"]
-
-
-def _explained(a: str, b: str, judgement: Judgement) -> Iterator[str]:
-    """Yield what a judgement is made of: the rules that fired, the words that weighed, what came next."""
-    parts = judgement.parts
-    yield from (f"rules: {reason}" for reason in (parts.rules if parts else judgement.reasons))
-    if parts is None:
-        yield f"a contradiction with probability {judgement.score:.2f}"
+    written: Written = call.result()
+    findings = findings_after(call, written.outcome, [written.entity])
+    if call.as_json:
+        console.as_json(views.written(written, dry_run=call.dry_run, findings=findings.with_losers()))
         return
-    if not parts.rules:
-        yield "rules: none fired"
-    for side, words in zip((a, b), parts.words, strict=True):
-        yield f"words of {side}: {', '.join(words) or 'none'}"
-    yield (
-        f"a contradiction with probability {judgement.score:.2f}, "
-        f"next {parts.next.value} with {parts.next_score:.2f}"
+    wrote(written, call)
+    print_findings(findings)
+
+
+def validated(written: Written, call: Call) -> None:
+    """Print what `decision validate` did; a later validation stays."""
+    last = getattr(written.entity, "last_validated", UNKNOWN)
+    given = call["at"]
+    later = last > (given if given is not None else call.forge.now())
+    wrote(
+        written, call, f"unchanged: it was validated later, at {format_instant(last)}" if later else UNCHANGED
     )
-
-
-def conflict_view(conflict: Conflict, judgement: Judgement | None = None) -> dict[str, object]:
-    """Return a conflict as JSON values, with what its judgement is made of where that is given."""
-    said: dict[str, object] = {}
-    if judgement is not None:
-        said["score"] = round(judgement.score, 3)
-        if parts := judgement.parts:
-            said |= {
-                "rules": list(parts.rules),
-                "words": [list(words) for words in parts.words],
-                "next": parts.next.value,
-                "next_score": parts.next_score,
-            }
-    return {
-        "conflict_id": conflict.id,
-        "short_id": short_id(Kind.CONFLICT, conflict.id),
-        "decision_a": conflict.decision_a,
-        "decision_b": conflict.decision_b,
-        "status": conflict.status.value,
-        "nature": conflict.nature,
-        "evidence": list(conflict.evidence),
-        "similarity": conflict.similarity,
-        "kept": conflict.kept,
-        **said,
-    }
 
 
 def done(outcome: Outcome, unchanged: str = UNCHANGED) -> str:
@@ -141,3 +65,92 @@ def done(outcome: Outcome, unchanged: str = UNCHANGED) -> str:
         files = console.count(len(outcome.written) + len(outcome.deleted), "file")
         return f"{files} written, not committed"
     return unchanged
+
+
+def findings_after(call: Call, outcome: Outcome, entities: Iterable[Entity]) -> Findings:
+    """Return the findings of the decisions that a command wrote; none where it wrote nothing."""
+    from forgekit.conflict.finding import NOTHING
+    from forgekit.findings import of_written
+
+    return of_written(call.forge, entities) if outcome.written and not outcome.diff else NOTHING
+
+
+def print_findings(findings: Findings) -> None:
+    """Print findings on stderr."""
+    for finding, loser in findings.with_losers():
+        for line in finding_lines(finding, loser):
+            console.info(line)
+
+
+def finding_lines(finding: Finding, loser: EntityId | None) -> list[str]:
+    """Return which two decisions contradict each other, why, and what to do."""
+    from forgekit.conflict.judge import Level
+    from forgekit.conflict.pairs import GAP
+
+    name = short_id(Kind.CONFLICT, finding.id)
+    a, b = (short_id(Kind.DECISION, side) for side in finding.sides)
+    judgement = finding.judgement
+    words = " | ".join(", ".join(side) for side in judgement.words if side)
+    parts = (f"probability {judgement.probability:.2f}", judgement.reason, words and f"words: {words}")
+    lines = [
+        f"{'conflict' if finding.level is Level.CONFLICT else 'possible conflict'} {name}",
+        f"  {a}: {finding.a.decision}",
+        f"  {b}: {finding.b.decision}",
+        f"  {'; '.join(filter(None, parts))}",
+    ]
+    if loser is not None:
+        lines.append(f"  {short_id(Kind.DECISION, loser)} yields: its tier is lower by more than {GAP:g}")
+    return [
+        *lines,
+        f"  choose: forgekit conflict resolve {name} --keep {a} --reason TEXT; or scope, or dismiss",
+    ]
+
+
+def scan(call: Call) -> None:
+    """Judge the pairs of active decisions, and list what contradicts."""
+    from forgekit.conflict.judge import Level
+    from forgekit.findings import of_project
+    from forgekit.insight import views
+
+    with console.meter("judging decisions") as progress:
+        found = of_project(call.forge, call["project"], progress)
+    call.name_unread()
+    wanted = {Level.CONFLICT, Level.POSSIBLE} if call["possible"] else {Level.CONFLICT}
+    listed = [item for item in found.with_losers() if item[0].level in wanted]
+    if call.as_json:
+        console.as_json(views.scanned(found, listed, call.forge.registry()))
+        return
+    for finding, loser in listed:
+        for line in finding_lines(finding, loser):
+            console.data(line)
+    if found.missing:
+        console.info(f"nothing was judged: {found.missing}")
+        return
+    console.info(
+        f"{console.count(found.judged, 'pair')} judged: {console.count(len(found.conflicts), 'conflict')}, "
+        f"{console.count(len(found.possible), 'possible conflict')}"
+        + (f"; {console.count(found.unjudged, 'pair')} could not be judged" if found.unjudged else "")
+    )
+    if call["explain"]:
+        calibration = getattr(call.forge.judge, "calibration", None)
+        console.info(str(calibration or "this judge states no expected precision"))
+
+
+def duplicates(call: Call) -> None:
+    """List decisions that say the same."""
+    from forgekit.findings import of_project
+
+    with console.meter("judging decisions") as progress:
+        found = of_project(call.forge, call["project"], progress)
+    call.name_unread()
+    if call.printed_json(found.duplicates):
+        return
+    rows = [
+        (short_id(Kind.DECISION, f.a.id), f.a.decision, short_id(Kind.DECISION, f.b.id), f.b.decision)
+        for f in found.duplicates
+    ]
+    console.table(("id", "title", "other id", "title"), rows)
+    if found.missing:
+        console.info(f"nothing was judged: {found.missing}")
+    elif not rows:
+        console.info("no duplicates")

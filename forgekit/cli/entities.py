@@ -1,25 +1,25 @@
-"""What every noun has: `list`, `show`, `history`."""
+"""What every noun prints: lists, one entity, and the commits that touched it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from forgekit import console
-from forgekit.cli.base import example, json_option, open_forge, project_option
-from forgekit.cli.showing import partial, show_entity, show_turns
+from forgekit.cli.call import Call, answer
 from forgekit.errors import UsageError
+from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind, short_id
-from forgekit.times import Instant, format_date, format_instant
+from forgekit.operations import PLURALS
+from forgekit.times import UNKNOWN, format_date, format_instant
 
 if TYPE_CHECKING:
-    from forgekit.forge import Forge
+    from forgekit.conflicts import ListedConflict
     from forgekit.git.program import Commit
-    from forgekit.model.entity import Entity
-    from forgekit.model.problem import Problem
+    from forgekit.history import Provenance
     from forgekit.model.registry import Registry
+    from forgekit.queries import Listing, Shown
 
 COLUMNS = {
     Kind.PROJECT: ("id", "name", "decisions", "open threads", "conversations"),
@@ -27,103 +27,51 @@ COLUMNS = {
     Kind.THREAD: ("id", "status", "priority", "title", "project"),
     Kind.DECISION: ("id", "status", "tier", "title", "project"),
     Kind.LINEAGE: ("id", "from", "to", "title", "project"),
-    Kind.CONFLICT: ("id", "status", "title", "one side", "other side"),
+    Kind.CONFLICT: ("id", "status", "one side", "one text", "other side", "other text"),
     Kind.CANDIDATE: ("id", "status", "confidence", "proposes", "title", "project"),
-    Kind.TRANSCRIPT: ("id", "started", "turns", "title", "project"),
     Kind.ARCHIVE: ("id", "compressed", "title", "conversation", "project"),
 }
-STATUSES = {
-    Kind.THREAD: ("open", "resolved", "superseded", "abandoned"),
-    Kind.DECISION: ("active", "revised", "superseded", "invalidated"),
-    Kind.CONFLICT: ("open", "moot", "resolved", "scoped", "dismissed"),
-    Kind.CANDIDATE: ("waiting", "approved", "merged", "rejected", "registered"),
-}
-Counts = dict[Any, dict[str, int]]
-"""Of projects, by id: what `policy.derived.project_counts` counts."""
-PLURALS = {Kind.LINEAGE: "lineage edges"}
+_HIDDEN = (
+    *("kind", "short_id", "path", "extra", "body", "records", "compressions", "moot"),
+    *("title", "decision", "candidate", "project_uuid"),  # the headline and the project's name say it
+)
+_WHEN = ("created_at", "compressed_at")
+_LONG = ("content", "quote", "rationale", "context", "resolution", "bridge_summary")
+_GROUPS = ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved")
 
 
-def add_reading(group: click.Group, kind: Kind) -> None:
-    """Give a noun its `list`, `show` and `history`."""
-    for command in (_list_command(kind), _show_command(kind), _history_command(kind)):
-        group.add_command(command)
+def listing(found: Listing, call: Call) -> None:
+    """Print a list of entities."""
+    del call
+    from forgekit.insight.views import project_counts
+
+    if found.conflicts is not None:
+        console.table(COLUMNS[Kind.CONFLICT], [_conflict(listed) for listed in found.conflicts])
+        if not found.entities:
+            console.info("no conflicts")
+        if found.unjudged:
+            pairs = console.count(found.unjudged, "pair")
+            console.info(f"{pairs} not judged yet; `forgekit conflict scan` judges them")
+        return
+    counts = project_counts(found.registry, (e.id for e in found.entities if e.kind is Kind.PROJECT))
+    console.table(COLUMNS[found.kind], [row(found.registry, e, counts) for e in found.entities])
+    if not found.entities:
+        console.info(f"no {PLURALS.get(found.kind.value, f'{found.kind.value}s')}")
 
 
-def _list_command(kind: Kind) -> click.Command:
-    plural = PLURALS.get(kind, f"{kind.value}s")
-
-    def run(
-        *, as_json: bool, limit: int | None, project: str | None = None, status: str | None = None
-    ) -> None:
-        forge = open_forge()
-        with console.progress("reading the registry"):
-            registry = partial(forge)
-        chosen = listed(forge, registry, kind, project=project, status=status)[:limit]
-        counts = _counts(registry, chosen) if kind is Kind.PROJECT else {}
-        if as_json:
-            from forgekit.insight.views import Derived
-
-            derived = Derived(registry)
-            console.as_json([derived.view(e) | counts.get(e.id, {}) for e in chosen])
-        else:
-            console.table(COLUMNS[kind], [row(registry, entity, counts) for entity in chosen])
-            if not chosen:
-                console.info(f"no {plural}")
-        talk_of_unreadable(forge)
-
-    run = json_option(run)
-    run = click.option("--limit", type=click.IntRange(1), metavar="N", help="At most so many.")(run)
-    if kind in STATUSES:
-        run = click.option("--status", type=click.Choice(STATUSES[kind]), help="Only these.")(run)
-    if kind is not Kind.PROJECT:
-        run = project_option(run)
-    options = f" --status {STATUSES[kind][0]}" if kind in STATUSES else ""
-    help_text = f"List {plural}, newest first.\n\n" + example(f"forgekit {kind.value} list{options}")
-    return click.command("list", help=help_text)(run)
+def _conflict(listed: ListedConflict) -> tuple[str, ...]:
+    conflict = listed.conflict
+    cells = [short_id(Kind.CONFLICT, conflict.id), listed.state]
+    for key, side in zip((conflict.decision_a, conflict.decision_b), listed.sides, strict=True):
+        cells.append(short_id(Kind.DECISION, key) + (" (yields)" if listed.yields == key else ""))
+        cells.append(side.decision if side is not None else "")
+    return tuple(cells)
 
 
-def listed(
-    forge: Forge, registry: Registry, kind: Kind, *, project: str | None = None, status: str | None = None
-) -> list[Entity]:
-    """Return the entities of a kind, newest first.
-
-    Raises NotFoundError for a project that is not known.
-    """
-    owner = forge.known_project(project, registry) if project is not None else None
-
-    def wanted(entity: Any) -> bool:
-        if status is not None and _state(registry, entity) != status:
-            return False
-        if owner is None:
-            return True
-        if kind is not Kind.CONFLICT:
-            return bool(entity.project_uuid == owner.id)
-        sides = (registry.get(entity.decision_a), registry.get(entity.decision_b))
-        return any(getattr(side, "project_uuid", None) == owner.id for side in sides)
-
-    return sorted(filter(wanted, forge.catalogue.entities(kind)), key=lambda e: (when(e), e.id), reverse=True)
-
-
-def _state(registry: Registry, entity: Any) -> str:
-    """Return the status of an entity as people see it."""
-    from forgekit.insight.staleness import conflict_state
-
-    return conflict_state(registry, entity) if entity.kind is Kind.CONFLICT else str(entity.status.value)
-
-
-def when(entity: Any) -> Instant:
-    """Return the event time by which an entity is sorted; a project has none."""
-    for name in ("compressed_at", "created_at", "detected_at"):
-        found = getattr(entity, name, None)
-        if found is not None:
-            return Instant(found)
-    if entity.kind is Kind.LINEAGE:
-        return max((c.compressed_at or Instant(0) for c in entity.compressions), default=Instant(0))
-    return Instant(0)
-
-
-def row(registry: Registry, entity: Any, counts: Counts) -> tuple[str, ...]:
+def row(registry: Registry, entity: Any, counts: dict[EntityId, dict[str, int]]) -> tuple[str, ...]:
     """Return the cells of one line of a list; `counts` are of projects alone."""
+    from forgekit.queries import state_of
+
     short = short_id(entity.kind, entity.id)
     match entity.kind:
         case Kind.PROJECT:
@@ -138,137 +86,152 @@ def row(registry: Registry, entity: Any, counts: Counts) -> tuple[str, ...]:
             ends = (entity.source_conversation_id, entity.target_conversation_id)
             a, b = (short_id(Kind.CONVERSATION, end) for end in ends)
             return short, a, b, entity.title, entity.project_name
-        case Kind.CONFLICT:
-            sides = (short_id(Kind.DECISION, side) for side in (entity.decision_a, entity.decision_b))
-            return short, _state(registry, entity), entity.title, *sides
+        case Kind.CONFLICT:  # as it was at a revision
+            sides = [(side, registry.get(side)) for side in (entity.decision_a, entity.decision_b)]
+            texts = [(short_id(Kind.DECISION, key), side.title if side else "") for key, side in sides]
+            return short, state_of(registry, entity), *texts[0], *texts[1]
         case Kind.CANDIDATE:
             sure = f"{entity.confidence:.2f}"
             return short, entity.status.value, sure, entity.proposes.value, entity.title, entity.project_name
-        case Kind.TRANSCRIPT:
-            turns = "{}-{}".format(*entity.turn_range)
-            return short, format_date(entity.created_at), turns, entity.title, entity.project_name
         case _:
-            talk = short_id(Kind.CONVERSATION, entity.conversation_id)
-            return short, format_date(entity.compressed_at), entity.title, talk, entity.project_name
+            conversation = short_id(Kind.CONVERSATION, entity.conversation_id)
+            day = format_date(entity.compressed_at)
+            return short, day, entity.title, conversation, entity.project_name
 
 
-def _counts(registry: Registry, projects: Iterable[Any]) -> Counts:
-    from forgekit.insight.views import project_counts
-
-    return project_counts(registry, (project.id for project in projects))
-
-
-def _show_command(kind: Kind) -> click.Command:
-    text_option = kind is Kind.ARCHIVE
-
-    def run(
-        *, name: str, at: str | None, as_json: bool, text: bool = False, turns: str | None = None
-    ) -> None:
-        if text and as_json:
-            raise UsageError(
-                "--text prints the archive byte for byte, which JSON is not; leave one of them out"
-            )
-        if turns is not None:
-            if at is not None:
-                raise UsageError("--turns shows the text as it is kept now; leave --at out")
-            show_turns(name, turns, as_json=as_json)
-        else:
-            show_entity(name, (kind,), at=at, as_json=as_json, text=text)
-
-    run = json_option(run)
-    if text_option:
-        run = click.option("--text", is_flag=True, help="The archive alone, byte for byte.")(run)
-    if kind is Kind.CONVERSATION:
-        run = click.option(
-            "--turns", metavar="N-M", help="What was said, where the text is kept: 12-18, or 12."
-        )(run)
-    run = _at_revision(run)
-    run = click.argument("name", metavar="ID")(run)
-    help_text = f"Show one {kind.value} with everything known of it.\n\n" + example(
-        f"forgekit {kind.value} show {kind.prefix}_b34bfcd74276",
-        f"forgekit {kind.value} show {kind.prefix}_b34bfcd74276 --at 2026-03-01",
-    )
-    return click.command("show", help=help_text)(run)
-
-
-def _at_revision(command: Any) -> Any:
-    return click.option("--at", metavar="REV|DATE", help="As it stood at a revision or date.")(command)
-
-
-@click.command(
-    help="Show one entity of any kind.\n\n"
-    + example("forgekit show dec_b34bfcd74276", "forgekit show TOPIC_A_RESULT:D003 --json")
-)
-@click.argument("name", metavar="ID")
-@_at_revision
-@json_option
-def show(*, name: str, at: str | None, as_json: bool) -> None:
-    """Show one entity of any kind."""
-    show_entity(name, (), at=at, as_json=as_json)
-
-
-def _history_command(kind: Kind) -> click.Command:
-    def run(*, name: str, limit: int | None, as_json: bool) -> None:
-        print_history(name, (kind,), limit, as_json=as_json)
-
-    run = click.argument("name", metavar="ID")(_limit(json_option(run)))
-    help_text = f"Show the commits that touched one {kind.value}, newest first.\n\n" + example(
-        f"forgekit {kind.value} history {kind.prefix}_b34bfcd74276"
-    )
-    return click.command("history", help=help_text)(run)
-
-
-def _limit(command: Any) -> Any:
-    return click.option("--limit", type=click.IntRange(1), metavar="N", help="At most so many.")(command)
-
-
-@click.command(
-    help="Show the commits that touched one entity, newest first.\n\n"
-    + example("forgekit history dec_b34bfcd74276", "forgekit show dec_b34bfcd74276 --at COMMIT")
-)
-@click.argument("name", metavar="ID")
-@_limit
-@json_option
-def history(*, name: str, limit: int | None, as_json: bool) -> None:
-    """Show the commits that touched one entity."""
-    print_history(name, (), limit, as_json=as_json)
-
-
-def print_history(name: str, kinds: tuple[Kind, ...], limit: int | None, *, as_json: bool) -> None:
-    """Print the commits of one entity."""
-    from forgekit.history import entity_history
-
-    print_commits(entity_history(open_forge(), name, kinds, limit), as_json=as_json)
-
-
-def print_commits(commits: Iterable[Commit], *, as_json: bool, nothing: str = "not committed yet") -> None:
+def commits(found: Sequence[Commit], call: Call) -> None:
     """Print commits with what they did, or that there are none."""
-    from forgekit.history import commit_view
-
-    if as_json:
-        console.as_json([commit_view(commit) for commit in commits])
-        return
-    rows = [(c.short, format_instant(c.time), c.author, c.subject) for c in commits]
+    texts = call.operation.name == "log"
+    rows = [
+        (c.short, format_instant(c.time), c.author, _with_text(call, c) if texts else c.subject)
+        for c in found
+    ]
     console.table(("commit", "time", "author", "title"), rows)
-    if not rows:
-        console.info(nothing)
+    if not rows and call.operation.name != "log":
+        console.info("not committed yet")
+    elif not rows:
+        since = call["since"]
+        console.info(f"no commit since {format_instant(since)}" if since else "nothing is committed yet")
 
 
-def talk_of_unreadable(forge: Forge) -> None:
-    """Say on stderr how many files could not be read."""
-    if forge.unread:
-        console.info(forge.unread)
+def _with_text(call: Call, commit: Commit) -> str:
+    """Return the subject of a commit; in the log, one that ends with an id gets the text of that entity."""
+    last = commit.subject.rpartition(" ")[2]
+    touched = (value for key, value in commit.trailers if key == "Forgekit-Entity")
+    first = EntityId(next(touched, ""))
+    if call.operation.name != "log" or "_" not in last or not first.endswith(last.partition("_")[2]):
+        return commit.subject
+    entity = call.forge.catalogue.entity(first)
+    return f"{commit.subject} {entity.title}" if entity else commit.subject
 
 
-def problem_view(problem: Problem) -> dict[str, object]:
-    """Return a problem as JSON values."""
-    return {
-        "code": problem.code,
-        "severity": problem.severity.value,
-        "path": problem.path or None,
-        "line": problem.line,
-        "field": problem.field or None,
-        "message": problem.message,
-        "fix": problem.fix or None,
-        "fixable": problem.fixable,
-    }
+def shown(found: Shown, call: Call) -> None:
+    """Print one entity, turns of a kept text, or an archive byte for byte."""
+    if found.messages is not None:
+        _print_turns(found, call["turns"])
+    elif call["text"]:
+        console.verbatim(found.entity.body)
+    else:
+        from forgekit.insight.views import Derived
+
+        assert found.provenance is not None  # noqa: S101 - entities have one
+        view = Derived(found.registry).view(found.entity)
+        _print_entity(found.registry, found.entity, view, found.provenance)
+
+
+def archive_shown(call: Call) -> int:
+    """Show an archive.
+
+    Raises UsageError for `--text --json`.
+    """
+    if call["text"] and call.as_json:
+        raise UsageError("--text prints the archive byte for byte, which JSON is not; leave one of them out")
+    return answer(call)
+
+
+def _print_turns(found: Shown, turns: str) -> None:
+    for message in found.messages or ():
+        at = f", {format_instant(message.time)}" if message.time is not None else ""
+        text = "\n\n".join(part for part in (message.text, "\n".join(message.beside)) if part)
+        console.data(f"### {message.number}. {message.speaker.value.capitalize()}{at}\n\n{text}\n")
+    if not found.messages:
+        console.info(f"no turn {turns}; the kept text holds 1-{found.last_turn}")
+
+
+def _print_entity(registry: Registry, entity: Any, view: dict[str, object], origin: Provenance) -> None:
+    from forgekit.model.lineage import Compression
+
+    console.data(f"{short_id(entity.kind, entity.id)}  {entity.title}")
+    parts = {spec.name for spec in fields(Compression)}  # an edge shows each compression on its own
+    own = {*_HIDDEN, *parts, *_LONG, entity.kind.id_field}
+    if entity.kind is Kind.ARCHIVE:
+        own -= {"compression_mode", "compressed_at", "turn_range"}
+    values = {"id": entity.id} | {key: _shown(registry, view[key]) for key in view if key not in own}
+    if view.get("moot"):
+        values["status"] += " (moot: one side is no longer active)"
+    values |= {key: format_date(UNKNOWN) for key in _WHEN if key in values and view[key] is None}
+    lines = {_label(key): value for key, value in values.items() if value}
+    stated = [
+        f"{tag} ({short_id(Kind.ARCHIVE, archive)}) of {_named(registry, conversation)}"
+        for tag, conversation, archive in origin.archives
+    ]
+    if stated:
+        lines["stated in"] = "\n".join(stated)
+    if origin.commit is not None:
+        commit = origin.commit
+        lines["last commit"] = f"{commit.short} {format_date(commit.time)} {commit.subject}"
+    lines["file"] = str(view["path"])
+    console.fields({**lines, **{f"({key})": str(value) for key, value in entity.extra.items()}})
+    if entity.kind is Kind.LINEAGE:
+        _print_compressions(registry, entity)
+    if entity.kind is not Kind.ARCHIVE:
+        _print_sections(entity, view)
+    elif entity.records:
+        console.data("\nRecords\n")
+        console.fields({f"  {local}": _named(registry, key) for local, key in entity.records})
+
+
+def _print_sections(entity: Any, view: dict[str, object]) -> None:
+    from forgekit.model import body
+
+    for key in _LONG:
+        if view.get(key):
+            console.section(key.replace("_", " ").capitalize(), str(view[key]))
+    for name, _ in body.parts(entity.body):  # what people added, and what a merge did not choose
+        if name is not None and name.lower() not in _LONG:
+            console.section(name, body.section(entity.body, name))
+
+
+def _label(key: str) -> str:
+    return "project" if key == "project_name" else key.replace("_", " ")
+
+
+def _print_compressions(registry: Registry, edge: Any) -> None:
+    for entry in edge.compressions:
+        console.data(f"\n{entry.compression_tag}\n")
+        pairs = {f"  {name.replace('_', ' ')}": getattr(entry, name) for name in _GROUPS}
+        console.fields(
+            {
+                name: "\n".join(f"{local}  {_named(registry, key)}".strip() for local, key in entries)
+                for name, entries in pairs.items()
+                if entries
+            }
+        )
+
+
+def _shown(registry: Registry, value: object) -> str:
+    if value is None or value == []:
+        return ""
+    if isinstance(value, list):
+        parts = [_shown(registry, item) for item in value]
+        multiline = any(isinstance(item, str) and (is_id(item) or len(item) > 30) for item in value)
+        return ("\n" if multiline else ", ").join(parts)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_shown(registry, item)}" for key, item in value.items())
+    text = str(value)
+    return _named(registry, EntityId(text)) if is_id(text) else text
+
+
+def _named(registry: Registry, entity: EntityId) -> str:
+    found = registry.get(entity)
+    return entity if found is None else f"{short_id(found.kind, found.id)}  {found.title}"

@@ -45,10 +45,10 @@ def _answer(arguments: list[str]) -> int:
 
     console.prepare()
     try:
-        code = _said(arguments)
+        code = _run_quickly(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has what it wanted. Python would complain once more when it flushes at exit.
+        # The reader has what it wanted. Python would complain again when it flushes at exit.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (sys.stdout, sys.stderr):
             os.dup2(nowhere, stream.fileno())
@@ -56,7 +56,7 @@ def _answer(arguments: list[str]) -> int:
     return code
 
 
-def _said(arguments: list[str]) -> int:
+def _run_quickly(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         sys.stdout.write(f"forgekit {__version__}\n")
         return 0
@@ -66,14 +66,14 @@ def _said(arguments: list[str]) -> int:
 
 
 def _hook(arguments: list[str]) -> int:
-    """Ask git what the commit takes away; what goes wrong is told by the command itself."""
+    """Ask git what the commit takes away; the command itself reports errors."""
     from pathlib import Path
 
     from forgekit.errors import ForgeError
-    from forgekit.hooks.pre_commit import HOOKS
+    from forgekit.hooks.pre_commit import run
 
     try:
-        return HOOKS[arguments[1]]((), Path.cwd())
+        return run(arguments[1], (), Path.cwd())
     except ForgeError:
         return _run(arguments)
 

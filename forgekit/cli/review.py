@@ -6,25 +6,14 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import click
-
 from forgekit import console
-from forgekit.cli.base import (
-    SHARE,
-    example,
-    is_dry_run,
-    open_forge,
-    options,
-    project_option,
-    wants_json,
-    writing,
-)
-from forgekit.cli.changes import conflict_lines, conflict_view, done, talk_of_judge
+from forgekit.cli.changes import done, finding_lines, findings_after, print_findings
 from forgekit.errors import AmbiguousError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import format_date
 
 if TYPE_CHECKING:
+    from forgekit.cli.call import Call
     from forgekit.filing.review import Answers, Reviewed, Seen, Waiting
     from forgekit.forge import Forge
     from forgekit.ids import EntityId
@@ -33,82 +22,61 @@ if TYPE_CHECKING:
 _ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
 
 
-@click.command(
-    help="List the candidates that wait for a person, and answer them.\n\n"
-    "On a terminal, and with no answer given, each is asked about: q or Ctrl-D ends and writes what was "
-    "answered. ID is any name of a candidate; `forgekit candidate show ID` shows one.\n\n"
-    + example(
-        "forgekit review --list",
-        "forgekit review --approve can_3f9a1c2b7d10 --reject can_9d0e4f5a6b7c",
-        "forgekit review --merge can_3f9a1c2b7d10 dec_b34bfcd74276",
-        'forgekit review --approve can_3f9a1c2b7d10 --title can_3f9a1c2b7d10 "Use Postgres for the queue"',
-        "forgekit review --all-above 0.9",
-    )
-)
-@click.option("--approve", multiple=True, metavar="ID", help="Register it; repeatable.")
-@click.option("--reject", multiple=True, metavar="ID", help="It is none, never offer it again; repeatable.")
-@click.option(
-    "--merge", multiple=True, nargs=2, metavar="ID INTO", help="A registered one says it; repeatable."
-)
-@click.option("--title", "titles", multiple=True, nargs=2, metavar="ID TEXT", help="Reword it; repeatable.")
-@click.option("--all-above", type=SHARE, metavar="0..1", help="Approve all of at least this confidence.")
-@click.option("--list", "only_list", is_flag=True, help="List, and ask nothing.")
-@project_option
-@writing
-def review(
-    approve: tuple[str, ...],
-    reject: tuple[str, ...],
-    merge: tuple[tuple[str, str], ...],
-    titles: tuple[tuple[str, str], ...],
-    all_above: float | None,
-    project: str | None,
-    *,
-    only_list: bool,
-    dry_run: bool,
-    no_commit: bool,
-) -> None:
+def review(call: Call) -> None:
     """Review candidates."""
     from forgekit.filing import review
 
-    way = options(dry_run=dry_run, no_commit=no_commit)
-    forge = open_forge()
-    answering = bool(approve or reject or merge or titles or all_above is not None)
-    if only_list and answering:
+    options, forge, project, all_above = call.options, call.forge, call["project"], call["all_above"]
+    named = any(call[name] for name in ("approve", "reject", "merge", "titles"))
+    answering = named or all_above is not None
+    if call["only_list"] and answering:
         raise UsageError("--list answers nothing; leave it out, or the answers")
-    if project is not None and (approve or reject or merge or titles):
+    if project is not None and named:
         raise UsageError(
             "--project goes with --list and --all-above; an answer names its candidate, leave it out"
         )
     if not answering:
         found = review.waiting(forge, project)
-        if only_list or wants_json() or not console.is_terminal():
-            _list(found)
+        if call["only_list"] or call.as_json or not console.is_terminal():
+            _list(found, call)
+            if not call.as_json:
+                _list_possible(forge, project)
             return
         if not found:
             console.info("nothing waits")
             return
         answers = _asked(forge, found)
     else:
-        rejected = review.named(forge, reject)
+        rejected = review.named(forge, call["reject"] or ())
         merged = tuple(
             (forge.resolve(name, Kind.CANDIDATE), forge.resolve(into, Kind.DECISION, Kind.THREAD))
-            for name, into in merge
+            for name, into in call["merge"] or ()
         )
         others = rejected | {candidate for candidate, _ in merged}
-        chosen = review.named(forge, approve)
+        chosen = review.named(forge, call["approve"] or ())
         if all_above is not None:
             chosen |= review.above(review.waiting(forge, project), all_above) - others
         answers = review.Answers(
             approve=chosen,
             reject=rejected,
             merge=merged,
-            titles=tuple((forge.resolve(name, Kind.CANDIDATE), text) for name, text in titles),
+            titles=tuple((forge.resolve(name, Kind.CANDIDATE), text) for name, text in call["titles"] or ()),
         )
-    if answers == review.Answers() and not wants_json():
+    if answers == review.Answers() and not call.as_json:
         console.info("nothing to do")
         return
-    _answered(review.answer(forge, answers, way))
-    talk_of_judge(forge)
+    _answered(review.answer(forge, answers, options), call)
+
+
+def _list_possible(forge: Forge, project: str | None) -> None:
+    """List the possible conflicts, which wait for a person too."""
+    from forgekit.conflicts import POSSIBLE
+    from forgekit.queries import list_entities
+
+    for row in list_entities(forge, "conflict", project=project, status=POSSIBLE).conflicts or ():
+        if row.finding is not None:
+            for line in finding_lines(row.finding, row.yields):
+                console.data(line)
 
 
 def _asked(forge: Forge, found: list[Waiting]) -> Answers:
@@ -120,38 +88,38 @@ def _asked(forge: Forge, found: list[Waiting]) -> Answers:
     for number, item in enumerate(found, 1):
         around = seen(forge, item)
         _show(f"{number}/{len(found)}", item, around)
-        said = _said_of(forge, item, around)
-        if said is None:
+        reply = _reply_to(forge, item, around)
+        if reply is None:
             break
-        answers = answers.and_(said)
+        answers = answers.and_(reply)
     return answers
 
 
-def _said_of(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
+def _reply_to(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
     """Ask about one candidate until there is an answer; None at the end."""
     from forgekit.filing.review import Answers, reworded
 
     key = item.candidate.id
-    while (said := _answer("y/e/m/n/s/q [s]: ")) not in {None, "q"}:
-        if said in {"", "s"}:
+    while (reply := _answer("y/e/m/n/s/q [s]: ")) not in {None, "q"}:
+        if reply in {"", "s"}:
             return Answers()
-        if said == "y":
+        if reply == "y":
             return Answers(approve=frozenset({key}))
-        if said == "n":
+        if reply == "n":
             return Answers(reject=frozenset({key}))
-        if said == "e":
+        if reply == "e":
             text = _answer(f"text [{console.one_line(item.candidate.candidate)}]: ")
             if text == "":
                 return Answers(approve=frozenset({key}))
             if text and reworded(text):
                 return Answers(approve=frozenset({key}), titles=((key, text),))
             console.info("nothing is left of that as a text")
-        elif said == "m":
+        elif reply == "m":
             into = _target(forge, around)
             if into is not None:
                 return Answers(merge=((key, into),))
         else:
-            console.info(f"{str(said)[:40]!r} is no answer: {_ANSWERS}")
+            console.info(f"{str(reply)[:40]!r} is no answer: {_ANSWERS}")
     return None
 
 
@@ -196,7 +164,7 @@ def _show(place: str, item: Waiting, around: Seen) -> None:
     words = f"{around.before}>>>{candidate.quote}<<<{around.after}"
     lines = {
         "from": f"{_source(candidate)}{f', {around.speaker}' if around.speaker else ''}",
-        "talk": around.title,
+        "chat": around.title,
         "words": words,
         "because": candidate.rationale,
         "rejected": "; ".join(candidate.alternatives_rejected),
@@ -212,9 +180,9 @@ def _show(place: str, item: Waiting, around: Seen) -> None:
 
 
 def _source(candidate: Candidate) -> str:
-    talk = short_id(Kind.CONVERSATION, candidate.conversation_id)
+    conversation = short_id(Kind.CONVERSATION, candidate.conversation_id)
     return (
-        f"{console.one_line(candidate.project_name)}, {talk} turn {candidate.turn}, "
+        f"{console.one_line(candidate.project_name)}, {conversation} turn {candidate.turn}, "
         f"{format_date(candidate.created_at)}"
     )
 
@@ -232,57 +200,27 @@ def _line(item: Waiting) -> str:
     )
 
 
-def _list(found: list[Waiting]) -> None:
-    if wants_json():
-        console.as_json([_view(item) for item in found])
+def _list(found: list[Waiting], call: Call) -> None:
+    if call.printed_json(found, "waiting"):
         return
     for item in found:
         console.data(_line(item))
     console.info(f"{console.count(len(found), 'candidate')} waiting")
 
 
-def _view(item: Waiting) -> dict[str, object]:
-    candidate = item.candidate
-    return {
-        "candidate_id": candidate.id,
-        "short_id": short_id(Kind.CANDIDATE, candidate.id),
-        "proposes": candidate.proposes.value,
-        "candidate": candidate.candidate,
-        "confidence": candidate.confidence,
-        "why": candidate.why,
-        "project_name": candidate.project_name,
-        "conversation_id": candidate.conversation_id,
-        "turn": candidate.turn,
-        "quote": candidate.quote,
-        "rationale": candidate.rationale,
-        "alternatives_rejected": list(candidate.alternatives_rejected),
-        "same_as": item.same,
-    }
+def _answered(found: Reviewed, call: Call) -> None:
+    findings = findings_after(call, found.outcome, found.entities)
+    if call.as_json:
+        from forgekit.insight import views
 
-
-def _answered(found: Reviewed) -> None:
-    if wants_json():
-        console.as_json(
-            {
-                "commit": found.outcome.commit,
-                "dry_run": is_dry_run(),
-                "written": sorted(found.outcome.written),
-                "answered": [
-                    {"candidate_id": c.id, "status": c.status.value, "became": c.became}
-                    for c in found.answered
-                ],
-                "conflicts": [conflict_view(conflict) for conflict in found.conflicts],
-            }
-        )
+        console.as_json(views.reviewed(found, dry_run=call.dry_run, findings=findings.with_losers()))
         return
     if found.outcome.diff:
         console.diff(found.outcome.diff)
     else:
         for entity in found.entities:
             console.data(f"{short_id(entity.kind, entity.id)}  {console.one_line(entity.title)}")
-    for conflict in found.conflicts:
-        for line in conflict_lines(conflict):
-            console.info(line)
+    print_findings(findings)
     states = Counter(candidate.status.value for candidate in found.answered)
     console.info(
         f"review: {', '.join(f'{n} {state}' for state, n in sorted(states.items()))}: {done(found.outcome)}"

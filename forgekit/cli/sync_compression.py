@@ -1,4 +1,4 @@
-"""`forgekit sync-compression`: file an archive and register what it says."""
+"""`forgekit sync-compression`: file an archive and register what it records."""
 
 from __future__ import annotations
 
@@ -7,27 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from forgekit import console
-from forgekit.cli.base import (
-    MOMENT,
-    PATH,
-    example,
-    is_dry_run,
-    open_forge,
-    options,
-    project_option,
-    wants_json,
-    writing,
-)
-from forgekit.cli.changes import done
-from forgekit.cli.entities import problem_view
+from forgekit.cli.changes import done, findings_after, print_findings
 from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
-from forgekit.times import Instant, format_date
+from forgekit.times import format_date
 
 if TYPE_CHECKING:
+    from forgekit.cli.call import Call
     from forgekit.filing.archives import FiledArchive, SyncReport
     from forgekit.model.entity import Entity
 
@@ -36,81 +23,48 @@ _LONGEST = 512_000_000
 """Bytes read from standard input."""
 
 
-@click.command(
-    help="File archives and register their decisions, threads and lineage, in one commit.\n\n"
-    "FILE `-` is standard input. Filing an archive again changes nothing.\n\n"
-    + example(
-        "forgekit sync-compression --archive archive.md",
-        'pbpaste | forgekit sync-compression --archive - --project "The Nexus"',
-        "forgekit sync-compression archives-to-file/*.md --dry-run",
-    )
-)
-@click.argument("files", nargs=-1, type=PATH, metavar="[FILE]...")
-@click.option(
-    "--archive", "archives", multiple=True, type=PATH, metavar="FILE|-", help="An archive; repeatable."
-)
-@project_option
-@click.option("--tag", metavar="TAG", help="The compression tag, where the text names none.")
-@click.option(
-    "--at", type=MOMENT, metavar="DATE", help="When it was compressed, where the text does not say."
-)
-@click.option("--parent", "parents", multiple=True, metavar="TAG", help="What it continues; repeatable.")
-@click.option("--external-id", metavar="UUID", help="The platform's own id of the conversation.")
-@click.option("--title", metavar="TEXT", help="The conversation's title.")
-@writing
-def sync_compression(
-    files: tuple[str, ...],
-    archives: tuple[str, ...],
-    project: str | None,
-    tag: str | None,
-    at: Instant | None,
-    parents: tuple[str, ...],
-    external_id: str | None,
-    title: str | None,
-    *,
-    dry_run: bool,
-    no_commit: bool,
-) -> None:
+def sync_compression(call: Call) -> None:
     """File archives."""
     from forgekit.archives.identity import ImportOptions
     from forgekit.filing.archives import Incoming
     from forgekit.filing.archives import sync_compression as file_archives
 
-    names = [*archives, *files]
+    names = [*(call["archives"] or ()), *(call["files"] or ())]
     if not names:
         raise UsageError("which archive? say --archive FILE, or --archive - and paste it")
     if names.count("-") > 1:
         raise UsageError("standard input can be read once; give `-` once")
-    way = options(dry_run=dry_run, no_commit=no_commit)
-    forge = open_forge()
-    envelope = ImportOptions(
+    options, forge, project = call.options, call.forge, call["project"]
+    given = ImportOptions(
         project=project and forge.project(project, forge.registry()),
-        at=at,
-        tag=tag,
-        external_id=external_id,
-        title=title,
-        inherits_from=parents,
+        at=call["at"],
+        tag=call["tag"],
+        external_id=call["external_id"],
+        title=call["title"],
+        inherits_from=call["parents"] or (),
     )
     incoming = [
-        Incoming(envelope=envelope, data=_pasted(), name="standard input")
+        Incoming(envelope=given, data=_pasted(), name="standard input")
         if name == "-"
-        else Incoming(envelope=envelope, path=Path(name), name=name)
+        else Incoming(envelope=given, path=Path(name), name=name)
         for name in names
     ]
     with console.progress(f"filing {console.count(len(incoming), 'archive')}"):
-        report = file_archives(forge, incoming, dry_run=way.dry_run, no_commit=way.no_commit)
-    if wants_json():
-        console.as_json(_as_json(report))
-    elif dry_run:
-        if report.outcome.diff:
-            console.diff(report.outcome.diff)
-        _say(report, to=console.info)
-    else:
-        _say(report, to=console.data)
+        report = file_archives(forge, incoming, dry_run=options.dry_run, no_commit=options.no_commit)
+    findings = findings_after(call, report.outcome, report.created)
+    if call.as_json:
+        from forgekit.insight import views
+
+        console.as_json(views.filed(report, dry_run=call.dry_run, findings=findings.with_losers()))
+        return
+    if call.dry_run and report.outcome.diff:
+        console.diff(report.outcome.diff)
+    _say(report, to=console.info if call.dry_run else console.data)
+    print_findings(findings)
 
 
 def _pasted() -> bytes:
-    """Return what stands on standard input; a transcript may be longer than an archive."""
+    """Return standard input; a transcript may be longer than an archive."""
     if sys.stdin.isatty():
         console.info("paste the archive, then press Ctrl-D")
     return sys.stdin.buffer.read(_LONGEST)
@@ -189,7 +143,7 @@ def _remarks(filed: FiledArchive) -> Iterable[str]:
         where = f" in {short_id(Kind.CONVERSATION, thread.resolved_in)}" if thread.resolved_in else ""
         yield (
             f"{item.local_id} is shown open in {filed.archive.compression_tag}; it was {thread.status.value} "
-            f"{format_date(thread.updated_at)}{where}: the registry stands"
+            f"{format_date(thread.updated_at)}{where}: the registry is kept"
         )
     shown = filed.problems[:_PROBLEMS_SHOWN]
     for problem in shown:
@@ -197,37 +151,3 @@ def _remarks(filed: FiledArchive) -> Iterable[str]:
         yield f"{problem.severity.value}: {place}{problem}"
     if len(filed.problems) > len(shown):
         yield f"... and {len(filed.problems) - len(shown)} more; --json shows all"
-
-
-def _as_json(report: SyncReport) -> dict[str, object]:
-    def ids(entities: Iterable[Entity]) -> list[dict[str, object]]:
-        return [{"kind": e.kind.value, "id": e.id, "short_id": short_id(e.kind, e.id)} for e in entities]
-
-    return {
-        "commit": report.outcome.commit,
-        "dry_run": is_dry_run(),
-        "archives": [
-            {
-                "archive_id": filed.archive.id,
-                "short_id": short_id(Kind.ARCHIVE, filed.archive.id),
-                "compression_tag": filed.archive.compression_tag,
-                "project_name": filed.archive.project_name,
-                "conversation_id": filed.archive.conversation_id,
-                "new": filed.new,
-                "decisions": filed.decisions,
-                "threads": filed.threads,
-                "artifacts": filed.artifacts,
-                "overruled": [
-                    {"local_id": o.local_id, "thread_id": o.thread.id, "status": o.thread.status.value}
-                    for o in filed.overruled
-                ],
-                "problems": [problem_view(problem) for problem in filed.problems],
-            }
-            for filed in report.filed
-        ],
-        "created": ids(report.created),
-        "changed": ids(report.changed),
-        "removed": ids(report.removed),
-        "conflicts": [{"id": entity, "field": conflict.field} for entity, conflict in report.conflicts],
-        "passed_over": list(report.passed_over),
-    }

@@ -1,88 +1,70 @@
-"""What a conflict judge is given and what it answers."""
+"""The port of every conflict judge: what it is given and what it answers.
+
+A judgement is a function of the two texts, their rejected alternatives and their cosine. It is the same for
+(a, b) and (b, a), and does not depend on the other pairs of a call.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Protocol
 
-from forgekit.times import Instant
+from forgekit.conflict.calibration import Calibration, Level
+from forgekit.model.problem import Problem
 
-
-class Verdict(Enum):
-    """How two decisions stand to each other."""
-
-    CONTRADICTION = "contradiction"  # they cannot both be followed
-    DUPLICATE = "duplicate"  # they say the same
-    REFINEMENT = "refinement"  # one narrows, scopes or adds to the other
-    RELATED = "related"  # one topic, independent of each other
-    UNRELATED = "unrelated"
+__all__ = ["Judge", "Judgement", "Level", "Statement"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """One decision as a judge reads it.
-
-    Attributes:
-        text: what was decided, one line.
-        scope: words that limit where it holds and do not stand in the text, such as tags.
-        tier: 0.0 to 1.0; with `project` and `created` for judges that weigh who is right. Whether two
-            texts can both hold does not hang on them, so the judge by rules leaves them alone.
-    """
+    """One decision as a judge reads it."""
 
     text: str
-    rationale: str = ""
     alternatives: tuple[str, ...] = ()
-    scope: tuple[str, ...] = ()
-    tier: float | None = None
-    project: str | None = None
-    created: Instant | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judgement:
-    """A verdict on a pair.
+    """A judge's answer on a pair.
 
     Attributes:
-        score: probability that the two contradict each other, 0 to 1.
-        reasons: the strongest first, in words.
-        parts: what they are made of, where the judge can tell.
+        probability: of a contradiction, rounded to 3 digits; 0 if the cosine alone excludes both levels.
+        duplicate: the two texts say the same.
+        words: of the first and of the second text, those that weighed most, the heaviest first.
+        reason: one line for people.
     """
 
-    verdict: Verdict
-    score: float
-    reasons: tuple[str, ...] = ()
-    parts: Parts | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Parts:
-    """What a verdict of contradiction is made of.
-
-    Attributes:
-        rules: what the rules say for and against it.
-        words: the words of either text that weighed most, the heaviest first.
-        next: the verdict that came next.
-        next_score: its probability, 0 to 1.
-    """
-
-    rules: tuple[str, ...]
-    words: tuple[tuple[str, ...], tuple[str, ...]]
-    next: Verdict
-    next_score: float
+    probability: float
+    level: Level
+    duplicate: bool = False
+    words: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    reason: str = ""
 
 
 class Judge(Protocol):
-    """Whatever can say whether two decisions can both be followed."""
+    """Judges whether both decisions of a pair can be followed."""
+
+    @property
+    def version(self) -> str:
+        """Part of the key of a cached judgement; changes whenever any judgement may."""
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What to expect of its levels; None where nobody measured it."""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What went wrong since the judge was made, such as pairs left unjudged."""
 
     def judge(
-        self, pairs: Sequence[tuple[Statement, Statement]], similarity: Sequence[float | None]
-    ) -> list[Judgement]:
-        """Return one judgement a pair.
+        self, pairs: Sequence[tuple[Statement, Statement]], cosines: Sequence[float]
+    ) -> Sequence[Judgement | None]:
+        """Return one judgement a pair; None where the judge could not judge it.
 
         Args:
-            pairs: the candidates; the order of the two sides says nothing.
-            similarity: the cosine of each pair, -1 to 1; None where it is not known.
+            pairs: in any order.
+            cosines: of each pair's texts, -1 to 1.
+
+        Raises FormatError where the judge's files turn out unreadable.
         """
-        ...

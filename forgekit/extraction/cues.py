@@ -1,765 +1,353 @@
-"""The cues of decisions, as data: stated as made, or ordered by a person."""
+"""Read one sentence: does it state a decision, or the state of a thread?
+
+`CUES` and `LABELS` hold the wordings that were found right on labelled conversations; wordings that never
+occurred there, or were mostly wrong, are left out. A cue alone is not enough: a question, a guess, a
+condition or a report of somebody else's words is no decision, however it is worded.
+"""
 
 from __future__ import annotations
 
-from forgekit.extraction.find import USER, Cue, FindKind, cue
+import re
+from dataclasses import dataclass
 
-DECISION = FindKind.DECISION
+from forgekit.extraction.sentences import Sentence
+from forgekit.model.candidate import Proposal
+from forgekit.model.transcript import Speaker
 
-LANGUAGE_CUES: tuple[Cue, ...] = (
-    cue(
-        DECISION,
-        "German: decided",
-        "entschieden beschlossen geeinigt nehmen bleiben bleibt festgelegt",
-        r"\b(?:(?:haben|hat|habe|hab|ist|wurde) (?:.{0,80}? )?(?:entschieden|beschlossen|geeinigt"
-        r"|festgelegt)|wir (?:nehmen|bleiben bei)|es bleibt bei|(?:dann |also )nehmen wir)\b",
-        0.8,
-    ),
-    cue(
-        DECISION,
-        "French: decided",
-        "décidé choisi convenu opté gardons garde partons part prend prenons retenu retenons tranché",
-        r"\b(?:(?:avons|a|ai|ont|est) (?:\w+ )?(?:d\u00e9cid\u00e9|choisi|convenu|opt\u00e9|retenu"
-        r"|tranch\u00e9)|on (?:garde|part sur|prend|reste sur)|(?:gardons|partons sur|prenons|retenons))\b",
-        0.8,
-    ),
-    cue(
-        DECISION,
-        "Spanish, Portuguese or Italian: decided",
-        "decidido decidimos elegido elegimos optado optamos acordado acordamos quedamos decidi escolhemos"
-        " deciso scelto abbiamo vamos usemos",
-        r"\b(?:hemos (?:decidido|elegido|optado|acordado)|(?:se )?ha (?:decidido|acordado)|decidimos"
-        r"|elegimos|optamos|acordamos|quedamos en|he decidido|escolhemos|abbiamo (?:deciso|scelto)|ho deciso"
-        r"|si \u00e8 deciso|vamos a (?:usar|quedarnos con)|usemos)\b",
-        0.8,
-    ),
-    cue(
-        DECISION,
-        "Dutch or Swedish: decided",
-        "besloten gekozen beslutat bestämt valt",
-        r"\b(?:(?:hebben|is|heb) (?:.{0,80}? )?(?:besloten|gekozen)|(?:har|vi) (?:.{0,40}? )?(?:beslutat"
-        r"|best\u00e4mt|valt))\b",
-        0.8,
-    ),
-    cue(
-        DECISION,
-        "Japanese, Chinese or Korean: decided",
-        "\u6c7a \u51b3 \u5b9a \u63a1 \u7528 \uacb0 \u9009 \u9078",
-        r"(?:\u306b|\u3068|\u3092|\u304c)?\u6c7a(?:\u3081\u307e\u3057\u305f|\u3081\u305f"
-        r"|\u307e\u308a\u307e\u3057\u305f|\u307e\u3063\u305f|\u5b9a\u3057(?:\u307e\u3057\u305f|\u305f))"
-        r"|\u3053\u3068\u306b\u3057\u307e(?:\u3057\u305f|\u3059)|(?:\u63a1\u7528"
-        r"|\u9078\u629e)\u3057\u307e\u3057\u305f|\u51b3\u5b9a|\u6c7a\u5b9a(?!\u3057\u3066\u3044\u307e\u305b)"
-        r"|(?:\u6211\u4eec|\u6211\u5011)(?:\u9009\u62e9|\u9078\u64c7|\u9009|\u5c31\u7528|\u6539\u7528)"
-        r"|\uacb0\uc815\ud588|\uae30\ub85c \ud588",
-        0.8,
-    ),
-)
+DECISION = Proposal.DECISION
+OPEN = Proposal.THREAD_OPEN
+RESOLVED = Proposal.THREAD_RESOLVED
 
 
-_WHO = (
-    r"\b(?:we(?: both| all)?|i|you(?: and i)?|everyone|everybody|(?:both|all|the two) of us|management"
-    r"|(?:the|our) (?:\w+ )?(?:team|teachers?|neighbours?|neighbors?|group|board|committee|family|council"
-    r"|client|customer|owners?|editors?|landlord|clinic|lab|crew|staff|maintainers|partners|band|panel|jury"
-    r"|class|department|reviewers?|user|founders|investors|vet|doctor|school)|my (?:\w+ ){1,3}and i"
-    r"|(?:[A-Z]\w+ )and i)"
-)
-_HAVE = (
-    r"(?:'ve|'d)?(?: (?:have|has|just|already|finally|also|now|then|both|all|eventually|therefore|instead"
-    r"|officially|together|unanimously|ultimately|collectively|definitely|jointly)){0,3}"
-)
-_TRIVIAL = (
-    r"(?! (?:to )?(?:move on|continue|proceed|wait|look|investigate|check|start|stop here|try|see"
-    r"|take a look|ask|share|write to you|test|explore|give|dig|let you|meet|talk|go (?:over|through"
-    r"|back and|ahead)|(?:take|have|get) (?:a|some) (?:break|nap|rest|look|walk|coffee|sleep|shower"
-    r"|day off))\b)"
-)
-_SWITCHING = (
-    r"(?:mov|switch|migrat|dropp|keep|replac|adopt|standardi[sz]|cancell?|sell|buy|scrapp|abandon|postpon"
-    r"|retir|consolidat|deprecat|cutt|paint|quitt|hir|cap|limit|pinn|renam|sunsett|rip|outsourc|stopp|stick"
-    r"|stay|book|limit|ditch|phas|refinanc|rent|delay|skipp|leav|roll|convert|split|go)ing"
-)
-_SWITCH = (
-    r"(?:move|switch|migrate|drop|keep(?! \w+ing\b)|replace|adopt|standardi[sz]e|cancel|sell|buy|scrap"
-    r"|abandon|postpone|retire|consolidate|deprecate|cut|paint|quit|hire|cap|limit|pin|rename|sunset|rip out"
-    r"|outsource|stop|stick|stay(?! (?:positive|strong|true|in touch))|book|ditch|phase|refinance|rent|delay"
-    r"|skip|convert|split|use|support|ship|store|require|go with|go for|go back|charge|pay|publish|release"
-    r"|only|no longer|always|never|do without|rely on|default to|leave out|take (?:the|option"
-    r"|both)(?! (?:day|time|opportunity|lead|rest)\b))"
-)
-_NOBODY = (
-    r"(?! (?:me|you|us|it|that|this|these|those|him|her|them)\b(?! (?:one|option|approach|plan|version)\b))"
-)
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """One wording.
+
+    Attributes:
+        needs: a sentence without any of these strings is skipped, which is fast.
+        pattern: its group `head`, if it matched, is left out of the title.
+    """
+
+    kind: Proposal
+    why: str
+    confidence: float
+    needs: tuple[str, ...]
+    pattern: re.Pattern[str]
 
 
-DECISION_CUES: tuple[Cue, ...] = (
-    # Decisions, stated as made.
-    cue(
-        DECISION,
-        "a verb of deciding with its subject",
-        "decided resolved voted opted concluded",
-        rf"(?P<head>(?:{_WHO}{_HAVE} |\A(?:finally |just |have )?)(?:decided|resolved|voted"
-        rf"|concluded){_TRIVIAL}(?: to(?! not)| on| that|:| -) )"
-        rf"|{_WHO}{_HAVE} (?:decided|resolved|voted|opted|concluded){_TRIVIAL}"
-        r"(?: not)?(?: to| for| in favou?r of| we| out of| against| upon)\b",
-        0.9,
-    ),
-    cue(
-        DECISION,
-        "a verb of agreeing",
-        "agreed",
-        rf"(?P<head>{_WHO}{_HAVE} agreed{_TRIVIAL} (?:to(?! not)|on|that) )|{_WHO}{_HAVE} agreed (?:not to"
-        rf"|to not|we)\b",
-        0.85,
-    ),
-    cue(
-        DECISION,
-        "a verb of choosing",
-        "chose chosen picked selected settled went landed ruled committed rejected vetoed approved adopted",
-        rf"(?:{_WHO}{_HAVE} |\A(?:finally |just )?)(?:chose(?!n| \w+ly\b)|chosen|picked(?! up)|selected"
-        rf"|settled (?:on|for)|went (?:with|for(?! a\b))"
-        r"|landed on|ruled out|committed to(?! (?:git|main|master|the (?:repo|branch)))|vetoed|(?:approved"
-        r"|adopted(?! (?:a|an|another|two|three|our|my|him|her|me)\b)"
-        rf"|rejected)(?! (?:the|this|my|your) (?:tool|edit|command|commit|push|plan))) {_NOBODY[:-1]})?",
-        0.85,
-    ),
-    cue(
-        DECISION,
-        "decided, without saying by whom",
-        "decided agreed settled chosen selected adopted approved",
-        r"\b(?:it (?:was|is|has been|'s been)(?: \w+ly| then| now)? (?:decided|agreed|settled) (?:that|to"
-        r"|on)|(?:was|were|has been|have been|got|is) (?:\w+ly )?(?:chosen|selected|adopted|ruled out) (?:as"
-        r"|for|over|because|by (?:the|our) (?:team|board|committee|group|council|family)))\b",
-        0.8,
-    ),
-    cue(
-        DECISION,
-        "a line labelled as a decision",
-        "decision decisions decided ruling resolution entscheidung entschieden beschluss décision decisión"
-        " choice agreed agreement consensus call",
-        r"\A(?P<head>(?:(?:the|our|my|final|key|main|design|architecture|team|joint|board|so,?|and"
-        r"|new) ){0,3}(?:decisions?|decided|ruling|resolution|entscheidung|entschieden|beschluss"
-        r"|d\u00e9cision|decisi\u00f3n|choice|agreed|agreement|consensus|final call)(?: (?:made|taken"
-        r"|reached|today|so far|was|is|here)| (?:on|about|for) [\w' -]{1,40}?)?(?: \d{1,3})?(?: ?: ?"
-        r"| ?[\u2014\u2013] ?| - | (?:is|was) (?:to|that) ))(?=\S)",
-        0.9,
-    ),
-    cue(
-        DECISION,
-        "the decision is said to be made",
-        "decision choice mind minds",
-        r"\b(?:(?:final|our|my|the) (?:\w+ )?(?:decision|choice)(?: on [\w ]{1,40})? (?:is|was"
-        r"|stands)\b(?! (?:up to|yours|still|not|pending|open|about|between|whether|hard|tricky|made in|easy"
-        r"|whose|to be)\b)|(?:made|made up|taken) (?:a|the|our|my) (?:final )?(?:decision|mind)s? ?(?:to\b"
-        r"|on\b|that\b|about\b|:))",
-        0.75,
-    ),
-    cue(
-        DECISION,
-        "going with one",
-        "going go gonna went sticking stick staying",
-        rf"(?:{_WHO}(?:'re|'m|'ll| are| will| am)?(?: (?:now|just|definitely|still|all|gonna"
-        rf"|going to)){{0,2}}"
-        rf"|\A) ?(?:going|go|stick|sticking|staying) (?:with|for)\b{_NOBODY}(?! (?:a (?:run|walk|swim|ride)"
-        rf"|lunch|dinner)\b)",
-        0.75,
-        said_by=USER,
-        leaves_open=True,
-    ),
-    cue(
-        DECISION,
-        "let's, and a verb of choosing",
-        "let's lets",
-        r"\b(?P<head>let'?s (?:(?:just|definitely|please|then|also|all|simply|instead"
-        r"|rather) ){0,2})(?:(?:not|only|always) )?(?:go (?:with|for)|use|keep|stick (?:with|to)"
-        r"|stay (?:with|on|at)|switch (?:to|over)|drop|settle on|make (?:it|them|this|that)|call (?:it|them"
-        r"|this)|pick|choose|skip|avoid|limit|cap|standardi[sz]e|default to|adopt|ban|postpone|cancel|scrap"
-        r"|rename|store|not|support|require|move (?:to|away|it to)|set (?:it|the \w+) (?:to|at)|have (?:it"
-        r"|them)|do (?:[A-Z]\b|\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day|option|without|the (?:first"
-        r"|second|third|latter|former)\b)|split (?:it|them|the)|replace|take (?:the|option)|go back to"
-        r"|leave (?:it|the|out))\b(?! (?:\w+ing\b|at it|up\b|each|fighting|in mind|calm|this (?:opportunity"
-        r"|time|chance)|a look|up for|down|into|worry|forget|rush|me|you|us|on (?:going|working)|it (?:going"
-        r"|simple|in mind)|track|get ahead|panic|kid|jump|do (?:it|that|this) (?:yet|now))\b)",
-        0.75,
-        said_by=USER,
-        leaves_open=True,
-    ),
-    cue(
-        DECISION,
-        "a change that we are making",
-        "moving switching migrating dropping keeping replacing adopting standardizing standardising"
-        " cancelling canceling selling buying scrapping abandoning postponing retiring consolidating"
-        " deprecating cutting painting quitting hiring capping limiting pinning renaming sunsetting ripping"
-        " outsourcing stopping sticking staying booking ditching phasing refinancing renting delaying"
-        " skipping leaving converting splitting going",
-        rf"\b(?:we|i|my (?:\w+ ){{1,3}}and i)(?:'re| are|'m| am)(?: (?:now|all|definitely|not|also|no longer"
-        rf"|only"
-        rf"|just)){{0,2}} {_SWITCHING}\b(?! (?:my fingers|to (?!use\b|keep\b|drop\b|the \w+ plan)|on\b"
-        rf"|through|over"
-        rf"|crazy|home|for a"
-        r"|track|an eye|up\b|well|around|at this|that in mind|in mind|good|great|somewhere|nowhere|out\b"
-        r"|in circles|wrong)|ing)",
-        0.7,
-        said_by=USER,
-        leaves_open=True,
-    ),
-    cue(
-        DECISION,
-        "what we will or will not do",
-        "we'll will won't not going gonna",
-        rf"\b(?:we|i)(?:'ll| will| won't| will not|(?:'re|'m| are| am)(?: not)? (?:going to|gonna)| shall)"
-        rf"(?: (?:not|just|only|also|now|always|definitely|simply|all)){{0,2}} {_SWITCH}\b"
-        r"(?! (?:an eye|my fingers|going|love|remember|cherish|be\b|miss|have\b|you posted|in mind|looking"
-        r"|working|trying|me|us|up\b|by\b|in touch|on\b|it in))",
-        0.65,
-        said_by=USER,
-        leaves_open=True,
-    ),
-    cue(
-        DECISION,
-        "going back to what was",
-        "back return revert",
-        r"\b(?:we|i|let's)(?:'re|'ll| are| will)? ?(?:go|going|switch|switching|return|returning|revert"
-        r"|reverting|move|moving|stay|staying) back to\b(?! (?:work|bed|sleep|you|the (?:question|topic"
-        r"|start))\b)",
-        0.7,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "what we do, and what we do not",
-        "rather instead over not",
-        r"\b(?:we|i)(?:'ll| will)? (?:only )?(?:use|keep|store|take|send|write|read|do|run|ship|build|pay"
-        r"|buy|teach|measure|report|cite|call|put|serve|host|prefer|make|want|deploy|sign|test|log|return"
-        r"|hash|share|sell)\b.{1,120}?(?: rather than | instead of |, (?:and )?not (?!sure|yet|only|just"
-        r"|really|that\b|because)| over )",
-        0.7,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "what was done, and not something else",
-        "instead rather",
-        r"(?:\A|, |\band )(?:i|we)(?:'ve| have)? (?:deliberately |intentionally |also |just )?(?:used|kept"
-        r"|made|stored|wrote|put|left|reused|switched|moved|replaced|took|implemented|built|modelled|named"
-        r"|set)\b.{1,140}? (?:rather than|instead of) ",
-        0.6,
-    ),
-    cue(
-        DECISION,
-        "one of them it is",
-        "it wins win winner final",
-        r"\A(?:(?!(?:yes|yeah|yep|no|so|that|this|how|what|where|why|as|oh|here|there|sure|of|well|true"
-        r"|indeed|\w+ly|i|and|but|if|like)\b)\w[^,.:]{0,60}? it is(?: then)?[.!]?\Z|[^,.:]{2,60} (?:wins"
-        r"|is the winner)\b|final (?:answer|call|choice)\b)",
-        0.75,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "said to be settled",
-        "settled decided final confirmed official stone locked non-negotiable table nonnegotiable approved"
-        " mandatory banned forbidden frozen cancelled canceled postponed choice pick winner",
-        r"\b(?:is|are|'s|has been|have been|stays|remains) (?:now |hereby |all |already "
-        r"|officially )?(?:decided|final\b(?! (?:step|draft|version|result|\w+))|confirmed(?! (?:by|that|in"
-        r"|to be a))|official\b|set in stone|locked(?: in)?\Z|non-?negotiable|off the table"
-        r"|approved\b(?! by the hook)|mandatory|banned|forbidden|frozen(?! (?:until|again))|cancell?ed\b"
-        r"|postponed\b|(?:our|my|the) (?:final )?(?:choice|pick|winner)\b)",
-        0.6,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "said to be meant so",
-        "purpose deliberately intentionally design scope",
-        r"\b(?:(?:we|i)(?:'ve)? .{2,80} (?:on purpose|by design)|(?:we|i)(?:'ve)? (?:have )?(?:deliberately"
-        r"|intentionally|consciously) \w+|(?:is|are|'s|stays?) (?:explicitly |definitely "
-        r"|now )?(?:out of scope|not in scope))\b",
-        0.65,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "said to be settled, and how",
-        "settled decided agreed official deal",
-        r"(?P<head>\b(?:it's|that's|it is|that is) (?:all |now )?(?:settled|decided|agreed|official)(?: then"
-        r"| now)?(?:: |, | [\u2014\u2013-] ))(?=\w+ \w)",
-        0.8,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "it stays as it is",
-        "stays remains",
-        r"\A(?!(?:it|this|that|what|which|question|the question|who|whether|there)\b)(?:the |our |my "
-        r"|all )?[\w'./ -]{2,40}? (?:stays|remains)\b(?! (?:with|true|open|unclear|unresolved|undecided"
-        r"|unanswered|unsettled|a mystery|to be|tbd|blocked|on hold|pending|stuck|broken|unchanged|the same"
-        r"|unknown))",
-        0.6,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "this one only",
-        "only",
-        r"\A(?!(?:i|we|you|it|this|that|not|if|read|reading|view|test|for|the"
-        r"|one)\b)[\w.'-]+(?: [\w.'-]+){0,3} only(?:[.,!]|\Z)",
-        0.6,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "said to be out",
-        "out question",
-        r"\A(?!(?:it|he|she|time|nobody|everyone|who|what|which|that|this|there|power"
-        r"|i)\b)[^,.:]{2,40} (?:is|are) out(?: of the question)?(?:[.,!]|\Z)",
-        0.6,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "what we are not doing",
-        "not",
-        r"\bwe(?:'re| are) not (?!(?:see|get|feel|understand|find|follow|ask|say|talk|try|look|kidd|suggest"
-        r"|work|hav|mak|be|th|runn|miss|expect|bring)\w*ing)[a-z]+ing\b",
-        0.65,
-        said_by=USER,
-        leaves_open=True,
-    ),
-    # Decisions of a person's, ordered.
-    cue(
-        DECISION,
-        "a rule: always or never",
-        "never always",
-        r"(?:\A(?:please |and |but |also |you should |you must |we |from now on,? )?(?:never|always)|\b(?:we"
-        r"|you|they) (?:must|should|shall|will) (?:never|always)) (?!\w+ing\b|look forward|done\b|tried\b"
-        r"|mind\b|been\b|had\b|the\b|a\b|seen\b|heard|ever\b|knew|thought|get\b|gets\b|happens?\b|works?\b"
-        r"|felt|wanted|liked|love|remember\b|good\b|great\b|nice\b|fun\b|happy\b|glad\b|here\b|there\b|so\b"
-        r"|hear\b|in\b|on\b|up\b|an\b|worth\b|better\b|best\b|hard\b|easy\b|with\b|be\b|forget\b"
-        r"|ending)[a-z]+",
-        0.7,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "a rule for all",
-        "must shall needs need gets get goes go",
-        r"\A(?:all|every|each|any|no) [\w' -]{2,60}? (?:must|shall|needs? to be|needs? (?:a|two|three"
-        r"|at least|one)|gets? (?:a|two|its|their)|goes? (?:through|to))\b",
-        0.6,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "a rule from now on",
-        "now onwards onward forward",
-        r"\b(?:from (?:now|today|here|monday|next \w+|january|july) on(?:wards?)?|going forward"
-        r"|henceforth)\b",
-        0.65,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "a rule: no such thing",
-        "no",
-        r"\Ano (?:more )?(?!(?:idea|problem|worries|thanks|thank|way|need|one|doubt|wonder|matter|rush|hurry"
-        r"|clue|i|we|you|it|that|this|the|not|longer|but|he|she|they|there|just|please|luck|news|change"
-        r"|changes|comment|difference|error|errors|output|reason|results?|such|other|explicit|issues?"
-        r"|questions?|point|chance|big|answer|more|sorry|nothing|let|can|do|don't|go|wait|actually|because"
-        r"|and|tests?|still|what|why|how|files?|match|matches|further|good|use|new|additional|known"
-        r"|conflicts?|clear)\b)\w[\w'-]*(?: [^,.!?]{1,60})?[.!]?\Z",
-        0.6,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "a person rules on a choice",
-        "use go keep stick drop switch prefer forget scrap skip make ditch remove leave cap stay limit pick"
-        " choose",
-        r"\A(?:please |just |always |then |i want you to |and |also )?(?:go (?:with|for)\b|stick (?:with|to)"
-        r"|use|keep|stay (?:with|on)|prefer|make (?:it|them|the)|pick|choose|limit|cap|store|put|write|call"
-        r"|name|default to) (?:[^.!?]{1,120}?(?: instead of |, (?:and )?not (?!sure|yet|only|just|sufficient"
-        r"|enough|working)| rather than | over (?!time|there|and|the)|, never )| .{0,3}\Z)",
-        0.7,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "a rule: not that",
-        "don't not",
-        r"\A(?:please |and |also |so )?(?:don't|do not) (?:use|add|store|share|mock|include|mention|support"
-        r"|rely on|log|hard-?code|depend on|introduce|import|mix|send|buy|book|sign|translate|shorten|rename"
-        r"|publish|quote|round|abbreviate)\b(?!.* (?:yet|now|for now|until|again|here|this time)\b)",
-        0.6,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "a person does not want it",
-        "don't not",
-        r"\b(?:i|we) (?:don't|do not) want (?!(?:to|you|it to|this to|that)\b)[a-z]",
-        0.55,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "one over the other, in few words",
-        "over",
-        r"\A(?!(?:it|that|this|game|the|all|i|we|you|come|take|turn|look|read|go|start|sleep|more|well|just"
-        r"|think|hover|hand|move|\w+ly)\b)[\w.+#-]+(?: [\w.+#-]+)? over (?!(?:now|yet|already|for|the|and"
-        r"|there|here|time|again|to|it|that|this|a|my|your|\d)\b)[\w.'+#-]+(?: [\w.'+#-]+)?[.!]?\Z",
-        0.55,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "a person takes one",
-        "go stick stay switch forget scrap ditch drop use",
-        rf"\A(?:please |just |then )?(?:go (?:with|for)|stick (?:with|to)|stay with|switch to"
-        rf"|forget(?: about)?|scrap|ditch"
-        rf"|drop)\b{_NOBODY}(?! (?:the (?:last|previous|above)|what|to|a (?:line|note|comment|file)|into"
-        rf"|in\b|off|by)\b)"
-        r"(?= .{2,80}\Z)",
-        0.6,
-        said_by=USER,
-        leaves_open=True,
-    ),
-    cue(
-        DECISION,
-        "a person wants one and not the other",
-        "want prefer rather like",
-        r"\bi(?:'d| would)? (?:want|prefer|rather have|like)\b(?! to (?:know|see|understand"
-        r"|ask)).{1,100}?(?:, (?:and )?not (?!sure|yet|only|just)| instead of | rather than | over )",
-        0.6,
-        said_by=USER,
-    ),
-    cue(
-        DECISION,
-        "a turn of a plot, with its place",
-        "chapter act scene episode verse volume",
-        r"\b(?:in|at the end of|by|until|before|after) (?:the \w+ )?(?:chapter|act|scene|episode|verse"
-        r"|volume) (?:\d{1,3}|[ivx]{1,5}|one|two|three|four|five)\b",
-        0.55,
-        said_by=USER,
-    ),
-    *LANGUAGE_CUES,
-)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Statement:
+    """What one sentence states, with places in the sentence's text.
+
+    Attributes:
+        title: where the title begins, behind `we decided to`.
+        cue: start and end of the cue.
+    """
+
+    kind: Proposal
+    start: int
+    end: int
+    title: int
+    cue: tuple[int, int]
+    confidence: float
+    why: str
 
 
-OPEN, RESOLVED, BLOCKED, ABANDONED = (
-    FindKind.THREAD_OPEN,
-    FindKind.THREAD_RESOLVED,
-    FindKind.THREAD_BLOCKED,
-    FindKind.THREAD_ABANDONED,
-)
-_MATTER = (
-    r"(?:threads?|questions?|issues?|tickets?|topics?|points?|items?|matters?|problems?|tasks?|bugs?"
-    r"|discussions?|debates?|mystery|story|dispute|concerns?|blockers?|todos?|claims?|investigation)"
-)
-_DONE = (
-    r"(?:settled|resolved|closed|solved|sorted(?: out)?|answered|cleared up|dealt with|taken care of"
-    r"|off the list|done|figured out|finished|fixed|behind us|wrapped up|decided|over)"
-)
-_QUESTION = r"(?:who|what|which|whether|how|where|when|why|if)\b"
+def _cue(kind: Proposal, why: str, confidence: float, needs: str, pattern: str) -> Cue:
+    return Cue(kind, why, confidence, tuple(needs.split()), re.compile(pattern, re.IGNORECASE))
 
-THREAD_CUES: tuple[Cue, ...] = (
-    # Open.
-    cue(
-        OPEN,
-        "said to be open",
-        "open unresolved undecided tbd pending outstanding unclear unanswered unsettled unsolved"
-        " undetermined remaining remains",
-        r"\A(?P<head>(?:(?:what(?:'s| is)|one|two|a few|the|things?|only|main|biggest|another|big|some|other"
-        r"|also|and|but|that) ){0,4}(?:still |left |remaining |yet |currently )?(?:open|unresolved|undecided"
-        r"|tbd|pending|outstanding|unclear|unanswered|unsettled|to do|left to do"
-        r"|to be decided)(?: (?:questions?|points?|issues?|items?|threads?|topics?|things?|is|are|for now"
-        r"|remains?|tasks?|actions?)){0,2} ?(?:: ?|[\u2014\u2013] ?|- |is |are ))(?=\S)",
-        0.85,
-    ),
-    cue(
-        OPEN,
-        "said to be open",
-        "open unresolved undecided tbd unclear unanswered unsettled air determined decided",
-        r"\b(?:is|are|'s|remains?|stays?|left) (?:still |currently |as yet |yet |all "
-        r"|very much )?(?:an? )?(?:open[.!]?\Z|open (?:question|issue|point|thread|item|for now|until)"
-        r"|unresolved|undecided|tbd\b|unanswered|unsettled|up in the air|to be (?:decided|determined"
-        r"|clarified|confirmed)|to be seen|not (?:yet )?(?:decided|settled|resolved|clear yet|agreed))"
-        r"|\bleaves? .{2,80} open\b|\bleaves (?:us with )?the question|\bstill (?:unresolved|undecided|tbd"
-        r"|to be decided|unsettled|unclear (?=who|what|which|whether|how|where|when|why))",
-        0.8,
-    ),
-    cue(
-        OPEN,
-        "a line labelled as open",
-        "todo tbd next up question questions offen action follow-up followup open steps step thread threads",
-        r"\A(?P<head>(?:todo|tbd|to-do|next(?: up)?(?=:)|(?:the )?next steps?(?: (?:is|are|here|for (?:me|us"
-        r"|tomorrow)))?|open (?:question|thread|point|issue|item)s?|action items?|follow-?ups?"
-        r"|offen(?:e frage| bleibt)?|noch offen)(?: \(?\d{1,2}\)?)? ?(?:: ?|[\u2014\u2013] ?| - |(?<=is) "
-        r"|(?<=are) ))(?=\S)",
-        0.8,
-    ),
-    cue(
-        OPEN,
-        "somebody does not know yet",
-        "yet still decided figured worked settled chosen agreed",
-        r"\b(?:i|we|nobody|no one)(?:'ve|'re|'m)?(?: still| really| honestly| just){0,2} (?:(?:do|have"
-        r"|has)(?:n't| not)|(?:am |are )?not|has)(?: yet| really| fully| quite){0,2} (?:(?:decided"
-        r"|figured out|worked out|settled|chosen|agreed)"
-        rf"(?: yet| on| about){{0,2}} (?:{_QUESTION}|yet\b)|(?:decided|settled|agreed) (?:on|about) "
-        r"|(?:know|knows|sure|certain|clear|decided|chosen|settled)(?: about)? yet\b)|\b(?:i"
-        r"|we) still (?:don't|do not|haven't|have not) (?:know|decided?|agreed?|settled?|figured? out|chosen"
-        r"|picked)\b|\b(?:i|we)(?:'ve)? (?:don't|do not|haven't|have not) yet (?:know|decided|agreed|settled"
-        r"|figured out|chosen)",
-        0.75,
-        said_by=USER,
-    ),
-    cue(
-        OPEN,
-        "still to be decided or done",
-        "need needs have has must to still figure decide needed",
-        r"\b(?<!how much )(?<!what )(?:we|i|someone|somebody|it|that|this|which"
-        r"|they)(?:'ll)? (?:still (?:need to|needs to|have to|has to|must|gotta|need)\b(?! (?:do for"
-        r"|figure myself))|(?:will )?(?:need|needs|have|has) (?:to )?(?:still )?(?:figure out|decide (?:on"
-        r"|whether|who|how|what|which|when|where)|work out|settle|come back to|revisit|sort out|clarify"
-        r"|find out))\b(?! be (?:running|working))",
-        0.7,
-        said_by=USER,
-    ),
-    cue(
-        OPEN,
-        "still to be decided, by both",
-        "still",
-        r"\bwe still (?:need|have) to (?:work out|decide|figure out|settle|clarify|agree|choose|pick"
-        r"|find out|find|sort out)\b",
-        0.7,
-    ),
-    cue(
-        OPEN,
-        "still missing",
-        "still yet missing lacks",
-        r"\b(?:we|i|there|it) (?:still (?:have|has|is|are|lack)|(?:have|has|is"
-        r"|are) still) (?:got )?no (?:\w+ ){1,5}(?:for|where|to|who|that|yet|about|how|in|on)\b|\b(?:is"
-        r"|are) still (?:missing|to come|to do|needed|outstanding)\b|\bstill (?:missing|to do|outstanding"
-        r"|needed|left)\b ?: ?|\b(?:should|must|need to|have to) still \w+|\bwe (?:haven't|have not) (?!seen"
-        r"|heard|met|used|noticed|figured|decided)\w.{2,60} yet\b|\b(?:is|are)(?:n't| not) (?:done|ready"
-        r"|finished|complete|sorted|written|paid|booked|signed) yet\b",
-        0.65,
-        said_by=USER,
-    ),
-    cue(
-        OPEN,
-        "put off till later",
-        "later revisit another tomorrow next park parking pick back",
-        r"\b(?:come back to|revisit|return to|park|think about|pick (?:this|that|it) up|deal with"
-        r"|look (?:into|at)|decide|discuss|talk about|figure out) (?:\w+ ){0,6}(?:later|another (?:time|day)"
-        r"|next (?:week|time|month|session|meeting|sprint|year)|tomorrow|for now|down the road"
-        r"|some other time|at the next meeting)\b",
-        0.65,
-        said_by=USER,
-    ),
-    cue(
-        OPEN,
-        "put off to something else",
-        "deferred postponed left defer follow-up followup separate leave leaving",
-        r"\b(?:(?:is|are|was|were|been|be|now) |\A)?(?:deferred|postponed|left) (?:to|for|until|till) (?:a "
-        r"|the |an? )?(?:later|follow-?up|separate|next|future|another|PR\b|v\d|[A-Z]{2,6}-\d+|after|phase"
-        r"|version|spring|summer|autumn|winter)|\b(?:i|we)(?:'ll|'ve| will| have)? (?:defer|deferred|left"
-        r"|leave|leaving) (?:that|this|it|the [\w -]{1,40}) (?:to|for|until) (?:a |the )?(?:later|follow-?up"
-        r"|separate|next|future|another)",
-        0.65,
-    ),
-    cue(
-        OPEN,
-        "somebody has to find out",
-        "find ask whether remind forget confirm clarify",
-        rf"\b(?:(?:someone|somebody|i|we) (?:still )?(?:has|have|needs?|must|should) (?:to )?(?:find out|ask"
-        rf"|confirm|clarify)"
-        rf" (?:.{{0,40}}?\b(?:{_QUESTION}|about)|(?:the|our|my) \w)|(?<!they )(?<!always )\bremind me to \w"
-        rf"|don't let me forget \w)",
-        0.6,
-        said_by=USER,
-    ),
-    cue(
-        OPEN,
-        "German, French or Spanish: open",
-        "offen ungekl\u00e4rt gekl\u00e4rt entschieden unklar pendiente pendientes reste restent ouverte"
-        " falta faltan savoir d\u00e9cid\u00e9",
-        r"\b(?:(?:bleibt|ist|sind|noch|bleiben)(?: noch)? (?:offen|ungekl\u00e4rt|unklar)"
-        r"|noch nicht (?:gekl\u00e4rt|entschieden)|(?:queda|quedan|est\u00e1|est\u00e1n|sigue"
-        r"|siguen) (?:por \w+|pendientes?)|pendiente:|falta(?:n)? (?:por )?decidir|(?:reste"
-        r"|restent) (?:\u00e0|ouverte?s?)|question ouverte|pas encore (?:d\u00e9cid\u00e9|choisi))",
-        0.75,
-    ),
-    cue(
-        OPEN,
-        "Japanese or Chinese: open",
-        "\u672a \u672a\u5b9a \u6c7a \u5f85 \u8fd8",
-        r"\u307e\u3060\u6c7a\u307e\u3063\u3066|\u672a\u5b9a|\u672a\u6c7a|\u672a\u89e3\u6c7a|\u5f85\u5b9a"
-        r"|\u8fd8\u6ca1(?:\u6709)?\u51b3\u5b9a|\u9084\u6c92(?:\u6709)?\u6c7a\u5b9a",
-        0.75,
-    ),
-    # Blocked.
-    cue(
-        BLOCKED,
-        "said to be blocked",
-        "blocked blocker stuck hold stalled paused frozen",
-        r"(?:\A|\b(?:is|are|'s|'re|'m|am|be|still|currently|remains?|stays?|goes|put|now) )(?:still |now "
-        r"|currently |all |completely |also |totally )?(?:blocked (?:by|on|until|because|while)(?! the hook)"
-        r"|stuck (?:on|until|because|waiting)|on hold|stalled|paused until|frozen until|blocked[.!]?\Z"
-        r"|blockers? ?:)",
-        0.75,
-    ),
-    cue(
-        BLOCKED,
-        "waiting for something",
-        "waiting awaiting depends hinges heard answer reply response",
-        r"(?:\A|\b(?:is|are|'s|'re|'m|am|still|all) )(?:still |now |all |both )?(?:waiting (?:for|on)"
-        r"|awaiting)\b(?! (?:you|it|the (?:tests?|build|command|output|result|agent|process|page))\b)"
-        r"|\b(?:haven't|have not|not) heard back|\bno (?:answer|reply|response|word) (?:yet )?from"
-        r"|\bhaven't (?:had|got) (?:an answer|a reply)|\b(?:that|this|it|everything"
-        r"|the \w+(?: \w+)?) (?:depends|hinges) on (?:whether|when|what \w+ (?:says|decides|answers))",
-        0.7,
-        said_by=USER,
-    ),
-    cue(
-        BLOCKED,
-        "cannot go on until",
-        "until before wait first",
-        r"\b(?:can't|cannot|can not|unable to|won't be able to|not able to|nothing (?:can|happens"
-        r"|moves)) (?:\w+ ){0,6}(?:until|before)\b|\b(?:has|have|needs?) to wait (?:for|until|till)\b"
-        r"|\bwe need .{2,60} before (?:we|i|anyone) can\b|\buntil .{2,60} (?:we|i|nobody|nothing) (?:can't"
-        r"|cannot|can)\b|\bneeds? .{2,40} (?:sign-?off|approval|permission|answer|reply|confirmation"
-        r"|review) (?:first|before)\b",
-        0.7,
-        said_by=USER,
-    ),
-    cue(
-        BLOCKED,
-        "German, French or Spanish: blocked",
-        "blockiert wartet warten bloqu\u00e9 bloqu\u00e9e attend attendons bloqueado bloqueada espera"
-        " esperando",
-        r"\b(?:blockiert (?:durch|von|bis)|(?:ist|sind) blockiert|wart(?:et|en|e) (?:noch )?auf"
-        r"|bloqu\u00e9e? (?:par|tant|jusqu)|(?:on |nous )?attend(?:ons)? (?:que|la|le|les)"
-        r"|bloquead[oa] (?:por|hasta)|(?:a la espera|esperando) (?:de|a|la|el))\b",
-        0.75,
-    ),
-    # Resolved.
-    cue(
-        RESOLVED,
-        "said to be settled",
-        "settled resolved closed solved sorted answered cleared dealt care done figured finished fixed"
-        " wrapped behind decided over off",
-        rf"\b(?:{_MATTER}|T\d{{3,4}})(?: (?:of|about|with|on|around|over|regarding) [^,.:;]{{1,60}}?"
-        rf"| T?#?\d{{1,4}})? "
-        rf"(?:is|are|was|got|has been|have been|can be|'s)(?: now| finally| already| all| thus| officially"
-        rf"| therefore)?"
-        rf" {_DONE}\b(?! (?:by|with|when|if|once)\b)",
-        0.8,
-    ),
-    cue(
-        RESOLVED,
-        "said to be settled",
-        "settles resolves closes solves answers close closed resolved solved settled sorted",
-        rf"\b(?:that|this|which|it) (?:finally |also |now )?(?:settles|resolves|closes|solves|answers"
-        rf"|concludes|wraps up)"
-        rf" (?:it\b|that\b|the\b|our\b|my\b)(?: [\w'/-]+){{0,5}}?"
-        rf"|\b(?:we|i|you)(?:'ve)? (?:can|could finally|have|finally|just) (?:now |finally )?(?:close|closed"
-        rf"|settled|resolved"
-        rf"|solved|sorted out|figured out|tick off|cross off) (?:the|that|this|our|T\d"
-        rf"|#)\b(?: [\w'/-]+){{0,5}}? ?"
-        rf"(?:{_MATTER}|T?#?\d{{1,4}}|off the list)\b",
-        0.65,
-        said_by=USER,
-    ),
-    cue(
-        RESOLVED,
-        "labelled as resolved",
-        "fixed resolved solved closed settled gekl\u00e4rt erledigt resuelto r\u00e9solu",
-        r"\A(?P<head>(?:resolved|fixed|solved|closed|settled|gekl\u00e4rt|erledigt|resuelto|r\u00e9solu)"
-        r"(?: (?:questions?|threads?|issues?|points?))? ?: ?)(?=\S)",
-        0.75,
-    ),
-    cue(
-        RESOLVED,
-        "German, French or Spanish: resolved",
-        "gekl\u00e4rt erledigt gel\u00f6st r\u00e9solu r\u00e9solue r\u00e9gl\u00e9 r\u00e9gl\u00e9e"
-        " resuelto resuelta cerrado cerrada \u89e3\u6c7a",
-        r"\b(?:(?:ist|sind|hat sich|haben sich)(?: damit| jetzt| nun| inzwischen)? (?:gekl\u00e4rt|erledigt"
-        r"|gel\u00f6st)|est (?:enfin )?(?:r\u00e9solue?|r\u00e9gl\u00e9e?|close)|(?:est\u00e1"
-        r"|queda) (?:resuelt[oa]|cerrad[oa]))\b",
-        0.75,
-    ),
-    cue(
-        RESOLVED,
-        "somebody solved it",
-        "figured solved sorted fixed resolved",
-        r"\A(?:(?:i|we)(?:'ve| have)? )?(?:finally |just |now )?(?:figured out|solved|sorted out|fixed"
-        r"|resolved) (?:the|that|this|our|my)\b",
-        0.6,
-        said_by=USER,
-    ),
-    cue(
-        RESOLVED,
-        "sorted, in a word",
-        "sorted settled done solved resolved booked paid signed filed finished",
-        r"\A(?!(?:all|both|everything|tests?|done|i|build|what|when|who|if|which|the (?:build|command"
-        r"|test)) )(?:the |our |my )?[^,.:;]{2,60}? (?:is|are|'s|has been|have been|got) (?:now |finally "
-        r"|all |already )?(?:sorted(?: out)?|settled|solved|resolved|cleared up|taken care of|done|finished"
-        r"|filed|paid for|paid|signed|booked)(?! (?:by|in|into|alphabetically|on|with|to|when|if|as|from"
-        r"|\w+ly)\b)",
-        0.65,
-        said_by=USER,
-    ),
-    # Given up.
-    cue(
-        ABANDONED,
-        "given up",
-        "abandon abandoned abandoning drop dropped dropping shelve shelved shelving scrap scrapped scrapping"
-        " obsolete moot happen happening gave giving give pursue bother pointless needed longer nevermind"
-        " dead killed",
-        r"\b(?:(?:is|are|makes?|becomes?|now) (?:now |therefore |the )?(?:[^,.:;]{1,60} )?(?:obsolete|moot"
-        r"|pointless)\b(?! (?:code|function|test|file|line|doc|reference|comment))|(?:we|i)(?:'ve|'re|'m"
-        r"| have| are| am)? (?:\w+ly )?(?:abandon(?:ed|ing)?|shelv(?:ed|ing)|gave up on|giving up on"
-        r"|(?:won't|will not|no longer|not going to|don't) (?:pursue|bother|follow up)|stopped pursuing"
-        r"|(?:'re|are) not pursuing)|(?:drop|dropping|dropped|scrap|scrapping|scrapped|shelve|abandon"
-        r"|forget(?: about)?|park|kill|killed) (?:the|that|this|our|my) (?:[\w'-]+ ){0,5}(?:idea|thread|plan"
-        r"|question|project|effort|experiment|investigation|topic|ticket|attempt|initiative|task|item)\b"
-        r"|(?:was|were|is|are|has been|have been|been) (?:abandoned|shelved|scrapped|called off|given up)\b"
-        r"|(?:won't happen|isn't happening|is not happening|not going to happen)\b|(?:is|are|'s) (?:dead\Z"
-        r"|no longer (?:worth|pursued|on the table|planned)\b))",
-        0.7,
-    ),
-    cue(
-        ABANDONED,
-        "no longer needed",
-        "needed relevant",
-        r"\b(?:is|are|'s) no longer (?:needed|relevant|necessary|an issue)\b",
-        0.65,
-        said_by=USER,
-    ),
-    cue(
-        ABANDONED,
-        "German, French or Spanish: given up",
-        "verworfen aufgegeben hinf\u00e4llig abandonn\u00e9 abandonn\u00e9e abandonne descartado descartada"
-        " abandonamos",
-        r"\b(?:(?:ist|sind|wird|haben|wurde) (?:.{0,60}? )?(?:verworfen|aufgegeben|hinf\u00e4llig)|(?:est"
-        r"|a \u00e9t\u00e9|avons) (?:.{0,40}? )?abandonn\u00e9e?|on abandonne|(?:queda|est\u00e1"
-        r"|fue) descartad[oa]|abandonamos)\b",
-        0.75,
-    ),
+
+def _table(text: str) -> tuple[Cue, ...]:
+    """Read cues: a line `kind | why | confidence | needs`, and the lines of the pattern, indented."""
+    blocks = re.findall(r"^(\w+) \| (.+) \| (.+) \| (.+)\n((?:    .+\n)+)", text, re.MULTILINE)
+    return tuple(
+        _cue(Proposal(kind), why, float(share), needs, "".join(line[4:] for line in pattern.splitlines()))
+        for kind, why, share, needs, pattern in blocks
+    )
+
+
+CUES = _table(
+    r"""
+decision | stated as decided | 0.9 | decided agreed
+    (?P<head>\b(?:it was|(?:we|i)(?:'ve| have)?(?: both| finally| also)?) (?:decided|agreed) (?:to|that|on) )
+    (?!(?:move on|continue|wait|look|check|try|see|take)\b)
+decision | stated as chosen | 0.85 | decided chose settled
+    \b(?:we|i)(?:'ve| have)? (?:chose(?! \w+ly\b)|settled on|decided (?:for|against|not to))\b
+decision | stated as decided, in another language | 0.8 | entschieden beschlossen décidé decid 決 决
+    \b(?:entschieden|beschlossen|décidé|decidimos|(?:hemos|ha|he) decidido)\b
+    |決め(?:ました|た)|决定|決定
+thread_open | stated as open | 0.8 | open un decided
+    (?:\b(?:is|are|remains?|stays?)|'s) (?:still )?(?:open[.!]?\Z|unresolved|undecided|unanswered
+    |unclear|to be decided)
+thread_open | still to be decided or found | 0.7 | still
+    \bwe still (?:(?:need|have) to (?:work out|decide|figure out|settle|clarify|agree|choose|find)|have no)\b
+thread_open | put off | 0.65 | deferred postponed let's
+    \b(?:deferred|postponed) (?:to|until) (?:a |the )?(?:later|next|future|PR\b|v\d|[A-Z]{2,6}-\d+)
+    |\blet's (?:pick|come back|return|revisit|park|discuss)\b.{0,40} (?:up|to|later|tomorrow|next|in the)\b
+thread_blocked | stated as blocked | 0.75 | hold blocked
+    \b(?:is|are|stays?|now) (?:still )?(?:on hold|blocked (?:on|until))\b
+thread_resolved | stated as settled | 0.8 | settled resolved closed solved answered fixed
+    \b(?:T\d{3,4}|(?:question|issue|thread|ticket|point|problem|bug)s?)
+    (?: (?:of|about|with|on) [^,.:;]{1,60}?)? (?:is|are|was|has been) (?:now |finally )?
+    (?:settled|resolved|closed|solved|answered|fixed)\b
+thread_abandoned | given up | 0.7 | obsolete moot abandoned shelved gave
+    \bmakes (?:[^,.:;]{1,60} )?(?:obsolete|moot)\b|\b(?:was|were|is|are) (?:abandoned|shelved)\b
+    |\b(?:i|we)(?:'ve| have)? (?:abandoned|shelved|gave up on)\b
+"""
+)
+USER_CUES = _table(
+    r"""
+decision | let's, and a verb of choosing | 0.75 | let's
+    (?P<head>\blet's (?:(?:just|instead|also|rather|only|always) ){0,2})(?:go (?:with|for)|use|keep|stick with
+    |drop|switch to|skip|limit|replace|leave|(?:make|call)(?: it| them)?|pick|take|set|move to|store|not)\b
+    (?! (?:me|you|us|it|that|this|these|those|\w+ing|a look)\b)
+decision | going with one | 0.75 | go stick stay
+    \b(?:we|i)(?:'re|'ll| are| will)? (?:go|going|stick|sticking|stay|staying) (?:with|for|back to)\b
+    (?! (?:me|you|us|it|that|this|these|those)\b)
+decision | a change under way | 0.7 | ing
+    \b(?:we|i)(?:'re|'m| are| am) (?:now )?(?:moving|switching|migrating|dropping|keeping|replacing
+    |cancelling)\b(?! (?:on|to the next)\b)
+decision | one of them it is | 0.75 | is
+    \A[A-Z\d][^,.:]{1,60} it is\b(?= then|[.!]|\Z)
+decision | only this one | 0.6 | only
+    \A[\w.'-]+(?: [\w.'-]+){0,2} only(?=[.,!]|\Z)
+decision | rules one thing out | 0.6 | no
+    \Ano (?:more )?(?!(?:idea|problem|worries|thanks|way|need|one|doubt|rush|i|we|you|it|that|this|the)\b)
+    \w[\w'-]*(?: [^,.!?]{1,40})?[.!]?\Z
+decision | a person takes or drops one | 0.6 | go stick switch scrap ditch drop
+    \A(?:please |just )?(?:go (?:with|for)|stick (?:with|to)|switch to|scrap|ditch|drop)\b
+    (?! (?:me|you|us|it|that|this|these|those)\b)(?= .{5,80}\Z)
+decision | one thing rather than another | 0.7 | rather instead
+    \bwe (?:only )?(?:use|keep|store|send|write|run|ship|build|pay|return)\b.{1,120}?
+     (?:rather than|instead of)[ ]
+decision | a rule for all | 0.6 | must need get
+    \A(?:all|every|each|any) [\w' -]{2,60}? (?:must|needs?|gets?)\b
+thread_open | nobody knows yet | 0.75 | yet know
+    \b(?:i|we) (?:(?:do|have)n't|do not|have not) (?:know|decided?|agreed|settled) yet\b
+    |\b(?:i|we) still (?:don't|do not) know\b
+thread_blocked | nothing can be done until | 0.7 | until
+    \b(?:can't|cannot|nothing can) (?:\w+ ){1,8}until\b
+"""
+)
+"""Wordings that count only in a person's turn."""
+
+_ADJECTIVE = r"(?:(?:the|our|key|main|final|design|architecture|team|remaining|other|agreed|still) ){0,3}"
+LABELS = {
+    DECISION: rf"{_ADJECTIVE}(?:decisions?|decided|agreed|agreements?|so far|rulings?|entscheidungen)"
+    r"(?: (?:made|so far|taken))?",
+    OPEN: rf"{_ADJECTIVE}(?:open(?: (?:questions?|points?|issues?|threads?|items?))?|unresolved|undecided"
+    r"|noch offen)",
+    RESOLVED: r"(?:resolved|settled|fixed)(?: (?:questions?|issues?|threads?|points?))?",
+}
+"""Headings, and lines that end in a colon, above a list of one kind; also at the beginning of a sentence."""
+_LABELS = {kind: re.compile(label, re.IGNORECASE) for kind, label in LABELS.items()}
+_INLINE = {
+    kind: _cue(kind, "labelled as such", 0.8, ":", rf"\A(?P<head>(?:{label}): ?)(?=\S)")
+    for kind, label in LABELS.items()
+}
+_ONE = re.compile(r"(?:the |our |final )?decision", re.IGNORECASE)
+_COMMA = re.compile(r", (?:and )?")
+_CUES_OF = {
+    Speaker.USER: (*_INLINE.values(), *CUES, *USER_CUES),
+    Speaker.ASSISTANT: (*_INLINE.values(), *CUES),
+}
+
+_REPORT = (
+    r"says?|said|states?|claims?|claimed|wrote|writes|tells?|told|heard|apparently|allegedly|according to"
+)
+_CONDITION = r"if|unless|suppose|imagine|in case|wenn|falls|example"
+_UNSURE_BEFORE = re.compile(
+    rf"\b(?:{_REPORT}|{_CONDITION}|whether|could|would|might|may|should|wonder|consider|think|thought|lean\w*"
+    r"|suggest|propose|recommend|until|sure|how|why|which|need to|have to|not|\w+n't|nobody|never|once|when"
+    r"|before|wish|hope|originally|initially|at first|formerly|previously|had)\b",
+    re.IGNORECASE,
+)
+_UNSURE = re.compile(
+    r"\b(?:maybe|perhaps|possibly|probably|hypothetically|vielleicht|peut-\u00eatre|quiz\u00e1s?|tbd"
+    r"|what could go wrong|kidding|for example|what if|assuming|depends on)\b|\?\s*\Z",
+    re.IGNORECASE,
+)
+_WITHDRAWN = re.compile(
+    r"scratch that|never ?mind|wait,? no|that(?:'s| is| was) (?:history|outdated|reversed|wrong)",
+    re.IGNORECASE,
+)
+_THREAD_UNSURE_BEFORE = re.compile(rf"\b(?:{_REPORT}|{_CONDITION})\b", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"\W*(?:none|n/?a|nothing|tbd|todo|\.{3}|\u2026|<[^>]*>|\[[^\]]*\]|\{[^}]*\}|[XY]\b)", re.IGNORECASE
 )
 
-OPEN_LABEL = (
-    r"(?:(?:still|remaining|other|our|some|the|key|main|few|things|what's|what is|currently|and"
-    r"|next) ){0,3}(?:open|open (?:questions?|threads?|points?|issues?|items?|topics?)|unresolved(?: \w+)?"
-    r"|undecided|next steps?|to-?dos?|todo list|action items?|follow-?ups?|outstanding(?: \w+)?"
-    r"|pending(?: \w+)?|still to (?:do|decide)|left to do|tbd|offene (?:fragen|punkte)|noch offen"
-    r"|n\u00e4chste schritte|questions ouvertes|pendientes?|preguntas abiertas)(?: for [\w ,']{1,40})?"
+_LEAD = re.compile(
+    r"(?:(?:ok(?:ay)?|yes|yep|yeah|no|so|well|right|great|good|fine|actually|and|then|also|sure|agreed|noted"
+    r"|understood|got it|thanks|anyway|but|aber|mais|pero|i changed my mind)"
+    r"(?:[,.:!]+| [\u2014\u2013-]| (?=let's|we |i )) ?){1,4}",
+    re.IGNORECASE,
 )
-BLOCKED_LABEL = (
-    r"(?:currently |still )?(?:blocked(?: (?:by|on|items?|threads?))?|blockers?|waiting (?:for|on)|on hold)"
+_INTRODUCED = re.compile(r"\w[\w' ]{1,40}: (?=\S)")
+_REASON = re.compile(
+    r",? ?(?:\(|[\u2014\u2013-] )?\b(?:because(?: of)?|since(?! (?:\d|last|then|we started))|so that|due to"
+    r"|given that|in order to|weil|parce qu[e']|porque)\b ?",
+    re.IGNORECASE,
 )
-RESOLVED_LABEL = (
-    r"(?:now |already |recently )?(?:resolved|closed|settled|solved)(?: (?:threads?|questions?|issues?"
-    r"|points?|items?))?|erledigt|gekl\u00e4rt"
+_REASON_NEXT = re.compile(r"(?:because|(?:the )?reason(?: is|:)|rationale:|why:|weil)[ ,]*", re.IGNORECASE)
+_CLAUSE_END = re.compile(
+    rf"{_REASON.pattern}| (?:[\u2014\u2013]|--?) |,? and not |, (?:not|nicht|pas|so|which|then|please) "
+    r"|, (?=(?:i|we) (?:don't|can't|have no)\b|[^,.]{1,40} (?:ist|is|are|was) (?:too|zu|trop|much)\b)",
+    re.IGNORECASE,
 )
-ABANDONED_LABEL = r"(?:abandoned|dropped|given up|shelved)(?: (?:threads?|ideas?|items?))?"
+_REJECTED = re.compile(
+    r"(?:\b(?:instead of|rather than|anstatt|statt|en lugar de|au lieu d[e'])"
+    r"|\b(?:chose|picked|prefer|go(?:ing)? with|use|take) .{1,120}? over"
+    r"|, (?:and )?not(?! (?:sure|yet|only|just)\b)) ?"
+    r"(?P<name>.{2,100}?)(?=[,;:()!?]|\.(?:\s|\Z)| [\u2014\u2013-] |\Z"
+    r"| (?:because|since|so|to|for|when|as|which|that|but|and then|is|are|we|i)\b)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_]{2,40}")
+_THIN = frozenset(
+    _WORD.findall(
+        "the and for with that this then let lets we ve ll re it is are be will go going use using to of in"
+        " on at our my your you yes no ok okay do so as an by or not decided chose agreed understood got have"
+        " has from instead rather than over option one them they its all now just also please thanks thank"
+    )
+)
+TITLE = 200
+
+
+def statements_of(sentence: Sentence, speaker: Speaker, following: str) -> list[Statement]:
+    """Return at most one decision and one thread that a sentence states, or the decisions that it lists.
+
+    `following` is the text of the next sentence, which may withdraw a decision.
+    """
+    if labelled := _under_label(sentence) or _listed(sentence):
+        return labelled
+    text = sentence.text
+    folded = text.casefold()
+    cues = [cue for cue in _CUES_OF[speaker] if any(word in folded for word in cue.needs)]
+    found: dict[bool, Statement] = {}
+    for shift in dict.fromkeys((_opening(text), lead(text))) if cues else ():
+        body = text[shift:]
+        for cue in cues:
+            decides = cue.kind is DECISION
+            match = cue.pattern.search(body) if decides not in found else None
+            if match is not None and _is_stated(decides, match, body, sentence):
+                found[decides] = _statement(text, shift, cue, match)
+    if _WITHDRAWN.match(following):
+        found.pop(True, None)
+    decision, thread = found.get(True), found.get(False)
+    if decision and thread and max(decision.cue[0], thread.cue[0]) < min(decision.cue[1], thread.cue[1]):
+        return [max(decision, thread, key=lambda one: one.confidence)]
+    return list(found.values())
+
+
+def _is_stated(decides: bool, match: re.Match[str], body: str, sentence: Sentence) -> bool:
+    before, after = body[: match.start()], body[match.end() :]
+    if _PLACEHOLDER.match(after):
+        return False
+    if decides:
+        return not (sentence.asks or _UNSURE_BEFORE.search(before) or _UNSURE.search(body))
+    asked = sentence.asks and not match.groupdict().get("head")
+    return not (asked or _THREAD_UNSURE_BEFORE.search(before))
+
+
+def _statement(text: str, shift: int, cue: Cue, match: re.Match[str]) -> Statement:
+    start, end = _clause(text, shift + match.start(), shift + match.end())
+    return Statement(
+        kind=cue.kind,
+        start=start,
+        end=end,
+        title=shift + match.end("head") if match.groupdict().get("head") else start,
+        cue=(shift + match.start(), shift + match.end()),
+        confidence=cue.confidence,
+        why=cue.why,
+    )
+
+
+def _under_label(sentence: Sentence) -> list[Statement]:
+    """Read an item below `Decisions:` or `Open questions:`, or the paragraph below `## Decision`."""
+    single = sentence.fresh and _ONE.fullmatch(sentence.label)
+    if not (sentence.first and (sentence.item or single)) or _PLACEHOLDER.match(sentence.text):
+        return []
+    kind = next((kind for kind, label in _LABELS.items() if label.fullmatch(sentence.label)), None)
+    if kind is None or len(sentence.text.split()) < 2:
+        return []
+    if kind is DECISION and (sentence.asks or _UNSURE.search(sentence.text)):
+        return []
+    return [_labelled(kind, 0, len(sentence.text))]
+
+
+def _listed(sentence: Sentence) -> list[Statement]:
+    """Read `So far: storage is Markdown, ids are UUIDs`: a list of clauses behind a label."""
+    text = sentence.text.rstrip(".")
+    label = _INLINE[DECISION].pattern.match(text)
+    if label is None or sentence.asks:
+        return []
+    commas = list(_COMMA.finditer(text, label.end()))
+    starts = [label.end(), *(comma.end() for comma in commas)]
+    ends = [*(comma.start() for comma in commas), len(text)]
+    clauses = all(len(text[a:b].split()) >= 3 for a, b in zip(starts, ends, strict=True))
+    if not commas or not clauses:
+        return []
+    return [_labelled(DECISION, a, b) for a, b in zip(starts, ends, strict=True)]
+
+
+def _labelled(kind: Proposal, start: int, end: int) -> Statement:
+    why = "an item below a label of its kind"
+    return Statement(kind=kind, start=start, end=end, title=start, cue=(start, end), confidence=0.8, why=why)
+
+
+def _opening(text: str) -> int:
+    match = _LEAD.match(text)
+    return match.end() if match and match.end() < len(text) else 0
+
+
+def lead(text: str) -> int:
+    """Return where a sentence begins, behind `ok, so` and `Summary of today:`."""
+    start = 0
+    for pattern in (_LEAD, _INTRODUCED, _LEAD):
+        if (match := pattern.match(text, start)) and match.end() < len(text):
+            start = match.end()
+    return start
+
+
+def _clause(text: str, cue_start: int, cue_end: int) -> tuple[int, int]:
+    """Return start and end of the clause that holds a cue, without its reason."""
+    start = min(_opening(text), cue_start)
+    if (comma := max(text.rfind(mark, start, cue_start) for mark in (", ", ": ", " ("))) > 0:
+        start = comma + 2
+        start += _opening(text[start:cue_start])
+    match = _CLAUSE_END.search(text, cue_end)
+    if match is None or (match.start() <= cue_end + 1 and match.start() - start <= 8):
+        return start, len(text)
+    return start, match.start()
+
+
+def reason(text: str, after: int, following: str) -> str:
+    """Return the reason given in a sentence, or at the beginning of the next one."""
+    match = _REASON.search(text, after)
+    rest = text[match.end() :] if match is not None else ""
+    if not rest and (match := _REASON_NEXT.match(following)) is not None:
+        rest = following[match.end() :]
+    return rest.strip(" .)!")[:300]
+
+
+def alternatives(text: str) -> tuple[str, ...]:
+    """Return the alternatives that a sentence rejects."""
+    match = _REJECTED.search(text)
+    names = re.split(r" (?:or|nor|oder|ou) ", match["name"].strip(" .,*_\"'`")) if match else ()
+    return tuple(one for one in names if len(one) > 1)
+
+
+def one_line(text: str) -> str:
+    """Return a title: one line, no emphasis, first letter upper case, cut at a word."""
+    line = " ".join(text.replace("**", "").replace("__", "").split()).strip(" .,;:-\u2013\u2014*")
+    if line.endswith(")") and "(" not in line:
+        line = line[:-1]
+    if len(line) > TITLE:
+        line = line[: TITLE - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "\u2026"
+    return line[:1].upper() + line[1:]
+
+
+def content_words(text: str) -> frozenset[str]:
+    """Return the words of a text that carry meaning, folded."""
+    words = _WORD.findall(text.casefold())
+    return frozenset(word.rstrip("s") for word in words if word not in _THIN and not word.isdigit())

@@ -1,211 +1,190 @@
-"""Find the decisions and threads of a conversation.
+"""Find the decisions and threads of a conversation, as candidates for review.
 
-Only a person's and a model's own words count. Explicit records come first, then what is stated, then what is
-agreed to. What the other merely repeats is left out, and so is a message that is a pasted document or a piece
-of fiction, but for its records.
+Only the words of the person and the model count: explicit records first, then what sentences state, then
+proposals that the person accepts. Repetitions are left out. Of a pasted document only the explicit records
+are read. A compaction summary is read like any other turn, but its records belong to its archive.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from forgekit.extraction.find import Find, FindKind
-from forgekit.extraction.phrases import alternatives, one_line, reason, substance
-from forgekit.extraction.records import Record, Row, records, rows
-from forgekit.extraction.replies import Reply, answer
-from forgekit.extraction.sentences import Unit, offsets, units, verbatim
-from forgekit.extraction.statements import Stated, recapped, stated
+from forgekit.extraction.cues import alternatives, content_words, one_line, reason, statements_of
+from forgekit.extraction.records import Record, records, rows
+from forgekit.extraction.replies import accepted
+from forgekit.extraction.sentences import Sentence, offsets, sentences, verbatim
+from forgekit.model.candidate import Proposal
 from forgekit.model.transcript import Speaker, Turn
 
 LONGEST = 400_000
 """Characters of a turn that are read."""
 SAME = 0.6
+"""Share of words in common from which on the assistant only repeats the user."""
 REMEMBERED = 400
 
 _PASTED = re.compile(
-    r"\b(?:continuation archive|compressed archive|context archive|lossless archive|continuation (?:block"
-    r"|prompt)|compression[_ ]tag|here(?:'s| is) (?:the |my |our |an? )?(?:\w+ ){0,3}(?:transcript|archive"
-    r"|article|e-?mail|log|excerpt|post|paper|chapter|draft|document|memo|minutes|notes|report|spec|readme"
-    r"|text)\b(?: \w+){0,8}:|(?:implement|execute|review) the following (?:\w+ ){0,2}plan:?\s*\n"
-    r"|this session is being continued)",
+    r"\b(?:(?:continuation|compressed|context|lossless) archive|compression[_ ]tag"
+    r"|here(?:'s| is) (?:the |my |an? )?(?:\w+ ){0,3}(?:transcript|archive|article|e-?mail|log|post|draft"
+    r"|document|minutes|notes|report|text)\b(?: \w+){0,8}:"
+    r"|(?:implement|execute|review) the following (?:\w+ ){0,2}plan:?\s*\n|this session is being continued)",
     re.IGNORECASE,
 )
-_OBJECTS = re.compile(r"\b(?:no|not|wrong|wait|actually)\b", re.IGNORECASE)
 _FICTION = re.compile(
-    r"\b(?:write|draft|tell|continue|compose|give|make up|invent)\b.{0,40}?\b(?:story|tale|scene|poem"
-    r"|dialogue|monologue|lyrics|song|chapter|fiction|screenplay|sketch|fairy ?tale|limerick|role-?play"
-    r"|sample|example|template|dummy|mock)\b",
+    r"\b(?:write|draft|tell|continue|compose|invent)\b.{0,40}?\b(?:story|tale|scene|poem|dialogue|lyrics|song"
+    r"|chapter|fiction|sketch|role-?play|sample|example|template)\b",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Find:
+    """A candidate, with its place.
+
+    Attributes:
+        turn: number of the turn.
+        start: index of its first character in that turn's text.
+        end: index after its last one.
+        text: the turn's text between the two, verbatim.
+        title: one clean line.
+        rationale: the reason, "" if none is given.
+        alternatives: what was not chosen.
+        explicit_id: `D001` or `T001`, where the text gives it one.
+        confidence: 0 to 1; 1 for explicit records only.
+        why: the rule that found it.
+    """
+
+    kind: Proposal
+    turn: int
+    start: int
+    end: int
+    text: str
+    title: str
+    rationale: str = ""
+    alternatives: tuple[str, ...] = ()
+    explicit_id: str = ""
+    confidence: float
+    why: str
 
 
 def extract(turns: Sequence[Turn]) -> tuple[Find, ...]:
-    """Return what a conversation decides, opens and closes, by turn and place.
-
-    Compactions are passed over: the archive's own readers know them better.
-    """
+    """Return the candidates of a conversation, by turn and place."""
     found: list[Find] = []
-    said: list[tuple[Speaker, FindKind, frozenset[str]]] = []
+    earlier: list[tuple[Speaker, Find, frozenset[str]]] = []
     before: Turn | None = None
-    earlier: tuple[Unit, ...] = ()
-    for number, turn in enumerate(turns):
-        if turn.compaction:
-            before, earlier = None, ()
-            continue
+    for turn in turns:
         if not turn.text.strip():
             continue
-        own = tuple(units(turn.text[:LONGEST]))
-        confirmed = _confirms(turns, number)
-        for find in sorted(
-            _turn(turn, own, before, earlier, confirmed=confirmed), key=lambda one: (one.start, one.end)
-        ):
-            words = substance(find.title) or substance(find.text)
-            if find.explicit_id == "" and _repeats(words, turn.speaker, find.kind, said):
+        for find in sorted(_finds(turn, before), key=lambda one: (one.start, one.end)):
+            words = content_words(find.title) or content_words(find.text)
+            if not find.explicit_id and _repeats(words, turn.speaker, find.kind, earlier):
                 continue
-            said.append((turn.speaker, find.kind, words))
+            earlier.append((turn.speaker, find, words))
             found.append(find)
-        del said[:-REMEMBERED]
-        before, earlier = turn, own
+        del earlier[:-REMEMBERED]
+        before = None if turn.compaction else turn
     return tuple(found)
 
 
-def _turn(
-    turn: Turn, own: Sequence[Unit], before: Turn | None, earlier: Sequence[Unit], *, confirmed: bool
-) -> Iterator[Find]:
+def _finds(turn: Turn, before: Turn | None) -> Iterator[Find]:
     text = turn.text[:LONGEST]
-    taken: list[tuple[int, int]] = []
-    explicit: dict[tuple[str, FindKind], None] = {}
-    for record in records(text):
-        taken.append((record.start, record.end))
-        if (record.id, record.kind) not in explicit:
-            explicit[record.id, record.kind] = None
-            yield _of_record(turn, text, record)
-    pasted = _PASTED.search(text)
+    explicit = list(records(text))
+    if not turn.compaction:
+        first = {(record.id, record.kind): record for record in reversed(explicit)}
+        for record in first.values():
+            rationale = reason(text[record.start : record.end], 0, "")
+            yield _find(turn, record, rationale, confidence=1.0, why="a record with its own id")
+    pasted = None if turn.compaction else _PASTED.search(text)
     for row in rows(text) if pasted is None else ():
-        yield _of_row(turn, text, row)
-    told = (
-        before is not None
-        and before.speaker is Speaker.USER
-        and _FICTION.search(before.text[:2_000]) is not None
-    )
-    if turn.speaker is Speaker.ASSISTANT and told:
+        yield _find(turn, row, row.rationale[:300], confidence=0.8, why="a row of a table of its kind")
+    asked = before.text[:2_000] if before is not None and before.speaker is Speaker.USER else ""
+    if turn.speaker is Speaker.ASSISTANT and _FICTION.search(asked):
         return
-    free = [one for one in own if pasted is None or one.start < pasted.start()]
-    free = [one for one in free if not any(a < one.start + len(one.raw) and one.start < b for a, b in taken)]
-    reply = None
-    if (
-        turn.speaker is Speaker.USER
-        and before is not None
-        and before.speaker is Speaker.ASSISTANT
-        and pasted is None
-    ):
-        reply = answer(free, before.text[:LONGEST], earlier)
-    for place, unit in enumerate(free):
-        following = free[place + 1].text if place + 1 < len(free) else ""
-        found = recapped(unit, confirmed=confirmed) or stated(unit, turn.speaker, following)
-        if (
-            place == 0
-            and reply is not None
-            and not (reply.agrees and any(one.kind is FindKind.DECISION for one in found))
-        ):
-            yield _of_answer(turn, text, unit, reply, following)
+    own = [
+        one
+        for one in sentences(text)
+        if (pasted is None or one.start < pasted.start())
+        and not any(record.start < one.start + len(one.raw) and one.start < record.end for record in explicit)
+    ]
+    yield from _of_sentences(turn, own, before if pasted is None else None)
+
+
+def _of_sentences(turn: Turn, own: Sequence[Sentence], before: Turn | None) -> Iterator[Find]:
+    answers = turn.speaker is Speaker.USER and before is not None and before.speaker is Speaker.ASSISTANT
+    for number, sentence in enumerate(own):
+        following = own[number + 1].text if number + 1 < len(own) else ""
+        statements = statements_of(sentence, turn.speaker, following)
+        reply = (
+            accepted(own, before.text[:LONGEST]) if answers and before is not None and not number else None
+        )
+        decides = any(one.kind is Proposal.DECISION for one in statements)
+        places = offsets(sentence) if statements or reply is not None else ()
+        if reply is not None and not (reply.agrees and decides):
+            end = min(reply.start + reply.length, len(places))
+            yield _find(
+                turn,
+                Record(kind=Proposal.DECISION, start=places[reply.start], end=places[end - 1] + 1),
+                reason(sentence.text, end, following),
+                title=reply.title,
+                others=reply.others or alternatives(sentence.text),
+                confidence=0.75,
+                why=reply.why,
+            )
             continue
-        for one in found:
-            yield _of_statement(turn, text, unit, one, following)
+        for one in statements:
+            words = verbatim(turn.text, places) if one.kind is Proposal.DECISION else ""
+            place = Record(kind=one.kind, start=places[one.start], end=places[one.end - 1] + 1)
+            yield _find(
+                turn,
+                place,
+                reason(words, one.end - 1, following) if words else "",
+                title=turn.text[places[min(one.title, one.end - 1)] : place.end],
+                others=alternatives(words),
+                confidence=one.confidence,
+                why=one.why,
+            )
 
 
-def _confirms(turns: Sequence[Turn], number: int) -> bool:
-    """Say whether nobody objects in the next turn."""
-    return number + 1 == len(turns) or _OBJECTS.search(turns[number + 1].text[:80]) is None
-
-
-def _repeats(
-    words: frozenset[str],
-    speaker: Speaker,
-    kind: FindKind,
-    said: Sequence[tuple[Speaker, FindKind, frozenset[str]]],
-) -> bool:
-    """Say whether these words only repeat what was found before: the other's, or nearly the very same."""
-    for who, which, others in reversed(said):
-        if which is not kind or not words:
-            continue
-        common = len(words & others)
-        if (
-            who is not speaker
-            and speaker is Speaker.ASSISTANT
-            and common >= SAME * min(len(words), len(others))
-        ):
-            return True
-        if words == others:
-            return True
-    return False
-
-
-def _of_record(turn: Turn, text: str, record: Record) -> Find:
-    raw = text[record.start : record.end]
+def _find(
+    turn: Turn,
+    record: Record,
+    rationale: str,
+    *,
+    confidence: float,
+    why: str,
+    title: str = "",
+    others: tuple[str, ...] | None = None,
+) -> Find:
+    text = turn.text[record.start : record.end]
     return Find(
         kind=record.kind,
         turn=turn.number,
         start=record.start,
         end=record.end,
-        text=raw,
-        title=one_line(raw),
-        rationale=reason(raw, 0, ""),
-        alternatives=alternatives(raw),
+        text=text,
+        title=one_line(title or text),
+        rationale=rationale,
+        alternatives=alternatives(text) if others is None else others,
         explicit_id=record.id,
-        confidence=1.0,
-        why="a record with its own id",
+        confidence=confidence,
+        why=why,
     )
 
 
-def _of_row(turn: Turn, text: str, row: Row) -> Find:
-    raw = text[row.start : row.end]
-    return Find(
-        kind=row.kind,
-        turn=turn.number,
-        start=row.start,
-        end=row.end,
-        text=raw,
-        title=one_line(raw),
-        rationale=row.rationale[:300],
-        alternatives=alternatives(raw),
-        confidence=0.8,
-        why="a row of a table of its kind",
-    )
-
-
-def _of_statement(turn: Turn, text: str, unit: Unit, one: Stated, following: str) -> Find:
-    at = offsets(unit)
-    start, end, begin = at[one.start], at[one.end - 1] + 1, at[min(one.begin, one.end - 1)]
-    decides = one.kind is FindKind.DECISION
-    words = verbatim(text, at) if decides else ""
-    return Find(
-        kind=one.kind,
-        turn=turn.number,
-        start=start,
-        end=end,
-        text=text[start:end],
-        title=one_line(text[begin:end]),
-        rationale=reason(words, one.end - 1, following) if decides else "",
-        alternatives=alternatives(words) if decides else (),
-        confidence=one.confidence,
-        why=one.why,
-    )
-
-
-def _of_answer(turn: Turn, text: str, unit: Unit, reply: Reply, following: str) -> Find:
-    at = offsets(unit)
-    start, end = at[reply.start], at[min(reply.start + reply.length, len(at)) - 1] + 1
-    return Find(
-        kind=FindKind.DECISION,
-        turn=turn.number,
-        start=start,
-        end=end,
-        text=text[start:end],
-        title=one_line(reply.title),
-        rationale=reason(unit.text, min(reply.start + reply.length, len(unit.text)), following),
-        alternatives=reply.others or alternatives(unit.text),
-        confidence=reply.confidence,
-        why=reply.why,
-    )
+def _repeats(
+    words: frozenset[str],
+    speaker: Speaker,
+    kind: Proposal,
+    earlier: Sequence[tuple[Speaker, Find, frozenset[str]]],
+) -> bool:
+    """Say whether these words were found before, or nearly so and the assistant repeats the user."""
+    if not words:
+        return False
+    for who, find, others in reversed(earlier):
+        if find.kind is not kind:
+            continue
+        echoed = who is Speaker.USER and speaker is Speaker.ASSISTANT
+        if words == others or (echoed and len(words & others) >= SAME * min(len(words), len(others))):
+            return True
+    return False

@@ -1,8 +1,8 @@
-"""What a conversation was begun from, and what it was compressed to.
+"""Archives quoted in a conversation: pasted at its beginning, or written by the model.
 
-Its first messages, and the files that came with them, may hold a pasted **archive**, the block that
-`prepare-continuation` printed, or no more than a compression tag. An answer may hold the archive that the
-conversation was compressed to. The text around an archive is the speaker's; the archive is a quotation.
+The first messages of a conversation, and the files attached to them, may hold a pasted archive, the block
+that `prepare-continuation` printed, or only a compression tag. An answer may hold the archive that the
+conversation was compressed to. The text around an archive is the speaker's own.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from forgekit.model.archive_record import ArchiveText
 from forgekit.model.transcript import Speaker, Turn
 
 FIRST_MESSAGES = 3
-"""Messages of the user in which a conversation says what it continues."""
-_LOOKED_AT = 900_000
-"""Characters of a text in which an archive is looked for; a longer one cannot be filed."""
+"""Messages of the user in which a conversation may name what it continues."""
+_LONGEST = 900_000
+"""Characters of a text that is searched for an archive; a longer one cannot be filed."""
 
-# Cheap signs, looked for before a text is read as an archive.
+# Searched before a text is read as an archive, which is slower.
 _BEGINS = re.compile(
     r"^(?:---\n(?=[^\n]{0,200}\n)"
     r"|#{1,3}[ \t]{1,3}(?:Conversation[ \t]{1,3}Archive|Compression|Continuation[ \t]{1,3}Prompt)\b)",
@@ -32,7 +32,7 @@ _SIGNS = re.compile(
     r"|forgekit:machine-block|FORGE_OS_MACHINE_BLOCK",
     re.IGNORECASE,
 )
-# What we print ourselves, and where it ends.
+# Blocks that forgekit prints, and where they end.
 _PRINTED = re.compile(
     r"^(?:## (?:Updated context|Registry state): |<!-- forgekit:machine-block v3$)", re.MULTILINE
 )
@@ -51,13 +51,13 @@ _TAG = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Quoted:
-    """An archive that stands in a turn or in a file that came with it.
+class QuotedArchive:
+    """An archive in a turn or in a file attached to it.
 
     Attributes:
         text: the archive alone.
-        read: what it says.
-        written: an answer wrote it: it is what this conversation was compressed to.
+        read: its records.
+        written: the model wrote it: this conversation was compressed to it.
     """
 
     turn: Turn
@@ -67,58 +67,59 @@ class Quoted:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recognised:
-    """What stands in a conversation besides its own words.
+class Quotations:
+    """The archives and tags quoted in a conversation.
 
     Attributes:
-        archives: that were pasted or written.
         tags: of what it continues, where no whole archive was pasted.
-        brought: local ids of the records that were pasted.
-        own: the turns without the archives and what forgekit printed, for whoever looks for what was said.
+        local_ids: of the records that were pasted.
+        own_turns: the turns without the archives and the blocks that forgekit printed.
     """
 
-    archives: tuple[Quoted, ...]
+    archives: tuple[QuotedArchive, ...]
     tags: tuple[str, ...]
-    brought: tuple[str, ...]
-    own: tuple[Turn, ...]
+    local_ids: tuple[str, ...]
+    own_turns: tuple[Turn, ...]
 
 
-def recognise(turns: Sequence[Turn]) -> Recognised:
-    """Find archives, blocks and tags in the turns of a conversation; a compaction is left as it is."""
-    archives: list[Quoted] = []
+def find_quoted(turns: Sequence[Turn]) -> Quotations:
+    """Find archives, blocks and tags in the turns of a conversation; compaction summaries are left alone."""
+    archives: list[QuotedArchive] = []
     tags: dict[str, None] = {}
-    brought: dict[str, None] = {}
-    own: list[Turn] = []
-    asked = 0
+    local_ids: dict[str, None] = {}
+    own_turns: list[Turn] = []
+    prompts = 0
     for turn in turns:
-        asked += turn.speaker is Speaker.USER and not turn.compaction
-        first = turn.speaker is Speaker.USER and asked <= FIRST_MESSAGES
+        prompts += turn.speaker is Speaker.USER and not turn.compaction
+        first = turn.speaker is Speaker.USER and prompts <= FIRST_MESSAGES
         if turn.compaction:
-            own.append(turn)
+            own_turns.append(turn)
             continue
         rests: list[str] = []
         for text in [turn.text, *(file.text for file in turn.attachments if first)]:
             found = _archive(text) if first or turn.speaker is Speaker.ASSISTANT else None
             if found is not None:
                 start, end, read = found
-                archives.append(Quoted(turn=turn, text=text[start:end], read=read, written=not first))
-                rests.append(_apart(f"{text[:start]}\n{text[end:]}")[0])
+                archives.append(QuotedArchive(turn=turn, text=text[start:end], read=read, written=not first))
+                rests.append(_without_blocks(f"{text[:start]}\n{text[end:]}")[0])
                 if first:
-                    brought.update(dict.fromkeys(_local_ids(read)))
+                    local_ids.update(dict.fromkeys(_local_ids(read)))
                 continue
-            rest, printed = _apart(text)
+            rest, printed = _without_blocks(text)
             rests.append(rest)
             if first:
-                named, ids = _named(rest, printed)
+                named, ids = _references(rest, printed)
                 tags.update(dict.fromkeys(named))
-                brought.update(dict.fromkeys(ids))
-        own.append(replace(turn, text=rests[0]))
-    return Recognised(archives=tuple(archives), tags=tuple(tags), brought=tuple(brought), own=tuple(own))
+                local_ids.update(dict.fromkeys(ids))
+        own_turns.append(replace(turn, text=rests[0]))
+    return Quotations(
+        archives=tuple(archives), tags=tuple(tags), local_ids=tuple(local_ids), own_turns=tuple(own_turns)
+    )
 
 
 def _archive(text: str) -> tuple[int, int, ArchiveText] | None:
-    """Return where an archive stands in a text, and what it says; the words after it are not told apart."""
-    if len(text) > _LOOKED_AT or not _SIGNS.search(text):
+    """Return start and end of an archive in a text, and its records; words after it count as part of it."""
+    if len(text) > _LONGEST or not _SIGNS.search(text):
         return None
     begins = _BEGINS.search(text)
     start = begins.start() if begins else 0
@@ -126,14 +127,14 @@ def _archive(text: str) -> tuple[int, int, ArchiveText] | None:
     part = text[start:end].strip("\n")
     start = text.index(part, start)
     read = read_archive(part)
-    says = read.decisions or read.threads or read.carried
-    if not (says and (read.tag or read.session_id) and not read.truncated):
+    records = read.decisions or read.threads or read.carried
+    if not (records and (read.tag or read.session_id) and not read.truncated):
         return None
     return start, start + len(part), read
 
 
 def _fenced(text: str, start: int) -> tuple[int, int]:
-    """Return the ends of what a code fence holds that opens just before a place."""
+    """Return start and end of the archive, without a code fence that opens just before it."""
     line = text.rfind("\n", 0, max(start - 1, 0)) + 1
     opening = re.match(r"(`{3,8}|~{3,8})[A-Za-z]{0,20}[ \t]{0,4}\n", text[line:start])
     if start and opening:
@@ -147,8 +148,8 @@ def _local_ids(read: ArchiveText) -> Iterator[str]:
     yield from (record.local_id for record in read.threads)
 
 
-def _apart(text: str) -> tuple[str, str]:
-    """Return a text without what forgekit printed, and that; what has no end is left where it is."""
+def _without_blocks(text: str) -> tuple[str, str]:
+    """Return a text without the blocks that forgekit printed, and these; a block without an end stays."""
     rest, printed = "", ""
     at = 0
     while begin := _PRINTED.search(text, at):
@@ -161,11 +162,11 @@ def _apart(text: str) -> tuple[str, str]:
     return rest + text[at:], printed
 
 
-def _named(rest: str, printed: str) -> tuple[list[str], list[str]]:
-    """Return the tags that a message names, in words or in what forgekit printed, and the records in that."""
+def _references(rest: str, printed: str) -> tuple[list[str], list[str]]:
+    """Return the tags that a message or a printed block names, and the ids of the records in the block."""
     tags: list[str] = []
     ids: list[str] = []
-    for block in parse_machine_block(printed[:_LOOKED_AT]):
+    for block in parse_machine_block(printed[:_LONGEST]):
         if block.purpose == "updated-context" and not block.broken:
             tags += [block.tag] if block.tag else list(block.parents[:1])
             ids += [record.id for record in (*block.decisions, *block.threads) if record.id]

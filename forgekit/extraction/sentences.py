@@ -1,9 +1,9 @@
 """The sentences of a message that are its writer's own, each with its place.
 
-Left out are code, quoted lines, what stands between tags, printed lines (of a shell, a log) up to the next
+Left out are code, quoted lines, text between tags, printed lines (of a shell, a log) up to the next
 blank one, table rows and headings; words
 between quotation marks and backquotes stay as a filler of the same length, so that they can be an object but
-never a cue. A **unit** is one sentence, or one part of it between semicolons or before `but`.
+never a cue. A sentence is split at semicolons and before `but`.
 
 Everything is read line by line and once: linear in the text.
 """
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 LONGEST = 600
-"""Characters of a unit; a longer one is no sentence that anybody said."""
+"""Characters of a sentence; a longer one is skipped."""
 
 _FENCE = re.compile(r"(?:[-*+]|\d{1,3}[.)])?\s*(`{3,}|~{3,})")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]{0,40})(?:\s[^<>]{0,300})?(/?)>")
@@ -63,16 +63,16 @@ _PLAIN: dict[int, str | None] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unit:
-    """One statement.
+class Sentence:
+    """A sentence, or a part of one between semicolons or before `but`.
 
     Attributes:
-        text: on one line, without emphasis, what is quoted as filler.
-        raw: as it stands, what is quoted as filler; `start` is its index in the message.
-        label: what it stands under: a heading, or a line that ends in a colon; "" for none.
-        item: it is, or begins, an item of a list.
+        text: on one line, without emphasis, with quotations as filler.
+        raw: as in the message, with quotations as filler; `start` is its index there.
+        label: the heading, or the line that ends in a colon, above it; "" for none.
+        item: it belongs to an item of a list.
         fresh: it is the first below its label.
-        first: it begins its sentence; a part after `but` does not.
+        first: it is the first part of its sentence.
         asks: its sentence is a question.
     """
 
@@ -96,14 +96,14 @@ class _Run:
     fresh: bool
 
 
-def units(message: str) -> Iterator[Unit]:
-    """Yield the statements of a message, in order."""
+def sentences(message: str) -> Iterator[Sentence]:
+    """Yield the sentences of a message, in order."""
     for run in _runs(message):
-        yield from _units(message, run)
+        yield from _sentences(message, run)
 
 
 def own_lines(message: str) -> Iterator[tuple[int, str]]:
-    """Yield each line with its place, but for fenced code, quoted lines and what stands between tags."""
+    """Yield each line with its place, without fenced code, quoted lines and text between tags."""
     fence = ""
     tag = ""
     closed = frozenset(name for slash, name, _ in _TAG.findall(message) if slash)
@@ -201,63 +201,52 @@ def _goes_on(last: str, text: str) -> bool:
     return text[:1].islower() or len(last) >= _WRAPS_AT
 
 
-def _units(message: str, run: _Run) -> Iterator[Unit]:
+def _sentences(message: str, run: _Run) -> Iterator[Sentence]:
     raw = message[run.start : run.end]
     hidden = _QUOTED.sub(_filler, raw) if _QUOTES.search(raw) else raw
     place = 0
     for stop in [*_sentence_ends(hidden), len(hidden)]:
-        sentence = hidden[place:stop]
-        asks = sentence.rstrip("\"')]*_ \n").endswith(("?", "\uff1f"))
+        whole = hidden[place:stop]
+        asks = whole.rstrip("\"')]*_ \n").endswith(("?", "\uff1f"))
         begin = 0
-        parted = ", " in sentence or ";" in sentence or " and " in sentence
-        for cut in [*(_PART.finditer(sentence) if parted else ()), None]:
-            end = cut.start() if cut else len(sentence)
-            unit = _unit(sentence[begin:end], run, run.start + place + begin, first=begin == 0, asks=asks)
-            if unit is not None:
-                yield unit
-            begin = cut.end() if cut else end
+        parted = ", " in whole or ";" in whole or " and " in whole
+        for cut in [*(_PART.finditer(whole) if parted else ()), None]:
+            part = whole[begin : cut.start() if cut else len(whole)]
+            plain = part.translate(_PLAIN) if _ODD.search(part) and len(part) <= 2 * LONGEST else part
+            text = " ".join(plain.split())
+            if 0 < len(text) <= LONGEST:
+                start = run.start + place + begin
+                yield Sentence(
+                    text=text,
+                    raw=part,
+                    start=start,
+                    label=run.label,
+                    item=run.item,
+                    fresh=run.fresh and start == run.start,
+                    first=begin == 0,
+                    asks=asks,
+                )
+            begin = cut.end() if cut else len(whole)
         place = stop
 
 
-def _unit(raw: str, run: _Run, start: int, *, first: bool, asks: bool) -> Unit | None:
-    if len(raw) > 2 * LONGEST:
-        return None
-    text = " ".join((raw.translate(_PLAIN) if _ODD.search(raw) else raw).split())
-    if not text or len(text) > LONGEST:
-        return None
-    return Unit(
-        text=text,
-        raw=raw,
-        start=start,
-        label=run.label,
-        item=run.item,
-        fresh=run.fresh and start == run.start,
-        first=first,
-        asks=asks,
-    )
-
-
-def offsets(unit: Unit) -> Sequence[int]:
-    """Return for each character of a unit's text its index in the message."""
-    plain = unit.raw.strip()
-    if plain == unit.text:  # as most are: nothing between the characters was left out
-        first = unit.start + len(unit.raw) - len(unit.raw.lstrip())
-        return range(first, first + len(plain))
+def offsets(sentence: Sentence) -> Sequence[int]:
+    """Return the index in the message of each character of a sentence's text."""
     at: list[int] = []
     space = True
-    for token in _TOKEN.finditer(unit.raw):
+    for token in _TOKEN.finditer(sentence.raw):
         start, end = token.span()
         if not token.group().isspace():
-            at.extend(range(unit.start + start, unit.start + end))
+            at.extend(range(sentence.start + start, sentence.start + end))
             space = False
         elif not space:
-            at.append(unit.start + start)
+            at.append(sentence.start + start)
             space = True
-    return tuple(at[: len(unit.text)])
+    return tuple(at[: len(sentence.text)])
 
 
 def verbatim(message: str, places: Sequence[int]) -> str:
-    """Return a unit's text with what is quoted readable again; `places` are its offsets."""
+    """Return a sentence's text with its quotations readable; `places` are its offsets."""
     return "".join([message[place] for place in places]).translate(_BLANKS)
 
 

@@ -1,21 +1,18 @@
-"""Conversations on their way in: each becomes an entity, and what stands in it is filed.
+"""Import conversations: each becomes an entity, and the archives and candidates found in it are filed.
 
-Ingesting again changes nothing; a conversation that has grown adds its new turns. What is filed follows from
-all conversations and archives together, so their order leaves no trace. That is why many can be filed in
-batches, each one commit and a sound state of its own: an ingest that was ended in the middle is taken up by
-running it again, and it holds no more than one batch in memory.
+Ingesting again changes nothing; a conversation that has grown adds its new turns. The result follows from all
+conversations and archives together, so the order of imports does not matter. Conversations are therefore
+filed in batches, one commit each: an interrupted ingest is resumed by running it again, and no more than one
+batch is held in memory.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import NamedTuple
 
 from forgekit.archives.ancestry import names_of
 from forgekit.archives.changes import ChangeSet, settle
@@ -23,19 +20,16 @@ from forgekit.archives.conversations import Ingested, gather
 from forgekit.archives.fold import fold
 from forgekit.archives.identity import ImportOptions
 from forgekit.change import COMMITTED, WriteOptions, superseding
-from forgekit.detecting import Filing, filing
 from forgekit.errors import ArchiveError, FormatError, RuleError
-from forgekit.extraction.extract import extract
-from forgekit.extraction.find import Find
-from forgekit.extraction.quoted_archives import Quoted, recognise
+from forgekit.extraction.extract import Find, extract
+from forgekit.extraction.quoted_archives import QuotedArchive, find_quoted
 from forgekit.filing.archive_facts import Fact, by_people, facts
 from forgekit.filing.archives import Arrival, Incoming, arrival, of_compaction, same_archive, words_behind
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, conversation_id, normalise, project_id, text_hash, timestamp, v8_named
 from forgekit.merge.rules import longer_text
 from forgekit.model.body import clean, with_section
-from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
-from forgekit.model.conflict import Conflict
+from forgekit.model.candidate import Candidate, CandidateStatus
 from forgekit.model.conversation import Conversation
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind, short_id
@@ -50,99 +44,86 @@ from forgekit.text.transcript import write_parts
 from forgekit.times import UNKNOWN, Instant
 from forgekit.transcripts.claude_code import project_of
 
+BATCH = 500
+"""Most conversations of one commit."""
+BATCH_SIZE = 8_000_000
+"""Characters to be written from which on one commit files fewer."""
 QUOTE_LIMIT = 2_000
 """Characters of a candidate's quote and of its rationale."""
 _TITLE_LIMIT = 120
-_REASON_SHOWN = 200
-
-
-class Placed(NamedTuple):
-    """Where a conversation is that the registry knows."""
-
-    id: EntityId
-    project_name: str
-    project_uuid: EntityId
-
-    @classmethod
-    def of(cls, talk: Conversation) -> Placed:
-        """Say where a conversation is."""
-        return cls(talk.id, talk.project_name, talk.project_uuid)
+_REASON_LIMIT = 200
+_SUBJECT_LIMIT = 100
+_NOTHING = Outcome(commit=None, written=(), deleted=(), diff="", change=Change(subject="ingest"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Placing:
-    """What says which project a conversation belongs to.
+class ProjectRules:
+    """What decides the project of a conversation.
 
     Attributes:
-        known: says where the conversation of a platform's id is, if the registry knows it.
-        patterns: project -> patterns of titles and working folders, as the settings say.
-        default: what the person said, "" if nothing.
+        known: returns the conversation with a platform's id, if the registry has it.
+        patterns: project -> patterns of titles and working folders, from the settings.
+        default: the value of `--project`, "" if not given.
     """
 
-    known: Callable[[str], Placed | None]
+    known: Callable[[str], Conversation | None]
     patterns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     default: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unpacked:
-    """One conversation as it will be filed.
+    """One conversation, ready to be filed.
 
     Attributes:
-        placed: what said its project: `registry`, `export`, `settings`, `option` or `nothing`.
-        archives: that were written in it.
-        pasted: archives that were pasted into it, perhaps with the words that stood behind them.
-        kept: its text; nothing where it is not to be kept.
+        project_from: what decided its project: `registry`, `export`, `settings`, `option`, `folder` or
+            `nothing`.
+        written: archives that were written in it.
+        pasted: archives that were pasted into it, perhaps followed by other text.
+        parts: its text; empty where the text is not kept.
         redacted: number of secrets by rule.
-        problems: what is doubtful in it.
     """
 
     conversation: Conversation
-    placed: str
-    archives: tuple[Arrival, ...]
+    project_from: str
+    written: tuple[Arrival, ...]
     pasted: tuple[Arrival, ...]
     candidates: tuple[Candidate, ...]
-    kept: tuple[TranscriptPart, ...]
+    parts: tuple[TranscriptPart, ...]
     redacted: Mapping[str, int]
     problems: tuple[Problem, ...]
 
     @property
     def size(self) -> int:
-        """Characters that are to be written, but for front matter."""
-        texts = [text.body for text in self.kept]
-        texts += [candidate.body for candidate in self.candidates]
-        texts += [archive.body for archive, _ in (*self.archives, *self.pasted)]
-        return sum(map(len, texts))
+        """Characters to be written, without front matter."""
+        bodies = [part.body for part in self.parts]
+        bodies += [candidate.body for candidate in self.candidates]
+        bodies += [archive.body for archive, _ in (*self.written, *self.pasted)]
+        return sum(map(len, bodies))
 
 
 def unpack(
     transcript: ImportedConversation,
-    placing: Placing,
+    rules: ProjectRules,
     *,
     keep: Collection[str] | None,
     allowed: Collection[str],
 ) -> Unpacked:
-    """Take a conversation apart.
+    """Make entities of a conversation: itself, its archives, its candidates and its text.
 
     Args:
         transcript: as a reader gave it.
-        placing: what says its project.
-        keep: texts that are kept; a conversation of none is filed without. None keeps all.
+        rules: what decides its project.
+        keep: ids of the transcript parts that are kept already, the only texts to keep; None keeps all.
         allowed: fingerprints of secrets that are kept.
     """
-    cleaner = _Cleaner(allowed)
-    transcript = replace(
-        transcript,
-        external_id=one_line(cleaner.text(transcript.external_id)),
-        title=cleaner.text(transcript.title),
-        project=cleaner.text(transcript.project),
-        folder=cleaner.text(transcript.folder),
-    )
-    turns = tuple(cleaner.turn(turn) for turn in transcript.turns)
-    title = _title(transcript, turns)
+    redactor = _Redactor(allowed)
+    transcript = redactor.transcript(transcript)
+    turns = transcript.turns
+    title = _title(transcript)
     external = transcript.external_id or None
-    known = placing.known(external) if external else None
-    project, placed = (known.project_name, "registry") if known else _project(transcript, title, placing)
+    known = rules.known(external) if external else None
+    project, project_from = (known.project_name, "registry") if known else _project(transcript, title, rules)
     started = transcript.started if transcript.started is not None else UNKNOWN
     name = external or (title if transcript.started is not None else f"{title}:{_first_words(turns)}")
     conversation = Conversation(
@@ -156,37 +137,35 @@ def unpack(
         source=transcript.source,
         turns=max((turn.number for turn in turns), default=0),
     )
-    found = recognise(turns)
-    arrived = _Arrivals(conversation, allowed)
-    for number, (turn, at) in enumerate(_compactions(transcript, turns), 1):
-        arrived.compaction(turn, at, number, transcript.folder)
-    for quoted in found.archives:
-        arrived.quoted(quoted)
-    resumed = (one_line(cleaner.text(item)) for item in transcript.resumes)
-    others = (item for item in resumed if item != transcript.external_id)
-    continues = dict.fromkeys(filter(None, (*arrived.continues, *found.tags, *others)))
+    quoted = find_quoted(turns)
+    archives = _ConversationArchives(conversation, allowed)
+    for number, (turn, at) in enumerate(_compactions(transcript), 1):
+        archives.add_compaction(turn, at, number, transcript.folder)
+    for one in quoted.archives:
+        archives.add_quoted(one)
+    resumes = (one_line(redactor.text(item)) for item in transcript.resumes)
+    continues = (*archives.continues, *quoted.tags, *(item for item in resumes if item != external))
     conversation = replace(
         conversation,
-        continues=tuple(tag for tag in continues if tag not in arrived.written),
-        brought=tuple(dict.fromkeys(map(one_line, found.brought))),
-        archived_as=tuple(arrived.written),
+        continues=tuple(dict.fromkeys(tag for tag in continues if tag and tag not in archives.written_tags)),
+        brought=tuple(dict.fromkeys(map(one_line, quoted.local_ids))),
+        archived_as=tuple(archives.written_tags),
     )
-    first = part_id(conversation.id, 1, started)
-    kept = _kept(conversation, turns, cleaner) if keep is None or first in keep else ()
+    kept = keep is None or part_id(conversation.id, 1, started) in keep
     return Unpacked(
         conversation=conversation,
-        placed=placed,
-        archives=tuple(arrived.archives),
-        pasted=tuple(arrived.pasted),
-        candidates=tuple(_candidates(conversation, found.own, cleaner)),
-        kept=kept,
-        redacted=cleaner.counts,
-        problems=tuple(arrived.problems),
+        project_from=project_from,
+        written=tuple(archives.written),
+        pasted=tuple(archives.pasted),
+        candidates=tuple(_candidates(conversation, quoted.own_turns, redactor)),
+        parts=_parts(conversation, turns, redactor) if kept else (),
+        redacted=redactor.counts,
+        problems=tuple(archives.problems),
     )
 
 
-class _Cleaner:
-    """Takes secrets out of texts and counts them.
+class _Redactor:
+    """Removes secrets from texts and counts them.
 
     Args:
         allowed: fingerprints of what is kept.
@@ -199,12 +178,21 @@ class _Cleaner:
     def text(self, text: str) -> str:
         if not text:
             return text
-        clean_ = redact(text, self._allowed)
-        self.counts.update(finding.rule for finding in clean_.findings)
-        return clean_.text
+        redacted = redact(text, self._allowed)
+        self.counts.update(finding.rule for finding in redacted.findings)
+        return redacted.text
 
-    def turn(self, turn: Turn) -> Turn:
-        """Return a turn without secrets."""
+    def transcript(self, transcript: ImportedConversation) -> ImportedConversation:
+        return replace(
+            transcript,
+            external_id=one_line(self.text(transcript.external_id)),
+            title=self.text(transcript.title),
+            project=self.text(transcript.project),
+            folder=self.text(transcript.folder),
+            turns=tuple(map(self._turn, transcript.turns)),
+        )
+
+    def _turn(self, turn: Turn) -> Turn:
         attachments = tuple(
             replace(file, name=self.text(file.name), text=self.text(file.text)) for file in turn.attachments
         )
@@ -212,317 +200,240 @@ class _Cleaner:
         return replace(turn, text=self.text(clean(turn.text)), attachments=attachments, tools=tools)
 
 
-def _title(transcript: ImportedConversation, turns: Iterable[Turn]) -> str:
-    title = statement(transcript.title, _TITLE_LIMIT)
-    if title:
+def _title(transcript: ImportedConversation) -> str:
+    if title := statement(transcript.title, _TITLE_LIMIT):
         return title
     if transcript.folder and transcript.external_id:
         return statement(f"{project_of(transcript.folder)} {transcript.external_id[:8]}", _TITLE_LIMIT)
-    said = (statement(t.text, 80) for t in turns if t.speaker is Speaker.USER and not t.compaction)
-    return next(filter(None, said), "") or transcript.external_id[:40] or "Untitled"
+    prompts = (turn for turn in transcript.turns if turn.speaker is Speaker.USER and not turn.compaction)
+    first = next(filter(None, (statement(turn.text, 80) for turn in prompts)), "")
+    return first or transcript.external_id[:40] or "Untitled"
 
 
 def _first_words(turns: tuple[Turn, ...]) -> str:
     return text_hash("\n\n".join(turn.text for turn in turns[:3])) if turns else ""
 
 
-def _project(transcript: ImportedConversation, title: str, placing: Placing) -> tuple[str, str]:
-    """Return the project of a conversation that the registry does not know, and what says so."""
-    said = normalise(one_line(transcript.project))[:_TITLE_LIMIT]
-    if said:
-        return said, "export"
+def _project(transcript: ImportedConversation, title: str, rules: ProjectRules) -> tuple[str, str]:
+    """Return the project of a conversation that is not in the registry, and what decided it."""
+    if exported := normalise(one_line(transcript.project))[:_TITLE_LIMIT]:
+        return exported, "export"
     folder = transcript.folder.replace("\\", "/").rstrip("/")
     texts = [text.casefold() for text in (title, folder, folder.rsplit("/", 1)[-1]) if text]
-    for project, patterns in placing.patterns:
+    for project, patterns in rules.patterns:
         if any(fnmatchcase(text, pattern.casefold()) for pattern in patterns for text in texts):
             return project, "settings"
-    if placing.default:
-        return normalise(placing.default), "option"
+    if rules.default:
+        return normalise(rules.default), "option"
+    if named := normalise(one_line(project_of(transcript.folder)))[:_TITLE_LIMIT]:
+        return named, "folder"
     return UNSORTED, "nothing"
 
 
-def _compactions(
-    transcript: ImportedConversation, turns: tuple[Turn, ...]
-) -> Iterator[tuple[Turn, Instant | None]]:
-    at = {found.turn: found.time for found in transcript.compactions if found.turn is not None}
-    for turn in turns:
+def _compactions(transcript: ImportedConversation) -> Iterator[tuple[Turn, Instant | None]]:
+    """Yield the turns that hold a compaction summary, and when each was made."""
+    times = {found.turn: found.time for found in transcript.compactions if found.turn is not None}
+    for turn in transcript.turns:
         if turn.compaction:
-            moment = at.get(turn.number)
-            yield turn, moment if moment is not None else turn.time
+            at = times.get(turn.number)
+            yield turn, at if at is not None else turn.time
 
 
-class _Arrivals:
-    """The archives that stand in one conversation.
+class _ConversationArchives:
+    """The archives found in one conversation.
 
-    Args:
-        talk: the conversation.
-        allowed: fingerprints of secrets that are kept.
+    Attributes:
+        continues: tags of the archives that it continues.
+        written_tags: tags of the archives that were written in it.
     """
 
-    def __init__(self, talk: Conversation, allowed: Collection[str]) -> None:
-        self._talk = talk
+    def __init__(self, conversation: Conversation, allowed: Collection[str]) -> None:
+        self._conversation = conversation
         self._allowed = allowed
-        self.archives: list[Arrival] = []
+        self.written: list[Arrival] = []
         self.pasted: list[Arrival] = []
         self.continues: dict[str, None] = {}
-        self.written: dict[str, None] = {}
+        self.written_tags: dict[str, None] = {}
         self.problems: list[Problem] = []
 
-    def _take(self, text: str, envelope: ImportOptions, turn: Turn) -> Arrival | None:
-        name = f"turn {turn.number}"
-        item = Incoming(envelope=envelope, data=text.encode(), name=name)
-        try:
-            arrived = arrival(item, lambda: self._talk.project_name, self._allowed)
-        except (ArchiveError, FormatError) as e:
-            self._doubt("archive-unread", str(e).split("\n")[0], turn)
-            return None
-        return arrived
-
-    def _doubt(self, code: str, message: str, turn: Turn) -> None:
-        self.problems.append(
-            Problem(code=code, message=message[:_REASON_SHOWN], line=turn.line, severity=Severity.WARNING)
-        )
-
-    def compaction(self, turn: Turn, at: Instant | None, number: int, folder: str) -> None:
-        """File what a program summed up when it made room, as `sync-compression` would."""
-        session = self._talk.external_id
+    def add_compaction(self, turn: Turn, at: Instant | None, number: int, folder: str) -> None:
+        """File a compaction summary, as `sync-compression` would."""
+        session = self._conversation.external_id
         if session is None or at is None:
-            self._doubt(
-                "compaction-unplaced", f"turn {turn.number}: a compaction without session or time", turn
-            )
+            message = f"turn {turn.number}: a compaction without a session id or a time"
+            self._warn("compaction-unplaced", message, turn)
             return
-        known = ImportOptions(project=self._talk.project_name)
-        arrived = self._take(turn.text, of_compaction(known, session, number, at, project_of(folder)), turn)
-        self.archives += [arrived] if arrived is not None else []
+        options = ImportOptions(project=self._conversation.project_name)
+        filed = self._read(turn.text, of_compaction(options, session, number, at, project_of(folder)), turn)
+        self.written += [filed] if filed is not None else []
 
-    def quoted(self, quoted: Quoted) -> None:
-        """File an archive; a pasted one that says no time is filed only where it was written."""
-        at = quoted.turn.time if quoted.written else None
+    def add_quoted(self, quoted: QuotedArchive) -> None:
+        """File an archive; a pasted one without a date is left to the conversation that wrote it."""
+        turn = quoted.turn
         if not quoted.written and quoted.read.created is None:
             if quoted.read.tag:
                 self.continues[quoted.read.tag] = None
-            number = quoted.turn.number
-            message = f"turn {number}: a pasted archive says no time; its own conversation files it"
-            self._doubt("archive-undated", message, quoted.turn)
+            message = f"turn {turn.number}: a pasted archive has no date; import the conversation it is from"
+            self._warn("archive-undated", message, turn)
             return
-        arrived = self._take(quoted.text, ImportOptions(at=at), quoted.turn)
-        if arrived is not None:
-            (self.archives if quoted.written else self.pasted).append(arrived)
-            names = self.written if quoted.written else self.continues
-            names[arrived[0].compression_tag] = None
+        filed = self._read(quoted.text, ImportOptions(at=turn.time if quoted.written else None), turn)
+        if filed is not None:
+            (self.written if quoted.written else self.pasted).append(filed)
+            tags = self.written_tags if quoted.written else self.continues
+            tags[filed[0].compression_tag] = None
 
+    def _read(self, text: str, options: ImportOptions, turn: Turn) -> Arrival | None:
+        item = Incoming(envelope=options, data=text.encode(), name=f"turn {turn.number}")
+        try:
+            return arrival(item, lambda: self._conversation.project_name, self._allowed)
+        except (ArchiveError, FormatError) as e:
+            self._warn("archive-unread", str(e).split("\n")[0], turn)
+            return None
 
-def _kept(talk: Conversation, turns: tuple[Turn, ...], cleaner: _Cleaner) -> tuple[TranscriptPart, ...]:
-    texts = []
-    for number, part in enumerate(write_parts(turns), 1):
-        texts.append(
-            TranscriptPart(
-                transcript_id=part_id(talk.id, number, talk.created_at),
-                title=talk.title,
-                conversation_id=talk.id,
-                project_name=talk.project_name,
-                project_uuid=talk.project_uuid,
-                turn_range=(part.first, part.last),
-                created_at=talk.created_at,
-                body=clean(cleaner.text(part.body)),
-            )
+    def _warn(self, code: str, message: str, turn: Turn) -> None:
+        self.problems.append(
+            Problem(code=code, message=message[:_REASON_LIMIT], line=turn.line, severity=Severity.WARNING)
         )
-    return tuple(texts)
 
 
-def _candidates(talk: Conversation, turns: tuple[Turn, ...], cleaner: _Cleaner) -> Iterator[Candidate]:
+def _parts(
+    conversation: Conversation, turns: tuple[Turn, ...], redactor: _Redactor
+) -> tuple[TranscriptPart, ...]:
+    return tuple(
+        TranscriptPart(
+            transcript_id=part_id(conversation.id, number, conversation.created_at),
+            title=conversation.title,
+            conversation_id=conversation.id,
+            project_name=conversation.project_name,
+            project_uuid=conversation.project_uuid,
+            turn_range=(chunk.first, chunk.last),
+            created_at=conversation.created_at,
+            body=clean(redactor.text(chunk.body)),
+        )
+        for number, chunk in enumerate(write_parts(turns), 1)
+    )
+
+
+def _candidates(
+    conversation: Conversation, turns: tuple[Turn, ...], redactor: _Redactor
+) -> Iterator[Candidate]:
     times = {turn.number: turn.time for turn in turns}
     seen: set[EntityId] = set()
     for find in extract(turns):
-        made = _candidate(talk, find, times.get(find.turn), cleaner)
-        if made is not None and made.id not in seen:
-            seen.add(made.id)
-            yield made
+        candidate = _candidate(conversation, find, times.get(find.turn), redactor)
+        if candidate is not None and candidate.id not in seen:
+            seen.add(candidate.id)
+            yield candidate
 
 
-def _candidate(talk: Conversation, find: Find, at: Instant | None, cleaner: _Cleaner) -> Candidate | None:
-    text = statement(cleaner.text(find.title))
+def _candidate(
+    conversation: Conversation, find: Find, at: Instant | None, redactor: _Redactor
+) -> Candidate | None:
+    text = statement(redactor.text(find.title))
     if not text:
         return None
-    explicit = one_line(find.explicit_id)
-    body = with_section("", "Quote", cleaner.text(find.text[:QUOTE_LIMIT]))
-    said = at if at is not None else talk.created_at
-    # What is registered without a review needs its place in time; where nobody said it, a person looks first.
-    status = CandidateStatus.REGISTERED if explicit and said != UNKNOWN else CandidateStatus.WAITING
-    mark = f"{find.kind.value}:{explicit}:{text_hash(text)}"
+    local_id = one_line(find.explicit_id)
+    body = with_section("", "Quote", redactor.text(find.text[:QUOTE_LIMIT]))
+    created = at if at is not None else conversation.created_at
+    # Without a date a record has no place in the timeline, so a person reviews it first.
+    status = CandidateStatus.REGISTERED if local_id and created != UNKNOWN else CandidateStatus.WAITING
+    name = f"{find.kind.value}:{local_id}:{text_hash(text)}"
+    rejected = filter(None, (statement(redactor.text(item), 300) for item in find.alternatives))
     return Candidate(
-        candidate_id=v8_named(talk.id, mark, timestamp(talk.id, talk.created_at)),
+        candidate_id=v8_named(conversation.id, name, timestamp(conversation.id, conversation.created_at)),
         candidate=text,
-        proposes=Proposal(find.kind.value),
-        confidence=round(min(max(find.confidence, 0.0), 1.0), 2),
-        why=one_line(find.why) or "said so",
-        project_name=talk.project_name,
-        project_uuid=talk.project_uuid,
-        conversation_id=talk.id,
+        proposes=find.kind,
+        confidence=find.confidence,
+        why=find.why,
+        project_name=conversation.project_name,
+        project_uuid=conversation.project_uuid,
+        conversation_id=conversation.id,
         turn=find.turn,
-        local_id=explicit or None,
-        alternatives_rejected=tuple(
-            dict.fromkeys(filter(None, (statement(cleaner.text(item), 300) for item in find.alternatives)))
-        ),
-        created_at=said,
-        body=with_section(body, "Rationale", cleaner.text(find.rationale[:QUOTE_LIMIT])),
+        local_id=local_id or None,
+        alternatives_rejected=tuple(dict.fromkeys(rejected)),
+        created_at=created,
+        body=with_section(body, "Rationale", redactor.text(find.rationale[:QUOTE_LIMIT])),
         status=status,
     )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Filed:
-    """What became of one conversation.
+class FiledConversation:
+    """The result for one conversation.
 
     Attributes:
-        turns: of the conversation; None where nobody knows.
-        state: `new`, `joined` to one that was known by name, `grown` or `unchanged`.
-        placed: what said its project, as of `Unpacked`.
-        new_turns: of them those that this ingest brought.
-        candidates: that are new and wait for review.
+        state: `new`, `joined` to one that was known by name only, `grown` or `unchanged`.
+        project_from: as of `Unpacked`.
+        candidates: number of new ones that wait for review.
     """
 
-    id: EntityId
-    external_id: str | None
-    title: str
-    project_name: str
-    turns: int | None
+    conversation: Conversation
     state: str
-    placed: str
+    project_from: str
     new_turns: int
     candidates: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class IngestReport:
-    """What one ingest did.
+    """The result of one import, or of one batch of it.
 
     Attributes:
         outcome: of all batches together; its commit is the last one.
-        commits: one for each batch that brought anything.
+        commits: one for each batch that changed anything.
         states: number of conversations by state.
-        elsewhere: number of conversations that stay in another project than the person said, by that one.
-        unplaced: number of new conversations of which nothing said the project.
-        filed: of each conversation; of the first that changed where the report was to be short.
-        archives: that are new.
-        registered: decisions and threads that are new or changed.
-        edges: lineage edges that are new.
-        waiting: number of candidates that are new and wait for review.
-        candidates: their ids; none where the report was to be short.
+        elsewhere: number of conversations that stay in another project than `--project`, by that project.
+        filed: each conversation; only the first changed ones where the report was limited.
+        counts: new `archives`, `edges` and `waiting` candidates, `registered` decisions and threads that are
+            new or changed, and `unplaced` conversations, new ones in `Unsorted`.
+        candidates: ids of the new ones that wait for review; empty where the report was limited.
         redacted: number of secrets by rule.
         problems: what could not be read, and what is doubtful.
-        contradictions: new conflicts of decisions.
     """
 
-    outcome: Outcome
-    commits: tuple[str, ...]
-    states: Mapping[str, int]
-    elsewhere: Mapping[str, int]
-    unplaced: int
-    filed: tuple[Filed, ...]
-    archives: int
-    registered: int
-    edges: int
-    waiting: int
-    candidates: tuple[EntityId, ...]
-    redacted: Mapping[str, int]
-    problems: tuple[Problem, ...]
-    contradictions: tuple[Conflict, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedBatch:
-    """What was decided of one batch, for the report."""
-
-    filed: tuple[Filed, ...]
-    archives: int
-    registered: int
-    edges: int
-    candidates: tuple[EntityId, ...]
-    problems: tuple[Problem, ...]
-    found: tuple[Conflict, ...]
-
-
-@dataclass(slots=True)
-class Sum:
-    """The report as it grows, batch by batch.
-
-    Args:
-        project: what the person said, "" if nothing.
-        shown: changed conversations to be named, beside counts of all; None names all of them, each file
-            that was written and each candidate, which years of conversations make long.
-    """
-
-    project: str = ""
-    shown: int | None = None
-    outcomes: list[Outcome] = field(default_factory=list)
-    filed: list[Filed] = field(default_factory=list)
+    outcome: Outcome = _NOTHING
+    commits: list[str] = field(default_factory=list)
     states: Counter[str] = field(default_factory=Counter)
     elsewhere: Counter[str] = field(default_factory=Counter)
+    filed: list[FiledConversation] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     candidates: list[EntityId] = field(default_factory=list)
     redacted: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
-    found: list[Conflict] = field(default_factory=list)
 
-    def add(self, outcome: Outcome, batch: Iterable[Unpacked]) -> None:
-        """Add what one batch did."""
-        decided = outcome.change.result
-        assert isinstance(decided, PreparedBatch)  # noqa: S101 - what the decision of a batch put there
-        self.states.update(filed.state for filed in decided.filed)
-        if self.project:
-            known = (f.project_name for f in decided.filed if f.placed == "registry")
-            self.elsewhere.update(name for name in known if name != self.project)
-        self.counts["unplaced"] += sum(f.placed == "nothing" for f in decided.filed)
-        self.counts["waiting"] += len(decided.candidates)
-        outcome = replace(outcome, change=Change(subject=outcome.change.subject))
-        if self.shown is None:
-            self.filed += decided.filed
-            self.candidates += decided.candidates
+    def add(self, outcome: Outcome, shown: int | None) -> None:
+        """Add a batch.
+
+        Args:
+            outcome: of its commit; the change's result is the report of the batch.
+            shown: changed conversations to name; None names all, and all files and candidates.
+        """
+        batch = outcome.change.result
+        assert isinstance(batch, IngestReport)  # noqa: S101 - what `_decide` returned
+        if shown is None:
+            self.filed += batch.filed
+            self.candidates += batch.candidates
         else:
-            changed = [filed for filed in decided.filed if filed.state != "unchanged"]
-            self.filed += changed[: self.shown - len(self.filed)]
-            if outcome.commit is not None:
-                outcome = replace(outcome, written=(), deleted=())
-        self.outcomes.append(outcome)
-        for name in ("archives", "registered", "edges"):
-            self.counts[name] += getattr(decided, name)
-        self.problems += decided.problems
-        self.found += decided.found
-        for unpacked in batch:
-            self.redacted.update(unpacked.redacted)
-
-    def report(self) -> IngestReport:
-        """Return the report of all batches so far."""
-        commits = tuple(one.commit for one in self.outcomes if one.commit is not None)
-        return IngestReport(
-            outcome=Outcome(
-                commit=commits[-1] if commits else None,
-                written=tuple(dict.fromkeys(path for one in self.outcomes for path in one.written)),
-                deleted=tuple(dict.fromkeys(path for one in self.outcomes for path in one.deleted)),
-                diff="".join(one.diff for one in self.outcomes),
-                change=Change(subject="ingest"),
-            ),
-            commits=commits,
-            states=dict(self.states),
-            elsewhere=dict(sorted(self.elsewhere.items())),
-            unplaced=self.counts["unplaced"],
-            filed=tuple(self.filed),
-            archives=self.counts["archives"],
-            registered=self.counts["registered"],
-            edges=self.counts["edges"],
-            waiting=self.counts["waiting"],
-            candidates=tuple(self.candidates),
-            redacted=dict(sorted(self.redacted.items())),
-            problems=tuple(self.problems),
-            contradictions=tuple(self.found),
-        )
+            self.filed += [one for one in batch.filed if one.state != "unchanged"][: shown - len(self.filed)]
+        if shown is None or outcome.commit is None:
+            written = _union(self.outcome.written, outcome.written)
+            deleted = _union(self.outcome.deleted, outcome.deleted)
+            self.outcome = replace(self.outcome, written=written, deleted=deleted, diff=outcome.diff)
+        if outcome.commit is not None:
+            self.commits.append(outcome.commit)
+            self.outcome = replace(self.outcome, commit=outcome.commit)
+        for total, more in (
+            (self.states, batch.states),
+            (self.elsewhere, batch.elsewhere),
+            (self.counts, batch.counts),
+            (self.redacted, batch.redacted),
+        ):
+            total.update(more)
+        self.problems += batch.problems
 
 
-BATCH = 500
-"""Conversations that one commit files."""
-BATCH_SIZE = 8_000_000
-"""Characters to be written from which on one commit files fewer."""
+def _union(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*a, *b)))
 
 
 def ingest(
@@ -536,67 +447,58 @@ def ingest(
     shown: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> IngestReport:
-    """File conversations and what stands in them; each batch is one commit.
+    """File conversations and what is found in them; each batch is one commit.
 
     Args:
         forge: the registry.
         found: conversations and what could not be read, as the readers yield them.
-        project: where a conversation belongs of which nothing else says so.
-        with_text: whether the whole text is kept; as the settings say where None. A text that is kept
-            already is kept up to date in any case.
-        options: dry run, or without a commit; either is done in one piece, whatever memory it takes.
-        batch: conversations that one commit files at most; the files are the same for any number.
-        shown: changed conversations that the report names; None names all of them, and all files.
-        progress: told how many conversations were read.
+        project: of conversations whose export, settings and registry name none.
+        with_text: keep the whole text; None follows the settings. A text that is kept already is updated in
+            any case.
+        options: a dry run, and one without a commit, is one batch, whatever memory it takes.
+        batch: most conversations of one commit; the files do not depend on it.
+        shown: changed conversations that the report names; None names all, and all files.
+        progress: called with the number of conversations read.
     """
-    known = _Known(forge)
-    placing = Placing(known=known, patterns=forge.settings.projects, default=project)
-    wanted = forge.settings.keep_text if with_text is None else with_text
-    keep = None if wanted else forge.catalogue.matching(kinds=(Kind.TRANSCRIPT,))
-    total = Sum(project, shown)
+    known = _KnownConversations(forge)
+    rules = ProjectRules(known=known, patterns=forge.settings.projects, default=project)
+    with_text = forge.settings.keep_text if with_text is None else with_text
+    keep = None if with_text else forge.catalogue.matching(kinds=(Kind.TRANSCRIPT,))
+    report = IngestReport()
 
     def read() -> Iterator[Unpacked]:
         number = 0
         for one in found:
             if isinstance(one, Problem):
-                total.problems.append(one)
+                report.problems.append(one)
                 continue
             try:
-                unpacked = unpack(one, placing, keep=keep, allowed=forge.allowed)
-            except RuleError as e:  # it keeps no other one back
-                total.problems.append(_unfiled(one, e, forge.allowed))
+                unpacked = unpack(one, rules, keep=keep, allowed=forge.allowed)
+            except RuleError as e:  # the others are still filed
+                report.problems.append(_unfiled(one, e, forge.allowed))
                 continue
-            talk = unpacked.conversation
-            known.add(talk)
-            total.problems.extend(replace(p, path=p.path or talk.title) for p in unpacked.problems)
+            conversation = unpacked.conversation
+            known.add(conversation)
+            report.problems.extend(replace(p, path=p.path or conversation.title) for p in unpacked.problems)
             number += 1
             if progress is not None:
                 progress(number)
             yield unpacked
 
-    for some in _batches(read(), None if options.dry_run or options.no_commit else batch):
-        outcome = forge.commit(
-            partial(_decide, forge, some), dry_run=options.dry_run, no_commit=options.no_commit
-        )
-        total.add(outcome, some)
-        known.turn_over()
-        _give_back()
-    return total.report()
+    whole = options.dry_run or options.no_commit
+    for some in _batches(read(), None if whole else batch):
+        decide = partial(_decide, forge, some, project)
+        report.add(forge.commit(decide, dry_run=options.dry_run, no_commit=options.no_commit), shown)
+    return report
 
 
-def _unfiled(talk: ImportedConversation, reason: RuleError, allowed: Collection[str]) -> Problem:
-    called = one_line(redact(talk.title or talk.external_id, allowed).text)
-    return Problem(code="conversation-unfiled", message=f"nothing of it was filed: {reason}", path=called)
-
-
-def _give_back() -> None:
-    """Return what a batch has freed to the system; glibc kept 8 MB more of each thousand conversations."""
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
-        ctypes.CDLL(None).malloc_trim(0)
+def _unfiled(conversation: ImportedConversation, reason: RuleError, allowed: Collection[str]) -> Problem:
+    name = one_line(redact(conversation.title or conversation.external_id, allowed).text)
+    return Problem(code="conversation-unfiled", message=f"nothing of it was filed: {reason}", path=name)
 
 
 def _batches(read: Iterable[Unpacked], most: int | None) -> Iterator[list[Unpacked]]:
-    """Deal what was read out in lists of bounded length and size; one list of all where `most` is None."""
+    """Yield lists of bounded length and size; one list of all where `most` is None."""
     some: list[Unpacked] = []
     size = 0
     for unpacked in read:
@@ -609,128 +511,110 @@ def _batches(read: Iterable[Unpacked], most: int | None) -> Iterator[list[Unpack
         yield some
 
 
-class _Known:
-    """Where conversations are by the platform's id: those of the registry, and those on their way into it.
-
-    The catalogue learns of a batch when the next one is decided; until then it is held here.
-    """
+class _KnownConversations:
+    """Conversations by the platform's id: of the registry and of this import."""
 
     def __init__(self, forge: Forge) -> None:
         self._catalogue = forge.catalogue
-        self._stand_ins = {archive.conversation_id for archive in forge.registry().archives}
-        self._before: dict[str, Placed] = {}
-        self._now: dict[str, Placed] = {}
+        self._only_named = {archive.conversation_id for archive in forge.registry().archives}
+        self._imported: dict[str, Conversation] = {}
 
-    def __call__(self, external: str) -> Placed | None:
-        coming = self._now.get(external) or self._before.get(external)
-        if coming is not None:
-            return coming
-        for talk in map(self._catalogue.entity, self._catalogue.of_platform(external)):
-            if isinstance(talk, Conversation) and (talk.source or talk.id not in self._stand_ins):
-                return Placed.of(talk)
+    def __call__(self, external_id: str) -> Conversation | None:
+        if external_id in self._imported:
+            return self._imported[external_id]
+        for found in map(self._catalogue.entity, self._catalogue.of_platform(external_id)):
+            # One without a source that an archive names is only a stand-in.
+            if isinstance(found, Conversation) and (found.source or found.id not in self._only_named):
+                return found
         return None
 
-    def add(self, talk: Conversation) -> None:
-        """Remember one that is on its way."""
-        if talk.external_id:
-            self._now.setdefault(talk.external_id, Placed.of(talk))
-
-    def turn_over(self) -> None:
-        """Let go of the batch before the one that was filed."""
-        self._before, self._now = self._now, {}
+    def add(self, conversation: Conversation) -> None:
+        if conversation.external_id:
+            self._imported.setdefault(conversation.external_id, conversation)
 
 
-def _decide(forge: Forge, read: list[Unpacked]) -> Change:
+def _decide(forge: Forge, read: list[Unpacked], project: str) -> Change:
     ours = forge.registry()
-    talks: dict[EntityId, Conversation] = {}
-    kept: dict[EntityId, TranscriptPart] = {}
+    conversations: dict[EntityId, Conversation] = {}
+    parts: dict[EntityId, TranscriptPart] = {}
     candidates: dict[EntityId, Candidate] = {}
     for unpacked in read:
-        talk = unpacked.conversation
-        talks[talk.id] = _grown(talks.get(talk.id) or _conversation(ours, talk.id), talk)
-        for text in unpacked.kept:
-            standing = kept.get(text.id) or ours.get(text.id)
-            kept[text.id] = _longer(standing if isinstance(standing, TranscriptPart) else None, text)
+        imported = unpacked.conversation
+        known = conversations.get(imported.id) or _conversation(ours, imported.id)
+        conversations[imported.id] = _grown(known, imported)
+        for part in unpacked.parts:
+            kept = parts.get(part.id) or ours.get(part.id)
+            parts[part.id] = _longer(kept if isinstance(kept, TranscriptPart) else None, part)
         for candidate in unpacked.candidates:
             if candidate.id not in ours.entities:
                 candidates.setdefault(candidate.id, candidate)
-    known = facts(forge.catalogue, ours.archives)
-    arrived, problems = _arrived(known, read)
-    done = _settled(forge, ours, talks, candidates.values(), known, arrived)
-    writes: dict[EntityId, Entity] = {entity.id: entity for entity in done.settlement.writes}
-    for talk in talks.values():
-        settled = writes.get(talk.id)
-        writes[talk.id] = _grown(settled, talk) if isinstance(settled, Conversation) else talk
-        for project in forge.new_project(talk.project_name, ours):
-            writes.setdefault(project.id, project)
-    writes |= {**kept, **candidates}
-    changed = tuple(entity for key, entity in sorted(writes.items()) if ours.get(key) != entity)
-    waiting = [c for c in candidates.values() if c.status is CandidateStatus.WAITING]
-    numbers = Counter(c.conversation_id for c in waiting)
-    filed = tuple(_filed(ours, unpacked, talks, numbers, first=first) for first, unpacked in _once(read))
-    new = done.settlement.writes
-    decided = PreparedBatch(
-        filed=filed,
-        archives=len(arrived),
-        registered=sum(e.kind in {Kind.DECISION, Kind.THREAD} for e in new),
-        edges=sum(e.kind is Kind.LINEAGE and e.id not in ours.entities for e in new),
-        candidates=tuple(c.id for c in waiting),
-        problems=tuple(problems),
-        found=done.found,
-    )
-    moved = sorted({f.id for f in filed if f.state != "unchanged"})
-    subject = (
-        f"ingest: {short_id(Kind.CONVERSATION, moved[0])}"
-        if len(moved) == 1
-        else f"ingest: {len(moved)} conversations"
-    )
-    forge.catalogue.close()  # it holds what it read while git's index is; opening it takes a millisecond
+    filed = facts(forge.catalogue, ours.archives)
+    archives, problems = _new_archives(filed, read)
+    changes = _changes(forge, ours, conversations, candidates.values(), filed, archives)
+    writes: dict[EntityId, Entity] = {entity.id: entity for entity in changes.writes}
+    for conversation in conversations.values():
+        settled = writes.get(conversation.id)
+        grown = _grown(settled, conversation) if isinstance(settled, Conversation) else conversation
+        writes[conversation.id] = grown
+        for new in forge.new_project(conversation.project_name, ours):
+            writes.setdefault(new.id, new)
+    writes |= {**parts, **candidates}
+    waiting = [one for one in candidates.values() if one.status is CandidateStatus.WAITING]
+    report = _report(ours, read, conversations, waiting, project)
+    report.counts["archives"] = len(archives)
+    report.counts["registered"] = sum(e.kind in {Kind.DECISION, Kind.THREAD} for e in changes.writes)
+    report.counts["edges"] = sum(e.kind is Kind.LINEAGE and e.id not in ours.entities for e in changes.writes)
+    report.problems = problems
+    changed = sorted({one.conversation.id for one in report.filed if one.state != "unchanged"})
+    subject = f"ingest: {len(changed)} conversations"
+    if len(changed) == 1:
+        title = conversations[changed[0]].title
+        subject = f"ingest: {short_id(Kind.CONVERSATION, changed[0])} {title}"[:_SUBJECT_LIMIT].rstrip()
+    forge.catalogue.close()  # frees what it read before git's index is loaded; opening takes a millisecond
     return Change(
-        writes=changed,
-        deletes=tuple(entity_path(entity) for entity in done.settlement.deletes),
+        writes=tuple(entity for key, entity in sorted(writes.items()) if ours.get(key) != entity),
+        deletes=tuple(entity_path(entity) for entity in changes.deletes),
         subject=subject,
         trailers=(
             ("Forgekit-Op", "ingest"),
-            *(("Forgekit-Conversation", talk) for talk in moved),
-            *(("Forgekit-Archive", archive.id) for archive, _ in arrived),
-            *superseding(done.settlement.writes),
+            *(("Forgekit-Conversation", key) for key in changed),
+            *(("Forgekit-Archive", archive.id) for archive, _ in archives),
+            *superseding(changes.writes),
         ),
-        result=decided,
+        result=report,
     )
 
 
-def _settled(
+def _changes(
     forge: Forge,
     ours: Registry,
-    talks: Mapping[EntityId, Conversation],
+    conversations: Mapping[EntityId, Conversation],
     candidates: Iterable[Candidate],
-    known: list[Fact],
-    arrived: list[Arrival],
-) -> Filing:
-    """Return what these conversations and archives come to, together with all that are filed.
+    filed: list[Fact],
+    archives: list[Arrival],
+) -> ChangeSet:
+    """Return what these conversations and archives change, folded together with all that are filed.
 
-    Of the conversations that are filed only those are read that others are tied to: of years of them, a few.
+    Of the conversations in the registry only those are read that the new ones refer to.
     """
-    names = {name for talk in talks.values() for name in talk.continues}
-    names.update(name for archive, _ in (*known, *arrived) for name in names_of(archive))
-    tied = (_conversation(ours, key) for key in {*forge.catalogue.tied(names), *talks})
-    standing = {talk.id: talk for talk in tied if talk is not None}
+    names = {name for conversation in conversations.values() for name in conversation.continues}
+    names.update(name for archive, _ in (*filed, *archives) for name in names_of(archive))
+    related = (_conversation(ours, key) for key in {*forge.catalogue.tied(names), *conversations})
+    known = {conversation.id: conversation for conversation in related if conversation is not None}
     registered = [
         found
         for key in forge.catalogue.matching(kinds=(Kind.CANDIDATE,), status=CandidateStatus.REGISTERED.value)
         if isinstance(found := ours.get(EntityId(key)), Candidate)
     ]
-    remembered = Ingested.of(standing.values(), registered)
-    new = {archive.id for archive, _ in arrived}
-    own = by_people(forge.catalogue, ours, known, remembered)
-    before = gather(fold(known, own), remembered)
+    ingested = Ingested.of(known.values(), registered)
+    new = {archive.id for archive, _ in archives}
+    manual = by_people(forge.catalogue, ours, filed, ingested)
+    before = gather(fold(filed, manual), ingested)
     after = gather(
-        fold([*(fact for fact in known if fact[0].id not in new), *arrived], own),
-        Ingested.of({**standing, **talks}.values(), [*registered, *candidates]),
+        fold([*(fact for fact in filed if fact[0].id not in new), *archives], manual),
+        Ingested.of({**known, **conversations}.values(), [*registered, *candidates]),
     )
-    if before == after:
-        return Filing(ChangeSet((), (), {}, ()), ())
-    return filing(forge, ours, after, settle(before, after, ours))
+    return ChangeSet((), (), {}, ()) if before == after else settle(before, after, ours)
 
 
 def _conversation(ours: Registry, key: EntityId) -> Conversation | None:
@@ -738,20 +622,20 @@ def _conversation(ours: Registry, key: EntityId) -> Conversation | None:
     return found if isinstance(found, Conversation) else None
 
 
-def _grown(standing: Conversation | None, told: Conversation) -> Conversation:
-    """Return a conversation with what an export adds; what people may edit stays as it is."""
-    if standing is None:
-        return told
+def _grown(known: Conversation | None, imported: Conversation) -> Conversation:
+    """Return a conversation with what an export adds; the fields that people edit stay."""
+    if known is None:
+        return imported
     return replace(
-        standing,
-        external_id=standing.external_id or told.external_id,
-        session_id=standing.session_id or told.session_id,
-        source=standing.source or told.source,
-        turns=max(standing.turns or 0, told.turns or 0),
-        created_at=told.created_at if standing.created_at == UNKNOWN else standing.created_at,
-        continues=_united(standing.continues, told.continues),
-        brought=_united(standing.brought, told.brought),
-        archived_as=_united(standing.archived_as, told.archived_as),
+        known,
+        external_id=known.external_id or imported.external_id,
+        session_id=known.session_id or imported.session_id,
+        source=known.source or imported.source,
+        turns=max(known.turns or 0, imported.turns or 0),
+        created_at=imported.created_at if known.created_at == UNKNOWN else known.created_at,
+        continues=_united(known.continues, imported.continues),
+        brought=_united(known.brought, imported.brought),
+        archived_as=_united(known.archived_as, imported.archived_as),
     )
 
 
@@ -759,27 +643,27 @@ def _united(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
     return a if set(b) <= set(a) else tuple(sorted({*a, *b}))
 
 
-def _longer(standing: TranscriptPart | None, text: TranscriptPart) -> TranscriptPart:
-    if standing is None:
-        return text
-    chosen = longer_text(standing, text)[0]
-    return replace(standing, turn_range=chosen.turn_range, body=chosen.body)
+def _longer(kept: TranscriptPart | None, part: TranscriptPart) -> TranscriptPart:
+    if kept is None:
+        return part
+    chosen = longer_text(kept, part)[0]
+    return replace(kept, turn_range=chosen.turn_range, body=chosen.body)
 
 
-def _arrived(known: Iterable[Fact], read: Iterable[Unpacked]) -> tuple[list[Arrival], list[Problem]]:
-    """Return the archives to file, each once; another text under the same name is told.
+def _new_archives(filed: Iterable[Fact], read: Iterable[Unpacked]) -> tuple[list[Arrival], list[Problem]]:
+    """Return the archives to file, each once, and a warning for each second text under one name.
 
-    One that was pasted may have words behind it: it gives way to the text as it was written, even where it is
-    filed.
+    A pasted archive may be followed by words that are not part of it, so the text as it was written replaces
+    it, even where it is filed already.
     """
-    standing: dict[EntityId, Fact] = {fact[0].id: fact for fact in known}
-    hashes = {archive.content_sha256 for archive, _ in standing.values()}
+    known: dict[EntityId, Fact] = {fact[0].id: fact for fact in filed}
+    hashes = {archive.content_sha256 for archive, _ in known.values()}
     new: dict[EntityId, Arrival] = {}
     problems: list[Problem] = []
-    arrivals = [(False, one) for unpacked in read for one in unpacked.archives]
-    arrivals += [(True, one) for unpacked in read for one in unpacked.pasted]
-    for pasted, (archive, text) in sorted(arrivals, key=_written_first):
-        other = new.get(archive.id) or standing.get(archive.id)
+    found = [(False, one) for unpacked in read for one in unpacked.written]
+    found += [(True, one) for unpacked in read for one in unpacked.pasted]
+    for pasted, (archive, text) in sorted(found, key=_written_first):
+        other = new.get(archive.id) or known.get(archive.id)
         if other is None:
             taken = archive.content_sha256 not in hashes
         elif same_archive(other[0], archive) or (pasted and words_behind((archive, text), other)):
@@ -788,16 +672,13 @@ def _arrived(known: Iterable[Fact], read: Iterable[Unpacked]) -> tuple[list[Arri
             taken = not pasted and words_behind(other, (archive, text))
             if not taken:
                 name = short_id(Kind.ARCHIVE, archive.id)
-                message = f"{name} ({archive.compression_tag}) is filed with another text, which stands"
+                message = f"{name} ({archive.compression_tag}) is filed with another text, which is kept"
                 problems.append(Problem(code="archive-differs", message=message, severity=Severity.WARNING))
         if taken:
             hashes.add(archive.content_sha256)
             new[archive.id] = archive, text
-            problems += [
-                replace(p, path=archive.compression_tag)
-                for p in text.problems
-                if p.severity is Severity.ERROR
-            ]
+            errors = (p for p in text.problems if p.severity is Severity.ERROR)
+            problems += [replace(p, path=archive.compression_tag) for p in errors]
     return list(new.values()), problems
 
 
@@ -806,42 +687,45 @@ def _written_first(one: tuple[bool, Arrival]) -> tuple[bool, Instant, EntityId, 
     return pasted, archive.compressed_at, archive.id, len(archive.body), archive.body
 
 
-def _once(read: Iterable[Unpacked]) -> Iterable[tuple[bool, Unpacked]]:
-    """Say of each whether it is the first of its conversation."""
+def _report(
+    ours: Registry,
+    read: Iterable[Unpacked],
+    conversations: Mapping[EntityId, Conversation],
+    waiting: Collection[Candidate],
+    project: str,
+) -> IngestReport:
+    """Report a batch; a conversation that was given twice is reported as unchanged the second time."""
+    report = IngestReport(candidates=[one.id for one in waiting])
+    report.counts["waiting"] = len(waiting)
+    candidates = Counter(one.conversation_id for one in waiting)
     seen: set[EntityId] = set()
     for unpacked in read:
-        yield unpacked.conversation.id not in seen, unpacked
-        seen.add(unpacked.conversation.id)
+        conversation = conversations[unpacked.conversation.id]
+        first = conversation.id not in seen
+        seen.add(conversation.id)
+        known = _conversation(ours, conversation.id)
+        before = (known.turns or 0) if known is not None else 0
+        one = FiledConversation(
+            conversation=conversation,
+            state=_state(known, conversation, unpacked.parts, ours) if first else "unchanged",
+            project_from=unpacked.project_from,
+            new_turns=max((conversation.turns or 0) - before, 0) if first else 0,
+            candidates=candidates[conversation.id] if first else 0,
+        )
+        report.filed.append(one)
+        report.states[one.state] += 1
+        report.counts["unplaced"] += one.project_from == "nothing"
+        if project and one.project_from == "registry" and conversation.project_name != project:
+            report.elsewhere[conversation.project_name] += 1
+        report.redacted.update(unpacked.redacted)
+    return report
 
 
-def _filed(
-    ours: Registry,
-    unpacked: Unpacked,
-    talks: Mapping[EntityId, Conversation],
-    candidates: Mapping[EntityId, int],
-    *,
-    first: bool,
-) -> Filed:
-    talk = talks[unpacked.conversation.id]
-    standing = _conversation(ours, talk.id)
-    if not first:
-        state = "unchanged"
-    elif standing is None:
-        state = "new"
-    elif standing.source is None:
-        state = "joined"
-    else:
-        grew = (talk.turns or 0) > (standing.turns or 0)
-        lacks = any(text.id not in ours.entities for text in unpacked.kept)
-        state = "grown" if grew or lacks or talk != standing else "unchanged"
-    return Filed(
-        id=talk.id,
-        external_id=talk.external_id,
-        title=talk.title,
-        project_name=talk.project_name,
-        turns=talk.turns,
-        state=state,
-        placed=unpacked.placed,
-        new_turns=max((talk.turns or 0) - ((standing.turns or 0) if standing else 0), 0) if first else 0,
-        candidates=candidates.get(talk.id, 0) if first else 0,
-    )
+def _state(
+    known: Conversation | None, now: Conversation, parts: Iterable[TranscriptPart], ours: Registry
+) -> str:
+    if known is None:
+        return "new"
+    if known.source is None:
+        return "joined"
+    return "grown" if now != known or any(part.id not in ours.entities for part in parts) else "unchanged"

@@ -1,8 +1,8 @@
 """A person's answers to candidates: approve, merge, reject, reword.
 
-What is approved becomes a decision or a thread that names its conversation, at the time of the turn, or of
-the approval where nobody said when the turn was; a thread that ended is ended where one of that title stands,
-else registered as it stands. The answer stays with the candidate, so that none is offered twice.
+An approved candidate becomes a decision or a thread that names its conversation, dated by its turn, or by the
+approval where the turn has no date. The end of a thread ends the registered thread of that title, else it is
+registered as an ended one. The answer stays with the candidate, so that it is not offered again.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from itertools import count, islice
 
 from forgekit.archives.conversations import STATUS, decision_from, thread_from
 from forgekit.change import COMMITTED, WriteOptions, superseding
-from forgekit.detecting import against
 from forgekit.errors import NotFoundError, TransitionError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, match_key
 from forgekit.model.body import with_section
 from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
-from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity
@@ -37,11 +35,12 @@ AROUND = 200
 """Characters shown before and after a quote."""
 ALIKE = 3
 _LOOKED_AT = 20
+_SUBJECT_LIMIT = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
-    """A candidate that waits, and what is registered that says the same."""
+    """A candidate that waits for review, and the registered entity with the same text."""
 
     candidate: Candidate
     same: EntityId | None
@@ -49,27 +48,25 @@ class Waiting:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reviewed:
-    """What answers came to.
+    """The result of a review.
 
     Attributes:
-        answered: the candidates as they stand now.
+        answered: the candidates with their new status.
         entities: decisions and threads that were made or changed.
-        conflicts: new ones.
     """
 
     outcome: Outcome
     answered: tuple[Candidate, ...]
     entities: tuple[Entity, ...]
-    conflicts: tuple[Conflict, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answers:
-    """What a person says to candidates, by id.
+    """A person's answers, by candidate.
 
     Attributes:
-        merge: (candidate, decision or thread that says it already).
-        titles: the words to register, where they are others.
+        merge: (candidate, decision or thread with the same content).
+        titles: the text to register instead of the candidate's.
     """
 
     approve: frozenset[EntityId] = frozenset()
@@ -88,19 +85,18 @@ class Answers:
 
 
 def waiting(forge: Forge, project: str | None = None) -> list[Waiting]:
-    """Return the candidates that wait, the surest first.
+    """Return the candidates that wait for review, by falling confidence.
 
-    Raises NotFoundError for a project that is not known.
+    Raises NotFoundError for an unknown project.
     """
     registry = forge.registry()
     owner = forge.known_project(project, registry).id if project is not None else None
-    chosen = [
-        c
+    known = _by_text(registry)
+    found = [
+        Waiting(candidate=c, same=known.get(_key(c)))
         for c in registry.candidates
         if c.status is CandidateStatus.WAITING and (owner is None or c.project_uuid == owner)
     ]
-    known = _by_text(registry)
-    found = [Waiting(candidate=c, same=known.get(_key(c))) for c in chosen]
     return sorted(found, key=lambda w: (-w.candidate.confidence, w.candidate.id))
 
 
@@ -119,12 +115,12 @@ def _by_text(registry: Registry) -> dict[tuple[Kind, EntityId, str], EntityId]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Seen:
-    """What a person looks at beside a candidate.
+    """The context of a candidate, shown to the person who answers.
 
     Attributes:
         title: of the conversation, "" if it is not registered.
-        speaker: whose turn it was; "" where the text is not kept, and so are the words around.
-        before, after: the words around the quote.
+        speaker: of the turn; "" where the text is not kept, as are `before` and `after`.
+        before, after: the text around the quote.
         alike: registered decisions or threads that share most of its words, the nearest first.
     """
 
@@ -136,17 +132,17 @@ class Seen:
 
 
 def seen(forge: Forge, item: Waiting) -> Seen:
-    """Return what stands around a candidate, and what is registered that is alike."""
+    """Return the context of a candidate."""
     registry = forge.registry()
     candidate = item.candidate
-    talk = registry.get(candidate.conversation_id)
+    conversation = registry.get(candidate.conversation_id)
     message = _message(registry, candidate)
     before, after = "", ""
     if message is not None and (at := message.text.find(candidate.quote)) >= 0:
         end = at + len(candidate.quote)
         before, after = message.text[max(0, at - AROUND) : at], message.text[end : end + AROUND]
     return Seen(
-        title=talk.title if talk is not None else "",
+        title=conversation.title if conversation is not None else "",
         speaker=message.speaker.value if message is not None else "",
         before=before,
         after=after,
@@ -155,28 +151,26 @@ def seen(forge: Forge, item: Waiting) -> Seen:
 
 
 def _message(registry: Registry, candidate: Candidate) -> Message | None:
-    """Return the turn of a candidate, where it is kept."""
-    talk = registry.get(candidate.conversation_id)
-    started = talk.created_at if isinstance(talk, Conversation) else UNKNOWN
+    """Return the turn of a candidate, if its text is kept."""
+    conversation = registry.get(candidate.conversation_id)
+    started = conversation.created_at if isinstance(conversation, Conversation) else UNKNOWN
     for number in count(1):
         part = registry.get(part_id(candidate.conversation_id, number, started))
         if not isinstance(part, TranscriptPart):
             return None
         if part.turn_range[0] <= candidate.turn <= part.turn_range[1]:
-            found = (m for m in read_messages([part.body]) if m.number == candidate.turn)
-            return next(found, None)
+            return next((m for m in read_messages([part.body]) if m.number == candidate.turn), None)
     return None
 
 
 def _alike(forge: Forge, registry: Registry, item: Waiting) -> Iterator[Decision | Thread]:
     candidate = item.candidate
-    kind = _key(candidate)[0]
     own = set(words(candidate.candidate))
     same = registry.get(item.same) if item.same is not None else None
     if isinstance(same, (Decision, Thread)):
         yield same
     hits = forge.catalogue.search(
-        candidate.candidate, kinds=(kind,), project=candidate.project_uuid, limit=_LOOKED_AT
+        candidate.candidate, kinds=(_key(candidate)[0],), project=candidate.project_uuid, limit=_LOOKED_AT
     )
     others = (registry.get(hit.id) for hit in hits if hit.id != item.same)
     near = (
@@ -192,158 +186,141 @@ def above(candidates: Sequence[Waiting], confidence: float) -> frozenset[EntityI
     return frozenset(w.candidate.id for w in candidates if w.candidate.confidence >= confidence)
 
 
-def answer(forge: Forge, answers: Answers, options: WriteOptions = COMMITTED) -> Reviewed:
-    """Do what a person says, in one commit.
+def named(forge: Forge, names: Collection[str]) -> frozenset[EntityId]:
+    """Return the candidates of these names.
 
-    Raises NotFoundError, TransitionError for a candidate that was answered before, for one that says what was
-    decided and is out of force, and for an end of a thread that was opened again after it, UsageError for
-    two answers to one.
+    Raises NotFoundError or AmbiguousError.
+    """
+    return frozenset(forge.resolve(name, Kind.CANDIDATE) for name in names)
+
+
+def reworded(title: str) -> str:
+    """Return a person's text as a candidate holds it, "" if nothing is left of it."""
+    return statement(title)
+
+
+def answer(forge: Forge, answers: Answers, options: WriteOptions = COMMITTED) -> Reviewed:
+    """Apply a person's answers in one commit.
+
+    Raises NotFoundError, UsageError for two answers to one candidate, and TransitionError for a candidate
+    that was answered before, for one that repeats a decision that is no longer active, and for the end of a
+    thread that was reopened later.
     """
     given = [*answers.approve, *answers.reject, *(candidate for candidate, _ in answers.merge)]
     if len(given) != len(set(given)):
-        raise UsageError("one candidate is answered twice; say one thing of each")
+        raise UsageError("one candidate has two answers; give each candidate one")
     outcome = forge.commit(
         lambda: _decide(forge, answers), dry_run=options.dry_run, no_commit=options.no_commit
     )
-    found = outcome.change.result
-    assert isinstance(found, tuple)  # noqa: S101 - what _decide put there
-    answered, entities = found
+    written = outcome.change.writes
     return Reviewed(
         outcome=outcome,
-        answered=answered,
-        entities=tuple(e for e in entities if e.kind in {Kind.DECISION, Kind.THREAD}),
-        conflicts=tuple(e for e in entities if isinstance(e, Conflict)),
+        answered=tuple(entity for entity in written if isinstance(entity, Candidate)),
+        entities=tuple(entity for entity in written if isinstance(entity, (Decision, Thread))),
     )
 
 
 def _decide(forge: Forge, answers: Answers) -> Change:
     registry = forge.registry()
-    titles = dict(answers.titles)
     known = _by_text(registry)
     now = forge.now()
+    titles = dict(answers.titles)
+    named = {*titles, *answers.approve, *answers.reject, *(key for key, _ in answers.merge)}
+    candidates = {key: _waiting(registry, key, titles.get(key)) for key in sorted(named)}
     writes: dict[EntityId, Entity] = {}
-    answered: dict[EntityId, Candidate] = {}
-    for key in sorted(titles.keys() - answers.approve):
-        found = _waiting(registry, key)
-        answered[key] = replace(found, candidate=_words(titles[key]))
-    for key in sorted(answers.reject):
-        answered[key] = replace(_waiting(registry, key), status=CandidateStatus.REJECTED)
+    answered = dict(candidates)
+    for key in answers.reject:
+        answered[key] = replace(candidates[key], status=CandidateStatus.REJECTED)
     for key, target in sorted(answers.merge):
-        found = _waiting(registry, key)
         into = writes.get(target) or registry.get(target)
         if not isinstance(into, (Decision, Thread)):
             raise NotFoundError("decision or thread", target)
-        writes[target] = _joined(into, _timed(found, now))
-        answered[key] = replace(found, status=CandidateStatus.MERGED, became=target)
-    for key in sorted(answers.approve, key=lambda key: (_waiting(registry, key).created_at, key)):
-        found = _waiting(registry, key)
-        if key in titles:
-            found = replace(found, candidate=_words(titles[key]))
+        writes[target] = _merged(into, _dated(candidates[key], now))
+        answered[key] = replace(candidates[key], status=CandidateStatus.MERGED, became=target)
+    for key in sorted(answers.approve, key=lambda key: (candidates[key].created_at, key)):
+        found = candidates[key]
         same = known.get(_key(found))
-        made = _approved(_timed(found, now), writes.get(same) or registry.get(same) if same else None)
+        made = _approved(_dated(found, now), writes.get(same) or registry.get(same) if same else None)
         known.setdefault(_key(found), made.id)
         writes[made.id] = made
         answered[key] = replace(found, status=CandidateStatus.APPROVED, became=made.id)
+    for candidate in candidates.values():
+        writes |= {project.id: project for project in forge.new_project(candidate.project_name, registry)}
     changed = [entity for key, entity in writes.items() if registry.get(key) != entity]
-    entities = against(forge, registry, changed) if changed else []
-    projects = [p for c in answered.values() for p in forge.new_project(c.project_name, registry)]
-    return _change(tuple(answered.values()), entities, projects)
-
-
-def _change(
-    answered: tuple[Candidate, ...], entities: Sequence[Entity], projects: Sequence[Entity]
-) -> Change:
-    noun = short_id(Kind.CANDIDATE, answered[0].id) if len(answered) == 1 else f"{len(answered)} candidates"
-    every = {e.id: e for e in (*entities, *answered, *projects)}
+    entities = (*changed, *answered.values())
+    subject = f"review: {len(answered)} candidates"
+    if len(answered) == 1:
+        (one,) = answered.values()
+        subject = f"review: {short_id(Kind.CANDIDATE, one.id)} {one.candidate}"[:_SUBJECT_LIMIT].rstrip()
     return Change(
-        writes=tuple(every.values()),
-        deletes=(),
-        subject=f"review: {noun}",
+        writes=entities,
+        subject=subject,
         trailers=(
             ("Forgekit-Op", "review"),
-            *(("Forgekit-Entity", entity) for entity in every),
-            *(("Forgekit-Conversation", c) for c in sorted({c.conversation_id for c in answered})),
+            *(("Forgekit-Entity", entity.id) for entity in entities),
+            *(("Forgekit-Conversation", c) for c in sorted({c.conversation_id for c in answered.values()})),
             *superseding(entities),
         ),
-        result=(answered, tuple(entities)),
     )
 
 
-def _waiting(registry: Registry, key: EntityId) -> Candidate:
+def _waiting(registry: Registry, key: EntityId, title: str | None) -> Candidate:
+    """Return a candidate that waits, with the text that a person gave it, if any."""
     found = registry.get(key)
     if not isinstance(found, Candidate):
         raise NotFoundError("candidate", key, "`forgekit review` lists those that wait")
     if found.status is not CandidateStatus.WAITING:
         raise TransitionError(f"{short_id(Kind.CANDIDATE, key)} is already {found.status.value}")
-    return found
+    if title is None:
+        return found
+    if not (text := reworded(title)):
+        raise UsageError("a candidate needs a text; give --title TEXT")
+    return replace(found, candidate=text)
 
 
-def _approved(candidate: Candidate, standing: Entity | None) -> Decision | Thread:
-    """Return what a candidate becomes, beside what stands that says the same; errors as of `_joined`."""
-    if isinstance(standing, (Decision, Thread)):
-        return _joined(standing, candidate)
-    return (
-        decision_from(candidate)
-        if candidate.proposes is Proposal.DECISION
-        else thread_from(candidate, candidate)
-    )
+def _approved(candidate: Candidate, known: Entity | None) -> Decision | Thread:
+    """Return what a candidate becomes; `known` is registered with its text. Raises as `_merged`."""
+    if isinstance(known, (Decision, Thread)):
+        return _merged(known, candidate)
+    decides = candidate.proposes is Proposal.DECISION
+    return decision_from(candidate) if decides else thread_from(candidate, candidate)
 
 
-def _timed(candidate: Candidate, now: Instant) -> Candidate:
+def _dated(candidate: Candidate, now: Instant) -> Candidate:
     return replace(candidate, created_at=now) if candidate.created_at == UNKNOWN else candidate
 
 
-def reworded(title: str) -> str:
-    """Return a person's words as a candidate bears them, "" if none are left."""
-    return statement(title)
+def _merged(known: Decision | Thread, candidate: Candidate) -> Decision | Thread:
+    """Add a candidate's conversation, and the end of a thread, to a registered entity.
 
-
-def _words(title: str) -> str:
-    text = reworded(title)
-    if not text:
-        raise UsageError("a candidate needs words; say --title TEXT")
-    return text
-
-
-def _joined(standing: Decision | Thread, candidate: Candidate) -> Decision | Thread:
-    """Return what is registered, said once more by a candidate's conversation.
-
-    Raises TransitionError for a decision that is out of force, and for an end of a thread that was opened
-    again after it.
+    Raises TransitionError for a decision that is not active, and for an end before a thread's reopening.
     """
-    talks = tuple(sorted({*standing.conversation_ids, candidate.conversation_id}))
+    conversations = tuple(sorted({*known.conversation_ids, candidate.conversation_id}))
     at = candidate.created_at
-    if isinstance(standing, Decision):
-        if standing.status.ended:
-            known, found = short_id(Kind.DECISION, standing.id), short_id(Kind.CANDIDATE, candidate.id)
+    name = short_id(Kind.CANDIDATE, candidate.id)
+    if isinstance(known, Decision):
+        if known.status.ended:
+            decision = short_id(Kind.DECISION, known.id)
             raise TransitionError(
-                f"{known} says what {found} says and is {standing.status.value}; reject {found}, or decide "
-                f"it again with `forgekit decision new` and approve {found} then"
+                f"{decision} has the text of {name} and is {known.status.value}; reject {name}, or decide it "
+                f"again with `forgekit decision new` and then approve {name}"
             )
-        return replace(standing, conversation_ids=talks, last_validated=max(standing.last_validated, at))
+        return replace(known, conversation_ids=conversations, last_validated=max(known.last_validated, at))
     status = STATUS.get(candidate.proposes)
-    if status is None or not status.ended or standing.status.ended:
-        return replace(standing, conversation_ids=talks)
-    # A thread begins open, so that a later change of state of an open one is its reopening.
-    if standing.created_at < standing.updated_at > at:
-        thread, found = short_id(Kind.THREAD, standing.id), short_id(Kind.CANDIDATE, candidate.id)
+    if status is None or not status.ended or known.status.ended:
+        return replace(known, conversation_ids=conversations)
+    # A thread is created open: if it is open and was changed later, it was reopened then.
+    if known.created_at < known.updated_at > at:
+        thread = short_id(Kind.THREAD, known.id)
         raise TransitionError(
-            f"{thread} was opened again after the end that {found} tells of; reject {found}, "
+            f"{thread} was reopened after the end that {name} reports; reject {name}, "
             f"or end it now: `forgekit thread resolve {thread}`"
         )
     return replace(
-        standing,
-        conversation_ids=talks,
+        known,
+        conversation_ids=conversations,
         status=status,
         resolved_in=candidate.conversation_id,
-        updated_at=max(at, standing.updated_at),
-        body=with_section(standing.body, "Resolution", candidate.quote),
+        updated_at=max(at, known.updated_at),
+        body=with_section(known.body, "Resolution", candidate.quote),
     )
-
-
-def named(forge: Forge, names: Collection[str]) -> frozenset[EntityId]:
-    """Return the candidates that a person means.
-
-    Raises NotFoundError or AmbiguousError.
-    """
-    return frozenset(forge.resolve(name, Kind.CANDIDATE) for name in names)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,12 +16,14 @@ from typing import cast
 import pygit2
 from pygit2.enums import FileMode
 
-from forgekit.errors import LockedError, StoreError, WriteError
-from forgekit.git.repository import Repository
+from forgekit.errors import StoreError, WriteError
+from forgekit.git.locks import clear_dead, git_lock_error
+from forgekit.git.repository import Repository, lost_object
 from forgekit.model.rules import require_line
 
 LOCK_SECONDS = 10.0
 _NEW_LOCK_TRIES = 20
+_OBJECT = re.compile(r"[0-9a-f]{40}")
 
 
 def message_of(subject: str, trailers: Sequence[tuple[str, str]]) -> str:
@@ -85,7 +88,7 @@ def write_tree(
     files: Mapping[str, bytes | None],
     executable: Collection[str] = (),
 ) -> pygit2.Oid:
-    """Store a tree: another one, and exactly these files; a file that stood there keeps its mode.
+    """Store a tree: another one, and exactly these files; an existing file keeps its mode.
 
     Raises OSError, ValueError, pygit2.GitError, StoreError.
     """
@@ -138,10 +141,14 @@ def _tree(
 def failures(path: Path) -> Iterator[None]:
     """Turn what the system and libgit2 raise into a sentence, where nothing came into force.
 
-    Raises WriteError.
+    Raises WriteError, RepositoryError for an object that git lost.
     """
     try:
         yield
+    except KeyError as e:
+        if _OBJECT.fullmatch(str(e.args[0])):
+            raise lost_object(e) from e
+        raise
     except OSError as e:
         raise WriteError(str(e.filename or path), e.strerror or str(e)) from e
     except pygit2.GitError as e:
@@ -164,11 +171,12 @@ def ref_lock(repository: Repository, ref: str) -> Path:
 
 @contextlib.contextmanager
 def locked_ref(repository: Repository, ref: str) -> Iterator[pygit2.transaction.ReferenceTransaction]:
-    """Hold a ref's lock; what the transaction was told is done at the end, unless an error came.
+    """Hold a ref's lock; the transaction is applied at the end, unless an error came.
 
     Raises LockedError, WriteError.
     """
     lock = ref_lock(repository, ref)
+    clear_dead(lock, repository.top)
     until, tries = time.monotonic() + LOCK_SECONDS, 0
     while True:
         transaction = repository.raw.transaction()
@@ -180,7 +188,7 @@ def locked_ref(repository: Repository, ref: str) -> Iterator[pygit2.transaction.
             if tries > _NEW_LOCK_TRIES:
                 raise WriteError(str(lock), str(e)) from e
             if time.monotonic() > until:
-                raise LockedError(str(lock)) from e
+                raise git_lock_error(lock, repository.top) from e
             time.sleep(0.005)
     with transaction:
         yield transaction

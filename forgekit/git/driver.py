@@ -1,6 +1,6 @@
 """The merge driver of a clone: git calls it where both sides changed one file of the registry.
 
-Which program that is stands in the clone's own settings and never travels: each clone registers it. The
+The program is named in the clone's own settings and never travels: each clone registers it. The
 rules that lead to it are committed (`.gitattributes`) and repeated in `.git/info/attributes`, which wins
 over whatever a branch brings along.
 """
@@ -85,8 +85,8 @@ def _is_ours(python: str) -> bool:
 
     It is not asked whether it has forgekit: in a clone that came from somewhere, it may be any program.
     """
-    said, ours = Path(python), Path(sys.executable)
-    return said.parent == ours.parent and os.access(said, os.X_OK) and said.samefile(ours)
+    named, ours = Path(python), Path(sys.executable)
+    return named.parent == ours.parent and os.access(named, os.X_OK) and named.samefile(ours)
 
 
 def _registered(program: Program) -> str:
@@ -95,9 +95,9 @@ def _registered(program: Program) -> str:
 
 
 def _missing(program: Program, standing: str) -> list[str]:
-    """Return the rules that do not stand in a file of attributes, or not as the last word on their files.
+    """Return the rules that a file of attributes lacks, or that later lines override.
 
-    Those of another registry of the repository may follow. The rules at the end always are the last word.
+    Those of another registry of the repository may follow. The last lines always win.
     """
     wanted = [_below(program.prefix, rule) for rule in RULES]
     lines = standing.splitlines()
@@ -121,6 +121,6 @@ def _in_force(program: Program) -> bool:
     wanted = {(sample, "merge", NAME) for sample in samples}
     wanted |= {(sample, "text", "unset") for sample in samples if sample.startswith("archives/")}
     # From the index: what lies in the folders may be a pipe.
-    said = program.attempt("check-attr", "--cached", "-z", "merge", "text", "--", *samples).stdout
-    words = iter(said.decode("utf-8", "replace").split("\0"))
+    listed = program.attempt("check-attr", "--cached", "-z", "merge", "text", "--", *samples).stdout
+    words = iter(listed.decode("utf-8", "replace").split("\0"))
     return wanted.issubset(zip(words, words, words, strict=False))

@@ -32,6 +32,18 @@ _CUT_NAMES = 4  # the version that leaves out how a name begins where the one be
 _CHECKSUM = 20
 
 
+def index_fault(repository: Repository) -> str:
+    """Say what is wrong with the index that git uses, or return "". The shared part of one is not read."""
+    try:
+        data = (repository.git_dir / "index").read_bytes()
+    except FileNotFoundError:
+        return "" if repository.tip() is None else "is missing"
+    checksum = data[-_CHECKSUM:]
+    made = hashlib.sha1(memoryview(data)[:-_CHECKSUM], usedforsecurity=False).digest()
+    sound = data.startswith(b"DIRC") and (checksum == made or not any(checksum))  # zeros: index.skipHash
+    return "" if sound else "cannot be read"
+
+
 class _LibgitIndex(pygit2.Index):
     """An index whose end is quiet when it could not be opened; pygit2 1.21 complains of the missing field."""
 
@@ -126,7 +138,7 @@ class GitIndex:
             raise WriteError(str(self.path), str(e)) from e
 
     def stamp(self, placed: Mapping[str, tuple[str, os.stat_result]]) -> None:
-        """Note what stat(2) says of the placed files, so that git need not read them to know them clean.
+        """Record the stat(2) data of the placed files, so that git need not read them to know them clean.
 
         Only an optimisation of what git would find by itself; an entry that is not found stays as it is.
 
@@ -214,7 +226,7 @@ def _content(file: BufferedIOBase) -> bytearray:
 
 
 def _sign(data: bytearray) -> None:
-    """Make the checksum at the end that of what stands before it."""
+    """Write the checksum of the content at its end."""
     data[-_CHECKSUM:] = hashlib.sha1(memoryview(data)[:-_CHECKSUM], usedforsecurity=False).digest()
 
 

@@ -45,7 +45,7 @@ class Triple(NamedTuple):
 
 @dataclass(slots=True)
 class Joined:
-    """What joining two trees comes to.
+    """The result of joining two trees.
 
     Attributes:
         files: path -> bytes, or None for no file, wherever the result differs from ours.
@@ -140,7 +140,7 @@ def _base(repository: Repository, one: str, other: str, deepest: int) -> pygit2.
 
 
 def merge_bases(raw: pygit2.Repository, one: str, other: str) -> list[str]:
-    """Return the commits from which two have gone apart, sorted; libgit2 tells one, and so where to stop."""
+    """Return all merge bases of two commits, sorted; libgit2 finds one, and so where to stop."""
     best = raw.merge_base(one, other)
     if best is None:
         return []

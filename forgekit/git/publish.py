@@ -1,18 +1,18 @@
-"""Putting one commit in force: branch, index and work tree together, or none of them.
+"""Publish one commit: branch, index and work tree together, or none of them.
 
 The commit exists already and no branch names it. Then, in this order:
 
-1. the journal says what is about to happen; a hard link to it is the index's lock, so that its text tells
-   its owner from any other git process, dead or alive;
-2. the ref's lock is taken, and under both locks everything is looked at once more; what was decided from
-   something older is decided again, and the journal written anew;
+1. the journal records the plan; a hard link to it is the index's lock, so that the lock's text
+   distinguishes its owner from any other git process, dead or alive;
+2. the ref's lock is taken, and under both locks everything is compared again; what was decided from
+   an older state is decided again, and the journal rewritten;
 3. the files are put in place, then the index, then the branch moves;
-4. the locks go, the journal last.
+4. the locks are removed, the journal last.
 
 Plain git reads HEAD before the index. Since the branch moves last, whoever sees the new commit sees
 the new index and the new files too. `git commit` also reads the index before it locks it, and would
 write back what it read: so the lock stays until the git processes that ran when the index was replaced
-have run into it. So no `git commit` beside us can take our files away.
+have run into it. So no `git commit` beside us can remove our files.
 
 A write that was killed is undone by the next writer unless the branch holds its commit.
 """
@@ -30,9 +30,10 @@ from pathlib import Path
 
 import pygit2
 
-from forgekit.errors import DirtyFileError, LockedError, RepositoryError, StoreError, UnsureError, WriteError
+from forgekit.errors import DirtyFileError, RepositoryError, StoreError, UnsureError, WriteError
 from forgekit.git.commits import LOCK_SECONDS, failures, locked_ref, move, ref_lock, sync_folder
-from forgekit.git.index import GitIndex, discard_index
+from forgekit.git.index import GitIndex, discard_index, index_fault
+from forgekit.git.locks import clear_dead, git_lock_error, running_git
 from forgekit.git.repository import Head, Repository, present
 from forgekit.worktree import files
 from forgekit.worktree.roots import worktree_key
@@ -62,7 +63,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Publication:
-    """What is to come into force.
+    """What is to be published.
 
     Attributes:
         prefix: of the registry, as of its `Repository`: one work tree may hold several.
@@ -81,17 +82,19 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The files that one work tree's writes use beside git's own."""
+    """The files that the writes of one work tree use beside those of git."""
 
     journal: Path
     index: Path
     lock: Path
+    top: Path
 
     @classmethod
     def of(cls, repository: Repository) -> Places:
         """Return the files of a repository's work tree."""
         cache, key = repository.common_dir / "forgekit", worktree_key(repository.root)
-        return cls(cache / f"journal-{key}.json", cache / f"index-{key}", repository.git_dir / "index.lock")
+        lock = repository.git_dir / "index.lock"
+        return cls(cache / f"journal-{key}.json", cache / f"index-{key}", lock, repository.top)
 
     def owned(self) -> bool:
         """Say whether the index's lock is a journal of this work tree, whatever became of its first name."""
@@ -106,7 +109,7 @@ class Places:
 
 
 def write_journal(path: Path, publication: Publication) -> None:
-    """Write it so that it is there whole, or not at all, even after a loss of power."""
+    """Write the journal whole or not at all, even after a loss of power."""
     beside = path.with_suffix(".new")
     with beside.open("w", encoding="utf-8") as file:
         json.dump(asdict(publication), file)
@@ -117,7 +120,7 @@ def write_journal(path: Path, publication: Publication) -> None:
 
 
 def read_journal(path: Path) -> Publication:
-    """Read what a write said that it was about to do.
+    """Read the plan of a write.
 
     Raises KeyError, TypeError or ValueError for a journal that is damaged, FileNotFoundError.
     """
@@ -128,7 +131,7 @@ def read_journal(path: Path) -> Publication:
 
 
 def _require_ours(publication: Publication) -> None:
-    """Refuse a journal that no write of ours wrote: it may have come with the folder, and it names files.
+    """Refuse a journal that forgekit did not write: it may have come with the folder, and it names files.
 
     Raises TypeError or ValueError.
     """
@@ -146,7 +149,6 @@ def _require_ours(publication: Publication) -> None:
 
 _STALE_SECONDS = 1.0
 _ROUNDS = 3
-_PROC = Path("/proc")
 _PASSING_SECONDS = 0.3  # a git process that is still there waits for its user's editor, not for the lock
 _UNKNOWN_SECONDS = 0.01
 
@@ -180,34 +182,34 @@ class _Write:
 def publish(
     repository: Repository, proposal: CommitProposal, propose: Callable[[Head], CommitProposal | None]
 ) -> CommitProposal | None:
-    """Bring a commit into force; the caller holds the writers' lock.
+    """Publish a commit; the caller holds the writers' lock.
 
     Args:
         repository: where.
         proposal: what.
         propose: decides again, under the locks, when branch or files moved on since; None for nothing.
 
-    Returns what is in force; None, with nothing changed, when there is nothing to do or HEAD moved away.
+    Returns what was published; None, with nothing changed, when there is nothing to do or HEAD moved away.
     Raises DirtyFileError, LockedError, WriteError, UnsureError, StoreError.
     """
     places = Places.of(repository)
     write = _Write(repository, places, proposal)
     with failures(places.journal):
         write_journal(places.journal, proposal.publication)
-    with _told(write):
+    with _classified(write):
         try:
-            in_force = _bring_into_force(write, propose)
+            published = _publish_locked(write, propose)
         except BaseException:
             write.end()
             raise
-        # Once the change stands, a lock that cannot be taken away is left to the next writer.
-        with contextlib.suppress(OSError) if in_force else contextlib.nullcontext():
+        # Once the branch has moved, a lock that cannot be removed is left to the next writer.
+        with contextlib.suppress(OSError) if published else contextlib.nullcontext():
             write.end()
-    return write.proposal if in_force else None
+    return write.proposal if published else None
 
 
-def _bring_into_force(write: _Write, propose: Callable[[Head], CommitProposal | None]) -> bool:
-    """Take the locks, look once more, put everything in place and move the branch; as of `publish`."""
+def _publish_locked(write: _Write, propose: Callable[[Head], CommitProposal | None]) -> bool:
+    """Take the locks, compare again, put everything in place and move the branch; as of `publish`."""
     repository, ref = write.repository, write.proposal.publication.ref
     _lock_index(write.places)
     with locked_ref(repository, ref) as transaction:
@@ -215,7 +217,7 @@ def _bring_into_force(write: _Write, propose: Callable[[Head], CommitProposal | 
             return False
         publication = write.proposal.publication
         _put(repository, write.proposal, write.places)
-        running = running_git(repository)
+        running = running_git(repository.top)
         move(transaction, repository, ref, publication.commit, publication.subject)
     _wait_for(running)
     if not repository.holds(publication.commit):
@@ -224,7 +226,7 @@ def _bring_into_force(write: _Write, propose: Callable[[Head], CommitProposal | 
 
 
 def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], CommitProposal | None]) -> bool:
-    """See to it that the proposal was made from what stands now; no commit can come first any more.
+    """Ensure that the proposal was made from the present state; no commit can come first any more.
 
     Proposing again without the locks would lose to a busy `git commit` loop for ever.
     """
@@ -245,8 +247,8 @@ def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], CommitProposa
 
 
 @contextlib.contextmanager
-def _told(write: _Write) -> Iterator[None]:
-    """Turn a failure into a sentence that says whether the change may stand.
+def _classified(write: _Write) -> Iterator[None]:
+    """Turn a failure into an error that distinguishes a change that may have been applied.
 
     Raises WriteError when it does not, UnsureError.
     """
@@ -255,29 +257,17 @@ def _told(write: _Write) -> Iterator[None]:
             yield
     except WriteError as e:
         try:
-            stands = write.repository.holds(write.proposal.publication.commit)
+            applied = write.repository.holds(write.proposal.publication.commit)
         except (OSError, pygit2.GitError, RepositoryError):
-            stands = True
-        if stands:
+            applied = True
+        if applied:
             raise UnsureError(e.path, e.reason) from e
         raise
 
 
-def running_git(repository: Repository) -> dict[Path, Path]:
-    """Return the git processes in the work tree: /proc folder -> where it works."""
-    found = {}
-    for process in _PROC.iterdir() if _PROC.is_dir() else ():
-        with contextlib.suppress(OSError):  # no process, one that ended, or somebody else's
-            if process.name.isdecimal() and (process / "comm").read_bytes().startswith(b"git"):
-                where = (process / "cwd").readlink()
-                if where.is_relative_to(repository.top):
-                    found[process] = where
-    return found
-
-
 def _wait_for(processes: Mapping[Path, Path]) -> None:
     """Wait until the processes are gone, or for so long that none of them is on its way to the lock."""
-    if not _PROC.is_dir():
+    if not Path("/proc").is_dir():
         time.sleep(_UNKNOWN_SECONDS)
         return
     until = time.monotonic() + _PASSING_SECONDS
@@ -318,6 +308,8 @@ def recover(repository: Repository) -> None:
     Raises LockedError, StoreError, OSError, pygit2.GitError.
     """
     places = Places.of(repository)
+    if index_fault(repository):
+        _rebuild_index(repository, places)
     # Of a journal's two names a power failure may leave either.
     left = places.lock if not places.journal.exists() and places.owned() else places.journal
     try:
@@ -370,7 +362,7 @@ def _clear_ref_lock(lock: Path, commit: str, begun: int) -> None:
 
 
 def _end(repository: Repository, publication: Publication, places: Places) -> None:
-    """Leave new or old, and take the locks and the journal away."""
+    """Leave the new or the old state, and remove the locks and the journal."""
     if not repository.holds(publication.commit):
         _undo(repository, publication, places)
     discard_index(places.index)
@@ -380,7 +372,7 @@ def _end(repository: Repository, publication: Publication, places: Places) -> No
 
 
 def _undo(repository: Repository, publication: Publication, places: Places) -> None:
-    """Bring back what lay there wherever the new bytes lie, on disk and in the index."""
+    """Restore the old bytes wherever the new ones are, on disk and in the index."""
     tip = repository.tip()
     steps = [
         step
@@ -411,13 +403,37 @@ def _undo(repository: Repository, publication: Publication, places: Places) -> N
 
 
 def _lock_index(places: Places) -> None:
+    """Take the index's lock as a hard link to the journal."""
+    _link_lock(places, places.journal)
+
+
+def _link_lock(places: Places, target: Path) -> None:
+    clear_dead(places.lock, places.top)
     until = time.monotonic() + LOCK_SECONDS
     while True:
         try:
-            places.lock.hardlink_to(places.journal)
+            places.lock.hardlink_to(target)
         except FileExistsError:
             if time.monotonic() > until:
-                raise LockedError(str(places.lock)) from None
+                raise git_lock_error(places.lock, places.top) from None
             time.sleep(0.002)
         else:
             return
+
+
+def _rebuild_index(repository: Repository, places: Places) -> None:
+    """Make an index that is missing or damaged from HEAD; what was staged in it is lost.
+
+    With an index that lacks files the next plain `git commit` would delete them.
+    """
+    discard_index(places.index)
+    repository.run("read-tree", "HEAD", env={"GIT_INDEX_FILE": str(places.index)})
+    owned = places.owned()
+    if not owned:
+        _link_lock(places, places.index)
+    if index_fault(repository):  # nobody was faster
+        places.index.replace(repository.git_dir / "index")
+        sync_folder(repository.git_dir)
+    discard_index(places.index)
+    if not owned:
+        places.lock.unlink()

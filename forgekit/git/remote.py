@@ -90,7 +90,7 @@ def fetch(repository: Repository, remote: Remote) -> str | None:
     head, tracking = f"refs/heads/{remote.branch}", f"refs/remotes/{remote.name}/{remote.branch}"
     options = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
     program = "--upload-pack=git-upload-pack"
-    done = _talk(
+    done = _run(
         repository, "fetch", *options, program, "--end-of-options", remote.name, f"+{head}:{tracking}"
     )
     if done.returncode and b"couldn't find remote ref" in done.stderr:
@@ -106,10 +106,10 @@ def push(repository: Repository, remote: Remote, commit: str) -> None:
     """
     options = ("--quiet", "--no-recurse-submodules", "--receive-pack=git-receive-pack")
     refs = f"{commit}:refs/heads/{remote.branch}"
-    _require_done(remote, _talk(repository, "push", *options, "--end-of-options", remote.name, refs))
+    _require_done(remote, _run(repository, "push", *options, "--end-of-options", remote.name, refs))
 
 
-def _talk(repository: Repository, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def _run(repository: Repository, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     return repository.attempt(*_SHARED, *arguments, env=_environment(os.environ))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
-from pygit2.enums import FileMode, FileStatus, RepositoryOpenFlag
+from pygit2.enums import FileMode, FileStatus, RepositoryOpenFlag, RepositoryState
 
 from forgekit.errors import FormatError, NotFoundError, RepositoryError, StoreError, WriteError
 from forgekit.git.program import Program
@@ -27,6 +27,21 @@ pygit2.settings.enable_fsync_gitdir(True)
 _REVISION = re.compile(r"(?!-|.*\{/)[\w./@{}~^+-]{1,200}")
 _PERSON = re.compile(r"(.+) <([^\x00-\x1f\x7f]+)> \d+ [+-]\d{4}\n")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+_UNFINISHED = {
+    RepositoryState.MERGE: "merge",
+    RepositoryState.REVERT: "revert",
+    RepositoryState.REVERT_SEQUENCE: "revert",
+    RepositoryState.CHERRYPICK: "cherry-pick",
+    RepositoryState.CHERRYPICK_SEQUENCE: "cherry-pick",
+    RepositoryState.BISECT: "bisect",
+    RepositoryState.REBASE: "rebase",
+    RepositoryState.REBASE_INTERACTIVE: "rebase",
+    RepositoryState.REBASE_MERGE: "rebase",
+    RepositoryState.APPLY_MAILBOX: "am",
+    RepositoryState.APPLY_MAILBOX_OR_REBASE: "rebase",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +90,30 @@ class Repository(Program):
             return Head(ref=name, commit=None)
         except pygit2.GitError as e:
             raise RepositoryError(f"{name} cannot be read ({e}); run `forgekit doctor`") from None
+
+    def unfinished(self) -> str:
+        """Return the git command that was begun in the work tree and not ended, such as `merge`, or ""."""
+        return _UNFINISHED.get(self.raw.state(), "")
+
+    def require_writable(self) -> None:
+        """Refuse a commit that a merge under way, or the next checkout, would lose.
+
+        Raises RepositoryError.
+        """
+        command = self.unfinished()
+        if command:
+            end = "" if command == "bisect" else f"end it with `git {command} --continue`, or "
+            undo = "reset" if command == "bisect" else "--abort"
+            raise RepositoryError(
+                f"a {command} is not finished in {self.top}; {end}undo it with `git {command} {undo}`, "
+                "then run this again"
+            )
+        if self.head().ref == "HEAD":
+            raise RepositoryError(
+                f"{self.top} is on no branch (detached HEAD), and the next checkout would leave a commit "
+                "behind; run `git switch BRANCH`, or `git switch --create NAME` to start one here, "
+                "then run this again"
+            )
 
     def tip(self) -> str | None:
         """Return the commit at HEAD, or None when there is none yet."""
@@ -233,9 +272,9 @@ class Repository(Program):
         return pygit2.Signature(*self._people[key])
 
     def _person(self, role: str, named: Mapping[str, str]) -> tuple[str, str]:
-        """Return name and email as git says them: it includes files that libgit2 does not know of."""
-        told = {"LC_ALL": "C", **named}
-        done = self.attempt("-c", "user.useConfigOnly=true", "var", f"GIT_{role}_IDENT", env=told)
+        """Return name and email as git reads them: it includes files that libgit2 does not know of."""
+        env = {"LC_ALL": "C", **named}
+        done = self.attempt("-c", "user.useConfigOnly=true", "var", f"GIT_{role}_IDENT", env=env)
         found = _PERSON.fullmatch(done.stdout.decode("utf-8", "replace"))
         if found is None:
             reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
@@ -262,9 +301,19 @@ def create(folder: Path) -> None:
         raise WriteError(str(folder), str(e)) from None
 
 
+class _Raw(pygit2.Repository):
+    """A repository whose lost objects are a RepositoryError; pygit2 raises a KeyError."""
+
+    def __getitem__(self, key: str | pygit2.Oid) -> pygit2.Object:
+        try:
+            return super().__getitem__(key)
+        except KeyError as e:
+            raise lost_object(e) from None
+
+
 def _opened(top: Path) -> pygit2.Repository:
     try:
-        raw = pygit2.Repository(str(top), RepositoryOpenFlag.NO_SEARCH)
+        raw = _Raw(str(top), RepositoryOpenFlag.NO_SEARCH)
     except (pygit2.GitError, KeyError, ValueError) as e:
         reason = str(e)
     else:
@@ -297,6 +346,11 @@ def _below(path: str, under: Sequence[str]) -> bool:
     return any(path == folder or path.startswith(folder + "/") for folder in under)
 
 
+def lost_object(error: KeyError) -> RepositoryError:
+    """Return the error for an object that git should have and cannot read; libgit2 raises a KeyError."""
+    return RepositoryError(f"git cannot read object {error.args[0]!s:.12}; run `forgekit doctor`")
+
+
 def blob_of(data: bytes) -> str:
     """Return the id that git gives to these bytes."""
     return str(pygit2.hash(data))
@@ -312,7 +366,7 @@ def present(root: Path, path: str) -> str | None:
 
 
 def diff(old: bytes | None, new: bytes | None, path: str) -> str:
-    """Return a unified diff of one file; None stands for no file."""
+    """Return a unified diff of one file; None means no file."""
     import difflib
 
     left, right = (

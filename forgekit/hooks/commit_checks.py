@@ -26,7 +26,7 @@ from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.settings import SETTINGS_FILE, OpenConflicts
+from forgekit.model.settings import SETTINGS_FILE, JudgeKind, OpenConflicts
 from forgekit.text import codec, frontmatter
 from forgekit.text.secrets import redact
 from forgekit.upkeep.check import around, committed, left_behind
@@ -61,7 +61,7 @@ def checks(files: Sequence[str], folder: Path, *, removed: Sequence[str]) -> int
     Raises FormatError for settings among the files that cannot be read.
     """
     status = 0
-    said: set[tuple[Path, Problem]] = set()
+    printed: set[tuple[Path, Problem]] = set()
     for staged in _registries(files, folder, around):
         if SETTINGS_FILE in staged.paths:
             load_settings(staged.forge.root)
@@ -69,12 +69,12 @@ def checks(files: Sequence[str], folder: Path, *, removed: Sequence[str]) -> int
         problems = check(staged.registry, CheckInput(only=staged.paths, committed=before))
         found = [p for p in problems if p.severity is not Severity.INFO]
         found.extend(_secrets(staged))
-        said.update((staged.forge.root, p) for p in found)
+        printed.update((staged.forge.root, p) for p in found)
         _say_problems(staged, found)
         status |= any(p.severity is Severity.ERROR for p in found)
     for staged in _registries([path for path in removed if _owner(path, folder)], folder):
         left = left_behind(staged.registry, staged.paths)
-        found = [p for p in left if (staged.forge.root, p) not in said]
+        found = [p for p in left if (staged.forge.root, p) not in printed]
         _say_problems(staged, found)
         status |= bool(found)
     return status
@@ -89,10 +89,9 @@ def _secrets(staged: _Staged) -> Iterator[Problem]:
 
 
 def conflicts(files: Sequence[str], folder: Path, *, staged: Callable[[list[str]], set[str]]) -> int:
-    """Refuse decisions that contradict others while the commit holds no record of it, and write the record.
+    """Refuse decisions that contradict others while the commit holds no verdict on it, and write the verdict.
 
-    Open conflicts that are recorded are said; the settings say whether they stop the commit. No tier
-    settles anything here: the decisions are about to be committed as a person wrote them.
+    Open verdicts are named; the settings say whether they stop the commit.
 
     Args:
         files: decisions and conflicts to look at.
@@ -101,14 +100,17 @@ def conflicts(files: Sequence[str], folder: Path, *, staged: Callable[[list[str]
     """
     status = 0
     for item in _registries(files, folder):
-        refused = item.forge.settings.conflicts is OpenConflicts.REFUSE
-        missing = _unrecorded(item, staged)
+        wanted = item.forge.settings.conflicts
+        missing, problem = _unrecorded(item, staged)
         for conflict in missing:
             _say(
                 f"{_sides(item.registry, conflict)}: {conflict.nature}"
                 f" (git add {item.prefix}{entity_path(conflict)}; or change a side)"
             )
-        status |= bool(missing)
+        if problem:
+            mark = "" if wanted is OpenConflicts.REQUIRE else "note: "
+            _say(f"{mark}conflicts were not looked for: {problem}")
+        status |= bool(missing) or (bool(problem) and wanted is OpenConflicts.REQUIRE)
         unstaged = {conflict.id for conflict in missing}
         for conflict in staleness.open_conflicts(item.registry):
             sides = (conflict.decision_a, conflict.decision_b)
@@ -117,6 +119,7 @@ def conflicts(files: Sequence[str], folder: Path, *, staged: Callable[[list[str]
                 continue
             a, b = (short_id(Kind.DECISION, side) for side in sides)
             name = short_id(Kind.CONFLICT, conflict.id)
+            refused = wanted is OpenConflicts.REFUSE
             _say(
                 f"{'' if refused else 'note: '}{a} and {b} cannot both be followed: {conflict.nature}"
                 f" (forgekit conflict resolve {name} --keep {a}; or scope, or dismiss)"
@@ -125,39 +128,33 @@ def conflicts(files: Sequence[str], folder: Path, *, staged: Callable[[list[str]
     return status
 
 
-def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> list[Conflict]:
-    """Return the conflicts of the named decisions that the commit lacks; those without a file get one."""
+def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> tuple[list[Conflict], str]:
+    """Return the verdicts that the commit lacks, which are written, and why nothing could be judged."""
     named = CheckInput(only=item.paths).subjects(item.registry)
-    decisions = [entity for entity in named if isinstance(entity, Decision) and not entity.status.ended]
+    decisions = {d.id for d in named if isinstance(d, Decision) and not d.status.ended}
     if not decisions:
-        return []
-    from forgekit import detecting
-    from forgekit.models.judges import problems_of
+        return [], ""
+    from forgekit.findings import findings_of
     from forgekit.store import Change
 
-    state = detecting.State(item.registry, {})
-    pairs = detecting.candidates(item.forge, state, decisions)
-    found = [conflict for conflict, *_ in detecting.contradictions(item.forge, state, pairs)]
-    for problem in problems_of(item.forge.judge) if pairs else ():
-        _say(f"warning: {problem}")
-    if not found:
-        return []
-    recorded = staged([item.prefix + entity_path(conflict) for conflict in found])
-    missing = [conflict for conflict in found if item.prefix + entity_path(conflict) not in recorded]
-    if new := tuple(conflict for conflict in missing if item.registry.get(conflict.id) is None):
+    settings = item.forge.settings
+    findings = findings_of(item.forge, item.registry, decisions)
+    new = tuple(finding.verdict() for finding in findings.conflicts)
+    if new:
         # Committing is left to the person, as a formatter does.
         change = Change(writes=new, subject="conflict: record")
         item.forge.commit(lambda: change, no_commit=True)
-    return missing
+    known = [c for c in staleness.open_conflicts(item.registry) if decisions & {c.decision_a, c.decision_b}]
+    found = [*new, *known]
+    recorded = staged([item.prefix + entity_path(conflict) for conflict in found]) if found else set()
+    wanted = settings.judge is not JudgeKind.OFF or settings.conflicts is OpenConflicts.REQUIRE
+    missing = [conflict for conflict in found if item.prefix + entity_path(conflict) not in recorded]
+    return missing, findings.missing if wanted else ""
 
 
 def _sides(registry: Registry, conflict: Conflict) -> str:
-    texts = []
-    for side in (conflict.decision_a, conflict.decision_b):
-        decision = registry.get(side)
-        assert isinstance(decision, Decision)  # noqa: S101 - a judge has read it
-        texts.append(f"{short_id(Kind.DECISION, side)} ({decision.decision})")
-    return f"{texts[0]} contradicts {texts[1]}"
+    sides = (registry.get(side) for side in (conflict.decision_a, conflict.decision_b))
+    return " contradicts ".join(f"{short_id(d.kind, d.id)} ({d.title})" for d in sides if d is not None)
 
 
 def stale(files: Sequence[str], folder: Path) -> int:
@@ -299,5 +296,5 @@ def _say_problems(staged: _Staged, problems: Sequence[Problem]) -> None:
 
 
 def _say(sentence: str) -> None:
-    """Say it; what a finding quotes from a file may be the very thing that must not be said."""
+    """Print a line without the secrets that it may quote from a file."""
     console.data(redact(sentence).text)

@@ -40,7 +40,7 @@ def pre_commit_check(files: Sequence[str], folder: Path) -> int:
 def conflicts(files: Sequence[str], folder: Path) -> int:
     """Refuse named decisions that contradict others while the commit holds no record of it.
 
-    Recorded conflicts that are open are said; the settings say whether they stop the commit.
+    Recorded conflicts that are open are named; the settings decide whether they stop the commit.
     """
     index = clean_environment()
     if not files:
@@ -51,7 +51,7 @@ def conflicts(files: Sequence[str], folder: Path) -> int:
 
 
 def stale(files: Sequence[str], folder: Path) -> int:
-    """Refuse named decisions that rest on something out of force; warn of what else has grown stale."""
+    """Refuse named decisions that depend on something that has ended; warn about other stale ones."""
     clean_environment()
     if not files:
         return 0
@@ -65,7 +65,7 @@ def archives(files: Sequence[str], folder: Path) -> int:
     git = _git(folder, clean_environment())
     rows = [(state, path) for state, path in _staged_changes(git) if _has_folder(path, "archives")]
     removed = [path for state, path in rows if state == "D"]
-    changed = {path: _said(git("cat-file", "blob", f"HEAD:{path}")) for state, path in rows if state != "D"}
+    changed = {path: _output(git("cat-file", "blob", f"HEAD:{path}")) for state, path in rows if state != "D"}
     if not files and not rows:
         return 0
     from forgekit.hooks import commit_checks
@@ -79,6 +79,11 @@ HOOKS: dict[str, Callable[[Sequence[str], Path], int]] = {
     "stale": stale,
     "archives": archives,
 }
+
+
+def run(hook: str, files: Sequence[str], folder: Path) -> int:
+    """Run a hook by its name; arguments and result as of `pre_commit_check`."""
+    return HOOKS[hook](files, folder)
 
 
 def clean_environment() -> str | None:
@@ -107,7 +112,7 @@ def _git(folder: Path, index: str | None) -> Callable[..., subprocess.CompletedP
     return git
 
 
-def _said(done: subprocess.CompletedProcess[bytes]) -> bytes:
+def _output(done: subprocess.CompletedProcess[bytes]) -> bytes:
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip() or "no reason given"
         raise RepositoryError(f"git cannot say what is staged: {reason}")
@@ -120,7 +125,7 @@ def _staged(folder: Path, index: str | None, paths: Sequence[str]) -> set[str]:
     Raises RepositoryError when git cannot say.
     """
     git = _git(folder, index)
-    listed = _said(git("--literal-pathspecs", "ls-files", "--cached", "-z", "--", *paths))
+    listed = _output(git("--literal-pathspecs", "ls-files", "--cached", "-z", "--", *paths))
     return set(os.fsdecode(listed).split("\0")) & set(paths)
 
 
@@ -133,7 +138,7 @@ def _staged_changes(git: Callable[..., subprocess.CompletedProcess[bytes]]) -> l
     listed = git("diff-index", *options, "HEAD", "--")
     if listed.returncode and git("rev-parse", "--verify", "--quiet", "HEAD").returncode:
         return []  # before the first commit there is nothing to change
-    parts = os.fsdecode(_said(listed)).split("\0")
+    parts = os.fsdecode(_output(listed)).split("\0")
     rows = zip(parts[::2], parts[1::2], strict=False)
     return [(state, path) for state, path in rows if path.endswith(".md") and _has_folder(path, *TOPS)]
 

@@ -16,7 +16,7 @@ from forgekit.model.rules import one_line
 
 SHOWN_CANDIDATES = 20
 _PREFIXES = {kind.prefix: kind for kind in Kind}
-_SHORT = re.compile(r"(?:([a-z]{3})_)?([0-9a-f-]{4,36})")
+_SHORT = re.compile(r"(?:([a-z]{3})_)?([0-9a-f-]{1,36})")
 _LOCAL = re.compile(r"[A-Za-z]{1,3}\d{1,6}")
 _NAME_LIMIT = 2_500
 _CANDIDATE = "SELECT e.row, e.kind, e.id, e.title FROM entity e"
@@ -102,12 +102,12 @@ def _recorded(db: sqlite3.Connection, tag: str, local: str) -> list[str]:
 
 
 def _alike(db: sqlite3.Connection, name: str, *, bare: bool) -> set[int]:
-    """Return the rows whose id begins or ends with a name of at least four hex digits."""
+    """Return the rows whose id begins or ends with a name: `dec_` and digits, or four bare digits."""
     match = _SHORT.fullmatch(name.strip()[:60].lower())
     if not match or (match[1] not in _PREFIXES if match[1] else not bare):
         return set()
     digits = match[2].replace("-", "")
-    if len(digits) < 4:
+    if len(digits) < (1 if match[1] else 4):
         return set()
     if match[1]:
         return set(

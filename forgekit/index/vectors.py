@@ -231,8 +231,7 @@ class Vectors:
         index = self._current()
         if index is None:
             return {}
-        places = ((bisect_left(index.keys, key), key) for key in keys)
-        rows = [row for row, key in places if index.keys[row : row + 1] == [key]]
+        rows = _rows(index.keys, keys)
         found = index.cosines(vector, np.array(rows, np.int64)) if rows else ()
         return {index.keys[row]: float(cosine) for row, cosine in zip(rows, found, strict=True)}
 
@@ -261,6 +260,49 @@ class Vectors:
             cosines = index.candidates.vectors(rows) @ others
             for i, j in np.argwhere(cosines >= least).tolist():
                 out[index.keys[int(rows[i])], index.keys[int(b[j])]] = round(float(cosines[i, j]), 6)
+        return out
+
+    def nearest(
+        self, these: Collection[str], among: Collection[str], count: int
+    ) -> dict[str, list[tuple[str, float]]]:
+        """Return, for each of these, the nearest others among some keys with their cosines, best first."""
+        import numpy as np
+
+        index = self._current()
+        own, others = (sorted(set(keys)) for keys in (these, among))
+        a, b = ((_rows(index.keys, keys) if index is not None else []) for keys in (own, others))
+        if index is None or not a or not b:
+            return {}
+        matrix = index.candidates.vectors(np.array(b, np.int64)).T
+        out: dict[str, list[tuple[str, float]]] = {}
+        for start in range(0, len(a), _PAIR_ROWS):
+            rows = a[start : start + _PAIR_ROWS]
+            cosines = index.candidates.vectors(np.array(rows, np.int64)) @ matrix
+            most = min(count + 1, len(b))
+            picked = np.argpartition(-cosines, most - 1, axis=1)[:, :most]
+            for place, row in enumerate(rows):
+                found = [(index.keys[b[j]], round(float(cosines[place, j]), 6)) for j in picked[place]]
+                best = sorted(found, key=lambda item: (-item[1], item[0]))
+                out[index.keys[row]] = [item for item in best if item[0] != index.keys[row]][:count]
+        return out
+
+    def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
+        """Return the cosine of each pair of keys; None where one of them is not in the index."""
+        import numpy as np
+
+        index = self._current()
+        if index is None:
+            return [None] * len(pairs)
+        places = {key: row for key in {k for pair in pairs for k in pair} for row in _rows(index.keys, [key])}
+        known = [(i, places[a], places[b]) for i, (a, b) in enumerate(pairs) if a in places and b in places]
+        out: list[float | None] = [None] * len(pairs)
+        for start in range(0, len(known), _PAIR_ROWS):
+            some = known[start : start + _PAIR_ROWS]
+            one, two = (
+                index.candidates.vectors(np.array([item[side] for item in some], np.int64)) for side in (1, 2)
+            )
+            for (i, *_), cosine in zip(some, np.einsum("ij,ij->i", one, two), strict=True):
+                out[i] = float(cosine)
         return out
 
     def status(self) -> VectorStatus:
@@ -323,6 +365,12 @@ class Vectors:
         halves = np.frombuffer(b"".join(map(known.__getitem__, hashes)), "<f2")
         matrix = halves.reshape(len(keys), self._encoder.dimension).astype(np.float32)
         return self._files().write(keys, hashes, _unit(matrix), state)
+
+
+def _rows(index: Sequence[str], keys: Iterable[str]) -> list[int]:
+    """Return the rows of keys in a sorted index; those it does not hold are left out."""
+    places = ((bisect_left(index, key), key) for key in keys)
+    return [row for row, key in places if index[row : row + 1] == [key]]
 
 
 def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:

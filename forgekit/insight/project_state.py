@@ -1,17 +1,18 @@
 """What a conversation must know: the parts of a registry-state or updated-context block, as data.
 
-Pure: a registry, what its archives say, and the time go in; rows come out, most important first. Open
-conflicts are named with both sides and kept out of what may be carried; speculative decisions stay out of
-continuation blocks.
+Pure: a registry, what its archives say, findings and the time go in; rows come out, most important first.
+Both sides of a conflict, and what yields to a higher tier, are shown and not carried; speculative decisions
+stay out of continuation blocks.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forgekit.archives.fold import fold
+from forgekit.conflict.finding import NOTHING, Findings
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import (
     Shaken,
@@ -50,13 +51,15 @@ class Overtaken:
 
     Attributes:
         local_id: what the archive calls it.
-        entity: as it stands.
+        entity: as the registry has it.
         successor: what came in a decision's place last; it may have ended as well.
+        rivals: what the successor is in conflict with, so that neither is carried.
     """
 
     local_id: str
     entity: Decision | Thread
     successor: Decision | None = None
+    rivals: tuple[Decision, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,11 +85,19 @@ class Abroad:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Opposed:
-    """An open conflict with both its sides."""
+    """Two decisions that cannot both be followed.
+
+    Attributes:
+        conflict: the open verdict; of a finding, the one it would begin from.
+        found: whether it is a finding that nobody has answered.
+        yields: the side that yields to the other's higher tier; None where a person must choose.
+    """
 
     conflict: Conflict
     a: Decision
     b: Decision
+    found: bool = False
+    yields: EntityId | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,7 +105,10 @@ class ProjectState:
     """Everything a block says of one project.
 
     Attributes:
-        overtaken: where the registry stands against the archive.
+        overtaken: where the registry differs from the archive.
+        conflicts: those of which a person must choose a side.
+        yielding: those in which one side yields to a higher tier.
+        unjudged: pairs that the judge had no time for.
         speculative: how many decisions were left out as speculative.
         flagged: the stale ones; `active` of them there are in all.
     """
@@ -103,6 +117,8 @@ class ProjectState:
     decisions: tuple[Decision, ...]
     overtaken: tuple[Overtaken, ...]
     conflicts: tuple[Opposed, ...]
+    yielding: tuple[Opposed, ...]
+    unjudged: int
     speculative: int
     shaken: tuple[Shaken, ...]
     flagged: tuple[Stale, ...]
@@ -119,6 +135,7 @@ def project_state(
     *,
     continued: tuple[Archive, ArchiveText] | None = None,
     similarities: Mapping[tuple[EntityId, EntityId], float] | None = None,
+    findings: Findings = NOTHING,
 ) -> ProjectState:
     """Gather what a conversation in a project must know.
 
@@ -130,27 +147,31 @@ def project_state(
         continued: the archive that is to be continued, with what it says: its records come first,
             speculative decisions stay out, and what the registry says otherwise is named.
         similarities: (own thread or decision, foreign decision) -> cosine, of those that are close.
+        findings: of the project's decisions.
     """
-    blocked = blocked_from_carrying(registry)
+    blocked = blocked_from_carrying(registry, findings)
     archive = continued[0] if continued else None
-    standing = frozenset(entity for _, entity in archive.records) if archive else frozenset()
-    mine = [d for d in registry.decisions if d.project_uuid == project or d.id in standing]
+    archived = frozenset(entity for _, entity in archive.records) if archive else frozenset()
+    mine = [d for d in registry.decisions if d.project_uuid == project or d.id in archived]
     carriable = [d for d in mine if not d.status.ended and d.id not in blocked]
     decisions = [d for d in carriable if archive is None or not d.speculative]
-    threads = [t for t in registry.threads if t.project_uuid == project or t.id in standing]
+    threads = [t for t in registry.threads if t.project_uuid == project or t.id in archived]
     open_threads = sorted(
         (t for t in threads if not t.status.ended),
-        key=lambda t: (t.id not in standing, t.priority.rank, -t.created_at, t.id),
+        key=lambda t: (t.id not in archived, t.priority.rank, -t.created_at, t.id),
     )
-    decisions.sort(key=lambda d: (d.id not in standing, -(d.last_validated), d.id))
+    decisions.sort(key=lambda d: (d.id not in archived, -(d.last_validated), d.id))
     stale_ones = stale(
         registry, now, days=limits.days, hops=limits.hops, max_tier=limits.max_tier, project=project
     )
+    opposed = list(_opposed(registry, {d.id for d in mine}, findings))
     return ProjectState(
         threads=tuple(open_threads),
         decisions=tuple(decisions),
-        overtaken=tuple(_overtaken(registry, *continued)) if continued else (),
-        conflicts=tuple(_opposed(registry, {d.id for d in mine})),
+        overtaken=tuple(_overtaken(registry, *continued, opposed)) if continued else (),
+        conflicts=tuple(item for item in opposed if item.yields is None),
+        yielding=tuple(item for item in opposed if item.yields is not None),
+        unjudged=findings.unjudged,
         speculative=len(carriable) - len(decisions),
         shaken=tuple(
             s
@@ -164,7 +185,9 @@ def project_state(
     )
 
 
-def _overtaken(registry: Registry, archive: Archive, text: ArchiveText) -> Iterable[Overtaken]:
+def _overtaken(
+    registry: Registry, archive: Archive, text: ArchiveText, opposed: Sequence[Opposed]
+) -> Iterable[Overtaken]:
     # What it carries came from archives that are not read here.
     by_id = (registry.get(entity) for local_id, entity in archive.records if is_short(local_id))
     alone = fold(
@@ -173,13 +196,15 @@ def _overtaken(registry: Registry, archive: Archive, text: ArchiveText) -> Itera
     )
     for local_id, entity in archive.records:
         found = registry.get(entity)
-        said = alone.entities.get(alone.mentions.get((archive.id, local_id), entity))
+        shown_as = alone.entities.get(alone.mentions.get((archive.id, local_id), entity))
         if not isinstance(found, (Decision, Thread)):
             continue
-        shown = said.status if isinstance(said, (Decision, Thread)) else None
+        shown = shown_as.status if isinstance(shown_as, (Decision, Thread)) else None
         if shown is not found.status and (found.status.ended or (shown is not None and shown.ended)):
             successor = last_successor(registry, found) if isinstance(found, Decision) else None
-            yield Overtaken(local_id=local_id, entity=found, successor=successor)
+            pairs = [(item.a, item.b) for item in opposed if item.yields is None]
+            rivals = (b if a == successor else a for a, b in pairs if successor in (a, b))
+            yield Overtaken(local_id=local_id, entity=found, successor=successor, rivals=tuple(rivals))
 
 
 def last_successor(registry: Registry, decision: Decision) -> Decision | None:
@@ -193,16 +218,20 @@ def last_successor(registry: Registry, decision: Decision) -> Decision | None:
 
 
 def nothing_stands(successor: Decision) -> str:
-    """Say that what came in a decision's place has ended as well; "" where it stands."""
+    """Say that what came in a decision's place has ended as well; "" where it is active."""
     short = short_id(Kind.DECISION, successor.id)
     return f"nothing; {short}, which followed, was {successor.status.value}" if successor.status.ended else ""
 
 
-def _opposed(registry: Registry, mine: set[EntityId]) -> Iterable[Opposed]:
+def _opposed(registry: Registry, mine: set[EntityId], findings: Findings) -> Iterable[Opposed]:
     for conflict in open_conflicts(registry):
         a, b = registry.get(conflict.decision_a), registry.get(conflict.decision_b)
         if isinstance(a, Decision) and isinstance(b, Decision) and mine & {a.id, b.id}:
             yield Opposed(conflict=conflict, a=a, b=b)
+    shown = [*((f, None) for f in findings.contested), *((f, lost) for lost, f in findings.yields.items())]
+    for finding, loser in sorted(shown, key=lambda item: item[0].id):
+        if mine & {*finding.sides}:
+            yield Opposed(conflict=finding.verdict(), a=finding.a, b=finding.b, found=True, yields=loser)
 
 
 def _abroad(
@@ -227,8 +256,8 @@ def _abroad(
         for key in dict.fromkeys((*common, *near)):
             shared = tuple(common.get(key, ()))
             found = Abroad(decision=others[key], bears_on=mine, words=shared, cosine=near.get(key))
-            standing = best.get(key)
-            if standing is None or _nearness(found) > _nearness(standing):
+            known = best.get(key)
+            if known is None or _nearness(found) > _nearness(known):
                 best[key] = found
     return sorted(
         best.values(),

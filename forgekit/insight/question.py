@@ -1,6 +1,6 @@
 """The retrieval commands that archives promise, read from a question.
 
-Eight patterns are those of the retrieval protocol, two ask what stands; a question of none of these shapes
+Eight patterns are those of the retrieval protocol, two ask what is in force; any other question
 is a search.
 """
 
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-from forgekit.conflict.rules.words import stem
-from forgekit.text.words import needed, wide, words
+from forgekit.text.words import needed, stem, wide, words
 
 
 class Command(Enum):
@@ -107,9 +106,9 @@ def about(subject: str, text: str) -> bool:
 
     What something was chosen over (`Postgres over MySQL`) is not what is asked about.
     """
-    wanted, said = set(_terms(_OVER.split(subject, 1)[0])), set(_terms(text))
-    begun = {start for term in said for start in _starts(term)}
-    common = sum(term in begun or not said.isdisjoint(_starts(term)) for term in wanted)
+    wanted, there = set(_terms(_OVER.split(subject, 1)[0])), set(_terms(text))
+    begun = {start for term in there for start in _starts(term)}
+    common = sum(term in begun or not there.isdisjoint(_starts(term)) for term in wanted)
     return 0 < needed(wanted) <= common
 
 

@@ -1,30 +1,28 @@
-"""Which decisions have gone too long without being said again, or rest on something that ended.
+"""Which decisions nobody has restated for too long, and which rest on something out of force.
 
-A decision is *validated* by every conversation that states or carries it, and by a person who says so.
-*Hops since validated* is the longest path from the conversations that last stated or carried it to a
-later one in its scope:
+A decision is *validated* by every conversation that states or carries it, and by a person. *Hops since
+validated* is the longest path of lineage edges from the conversations that last stated or carried it:
 
-* an edge counts one hop when its target has a full (lossless or lossy) archive: that archive could have
-  said the decision and did not;
-* it counts nothing when the target has partial archives only, or none: a partial compression ages only
-  what it carries, and what it carries it validates;
-* after a person's validation only archives made since then count;
+* every edge is one hop, however it was made, and counts once however often it was filed;
+* a partial compression ages only what was in its scope: what it lists as dropped;
+* after a person's validation only edges made since then count;
 * an ingested conversation and what archives tell of it are one (`one_talk`).
 
-All of it is a function of the registry, so syncing an archive twice ages nothing.
+All of it is a function of the registry.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from forgekit.conflict.finding import NOTHING, Findings
 from forgekit.ids import EntityId
 from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision
-from forgekit.model.graph import dependency_graph, lineage_graph, longest_paths, one_talk, order
+from forgekit.model.graph import dependency_graph, lineage_graph, one_talk, order
 from forgekit.model.kinds import short_id
 from forgekit.model.lineage import CompressionMode
 from forgekit.model.registry import Registry
@@ -92,56 +90,87 @@ class Staleness:
         return len(self.items) / self.active if self.active else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """One hop into a group of the order.
+
+    Attributes:
+        scope: the decisions that it ages; None for all.
+        narrow: a decision outside its scope did not come along at all, so no path leads on for it.
+    """
+
+    target: int
+    made: Instant
+    scope: frozenset[EntityId] | None
+    narrow: bool
+
+    def concerns(self, decision: EntityId) -> bool:
+        return self.scope is None or decision in self.scope
+
+
 class Ages:
     """Answers how old each decision of one registry is; the graph is put into order once."""
 
     def __init__(self, registry: Registry) -> None:
         self._same = one_talk(registry)
-        self._said: dict[EntityId, dict[EntityId, Instant]] = defaultdict(dict)
-        self._full: dict[EntityId, Instant] = {}
+        self._statements: dict[EntityId, dict[EntityId, Instant]] = defaultdict(dict)
+        full: dict[EntityId, Instant] = {}
+        archived: set[EntityId] = set()
         for archive in registry.archives:
             conversation, at = self._one(archive.conversation_id), archive.compressed_at
+            archived.add(conversation)
             if archive.compression_mode is not CompressionMode.PARTIAL:
-                self._full[conversation] = max(at, self._full.get(conversation, at))
+                full[conversation] = max(at, full.get(conversation, at))
             for _, entity in archive.records:
-                known = self._said[entity].get(conversation, at)
-                self._said[entity][conversation] = max(at, known)
-        started = {c.id: c.created_at for c in registry.conversations}
+                self._state(entity, conversation, at)
+        self._started = {c.id: c.created_at for c in registry.conversations}
+        self._order = order(lineage_graph(registry, self._same))
+        self._out: dict[int, list[_Edge]] = defaultdict(list)
         for edge in registry.lineage:
-            target = edge.target_conversation_id
-            conversation, at = self._one(target), started.get(target, Instant(0))
+            at = self._started.get(edge.target_conversation_id, Instant(0))
+            source, target = (
+                self._one(c) for c in (edge.source_conversation_id, edge.target_conversation_id)
+            )
             for compression in edge.compressions:
                 for _, entity in compression.decisions_carried:
-                    known = self._said[entity].get(conversation, at)
-                    self._said[entity][conversation] = max(at, known)
-        self._started: Mapping[EntityId, Instant] = started
-        self._order = order(lineage_graph(registry, self._same))
-        weights = [self._counts(group, Instant(0)) for group in range(len(self._order.groups))]
-        self._far = longest_paths(self._order, weights)
+                    self._state(entity, target, at)
+            modes = {compression.compression_mode for compression in edge.compressions}
+            narrow = modes == {CompressionMode.PARTIAL}
+            partial = narrow or (target in archived and target not in full)
+            dropped = frozenset(key for c in edge.compressions for _, key in c.decisions_dropped)
+            times = (c.compressed_at or Instant(0) for c in edge.compressions)
+            made = full[target] if target in full else Instant(max((at, *times)))
+            start, end = (self._order.position[conversation] for conversation in (source, target))
+            if start != end:
+                self._out[start].append(_Edge(end, made, dropped if partial else None, narrow))
+        self._far = self._longest(range(len(self._order.groups)), EntityId(""), Instant(0))
+        self._scoped = frozenset(d for edges in self._out.values() for e in edges for d in e.scope or ())
 
     def age(self, decision: Decision) -> Age:
         """Return when and how many hops ago a decision was last validated."""
-        said = self._said.get(decision.id, {})
-        conversations = sorted({*map(self._one, decision.conversation_ids), *said})
+        statements = self._statements.get(decision.id, {})
+        conversations = sorted({*map(self._one, decision.conversation_ids), *statements})
         begun = (self._started.get(c, 0) for c in (*decision.conversation_ids, *conversations))
-        stated = max((*begun, *said.values()), default=0)
+        stated = max((*begun, *statements.values()), default=0)
         tips = self._tips(conversations)
+        far = self._far
         if decision.last_validated > stated:
-            hops = self._hops_since(tips, decision.last_validated)
-        else:
-            hops = max((self._far[tip] for tip in tips), default=0)
+            far = self._longest(self._reached(tips), decision.id, decision.last_validated)
+        elif decision.id in self._scoped:
+            far = self._longest(self._reached(tips), decision.id, Instant(0))
         return Age(
             last_validated=Instant(max(stated, decision.last_validated)),
-            hops=hops,
+            hops=max((far[tip] for tip in tips), default=0),
             conversations=tuple(conversations),
         )
 
     def _one(self, conversation: EntityId) -> EntityId:
         return self._same.get(conversation, conversation)
 
-    def _counts(self, group: int, since: Instant) -> int:
-        """Return the hops that an edge into a group adds."""
-        return int(any(self._full.get(node, -1) >= since for node in self._order.groups[group]))
+    def _state(self, decision: EntityId, conversation: EntityId, at: Instant) -> None:
+        """Note that a conversation stated a decision."""
+        known = self._statements[decision].get(conversation, at)
+        self._statements[decision][conversation] = max(at, known)
 
     def _tips(self, conversations: list[EntityId]) -> set[int]:
         """Return the groups of these conversations that lead to no other of them."""
@@ -160,22 +189,24 @@ class Ages:
                 todo.extend(self._order.before[group])
         return tips - seen
 
-    def _hops_since(self, tips: set[int], since: Instant) -> int:
-        """Return the longest path from the tips over archives made at or after a time."""
-        after = self._order.after
-        reached = set(tips)
-        todo = list(tips)
+    def _reached(self, tips: set[int]) -> set[int]:
+        """Return the groups that these lead to, themselves included."""
+        reached, todo = set(tips), list(tips)
         while todo:
-            for group in after[todo.pop()]:
+            for group in self._order.after[todo.pop()]:
                 if group not in reached:
                     reached.add(group)
                     todo.append(group)
+        return reached
+
+    def _longest(self, groups: Iterable[int], decision: EntityId, since: Instant) -> Mapping[int, int]:
+        """Return the hops of the longest path from each group that ages a decision; edges lead upwards."""
         far: dict[int, int] = {}
-        for group in sorted(reached, reverse=True):
-            far[group] = max(
-                (self._counts(target, since) + far[target] for target in after[group]), default=0
-            )
-        return max((far[tip] for tip in tips), default=0)
+        for group in sorted(groups, reverse=True):
+            out = (edge for edge in self._out.get(group, ()) if edge.concerns(decision) or not edge.narrow)
+            paths = (far[e.target] + (e.concerns(decision) and e.made >= since) for e in out)
+            far[group] = max(paths, default=0)
+        return far
 
 
 def stale(
@@ -285,22 +316,23 @@ def _rests(named: Decision, broken: Decision) -> str:
 
 
 MOOT = "moot"
-"""The state of a conflict that nobody settled, and that a side's end has settled."""
+"""The state of an open verdict of which a side has ended."""
 
 
 def conflict_state(registry: Registry, conflict: Conflict) -> str:
-    """Return a conflict's status as people see it: `moot` where it is open and a side has ended."""
+    """Return a verdict's status, or `moot` where it is open and a side has ended."""
     sides = map(registry.get, (conflict.decision_a, conflict.decision_b))
     ended = any(isinstance(side, Decision) and side.status.ended for side in sides)
     return MOOT if ended and conflict.status is ConflictStatus.OPEN else conflict.status.value
 
 
 def open_conflicts(registry: Registry) -> list[Conflict]:
-    """Return the conflicts that wait for a person; one whose side has ended waits no more."""
+    """Return the verdicts that wait for a person's choice; one whose side has ended waits no more."""
     waits = ConflictStatus.OPEN.value
     return [c for c in registry.conflicts if conflict_state(registry, c) == waits]
 
 
-def blocked_from_carrying(registry: Registry) -> set[EntityId]:
-    """Return the decisions that stand in an open conflict."""
-    return {side for c in open_conflicts(registry) for side in (c.decision_a, c.decision_b)}
+def blocked_from_carrying(registry: Registry, findings: Findings = NOTHING) -> frozenset[EntityId]:
+    """Return the decisions that blocks do not carry: in an open verdict, in a finding, or yielding."""
+    verdicts = (side for c in open_conflicts(registry) for side in (c.decision_a, c.decision_b))
+    return findings.uncarried.union(verdicts)

@@ -1,7 +1,11 @@
-"""What is computed for a reader and never stored, beside every field that is, as JSON values.
+"""What entities and results of operations look like as JSON values: the only place that defines it.
 
-Every key is always there: `None` where nothing was said, an empty list where there is none. Times are
-ISO 8601 text. What stands in several entities is counted once for a whole registry.
+A view of an entity has every field that is stored and what is computed from the registry. Every key is
+always there: `None` where nothing is known, an empty list where there is none. Times are ISO 8601 text.
+
+The functions below `Derived` are the views that `forgekit.operations` names. Results belong to rooms above
+this one, so they are taken as they are (`Any`). A view of an operation that writes also takes `dry_run`:
+what was asked for, which an outcome that changed nothing does not say.
 """
 
 from __future__ import annotations
@@ -11,6 +15,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
+from forgekit.conflict.finding import Finding
+from forgekit.conflict.judge import Level
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import MOOT, Ages, conflict_state, open_conflicts
 from forgekit.model.archive import Archive
@@ -22,11 +28,13 @@ from forgekit.model.entity import Entity, entity_path
 from forgekit.model.field_types import INSTANT, PAIRS
 from forgekit.model.fields import COMPRESSION, FIELDS, json_fields
 from forgekit.model.graph import Graph, dependency_graph, lineage_graph, one_talk
-from forgekit.model.kinds import short_id
+from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Lineage
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.model.transcript import TranscriptPart
+from forgekit.text.codec import to_fields
+from forgekit.times import Instant, format_instant
 
 Json = dict[str, Any]
 
@@ -75,11 +83,11 @@ class Derived:
         if isinstance(entity, Lineage):
             return _edge(entity)
         if isinstance(entity, Conversation):
-            talk = self._same.get(entity.id, entity.id)
+            key = self._same.get(entity.id, entity.id)
             return {
                 "content": entity.body,
-                "continuation_of": list(self._lineage.before.get(talk, ())),
-                "continued_by": list(self._lineage.after.get(talk, ())),
+                "continuation_of": list(self._lineage.before.get(key, ())),
+                "continued_by": list(self._lineage.after.get(key, ())),
             }
         if isinstance(entity, Candidate):
             return {"quote": entity.quote, "rationale": entity.rationale}
@@ -134,6 +142,39 @@ class Derived:
         return opposed
 
 
+def listed_conflict_view(
+    derived: Derived,
+    conflict: Conflict,
+    state: str,
+    sides: tuple[Decision | None, Decision | None],
+    finding: Finding | None,
+    yields: EntityId | None,
+) -> Json:
+    """Return a verdict, or a finding, with the texts of both sides.
+
+    Args:
+        derived: of the registry.
+        conflict: the verdict; of a finding, the one it would begin from.
+        state: as `conflicts.ListedConflict` has it.
+        sides: both decisions; None for one that is gone.
+        finding: None for a verdict; its view has `level`, `probability`, `words` and `judge_reason`.
+        yields: the side that yields to the other's higher tier.
+    """
+    view = derived.view(conflict)
+    view["texts"] = [side.decision if side is not None else None for side in sides]
+    view |= {"level": None, "probability": None, "words": [], "judge_reason": None, "yields": yields}
+    if finding is not None:
+        view |= {
+            "status": state,
+            "level": finding.level.value,
+            "probability": finding.judgement.probability,
+            "words": [list(words) for words in finding.judgement.words],
+            "judge_reason": finding.judgement.reason or None,
+            "similarity": finding.cosine,
+        }
+    return view
+
+
 def _edge(edge: Lineage) -> Json:
     """Return the fields of the first compression, with local ids, beside the list of all."""
     flat: Json = {field.name: [] if field.type is PAIRS else None for field in COMPRESSION}
@@ -141,3 +182,465 @@ def _edge(edge: Lineage) -> Json:
         flat = json_fields(COMPRESSION, edge.compressions[0])
         flat |= {field.name: list(flat[field.name]) for field in COMPRESSION if field.type is PAIRS}
     return {**flat, "bridge_summary": edge.body}
+
+
+def listing(found: Any) -> list[Json]:
+    """Return the entities of a list; projects with their counts."""
+    derived = Derived(found.registry)
+    if found.conflicts is not None:
+        return [
+            listed_conflict_view(derived, row.conflict, row.state, row.sides, row.finding, row.yields)
+            for row in found.conflicts
+        ]
+    counts = project_counts(found.registry, (e.id for e in found.entities if e.kind is Kind.PROJECT))
+    return [derived.view(entity) | counts.get(entity.id, {}) for entity in found.entities]
+
+
+def shown(found: Any) -> Json | list[Json]:
+    """Return an entity with its origin, or turns of a kept text."""
+    if found.messages is not None:
+        return [
+            {
+                "turn": message.number,
+                "speaker": message.speaker.value,
+                "created_at": _time(message.time),
+                "text": message.text,
+                "beside": list(message.beside),
+            }
+            for message in found.messages
+        ]
+    origin = found.provenance
+    archives = [
+        {"compression_tag": tag, "conversation_id": conversation, "archive_id": archive}
+        for tag, conversation, archive in origin.archives
+    ]
+    last = commits([origin.commit])[0] if origin.commit else None
+    view = Derived(found.registry).view(found.entity)
+    return {**view, "provenance": {"archives": archives, "last_commit": last}}
+
+
+def commits(found: Iterable[Any]) -> list[Json]:
+    """Return commits; repeated trailers are lists."""
+    out: list[Json] = []
+    for commit in found:
+        trailers: dict[str, list[str]] = {}
+        for key, value in commit.trailers:
+            trailers.setdefault(key, []).append(value)
+        time = format_instant(commit.time)
+        out.append(
+            {
+                "commit": commit.id,
+                "time": time,
+                "author": commit.author,
+                "subject": commit.subject,
+                "trailers": trailers,
+            }
+        )
+    return out
+
+
+def search(found: Any) -> Json:
+    """Return the hits of a search."""
+    if found.result is None:
+        hits = [_message(hit) for hit in found.messages]
+        return {"query": found.query, "mode": "lexical", "notice": "", "hits": hits}
+    result = found.result
+    hits = [_hit(scored) for scored in result.hits]
+    return {"query": found.query, "mode": result.mode.value, "notice": result.notice, "hits": hits}
+
+
+def _message(hit: Any) -> Json:
+    return {
+        "kind": "message",
+        "conversation_id": hit.conversation,
+        "short_id": short_id(Kind.CONVERSATION, hit.conversation),
+        "turn": hit.number,
+        "speaker": hit.speaker,
+        "created_at": _time(hit.time),
+        "title": hit.title,
+        "project_name": hit.project,
+        "snippet": hit.snippet,
+        "score": hit.score,
+    }
+
+
+def _hit(scored: Any) -> Json:
+    hit = scored.hit
+    return {
+        "kind": hit.kind.value,
+        "id": hit.id,
+        "short_id": hit.short,
+        "title": hit.title,
+        "status": hit.status,
+        "project_name": hit.project,
+        "snippet": hit.snippet,
+        "score": round(scored.score, 6),
+        "named": scored.named,
+        "lexical_rank": scored.lexical_rank,
+        "share": scored.share,
+        "semantic_rank": scored.semantic_rank,
+        "cosine": scored.cosine,
+        "path": hit.path,
+    }
+
+
+def status(found: Any) -> Json:
+    """Return a registry on one screen."""
+    return {
+        "root": found.root,
+        "projects": [
+            {
+                "project_name": line.name,
+                "active_decisions": line.decisions,
+                "open_threads": line.threads,
+                "conversations": line.conversations,
+                "waiting_candidates": line.candidates,
+            }
+            for line in found.projects
+        ],
+        "kinds": dict(found.kinds),
+        "decisions": dict(found.decisions),
+        "open_threads": dict(found.threads),
+        "next_threads": [
+            {
+                "thread_id": thread.id,
+                "short_id": short_id(thread.kind, thread.id),
+                "priority": thread.priority.value,
+                "title": thread.title,
+                "project_name": thread.project_name,
+            }
+            for thread in found.next_threads
+        ],
+        "conflicts": dict(found.conflicts),
+        "stale": {
+            "stale": found.stale,
+            "active": found.active,
+            "share": round(found.stale / found.active, 3) if found.active else 0.0,
+        },
+        "open_conflicts": found.open_conflicts,
+        "needs_revalidation": found.revalidate,
+        "waiting_candidates": found.candidates,
+        "uncommitted": list(found.uncommitted),
+        "unreadable": list(found.unreadable),
+        "model": found.model or None,
+        "vectors": found.vectors,
+        "vectors_of": found.texts,
+        "judge": found.judge,
+        "judge_wanted": found.judge_wanted,
+        "judge_missing": found.judge_missing or None,
+        "unjudged_pairs": found.unjudged,
+    }
+
+
+def answer(found: Any) -> Json:
+    """Return an answer, or the context of a query: it is made of JSON values."""
+    return dict(found.data)
+
+
+def block(found: Any) -> Json:
+    """Return a block to paste, with its text and what had no room in it."""
+    return {**found.data, "cut": list(found.cut), "text": found.text}
+
+
+def stale(found: Any) -> Json:
+    """Return stale decisions, and those that depend on one that has ended."""
+    derived = Derived(found.registry)
+    return {
+        "stale": [
+            {**derived.view(item.decision), "days": item.days, "reasons": [r.value for r in item.reasons]}
+            for item in found.stale
+        ],
+        "needs_revalidation": [
+            {"decision_id": item.decision.id, "broken": item.broken.id, "why": item.why}
+            for item in found.shaken
+        ],
+        "active": found.stale.active,
+        "share": round(found.stale.share, 3),
+    }
+
+
+def trace(found: Any) -> list[Json]:
+    """Return the edges around a conversation."""
+    derived = Derived(found.registry)
+    return [
+        {**derived.view(hop.edge), "depth": hop.depth, "direction": hop.direction.value} for hop in found.hops
+    ]
+
+
+def bridge(found: Any) -> Json:
+    """Return what changed between two conversations."""
+    revised = {short_id(Kind.DECISION, a): short_id(Kind.DECISION, b) for a, b in found.revised}
+    return {
+        "source_conversation_id": found.source.id,
+        "target_conversation_id": found.target.id,
+        "hops": [short_id(Kind.LINEAGE, edge.id) for edge in found.hops],
+        "decisions_carried": _shorts(Kind.DECISION, found.carried),
+        "decisions_dropped": _shorts(Kind.DECISION, found.dropped),
+        "decisions_revised": revised,
+        "threads_resolved": _shorts(Kind.THREAD, found.resolved),
+        "bridge_summary": found.summary,
+    }
+
+
+def written(found: Any, *, dry_run: bool, findings: Iterable[tuple[Finding, EntityId | None]] = ()) -> Json:
+    """Return what a command wrote that is about one entity, with findings about it."""
+    entity = found.entity
+    return {
+        "id": entity.id,
+        "short_id": short_id(entity.kind, entity.id),
+        **_outcome(found.outcome, dry_run=dry_run),
+        "conflicts": [finding_view(finding, loser) for finding, loser in findings],
+    }
+
+
+def _outcome(outcome: Any, *, dry_run: bool) -> Json:
+    return {"commit": outcome.commit, "dry_run": dry_run, "written": sorted(outcome.written)}
+
+
+def finding_view(finding: Finding, loser: EntityId | None) -> Json:
+    """Return a finding, with the side that yields in it."""
+    return {
+        "conflict_id": finding.id,
+        "short_id": short_id(Kind.CONFLICT, finding.id),
+        "decision_a": finding.a.id,
+        "decision_b": finding.b.id,
+        "texts": [finding.a.decision, finding.b.decision],
+        "status": "found" if finding.level is Level.CONFLICT else "possible",
+        "level": finding.level.value,
+        "probability": finding.judgement.probability,
+        "words": [list(words) for words in finding.judgement.words],
+        "judge_reason": finding.judgement.reason or None,
+        "similarity": finding.cosine,
+        "yields": loser,
+    }
+
+
+def scanned(found: Any, listed: Iterable[tuple[Finding, EntityId | None]], registry: Registry) -> Json:
+    """Return what a scan for contradictions found, and how much of it was judged."""
+    derived = Derived(registry)
+    conflicts = [
+        listed_conflict_view(derived, f.verdict(), "found", (f.a, f.b), f, loser) for f, loser in listed
+    ]
+    counts = {"judged": found.judged, "unjudged": found.unjudged, "missing": found.missing or None}
+    return {**counts, "conflicts": conflicts}
+
+
+def duplicates(found: Iterable[Finding]) -> list[Json]:
+    """Return pairs of decisions that say the same."""
+    return [
+        {"decision_a": f.a.id, "decision_b": f.b.id, "texts": [f.a.decision, f.b.decision]} for f in found
+    ]
+
+
+def problem(found: Any) -> Json:
+    """Return a problem of a file."""
+    return {
+        "code": found.code,
+        "severity": found.severity.value,
+        "path": found.path or None,
+        "line": found.line,
+        "field": found.field or None,
+        "message": found.message,
+        "fix": found.fix or None,
+        "fixable": found.fixable,
+    }
+
+
+def filed(found: Any, *, dry_run: bool, findings: Iterable[tuple[Finding, EntityId | None]] = ()) -> Json:
+    """Return what filing archives did, with findings about the new decisions."""
+
+    def ids(entities: Iterable[Entity]) -> list[Json]:
+        return [{"kind": e.kind.value, "id": e.id, "short_id": short_id(e.kind, e.id)} for e in entities]
+
+    return {
+        "commit": found.outcome.commit,
+        "dry_run": dry_run,
+        "archives": [_filed(item) for item in found.filed],
+        "created": ids(found.created),
+        "changed": ids(found.changed),
+        "removed": ids(found.removed),
+        "conflicts": [{"id": entity, "field": edit.field} for entity, edit in found.conflicts],
+        "contradictions": [finding_view(finding, loser) for finding, loser in findings],
+        "passed_over": list(found.passed_over),
+    }
+
+
+def _filed(item: Any) -> Json:
+    archive = item.archive
+    return {
+        "archive_id": archive.id,
+        "short_id": short_id(Kind.ARCHIVE, archive.id),
+        "compression_tag": archive.compression_tag,
+        "project_name": archive.project_name,
+        "conversation_id": archive.conversation_id,
+        "new": item.new,
+        "decisions": item.decisions,
+        "threads": item.threads,
+        "artifacts": item.artifacts,
+        "overruled": [
+            {"local_id": o.local_id, "thread_id": o.thread.id, "status": o.thread.status.value}
+            for o in item.overruled
+        ],
+        "problems": [problem(p) for p in item.problems],
+    }
+
+
+def ingested(found: Any, *, dry_run: bool) -> Json:
+    """Return what filing conversations did."""
+    return {
+        "commit": found.outcome.commit,
+        "commits": list(found.commits),
+        "dry_run": dry_run,
+        "written": sorted(found.outcome.written),
+        "conversations": [
+            {
+                "conversation_id": item.conversation.id,
+                "external_id": item.conversation.external_id,
+                "title": item.conversation.title,
+                "project_name": item.conversation.project_name,
+                "project_from": item.project_from,
+                "state": item.state,
+                "turns": item.conversation.turns,
+                "new_turns": item.new_turns,
+                "candidates": item.candidates,
+            }
+            for item in found.filed
+        ],
+        "archives": found.counts["archives"],
+        "registered": found.counts["registered"],
+        "edges": found.counts["edges"],
+        "candidates": list(found.candidates),
+        "redacted": dict(found.redacted),
+        "problems": [problem(p) for p in found.problems],
+    }
+
+
+def waiting(found: Iterable[Any]) -> list[Json]:
+    """Return the candidates that wait for a person."""
+    return [
+        {
+            "candidate_id": item.candidate.id,
+            "short_id": short_id(Kind.CANDIDATE, item.candidate.id),
+            "proposes": item.candidate.proposes.value,
+            "candidate": item.candidate.candidate,
+            "confidence": item.candidate.confidence,
+            "why": item.candidate.why,
+            "project_name": item.candidate.project_name,
+            "conversation_id": item.candidate.conversation_id,
+            "turn": item.candidate.turn,
+            "quote": item.candidate.quote,
+            "rationale": item.candidate.rationale,
+            "alternatives_rejected": list(item.candidate.alternatives_rejected),
+            "same_as": item.same,
+        }
+        for item in found
+    ]
+
+
+def reviewed(found: Any, *, dry_run: bool, findings: Iterable[tuple[Finding, EntityId | None]] = ()) -> Json:
+    """Return which candidates were answered, what they became, and findings about that."""
+    return {
+        **_outcome(found.outcome, dry_run=dry_run),
+        "answered": [
+            {"candidate_id": c.id, "status": c.status.value, "became": c.became} for c in found.answered
+        ],
+        "conflicts": [finding_view(finding, loser) for finding, loser in findings],
+    }
+
+
+def initialised(found: Any, *, dry_run: bool) -> Json:
+    """Return what making a registry wrote."""
+    return {"root": str(found.root), **_outcome(found.outcome, dry_run=dry_run)}
+
+
+def checked(found: Any, *, dry_run: bool) -> Json:
+    """Return what a check found and fixed."""
+    return {
+        "checked": found.looked_at,
+        "errors": found.errors,
+        "problems": [problem(p) for p in found.problems],
+        "fixed": [{"code": f.code, "path": f.path, "message": f.message} for f in found.fixed],
+        "commit": found.outcome.commit if found.outcome else None,
+        "dry_run": dry_run,
+        "written": sorted(found.outcome.written) if found.outcome else [],
+    }
+
+
+def diagnosed(found: Iterable[Any]) -> list[Json]:
+    """Return what a look at the registry and its machine found."""
+    return [
+        {
+            "subject": item.subject,
+            "good": item.good,
+            "message": item.message,
+            "advice": item.advice or None,
+            "path": item.path or None,
+        }
+        for item in found
+    ]
+
+
+def repaired(found: Any, *, done: bool) -> Json:
+    """Return what a repair did, or would do."""
+    return {
+        "done": done,
+        "steps": [{"subject": s.subject, "path": s.path, "message": s.message} for s in found.steps],
+        "left": diagnosed(found.left),
+        "edits": list(found.edits),
+        "copy": str(found.copy) if found.copy else None,
+        "commits": list(found.commits),
+    }
+
+
+def index_status(found: Any) -> Json:
+    """Return the state of the index."""
+    return dict(found._asdict())
+
+
+index_verified = index_status
+
+
+def models(found: Iterable[Any]) -> list[Json]:
+    """Return copies of the default model."""
+    return [
+        {
+            "name": item.name,
+            "folder": str(item.folder),
+            "bytes": item.size,
+            "verified": item.verified,
+            "removable": item.removable,
+        }
+        for item in found
+    ]
+
+
+def synced(found: Any, *, dry_run: bool) -> Json:
+    """Return what sharing a registry brought and sent."""
+    return {
+        "remote": found.remote.name,
+        "branch": found.remote.branch,
+        "commit": found.commit,
+        "dry_run": dry_run,
+        "received": list(found.received),
+        "sent": found.sent,
+        "conflicts": [_merged(item) for item in found.conflicts],
+        "outlived": [_merged(item) for item in found.outlived],
+        "rivals": [to_fields(item) for item in found.rivals],
+    }
+
+
+def _merged(item: Any) -> Json:
+    from forgekit.merge.conflicting_edits import plain
+
+    values = {"base": item.found.base, "stands": item.found.winner, "yields": item.found.loser}
+    field = item.found.field
+    plain_values = {name: None if value is None else plain(field, value) for name, value in values.items()}
+    return {"path": item.path, "field": field, **plain_values}
+
+
+def _shorts(kind: Kind, entities: Iterable[EntityId]) -> list[str]:
+    return [short_id(kind, entity) for entity in entities]
+
+
+def _time(instant: int | None) -> str | None:
+    return None if instant is None else format_instant(Instant(instant))

@@ -157,19 +157,6 @@ def cycles(graph: Graph) -> list[tuple[EntityId, ...]]:
     return [group for group in order(graph).groups if len(group) > 1 or group[0] in graph.after[group[0]]]
 
 
-def longest_paths(ordered: Order, weights: Sequence[int]) -> list[int]:
-    """Return the weight of the heaviest path that leaves each group.
-
-    Args:
-        ordered: the groups.
-        weights: what entering each group adds, 0 or more.
-    """
-    far = [0] * len(ordered.groups)
-    for number in range(len(far) - 1, -1, -1):
-        far[number] = max((weights[target] + far[target] for target in ordered.after[number]), default=0)
-    return far
-
-
 def _components(graph: Graph) -> list[list[EntityId]]:
     """Find the strongly connected components (Tarjan 1972), with a stack of its own."""
     number: dict[EntityId, int] = {}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from forgekit.model.problem import Problem
+from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import near_miss
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SETTINGS_FILE = "forgekit.toml"
 
 _SCHEMA = re.compile(r"^(schema[ \t]*=[ \t]*)(\d{1,5})(?=[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
@@ -46,24 +46,31 @@ _SCHEMA_MOST = 99_999
 
 
 class OpenConflicts(Enum):
-    """What a commit hook does about an open conflict."""
+    """What the commit hook for conflicts does."""
 
-    RECORD = "record"  # lets it stand, and says so
-    REFUSE = "refuse"  # refuses the commit until a person has chosen
+    RECORD = "record"  # wants each contradiction recorded, and passes
+    REQUIRE = "require"  # the same, and refuses a commit where no model can look for contradictions
+    REFUSE = "refuse"  # refuses a commit that touches an open verdict
 
 
 class JudgeKind(Enum):
     """Who judges whether two decisions contradict each other."""
 
-    TRAINED = "trained"  # the rules, joined with the small model that comes along
-    RULES = "rules"  # rules and features: no model, no network
-    NLI = "nli"  # a cross-encoder on this machine
+    TRAINED = "trained"  # the small model that comes with forgekit
     LLM = "llm"  # a language model behind an address
+    OFF = "off"  # nobody: there are no findings
+
+
+_FORMER_JUDGES = frozenset(("rules", "nli"))  # of the first version; read as "trained"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """What a registry's owners chose; `DEFAULT_TOML` says what each key means."""
+    """What a registry's owners chose; `DEFAULT_TOML` says what each key means.
+
+    Attributes:
+        warnings: about values that are read as others.
+    """
 
     schema: int = SCHEMA_VERSION
     project: str | None = None
@@ -80,21 +87,22 @@ class Settings:
     allowed_secrets: tuple[str, ...] = ()
     keep_text: bool = False
     projects: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    warnings: tuple[Problem, ...] = ()
 
 
 DEFAULT_TOML = """\
 # Settings of this forgekit registry. A key left out has the value shown here.
 
-schema = 1              # version of the file format; forgekit raises it, people do not
+schema = 2              # version of the file format; forgekit raises it, people do not
 project = ""            # project that commands work on where none is named; "" = ask
 stale_days = 30         # a decision is stale when nobody validated it for this many days ...
 stale_hops = 3          # ... or when this many compressions in a row left it out
 stale_max_tier = 1.0    # decisions of a higher tier are never stale; 1.0 = any decision can be
 budget = 4000           # tokens that a block to paste may have
-conflicts = "record"    # open conflicts in a commit: "record" lets them stand, "refuse" refuses the commit
+conflicts = "record"    # commit hook: "record" conflicts, "require" a model that finds them, "refuse" open
 model = ""              # name or folder of the embedding model; "" = the default one
-judge = "trained"       # judge of conflicts: "trained", "rules", "nli" (a cross-encoder), "llm" (any model)
-judge_model = ""        # name or folder of the cross-encoder, or the language model's name
+judge = "trained"       # judge of conflicts: "trained" (a small model), "llm" (a language model), "off"
+judge_model = ""        # the language model's name
 judge_url = ""          # the language model's server: http://127.0.0.1:11434 (Ollama), https://host/v1
 judge_timeout = 60      # seconds that one answer of the language model may take
 allowed_secrets = []    # fingerprints of what looks like a secret and may be written: ["3f9a1c2b"]
@@ -200,17 +208,23 @@ _READERS: Mapping[str, Callable[[object], object]] = {
 
 def read_settings(data: Mapping[str, object]) -> tuple[Settings, list[Problem]]:
     """Read parsed TOML; a key at fault keeps its default and is reported."""
-    problems = []
+    problems, warnings = [], []
     values: dict[str, object] = {}
     for key, value in data.items():
         if key not in _READERS:
             problems.append(_problem("unknown-setting", key, _unknown(key)))
-            continue
-        try:
-            values[key] = _READERS[key](value)
-        except ValueError as e:
-            problems.append(_problem("bad-setting", key, str(e)))
-    return Settings(**values), problems  # type: ignore[arg-type] # each reader returns what its field holds
+        elif key == "judge" and value in _FORMER_JUDGES:
+            message = f'"{value}" is no longer a judge and is read as "trained"'
+            fix = 'set `judge` to "trained", "llm" or "off"'
+            warning = _problem("former-judge", key, message)
+            warnings.append(replace(warning, fix=fix, severity=Severity.WARNING))
+        else:
+            try:
+                values[key] = _READERS[key](value)
+            except ValueError as e:
+                problems.append(_problem("bad-setting", key, str(e)))
+    settings = Settings(**values)  # type: ignore[arg-type] # each reader returns what its field holds
+    return replace(settings, warnings=tuple(warnings)), problems
 
 
 def _unknown(key: str) -> str:

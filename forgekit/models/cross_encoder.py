@@ -1,17 +1,16 @@
 """Pairs of texts read together by the bundled encoder with a delta on its weights: a cross-encoder.
 
-A pair goes through the encoder's own layers as `[CLS] a [SEP] b [SEP]`; with `u` and `v` the means over the
-tokens of either side, the head is linear over `[u; v; |u - v|; u * v]`. The delta is a safetensors file. For
-a weight W of the encoder it holds a tensor of W's name, which replaces W, or, for one that a layer multiplies
-by, `W.a` and `W.b` of a low rank (Hu et al., "LoRA", 2021), which are added as b @ a; and the head.
+A pair goes through the encoder's layers as `[CLS] a [SEP] b [SEP]` and as `[CLS] b [SEP] a [SEP]`, in a batch
+of its own, so that no other pair can change a bit of the result. With `u` and `v` the means over the
+tokens of either side, the head is linear over `[u; v; |u - v|; u * v]`.
 
-Pairs are ordered by length and go through in small batches, as texts do in the encoder.
+The delta is a safetensors file. For a weight W of the encoder it holds a tensor named W, which replaces W, or
+`W.a` and `W.b` of a low rank (Hu et al., "LoRA", 2021), whose product b @ a is added to W; and the head.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,9 @@ from numpy.typing import NDArray
 
 from forgekit.errors import FormatError
 from forgekit.models.files import BertModel, read_header, shapes
-from forgekit.models.layers import (
+from forgekit.models.numpy_encoder import (
     Floats,
     Layers,
-    filled,
     open_tokenizer,
     read_tensors,
     read_weights,
@@ -33,20 +31,17 @@ from forgekit.models.layers import (
 
 HEAD, BIAS = "head.weight", "head.bias"
 
-_BATCH = 8
-_FEW = 16
-"""Pairs up to which the differences are not added to the weights: that takes as long as reading some more."""
 _WORD = re.compile(r"[^\W_]+(?:[-'./_][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """What one reading of a pair gives.
+class Reading:
+    """What reading a pair in both orders gives.
 
     Attributes:
-        logits: one a label.
-        words: of the first text, then of the second, in their order; each with what its tokens have in the
-            first label's logit above the mean of the text's tokens.
+        logits: one a label, the mean of both orders.
+        words: of the first and of the second text, in the order of the text; each with the
+            share of its tokens in the first label's logit above the mean of the text, in both orders.
     """
 
     logits: tuple[float, ...]
@@ -66,7 +61,7 @@ class CrossEncoder:
     """
 
     def __init__(self, model: BertModel, delta: Path, labels: int, most: int) -> None:
-        self._layers, self._head, self._bias = _changed(model, delta, labels)
+        self._layers, self._head, self._bias = _with_delta(model, delta, labels)
         self._model = model
         self._tokenizer = open_tokenizer(model, most)
         found = [self._tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]")]
@@ -74,48 +69,32 @@ class CrossEncoder:
             raise FormatError("is no model that reads pairs", path=str(model.folder))
         self._cls, self._sep = found
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Read]:
-        """Return what reading each pair of texts gives, in this order of its sides.
+    def read(self, a: str, b: str) -> Reading:
+        """Read two texts in both orders.
 
         Raises FormatError for weights that are no numbers.
         """
-        texts = sorted({text for pair in pairs for text in pair})
-        encodings = tokenise(self._model, self._tokenizer, texts, marks=False)
-        tokens = dict(zip(texts, encodings, strict=True))
-        if len(pairs) > _FEW:
-            self._layers.merge()
-        out: dict[int, Read] = {}
-        order = sorted(range(len(pairs)), key=lambda i: sum(len(tokens[text].ids) for text in pairs[i]))
-        for start in range(0, len(order), _BATCH):
-            rows = order[start : start + _BATCH]
-            batch = [(tokens[a], tokens[b]) for a, b in (pairs[row] for row in rows)]
-            with np.errstate(all="ignore"):  # as in the encoder
-                logits, *shares = self._batch(batch)
-            if not np.isfinite(logits).all():
-                raise FormatError("gives figures that are no numbers", path=str(self._model.folder))
-            for at, row in enumerate(rows):
-                (a, b), (left, right) = pairs[row], batch[at]
-                out[row] = Read(
-                    logits=tuple(map(float, logits[at])),
-                    words=(
-                        _words(a, left, shares[0][at, 1 : 1 + len(left.ids)]),
-                        _words(b, right, shares[1][at, 2 + len(left.ids) :][: len(right.ids)]),
-                    ),
-                )
-        return [out[row] for row in range(len(pairs))]
-
-    def _batch(self, pairs: Sequence[tuple[Any, Any]]) -> tuple[Floats, Floats, Floats]:
-        """Return the logits of a few pairs, and the share of every token as of either side."""
-        rows = [[self._cls, *a.ids, self._sep, *b.ids, self._sep] for a, b in pairs]
-        tokens, real = filled(rows)
+        left, right = tokenise(self._model, self._tokenizer, [a, b], marks=False)
+        orders = [(left, right), (right, left)]
+        tokens = np.array([[self._cls, *x.ids, self._sep, *y.ids, self._sep] for x, y in orders])
+        first = np.array([[len(x.ids) + 1] for x, _ in orders])
         places = np.arange(tokens.shape[1])
-        first = np.array([len(a.ids) + 1 for a, _ in pairs])[:, None]
-        last = real.sum(1, keepdims=True) - 1
-        hidden = self._layers.hidden(tokens, real, ((places > first) & real).astype(np.int64))
-        u = _mean(hidden, (places > 0) & (places < first))
-        v = _mean(hidden, (places > first) & (places < last))
-        seen = np.concatenate([u, v, np.abs(u - v), u * v], axis=1)
-        return seen @ self._head.T + self._bias, *self._shares(hidden, u, v)
+        with np.errstate(all="ignore"):  # weights are data: what they break shows in the logits
+            hidden = self._layers.hidden(
+                tokens, np.full(tokens.shape, True), (places > first).astype(np.int64)
+            )
+            u = _mean(hidden, (places > 0) & (places < first))
+            v = _mean(hidden, (places > first) & (places < tokens.shape[1] - 1))
+            logits = np.concatenate([u, v, np.abs(u - v), u * v], axis=1) @ self._head.T + self._bias
+            one, two = self._shares(hidden, u, v)
+        if not np.isfinite(logits).all():
+            raise FormatError("gives figures that are no numbers", path=str(self._model.folder))
+        m, n = len(left.ids), len(right.ids)
+        of_a = _above_mean(one[0, 1 : 1 + m]) + _above_mean(two[1, 2 + n : 2 + n + m])
+        of_b = _above_mean(one[1, 1 : 1 + n]) + _above_mean(two[0, 2 + m : 2 + m + n])
+        return Reading(
+            logits=tuple(map(float, logits.mean(0))), words=(_words(a, left, of_a), _words(b, right, of_b))
+        )
 
     def _shares(self, hidden: Floats, u: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the share of every token in the first logit less the mean of all logits.
@@ -131,14 +110,17 @@ class CrossEncoder:
         return np.einsum("pth,ph->pt", hidden, left), np.einsum("pth,ph->pt", hidden, right)
 
 
+def _above_mean(shares: Floats) -> Floats:
+    return shares - shares.mean() if len(shares) else shares
+
+
 def _words(text: str, tokens: Any, shares: Floats) -> list[tuple[str, float]]:
-    """Return the words of a text, each with what its tokens have above the mean of all."""
+    """Return the words of a text, each with the sum of its tokens' shares."""
     clean = text.strip()
     found = [(match.start(), match.end()) for match in _WORD.finditer(clean)]
-    above = (shares - shares.mean()).tolist() if len(shares) else []
     out = [0.0] * len(found)
     at = 0
-    for (start, _), share in zip(tokens.offsets, above, strict=True):
+    for (start, _), share in zip(tokens.offsets, shares.tolist(), strict=True):
         while at < len(found) and found[at][1] <= start:
             at += 1
         if at < len(found) and found[at][0] <= start:
@@ -153,7 +135,7 @@ def _mean(hidden: Floats, side: NDArray[np.bool_]) -> Floats:
     return out
 
 
-def _changed(model: BertModel, delta: Path, labels: int) -> tuple[Layers, Floats, Floats]:
+def _with_delta(model: BertModel, delta: Path, labels: int) -> tuple[Layers, Floats, Floats]:
     """Return the encoder's layers with the delta on their weights, and the head.
 
     Raises FormatError for a tensor that has no place in the encoder, or another shape than its place.
@@ -161,7 +143,7 @@ def _changed(model: BertModel, delta: Path, labels: int) -> tuple[Layers, Floats
     header, known = read_header(delta), shapes(model)
     odd = [name for name, tensor in header.items() if tensor.dtype not in {"F32", "F16", "BF16"}]
     tensors = read_tensors(delta, header) if not odd else {}
-    weights, differences = read_weights(model), {}
+    weights = read_weights(model)
     head, bias = tensors.pop(HEAD, None), tensors.pop(BIAS, None)
     if head is None or bias is None or head.shape != (labels, 4 * model.hidden) or bias.shape != (labels,):
         raise FormatError("has no head, or one of another shape", path=str(delta))
@@ -176,7 +158,7 @@ def _changed(model: BertModel, delta: Path, labels: int) -> tuple[Layers, Floats
             b = tensors[f"{stem}.b"]
             if (b.shape[:1], b.shape[1:], tensor.shape[1:]) != (shape[:1], tensor.shape[:1], shape[1:]):
                 raise FormatError(f"has a tensor of another shape: {name[:80]}", path=str(delta))
-            differences[stem] = tensor, b
+            weights[stem] = weights[stem] + b @ tensor
         elif not (name == f"{stem}.b" and f"{stem}.a" in tensors):
             raise FormatError(f"has a tensor without a place: {name[:80]}", path=str(delta))
-    return Layers(model, weights, differences), head, bias
+    return Layers(model, weights), head, bias

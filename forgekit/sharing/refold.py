@@ -1,27 +1,21 @@
-"""What two clones filed apart, read together for the first time.
+"""Fold together what two clones filed apart.
 
-Each clone has written what its own archives say. Where a parent was filed here and its child there, both
-together say more: what the child carries is the parent's. So the files, merged, are brought from what the
-clones said apart to what all archives say, as filing one more archive does. Then the decisions that one
-clone alone had are compared with those of the other, as filing compares them. The result is the same as if
-all had been filed in one place, but for what `detecting` says of order.
-
-What git merged without us is joined alike, by the next sync; a second time it comes to nothing.
+Each clone has registered what its own archives say. Where a parent was filed here and its child there, both
+together say more: what the child carries belongs to the parent. So the merged files are brought from the sum
+of the two folds to the fold of all archives, as filing one more archive does. The result is the same as if
+all had been filed in one place. Merges that git made itself are folded by the next sync.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from forgekit.archives.changes import ChangeSet, settle
 from forgekit.archives.conversations import Ingested, gather
 from forgekit.archives.fold import FoldResult, fold
 from forgekit.change import superseding
-from forgekit.conflict.pairs import Pair
-from forgekit.detecting import State, candidates, detect
-from forgekit.filing.archive_facts import Fact, by_people, facts
+from forgekit.filing.archive_facts import by_people, facts
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.merge import conflicting_edits
@@ -33,17 +27,15 @@ from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
-from forgekit.model.settings import JudgeKind
-from forgekit.model.thread import Thread
 from forgekit.store import Change, Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
-    """What the two sides of a merge had alone.
+class MergedSides:
+    """What each side of a merge added.
 
     Attributes:
-        here: entities of one side.
+        here: archives, conversations and decisions of one side.
         there: those of the other.
         revised: decisions that both sides changed, and the successors that they gave them.
     """
@@ -53,118 +45,89 @@ class Apart:
     revised: Mapping[EntityId, frozenset[EntityId]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rejoined:
-    """Conflicts that came to light: contradictions, and decisions that were revised on both sides."""
+def refold(forge: Forge, sides: MergedSides) -> Outcome:
+    """Register what both sides of a merge say together, in one commit; none where nothing changes.
 
-    found: tuple[Conflict, ...]
-    rivals: tuple[Conflict, ...]
-
-
-def rejoin(forge: Forge, apart: Apart) -> Outcome:
-    """Register what both sides of a merge come to together, in one commit; none where that is no more.
-
-    Args:
-        forge: the registry, with the files of both sides merged.
-        apart: what they had alone.
-
-    The change's result is a `Rejoined`.
+    The change's result is the tuple of conflicts between decisions that both sides revised.
     """
 
     def decide() -> Change:
         ours = forge.registry()
-        settlement = _settled(forge, ours, apart)
-        writes = {entity.id: entity for entity in settlement.writes}
-        state = State(ours, writes, {entity.id for entity in settlement.deletes})
-        revised, rivals = _rivals(state, apart.revised)
+        changes = _changes(forge, ours, sides)
+        writes = {entity.id: entity for entity in changes.writes}
+        deleted = {entity.id for entity in changes.deletes}
+
+        def get(key: EntityId) -> Entity | None:
+            return writes.get(key) or (None if key in deleted else ours.get(key))
+
+        revised, rivals = _rivals(get, sides.revised, ours.conflicts)
         writes |= {old.id: old for old in revised} | {one.id: one for one in rivals}
-        found = detect(forge, state, _across(forge, state, apart, settlement.renamed))
-        writes |= {entity.id: entity for entity in found.entities}
         return Change(
             writes=tuple(writes.values()),
-            deletes=tuple(entity_path(entity) for entity in settlement.deletes),
-            subject="sync: join what two clones filed",
+            deletes=tuple(entity_path(entity) for entity in changes.deletes),
+            subject="sync: fold what two clones filed apart",
             trailers=(("Forgekit-Op", "sync"), *superseding(tuple(writes.values()))),
-            result=Rejoined(found.conflicts, rivals),
+            result=rivals,
         )
 
-    if apart.here and apart.there and forge.settings.judge is JudgeKind.TRAINED:
-        decide()  # reading many pairs takes minutes, and the writers' lock is not held over them
     return forge.commit(decide)
 
 
-def _settled(forge: Forge, ours: Registry, apart: Apart) -> ChangeSet:
+def _changes(forge: Forge, ours: Registry, sides: MergedSides) -> ChangeSet:
     """Return what the archives and conversations of both sides say together and not each for itself."""
-    telling = {archive.id for archive in ours.archives} | {talk.id for talk in ours.conversations}
-    here, there = apart.here & telling, apart.there & telling
-    if not (here and there):
+    sources = {one.id for one in ours.archives} | {one.id for one in ours.conversations}
+    if not (sides.here & sources and sides.there & sources):
         return ChangeSet((), (), {}, ())
     known = facts(forge.catalogue, ours.archives)
-    own = by_people(forge.catalogue, ours, known, Ingested.of(ours.conversations, ours.candidates))
-    said = partial(_said, ours, known, own)
-    return settle(_told_apart(said, here, there), said(set()), ours)
+    manual = by_people(forge.catalogue, ours, known, Ingested.of(ours.conversations, ours.candidates))
+
+    def fold_without(left_out: Collection[EntityId]) -> FoldResult:
+        ingested = Ingested.of(
+            (one for one in ours.conversations if one.id not in left_out),
+            (one for one in ours.candidates if one.conversation_id not in left_out),
+        )
+        return gather(fold((fact for fact in known if fact[0].id not in left_out), manual), ingested)
+
+    return settle(_folded_apart(fold_without, sides), fold_without(()), ours)
 
 
-def _rivals(
-    state: State, revised: Mapping[EntityId, Collection[EntityId]]
-) -> tuple[tuple[Decision, ...], tuple[Conflict, ...]]:
-    """Return the decisions that were revised on both sides, as they then stand, and their conflicts."""
-    both = [
-        recorded(_with_successors(old, successors), state.get)
-        for key, successors in sorted(revised.items())
-        if (old := _decision(state.get(key)))
-    ]
-    conflicts = {one.id: one for _, rivals in both for one in rivals if state.get(one.id) is None}
-    known = (*state.registry.conflicts, *conflicts.values())
-    conflicts |= {one.id: one for one in completed(known, state.get)}
-    return tuple(old for old, rivals in both if rivals), tuple(conflicts.values())
-
-
-def _with_successors(old: Decision, successors: Collection[EntityId]) -> Decision:
-    """Return a decision as a merge left it; a person may have removed the other one since."""
-    rest, entries = conflicting_edits.taken(old.body)
-    for successor in {*successors} - {old.superseded_by}:
-        told = FieldConflict(field="superseded_by", base=None, winner=old.superseded_by, loser=successor)
-        entries.add(conflicting_edits.entry_of(Kind.DECISION, told))
-    return replace(old, body=conflicting_edits.put(rest, entries))
-
-
-def _decision(entity: Entity | None) -> Decision | None:
-    return entity if isinstance(entity, Decision) else None
-
-
-def _across(
-    forge: Forge, state: State, apart: Apart, renamed: Mapping[EntityId, EntityId]
-) -> dict[Pair, float | None]:
-    """Return the pairs worth judging of one side's decisions with the other's."""
-    here, there = ({renamed.get(key, key) for key in side} for side in (apart.here, apart.there))
-    few, many = sorted((here - there, there - here), key=len)
-    new = [found for key in sorted(few) if (found := state.active(key)) is not None]
-    if not new or not many:
-        return {}
-    pairs = candidates(forge, state, new)
-    return {sides: cosine for sides, cosine in pairs.items() if not many.isdisjoint(sides)}
-
-
-def _said(
-    ours: Registry, known: list[Fact], own: Sequence[Decision | Thread], without: Collection[EntityId]
+def _folded_apart(
+    fold_without: Callable[[Collection[EntityId]], FoldResult], sides: MergedSides
 ) -> FoldResult:
-    """Return what is said by all archives and conversations but some; `own` is what people registered."""
-    remembered = Ingested.of(
-        (talk for talk in ours.conversations if talk.id not in without),
-        (candidate for candidate in ours.candidates if candidate.conversation_id not in without),
-    )
-    return gather(fold((fact for fact in known if fact[0].id not in without), own), remembered)
-
-
-def _told_apart(
-    said: Callable[[Collection[EntityId]], FoldResult], here: frozenset[EntityId], there: frozenset[EntityId]
-) -> FoldResult:
-    """Return what two clones said, each for itself, merged as their files were."""
-    shared, ours, theirs = (said(without) for without in (here | there, there, here))
+    """Return the folds of two clones, each for itself, merged as their files were."""
+    both = (sides.here | sides.there, sides.there, sides.here)
+    base, ours, theirs = (fold_without(left_out) for left_out in both)
     entities: dict[EntityId, Entity] = {}
     for key in sorted({*ours.entities, *theirs.entities}):
-        merged = merge(*(each.entities.get(key) for each in (shared, ours, theirs))).entity
+        merged = merge(*(each.entities.get(key) for each in (base, ours, theirs))).entity
         if merged is not None:
             entities[key] = merged
     return FoldResult(entities, {**ours.mentions, **theirs.mentions})
+
+
+def _rivals(
+    get: Callable[[EntityId], Entity | None],
+    revised: Mapping[EntityId, Collection[EntityId]],
+    conflicts: Collection[Conflict],
+) -> tuple[list[Decision], tuple[Conflict, ...]]:
+    """Return the decisions that both sides revised, with both successors noted, and their conflicts."""
+    decisions: list[Decision] = []
+    new: dict[EntityId, Conflict] = {}
+    for key, successors in sorted(revised.items()):
+        if not isinstance(old := get(key), Decision):
+            continue
+        decision, rivals = recorded(_with_successors(old, successors), get)
+        if rivals:
+            decisions.append(decision)
+        new |= {one.id: one for one in rivals if get(one.id) is None}
+    new |= {one.id: one for one in completed((*conflicts, *new.values()), get)}
+    return decisions, tuple(new.values())
+
+
+def _with_successors(old: Decision, successors: Collection[EntityId]) -> Decision:
+    """Return a decision as a merge left it; a person may have removed the other successor since."""
+    rest, entries = conflicting_edits.taken(old.body)
+    for successor in {*successors} - {old.superseded_by}:
+        lost = FieldConflict(field="superseded_by", base=None, winner=old.superseded_by, loser=successor)
+        entries.add(conflicting_edits.entry_of(Kind.DECISION, lost))
+    return replace(old, body=conflicting_edits.put(rest, entries))

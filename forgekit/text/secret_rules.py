@@ -1,6 +1,6 @@
 """What secrets look like: one rule a kind.
 
-A rule names **anchors**, of which one stands in every secret of its kind, and a **shape** that is matched
+A rule names **anchors**, of which every secret of its kind has one, and a **shape** that is matched
 where an anchor was found. So a text is walked by searches for fixed bytes and for **tokens**, its long runs
 of letters, digits, `_` and `-`; each match is bounded, and the time is linear whatever the text holds. The
 group `s` of a shape is the secret itself. Shapes are those that the issuers document, or that their keys
@@ -59,7 +59,10 @@ _SPLIT = re.compile(rb"[-_./:+=~]")
 _SYMBOL = re.compile(rb"[!@#$%^&?*~]")
 _CLASSES = re.compile(rb"[a-z]"), re.compile(rb"[A-Z]"), re.compile(rb"[0-9]")
 _UUID = re.compile(rb"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_OWNED = re.compile(rb"(?:auth|access|api|bot|refresh|bearer|private)[-_ ]?\Z", re.IGNORECASE)
+_OWNED = re.compile(
+    rb"(?:auth|access|api|bot|refresh|bearer|private|deploy|github|gitlab|gitea|gh|jenkins|sonar)[-_ ]?\Z",
+    re.IGNORECASE,
+)
 _HEX = re.compile(rb"[0-9a-fA-F]{1,256}")
 _BORDER = re.compile(rb"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])|[a-z](?=[A-Z])")
 _LONG_RUN = re.compile(rb"(?=[A-Za-z]{0,200}[0-9])(?=[0-9]{0,200}[A-Za-z])[A-Za-z0-9]{16,200}")
@@ -141,6 +144,32 @@ def _in_address(match: re.Match[bytes]) -> bool:
     return not (masked or _no_value(value) or value.lower() in _COMMON)
 
 
+def _command(*names: bytes) -> Accept:
+    """Accept a password among the arguments of one of some commands on the same line."""
+
+    def accept(match: re.Match[bytes]) -> bool:
+        begin = max(match.start() - 256, match.string.rfind(b"\n", 0, match.start()) + 1, 0)
+        called = any(match.string.find(name, begin, match.start()) >= 0 for name in names)
+        return called and not match["s"].isdigit() and _in_address(match)
+
+    return accept
+
+
+def _near_mailgun(match: re.Match[bytes]) -> bool:
+    before = match.string[max(match.start() - 200, 0) : match.start()].lower()
+    return (b"mailgun" in before or before.endswith(b"api:")) and _random(match)
+
+
+def _aws_secret(match: re.Match[bytes]) -> bool:
+    value = match["s"]
+    return all(kind.search(value) for kind in _CLASSES) and _drawn(value) and not _no_value(value)
+
+
+def _in_netrc(match: re.Match[bytes]) -> bool:
+    value = match["s"]
+    return (_chosen(value) or _drawn(value)) and not _no_value(value)
+
+
 def _prefixed(name: str, prefixes: str, rest: bytes, accept: Accept = _random) -> Rule:
     """Return the rule of tokens that begin with one of some prefixes."""
     anchors = tuple(prefix.encode() for prefix in prefixes.split())
@@ -162,6 +191,17 @@ _PEM = (
     + rb"=?[A-Za-z0-9+/=]{1,80}+){0,3}?"
     + _GAP
     + rb"-----END [A-Z0-9 ]{0,40}?PRIVATE KEY(?: BLOCK)?-----)?)"
+)
+_PUTTY = (
+    rb"Private-Lines: [0-9]{1,4}"
+    + _GAP
+    + rb"(?P<s>[A-Za-z0-9+/=]{16,8192}+(?:"
+    + _GAP
+    + rb"[A-Za-z0-9+/=]{16,8192}+){0,400}+(?:"
+    + _GAP
+    + rb"[A-Za-z0-9+/=]{1,80}+(?="
+    + _GAP
+    + rb"Private-))?)"
 )
 _NAMES = (b"passw", b"passphrase", b"pwd", b"secret", b"token", b"credential")
 # The key of an account, shared or not, is how Azure's connection strings say it.
@@ -221,6 +261,58 @@ RULES: tuple[Rule, ...] = (
     _prefixed("linear-key", "lin_api_ lin_oauth_", rb"[A-Za-z0-9]{32,64}+"),
     _prefixed("notion-token", "ntn_ secret_", rb"[A-Za-z0-9]{40,50}" + _END),
     _prefixed("age-key", "AGE-SECRET-KEY-1", rb"[0-9A-Z]{58}"),
+    _prefixed("databricks-token", "dapi", rb"[0-9a-f]{32}(?:-[0-9])?" + _END),
+    _prefixed("supabase-token", "sbp_", rb"[0-9a-f]{40}" + _END),
+    _prefixed("supabase-token", "sb_secret_", rb"[A-Za-z0-9_-]{20,60}+"),
+    _prefixed("figma-token", "figd_ figu_", rb"[A-Za-z0-9_-]{36,80}+"),
+    _prefixed("sentry-token", "sntryu_", rb"[0-9a-f]{64}" + _END),
+    _prefixed("sentry-token", "sntrys_", rb"[A-Za-z0-9_+/=-]{40,400}+"),
+    _prefixed("mailgun-key", "key-", rb"[0-9a-z]{32}" + _END, _near_mailgun),
+    _prefixed(
+        "doppler-token",
+        "dp.pt. dp.ct. dp.sa. dp.scim. dp.audit. dp.st. dp.st.dev. dp.st.stg. dp.st.prd. dp.st.prod.",
+        rb"[A-Za-z0-9]{40,44}" + _END,
+    ),
+    Rule(name="private-key", anchors=(b"Private-Lines: ",), shape=_PUTTY, accept=_always),
+    Rule(
+        name="azure-signature",
+        anchors=(b"sig=",),
+        shape=rb"(?<=[?&;])sig=(?P<s>[A-Za-z0-9+/%]{43,120}+={0,2})",
+        accept=_random,
+    ),
+    Rule(
+        name="aws-secret-key",
+        anchors=(b"secret",),
+        shape=rb"(?i:secret)(?:[-_ ]?(?i:access))?(?:[-_ ]?(?i:key))?[^A-Za-z0-9/+\r\n]{1,8}"
+        rb"(?:[A-Za-z0-9_]{1,24}+[^A-Za-z0-9/+\r\n]{1,8}){0,4}(?P<s>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        accept=_aws_secret,
+        where=Where.WORD,
+    ),
+    Rule(
+        name="command-password",
+        anchors=(b"-u", b"--user"),
+        shape=rb"(?<=[ \t])--?u(?:ser)?[ =\t]?[\"']?[^\s:\"'`]{1,64}+:(?P<s>[^\s\"'`]{3,128}+)",
+        accept=_command(b"curl", b"wget", b"http "),
+    ),
+    Rule(
+        name="command-password",
+        anchors=(b"-p",),
+        shape=rb"(?<=[ \t])-p[\"']?(?P<s>[^\s\"'`]{3,128}+)",
+        accept=_command(b"mysql", b"mariadb", b"sshpass"),
+    ),
+    Rule(
+        name="command-password",
+        anchors=(b"sshpass",),
+        shape=rb"sshpass[ \t]{1,4}-p[ \t]{1,4}[\"']?(?P<s>[^\s\"'`]{3,128}+)",
+        accept=_in_address,
+    ),
+    Rule(
+        name="netrc-password",
+        anchors=(b"login ",),
+        shape=rb"(?i:login)[ \t]{1,4}[^\s]{1,128}+\s{1,8}(?i:password)\s{1,4}[\"']?(?P<s>[^\s\"'`]{3,256}+)",
+        accept=_in_netrc,
+        where=Where.WORD,
+    ),
     Rule(
         name="jwt",
         anchors=(b"eyJ",),

@@ -1,7 +1,7 @@
 """Find secrets in text and put marks in their place.
 
-A **fingerprint** names a secret without saying it: 8 hex digits of a hash. A **mark** stands where a secret
-stood and says its rule and fingerprint: `[redacted: github-token 3f9a1c2b]`.
+A **fingerprint** names a secret without revealing it: 8 hex digits of a hash. A **mark** replaces a secret
+and names its rule and fingerprint: `[redacted: github-token 3f9a1c2b]`.
 
 Laws: the rest of the text is kept byte for byte; the same text gives the same marks on every machine; what
 `redact` returns holds no finding.
@@ -61,7 +61,7 @@ class SecretFinding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Redacted:
-    """A text without secrets, and what stood in it."""
+    """A text without secrets, and those that it had."""
 
     text: str
     findings: tuple[SecretFinding, ...]
@@ -75,7 +75,7 @@ class _Span:
 
 
 def fingerprint(secret: bytes) -> str:
-    """Return the name of a secret: it can be told apart by it, and a random one not be guessed from it."""
+    """Return the name of a secret; a random secret cannot be guessed from it."""
     return hashlib.sha256(b"forgekit secret\0" + secret).hexdigest()[:8]
 
 
@@ -84,7 +84,7 @@ def find(text: str, allowed: Collection[str] = NOTHING) -> tuple[SecretFinding, 
 
     Args:
         text: a whole one: a secret that is cut in two by its ends is not seen.
-        allowed: fingerprints of what may stand there.
+        allowed: fingerprints of what is no finding.
     """
     data = text.encode("utf-8", "surrogatepass")
     return tuple(_findings(data, _spans(data, allowed)))
@@ -130,7 +130,7 @@ def _findings(data: bytes, spans: Iterable[_Span]) -> Iterator[SecretFinding]:
 
 
 def _spans(data: bytes, allowed: Collection[str]) -> list[_Span]:
-    """Return where secrets stand, in order; those that overlap are one, named by the most trusted rule."""
+    """Return the spans of secrets, in order; those that overlap are one, named by the most trusted rule."""
     found = [
         span for span in _hits(data) if not allowed or fingerprint(data[span.start : span.end]) not in allowed
     ]

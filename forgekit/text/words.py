@@ -49,6 +49,14 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
+def stem(word: str) -> str:
+    """Fold -ing, -ed and a last e of an English word, so that `mastered` meets `master`."""
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) > 3:
+            return word.removesuffix(ending)
+    return word.removesuffix("e") if len(word) > 3 else word
+
+
 def shared(a: str, b: str) -> list[str]:
     """Return the significant words of `a` that `b` has too."""
     other = set(words(b))

@@ -2,7 +2,7 @@
 
 `mapping` is a tree of nodes. The **live branch** is what leads from its root to `current_node`; other nodes
 are answers that were made again and prompts that were edited. Hidden nodes and those of the system are
-nobody's words; what goes to a tool and comes from it is a tool call.
+left out; a message to or from a tool is a tool call.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from forgekit.model.transcript import Attachment, ImportedConversation, Speaker
 from forgekit.times import Instant
-from forgekit.transcripts.fields import mapping, moment, name, words
-from forgekit.transcripts.turns import Talk, attachments_of, live_branch
+from forgekit.transcripts.fields import instant_of, line_of, mapping, text_of
+from forgekit.transcripts.turns import TurnBuilder, attachments_of, live_branch
 
 _SPEAKERS = {"user": Speaker.USER, "assistant": Speaker.ASSISTANT}
 _TOOL_TYPES = frozenset(
@@ -29,30 +29,30 @@ def chatgpt_conversation(record: dict[str, Any]) -> ImportedConversation | None:
         return None
     nodes = {key: mapping(node) for key, node in record["mapping"].items()}
     messages = [mapping(node.get("message")) for node in nodes.values()]
-    times = [moment(message.get("create_time")) for message in messages]
-    parents = [words(node.get("parent")) for node in nodes.values()]
-    branch = live_branch(list(nodes), parents, times, words(record.get("current_node")))
-    talk = Talk()
+    times = [instant_of(message.get("create_time")) for message in messages]
+    parents = [text_of(node.get("parent")) for node in nodes.values()]
+    branch = live_branch(list(nodes), parents, times, text_of(record.get("current_node")))
+    builder = TurnBuilder()
     for place in branch:
-        _take(talk, messages[place], times[place])
+        _take(builder, messages[place], times[place])
     live = set(branch)
-    turns = talk.turns()
-    created = moment(record.get("create_time"))
+    turns = builder.turns()
+    created = instant_of(record.get("create_time"))
     return ImportedConversation(
         source="chatgpt",
-        external_id=name(record.get("conversation_id")) or name(record.get("id")),
-        title=name(record.get("title")),
+        external_id=line_of(record.get("conversation_id")) or line_of(record.get("id")),
+        title=line_of(record.get("title")),
         project="",
         folder="",
         started=created if created is not None or not turns else turns[0].time,
         turns=turns,
         branches_left=sum(_spoken(one) for place, one in enumerate(messages) if place not in live),
-        unknown=talk.unknown_types(),
+        unknown=builder.unknown_types(),
     )
 
 
 def _role(message: dict[str, Any]) -> str:
-    return words(mapping(message.get("author")).get("role"))
+    return text_of(mapping(message.get("author")).get("role"))
 
 
 def _hidden(message: dict[str, Any]) -> bool:
@@ -63,43 +63,43 @@ def _spoken(message: dict[str, Any]) -> bool:
     return _role(message) in _SPEAKERS and not _hidden(message)
 
 
-def _take(talk: Talk, message: dict[str, Any], time: Instant | None) -> None:
+def _take(builder: TurnBuilder, message: dict[str, Any], time: Instant | None) -> None:
     role = _role(message)
     if not message or role == "system" or _hidden(message):
         return
-    text, pictures = _content(talk, mapping(message.get("content")))
-    own = name(message.get("id"))
-    recipient = words(message.get("recipient")) or "all"
+    text, pictures = _content(builder, mapping(message.get("content")))
+    own = line_of(message.get("id"))
+    recipient = text_of(message.get("recipient")) or "all"
     if role == "assistant" and recipient != "all":
-        talk.call(recipient, time=time, external_id=own)
+        builder.add_call(recipient, time=time, external_id=own)
     elif role in _SPEAKERS:
         attachments = attachments_of(mapping(message.get("metadata")).get("attachments"))
-        talk.say(_SPEAKERS[role], text, time=time, external_id=own, attachments=attachments + pictures)
+        builder.add(_SPEAKERS[role], text, time=time, external_id=own, attachments=attachments + pictures)
     elif role != "tool":
-        talk.odd("role", mapping(message.get("author")).get("role"))
+        builder.count_unknown("role", mapping(message.get("author")).get("role"))
 
 
-def _content(talk: Talk, content: dict[str, Any]) -> tuple[str, tuple[Attachment, ...]]:
+def _content(builder: TurnBuilder, content: dict[str, Any]) -> tuple[str, tuple[Attachment, ...]]:
     """Return a message's text and its pictures; thinking is left out, and what is not known is counted."""
     kind = content.get("content_type", "text")
     if kind in ("text", "multimodal_text"):
-        return _parts(talk, content.get("parts"))
+        return _parts(builder, content.get("parts"))
     if kind == "code" or (isinstance(kind, str) and kind in _TOOL_TYPES):
-        return words(content.get("text")) or words(content.get("result")), ()
+        return text_of(content.get("text")) or text_of(content.get("result")), ()
     if not isinstance(kind, str) or kind not in _PASSED:
-        talk.odd("content", kind)
+        builder.count_unknown("content", kind)
     return "", ()
 
 
-def _parts(talk: Talk, parts: Any) -> tuple[str, tuple[Attachment, ...]]:
+def _parts(builder: TurnBuilder, parts: Any) -> tuple[str, tuple[Attachment, ...]]:
     texts, pictures = [], []
     for part in parts if isinstance(parts, list) else []:
         if isinstance(part, str):
-            texts.append(words(part))
-        elif isinstance(part, dict) and words(part.get("content_type")).endswith("asset_pointer"):
-            pictures.append(Attachment(name=name(part.get("asset_pointer")) or "picture"))
+            texts.append(text_of(part))
+        elif isinstance(part, dict) and text_of(part.get("content_type")).endswith("asset_pointer"):
+            pictures.append(Attachment(name=line_of(part.get("asset_pointer")) or "picture"))
         elif isinstance(part, dict) and part.get("content_type") == "audio_transcription":
-            texts.append(words(part.get("text")))
+            texts.append(text_of(part.get("text")))
         elif part is not None:
-            talk.odd("part", mapping(part).get("content_type"))
+            builder.count_unknown("part", mapping(part).get("content_type"))
     return "\n".join(text for text in texts if text), tuple(pictures)

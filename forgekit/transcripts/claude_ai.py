@@ -11,8 +11,8 @@ from typing import Any
 
 from forgekit.model.transcript import ImportedConversation, Speaker
 from forgekit.times import Instant
-from forgekit.transcripts.fields import mapping, mappings, moment, name, words
-from forgekit.transcripts.turns import Talk, attachments_of, live_branch
+from forgekit.transcripts.fields import instant_of, line_of, mapping, mappings, text_of
+from forgekit.transcripts.turns import TurnBuilder, attachments_of, live_branch
 
 _SPEAKERS = {"human": Speaker.USER, "assistant": Speaker.ASSISTANT}
 _NIL = "00000000-0000-0000-0000-000000000000"
@@ -24,28 +24,28 @@ def claude_conversation(record: dict[str, Any]) -> ImportedConversation | None:
     if not isinstance(record.get("chat_messages"), list):
         return None
     messages = mappings(record["chat_messages"])
-    keys = [name(message.get("uuid")) or f"#{place}" for place, message in enumerate(messages)]
-    said = [name(message.get("parent_message_uuid")) for message in messages]
-    known = {*keys, *said[:1], _NIL} - {""}
+    keys = [line_of(message.get("uuid")) or f"#{place}" for place, message in enumerate(messages)]
+    given = [line_of(message.get("parent_message_uuid")) for message in messages]
+    known = {*keys, *given[:1], _NIL} - {""}
     parents = [
-        parent if parent in known else keys[place - 1] if place else "" for place, parent in enumerate(said)
+        parent if parent in known else keys[place - 1] if place else "" for place, parent in enumerate(given)
     ]
-    times = [moment(message.get("created_at")) for message in messages]
+    times = [instant_of(message.get("created_at")) for message in messages]
     branch = live_branch(keys, parents, times)
-    talk = Talk()
+    builder = TurnBuilder()
     for place in branch:
-        _take(talk, messages[place], times[place])
-    turns = talk.turns()
+        _take(builder, messages[place], times[place])
+    turns = builder.turns()
     return ImportedConversation(
         source="claude",
-        external_id=name(record.get("uuid")),
-        title=name(record.get("name")),
-        project=name(mapping(record.get("project")).get("name")),
+        external_id=line_of(record.get("uuid")),
+        title=line_of(record.get("name")),
+        project=line_of(mapping(record.get("project")).get("name")),
         folder="",
-        started=_started(moment(record.get("created_at")), turns[0].time if turns else None),
+        started=_started(instant_of(record.get("created_at")), turns[0].time if turns else None),
         turns=turns,
         branches_left=len(messages) - len(branch),
-        unknown=talk.unknown_types(),
+        unknown=builder.unknown_types(),
     )
 
 
@@ -53,26 +53,26 @@ def _started(conversation: Instant | None, first: Instant | None) -> Instant | N
     return first if conversation is None else conversation
 
 
-def _take(talk: Talk, message: dict[str, Any], time: Instant | None) -> None:
-    speaker = _SPEAKERS.get(words(message.get("sender")))
+def _take(builder: TurnBuilder, message: dict[str, Any], time: Instant | None) -> None:
+    speaker = _SPEAKERS.get(text_of(message.get("sender")))
     if speaker is None:
-        talk.odd("sender", message.get("sender"))
+        builder.count_unknown("sender", message.get("sender"))
         return
-    own = name(message.get("uuid"))
+    own = line_of(message.get("uuid"))
     content = mappings(message.get("content"))
-    texts = [words(block.get("text")) for block in content if block.get("type") == "text"]
+    texts = [text_of(block.get("text")) for block in content if block.get("type") == "text"]
     text = "\n\n".join(text for text in texts if text.strip())
     if not text and not any(_is_tool(block) for block in content):
-        text = words(message.get("text"))
+        text = text_of(message.get("text"))
     attachments = attachments_of(message.get("attachments")) + attachments_of(message.get("files"))
-    talk.say(speaker, text, time=time, external_id=own, attachments=attachments)
+    builder.add(speaker, text, time=time, external_id=own, attachments=attachments)
     for block in content:
-        kind = words(block.get("type"))
+        kind = text_of(block.get("type"))
         if kind.endswith("tool_use"):
-            talk.call(block.get("name"), time=time, external_id=own)
+            builder.add_call(block.get("name"), time=time, external_id=own)
         elif kind != "text" and not kind.endswith("tool_result") and kind not in _PASSED:
-            talk.odd("block", block.get("type"))
+            builder.count_unknown("block", block.get("type"))
 
 
 def _is_tool(block: dict[str, Any]) -> bool:
-    return words(block.get("type")).endswith(("tool_use", "tool_result"))
+    return text_of(block.get("type")).endswith(("tool_use", "tool_result"))

@@ -1,9 +1,8 @@
-"""Conversations in transcripts of Claude Code.
+"""Transcripts of Claude Code: conversations, and the compactions in them.
 
-A **prompt** is what a person typed and sent: a `user` record whose text is not the program's own. What was
-typed while the assistant was at work is an aside. One message of the assistant's stands over several records
-of one `message.id`. Records of side chains, which sub-agents write, are counted and left out, and so is
-thinking. Turns keep file order: what a person took back by rewinding was said all the same.
+A prompt is a `user` record whose text a person typed; text typed while the assistant was at work is an aside.
+One message of the assistant spans several records with one `message.id`. Records of side chains (sub-agents)
+are counted and left out, and so is thinking. Turns keep file order, rewound ones included.
 """
 
 from __future__ import annotations
@@ -19,18 +18,14 @@ from forgekit.errors import FormatError
 from forgekit.model.problem import Problem
 from forgekit.model.transcript import Attachment, Compaction, ImportedConversation, Speaker
 from forgekit.times import Instant
-from forgekit.transcripts.fields import mapping, mappings, moment, name, told, words
+from forgekit.transcripts.fields import instant_of, line_of, mapping, mappings, problem, text_of
 from forgekit.transcripts.json_streams import records, session_id_of
 from forgekit.transcripts.sources import GZIP, opened
-from forgekit.transcripts.turns import Talk
+from forgekit.transcripts.turns import TurnBuilder
 
 MOST_SESSIONS = 10_000
 TOO_MANY_SESSIONS = "more than 10,000 sessions in one file; give one transcript at a time"
 
-_LEFT_OUT = {
-    True: "this compaction summary names no session",
-    False: "this compaction summary belongs to a side chain and was left out",
-}
 _WORKTREE = re.compile(r"/\.(?:git|claude)/worktrees/|/\.?worktrees/")
 
 
@@ -41,9 +36,9 @@ class CompactSummary:
     Attributes:
         text: the summary, verbatim.
         line: 1-based line of its record.
-        project_hint: the folder's name that the session began in, "" if not said.
+        project_hint: name of the session's working folder, "" if unknown.
         trigger: `auto`, `manual` or "".
-        pre_tokens: tokens in the context before it, where said.
+        pre_tokens: tokens in the context before it.
         ordinal: 1 for the session's first compaction.
     """
 
@@ -55,13 +50,6 @@ class CompactSummary:
     trigger: str
     pre_tokens: int | None
     ordinal: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Session:
-    summaries: int = 0
-    project_hint: str = ""
-    boundary: Compaction | None = None
 
 
 def looks_like_transcript(head: bytes) -> bool:
@@ -84,7 +72,7 @@ def compactions(source: str | BinaryIO) -> Iterator[CompactSummary | Problem]:
     """Read the compactions of a transcript, and what could not be read, in file order.
 
     Args:
-        source: a path, `-` for standard input, or an open file; gzip is told by its first bytes.
+        source: a path, `-` for standard input, or an open file, which may be gzipped.
 
     Raises NotFoundError and FormatError for a file that cannot be opened or is no transcript.
     """
@@ -92,97 +80,56 @@ def compactions(source: str | BinaryIO) -> Iterator[CompactSummary | Problem]:
         yield from read_compactions(stream)
 
 
-def read_compactions(stream: BinaryIO) -> Iterator[CompactSummary | Problem]:
+def read_compactions(stream: io.BufferedReader | BinaryIO) -> Iterator[CompactSummary | Problem]:
     """Read the compactions of an open transcript; see `compactions`."""
-    sessions: dict[str, _Session] = {}
-    seen: set[str] = set()
-    for number, record in records(stream):
-        if isinstance(record, Problem):
-            yield record
-            continue
-        compact = record.get("type") == "user" and record.get("isCompactSummary") is True
-        session_id = session_id_of(record)
-        if session_id is None or record.get("isSidechain") is True:
-            if compact:
-                yield told("unusable-summary", _LEFT_OUT[session_id is None], number)
-            continue
-        session = _advance(sessions.get(session_id, _Session()), record, number)
-        uuid = str(record.get("uuid") or number)
-        if compact and uuid not in seen:
-            seen.add(uuid)
-            found = _summary(session, record, session_id, number)
-            yield found
-            if isinstance(found, CompactSummary):
-                session = replace(session, summaries=found.ordinal, boundary=None)
-        sessions[session_id] = session
-        if len(sessions) > MOST_SESSIONS:
-            raise FormatError(TOO_MANY_SESSIONS, line=number)
+    found: list[CompactSummary | Problem] = []
+    for one in read_sessions(stream):
+        if isinstance(one, ImportedConversation):
+            found += _compactions(one)
+        elif one.code != "unusable-record":
+            found.append(one)
+    yield from sorted(found, key=lambda one: (not one.line, one.line or 0, isinstance(one, Problem)))
 
 
-def boundary_of(record: dict[str, Any], number: int) -> Compaction | None:
-    """Return what a record says of a compaction that was made; None if it is no boundary.
+def _compactions(conversation: ImportedConversation) -> Iterator[CompactSummary | Problem]:
+    made = [compaction for compaction in conversation.compactions if compaction.turn is not None]
+    for ordinal, compaction in enumerate(made, 1):
+        turn = conversation.turns[(compaction.turn or 0) - 1]
+        at = compaction.time if compaction.time is not None else turn.time
+        line = turn.line or compaction.line
+        if at is None:
+            yield problem(
+                "unusable-summary", "neither this compaction summary nor its boundary has a time", line
+            )
+        else:
+            yield CompactSummary(
+                text=turn.text,
+                line=line,
+                session_id=conversation.external_id,
+                project_hint=project_of(conversation.folder),
+                compacted_at=at,
+                trigger=compaction.trigger,
+                pre_tokens=compaction.pre_tokens,
+                ordinal=ordinal,
+            )
 
-    Args:
-        record: one line of a transcript.
-        number: of the line, from 1.
-    """
+
+def _boundary(record: dict[str, Any], number: int) -> Compaction | None:
+    """Return the compaction that a record marks, None if it is no boundary; `number` is its line."""
     subtype = record.get("subtype")
-    if record.get("type") != "system" or subtype not in ("compact_boundary", "microcompact_boundary"):
+    if subtype not in ("compact_boundary", "microcompact_boundary"):
         return None
     kind = "compact" if subtype == "compact_boundary" else "microcompact"
-    said = mapping(record.get(f"{kind}Metadata"))
-    trigger, tokens = words(said.get("trigger")), said.get("preTokens")
+    metadata = mapping(record.get(f"{kind}Metadata"))
+    trigger, tokens = text_of(metadata.get("trigger")), metadata.get("preTokens")
     counted = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
     return Compaction(
         kind=kind,
         line=number,
-        time=moment(record.get("timestamp")),
+        time=instant_of(record.get("timestamp")),
         trigger=trigger if trigger in {"auto", "manual"} else "",
         pre_tokens=tokens if counted else None,
     )
-
-
-def _advance(session: _Session, record: dict[str, Any], number: int) -> _Session:
-    """Note what a record says of its session: the folder, the boundary."""
-    if not session.project_hint and isinstance(record.get("cwd"), str):
-        session = replace(session, project_hint=project_of(record["cwd"]))
-    boundary = boundary_of(record, number)
-    if boundary is not None and boundary.kind == "compact":
-        session = replace(session, boundary=boundary)
-    return session
-
-
-def _summary(
-    session: _Session, record: dict[str, Any], session_id: str, number: int
-) -> CompactSummary | Problem:
-    text = _text(record)
-    if not text.strip():
-        return told("unusable-summary", "this compaction summary is empty", number)
-    boundary = session.boundary or Compaction(kind="compact", line=number)
-    at = boundary.time if boundary.time is not None else moment(record.get("timestamp"))
-    if at is None:
-        return told("unusable-summary", "neither this compaction summary nor its boundary says when", number)
-    return CompactSummary(
-        text=text,
-        line=number,
-        session_id=session_id,
-        project_hint=session.project_hint,
-        compacted_at=at,
-        trigger=boundary.trigger,
-        pre_tokens=boundary.pre_tokens,
-        ordinal=session.summaries + 1,
-    )
-
-
-def _text(record: dict[str, Any]) -> str:
-    """Return the message's text."""
-    content = mapping(record.get("message")).get("content")
-    if isinstance(content, list):
-        blocks = [
-            block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"
-        ]
-        content = "\n".join(block for block in blocks if block and isinstance(block, str))
-    return words(content)
 
 
 def project_of(folder: str) -> str:
@@ -197,46 +144,27 @@ LONGEST_TALK = 64 * 1024 * 1024
 
 _SPOKEN = frozenset({"user", "assistant", "system", "attachment"})
 _BOOKKEEPING = frozenset(
-    {
-        "agent-color",
-        "agent-name",
-        "agent-setting",
-        "content-replacement",
-        "file-history-delta",
-        "file-history-snapshot",
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "pr-link",
-        "progress",
-        "queue-operation",
-        "tag",
-        "worktree-state",
-    }
+    re.findall(
+        r"\S+",
+        "agent-color agent-name agent-setting content-replacement file-history-delta file-history-snapshot"
+        " last-prompt mode permission-mode pr-link progress queue-operation tag worktree-state",
+    )
 )
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 _PICTURES = frozenset({"image", "document"})
 _PROGRAM = (
-    "<bash-input>",
-    "<bash-stderr>",
-    "<bash-stdout>",
-    "<command-args>",
-    "<command-message>",
-    "<command-name>",
-    "<local-command-caveat>",
-    "<local-command-stderr>",
-    "<local-command-stdout>",
-    "<system-reminder>",
-    "<task-notification>",
-    "[Request interrupted",
+    *("<bash-input>", "<bash-stderr>", "<bash-stdout>"),
+    *("<command-args>", "<command-message>", "<command-name>"),
+    *("<local-command-caveat>", "<local-command-stderr>", "<local-command-stdout>"),
+    *("<system-reminder>", "<task-notification>", "[Request interrupted"),
 )
 
 
 @dataclass(kw_only=True, slots=True)
-class _SessionsSession:
+class _Session:
     session_id: str
-    talk: Talk = field(default_factory=Talk)
+    builder: TurnBuilder = field(default_factory=TurnBuilder)
     titles: dict[str, str] = field(default_factory=dict)
     folder: str = ""
     started: Instant | None = None
@@ -246,121 +174,127 @@ class _SessionsSession:
     boundary_open: bool = False
     left_out: int = 0
 
+    def conversation(self) -> ImportedConversation:
+        return ImportedConversation(
+            source="claude-code",
+            external_id=self.session_id,
+            title=next((self.titles[kind] for kind in _TITLES if self.titles.get(kind)), ""),
+            project="",
+            folder=self.folder,
+            started=self.started,
+            turns=self.builder.turns(),
+            resumes=tuple(self.resumes),
+            branches_left=self.left_out,
+            compactions=tuple(self.compactions),
+            unknown=self.builder.unknown_types(),
+        )
+
 
 @dataclass(kw_only=True, slots=True)
 class _File:
-    sessions: dict[str, _SessionsSession] = field(default_factory=dict)
-    homes: dict[str, _SessionsSession] = field(default_factory=dict)
+    """The sessions of a file, the session of each record by its uuid, and records without a session."""
+
+    sessions: dict[str, _Session] = field(default_factory=dict)
+    homes: dict[str, _Session] = field(default_factory=dict)
     strays: list[dict[str, Any]] = field(default_factory=list)
     size: int = 0
 
 
 def from_the_program(text: str) -> bool:
-    """Say whether a user's message is what the program wrote in the user's place."""
+    """Say whether a user's message was written by the program in the user's place."""
     return text.lstrip().startswith(_PROGRAM)
 
 
-def read_sessions(stream: io.BufferedReader) -> Iterator[ImportedConversation | Problem]:
+def read_sessions(stream: BinaryIO) -> Iterator[ImportedConversation | Problem]:
     """Read the conversations of one transcript: one a session, in the order in which they begin.
 
-    A session resumes another one in the file when a record of its follows one of the other's, or says that it
-    was forked from it; a forked record keeps the id of the original. A record that stands there twice counts
-    once.
+    A session resumes another one in the file if a record of its follows one of the other's, or names it
+    as its origin; a forked record keeps the id of the original. A repeated record counts once.
 
     Raises FormatError for more sessions than one file can hold.
     """
     file = _File()
     for number, record in records(stream):
-        problem = record if isinstance(record, Problem) else _file_record(file, record, number)
-        if problem is not None:
-            yield problem
+        found = record if isinstance(record, Problem) else _file_record(file, record, number)
+        if found is not None:
+            yield found
         if file.size > LONGEST_TALK:
-            yield told("talk-too-long", "more than 64 MB of talk; the rest of the file was left out", number)
+            message = "more than 64 MB of messages; the rest of the file was left out"
+            yield problem("talk-too-long", message, number)
             break
     for record in file.strays:
-        if words(record.get("type")) in _TITLES:
-            _note_title(record, file.homes.get(words(record.get("leafUuid"))))
+        if text_of(record.get("type")) in _TITLES:
+            _note_title(record, file.homes.get(text_of(record.get("leafUuid"))))
         elif file.sessions:
-            next(iter(file.sessions.values())).talk.odd("record", record.get("type"))
+            next(iter(file.sessions.values())).builder.count_unknown("record", record.get("type"))
     for session in file.sessions.values():
-        yield _transcript(session)
+        yield session.conversation()
 
 
 def _file_record(file: _File, record: dict[str, Any], number: int) -> Problem | None:
-    """Give a record to its session; one that names none is kept for later, as it may hold a title."""
+    """Give a record to its session; one without a session is kept, as it may hold a title."""
     session_id = session_id_of(record)
+    kind = text_of(record.get("type"))
+    compact = kind == "user" and record.get("isCompactSummary") is True
     if session_id is None:
-        kind = words(record.get("type"))
+        if compact:
+            return problem("unusable-summary", "this compaction summary names no session", number)
         if kind in {"user", "assistant"}:
-            return told("unusable-record", "this record names no session", number)
+            return problem("unusable-record", "this record names no session", number)
         if kind not in _BOOKKEEPING and len(file.strays) < MOST_SESSIONS:
             file.strays.append(record)
         return None
     if session_id not in file.sessions and len(file.sessions) >= MOST_SESSIONS:
         raise FormatError(TOO_MANY_SESSIONS, line=number)
-    session = file.sessions.setdefault(session_id, _SessionsSession(session_id=session_id))
-    uuid = words(record.get("uuid"))
+    session = file.sessions.setdefault(session_id, _Session(session_id=session_id))
+    uuid = text_of(record.get("uuid"))
     if uuid not in file.homes:
         if uuid:
             file.homes[uuid] = session
-        before = session.talk.size
-        _take(session, record, number, file.homes.get(words(record.get("parentUuid"))))
-        file.size += session.talk.size - before
+        before, turns = session.builder.size, len(session.builder)
+        _take(session, record, number, file.homes.get(text_of(record.get("parentUuid"))))
+        file.size += session.builder.size - before
+        if compact and len(session.builder) == turns:
+            side = record.get("isSidechain") is True
+            reason = "belongs to a side chain and was left out" if side else "is empty"
+            return problem("unusable-summary", f"this compaction summary {reason}", number)
     return None
 
 
-def _transcript(session: _SessionsSession) -> ImportedConversation:
-    turns = session.talk.turns()
-    return ImportedConversation(
-        source="claude-code",
-        external_id=session.session_id,
-        title=next((session.titles[kind] for kind in _TITLES if session.titles.get(kind)), ""),
-        project="",
-        folder=session.folder,
-        started=session.started,
-        turns=turns,
-        resumes=tuple(session.resumes),
-        branches_left=session.left_out,
-        compactions=tuple(session.compactions),
-        unknown=session.talk.unknown_types(),
-    )
-
-
-def _note_title(record: dict[str, Any], session: _SessionsSession | None) -> None:
-    kind = words(record.get("type"))
+def _note_title(record: dict[str, Any], session: _Session | None) -> None:
+    kind = text_of(record.get("type"))
     if session is not None and kind in _TITLES:
-        session.titles[kind] = name(record.get(_TITLES[kind]))
+        session.titles[kind] = line_of(record.get(_TITLES[kind]))
 
 
-def _take(
-    session: _SessionsSession, record: dict[str, Any], number: int, after: _SessionsSession | None
-) -> None:
-    kind = words(record.get("type"))
+def _take(session: _Session, record: dict[str, Any], number: int, parent: _Session | None) -> None:
+    kind = text_of(record.get("type"))
     if kind in _TITLES:
         _note_title(record, session)
     elif kind not in _SPOKEN:
         if kind not in _BOOKKEEPING:
-            session.talk.odd("record", record.get("type"))
+            session.builder.count_unknown("record", record.get("type"))
     elif record.get("isSidechain") is True:
         session.left_out += kind in {"user", "assistant"}
     else:
-        _note_origin(session, record, after)
+        _note_origin(session, record, parent)
         if kind == "user":
             _user(session, record, number)
         elif kind == "assistant":
             _assistant(session, record, number)
-        elif kind == "system":
-            _system(session, record, number)
-        else:
+        elif kind == "attachment":
             _attachment(session, record, number)
+        elif (boundary := _boundary(record, number)) is not None:
+            session.compactions.append(boundary)
+            session.boundary_open = boundary.kind == "compact"
 
 
-def _note_origin(session: _SessionsSession, record: dict[str, Any], after: _SessionsSession | None) -> None:
-    """Note the folder, the start, and the sessions that this one goes on from."""
-    session.folder = session.folder or words(record.get("cwd"))[:4096]
+def _note_origin(session: _Session, record: dict[str, Any], parent: _Session | None) -> None:
+    """Note the folder, the start, and the sessions that this one resumes."""
+    session.folder = session.folder or text_of(record.get("cwd"))[:4096]
     if session.started is None:
-        session.started = moment(record.get("timestamp"))
-    origins = [after.session_id] if after is not None else []
+        session.started = instant_of(record.get("timestamp"))
+    origins = [parent.session_id] if parent is not None else []
     if forked := session_id_of(mapping(record.get("forkedFrom"))):
         origins.append(forked)
     for origin in origins:
@@ -369,105 +303,104 @@ def _note_origin(session: _SessionsSession, record: dict[str, Any], after: _Sess
 
 
 def _own_id(record: dict[str, Any]) -> str:
-    return name(mapping(record.get("forkedFrom")).get("messageUuid")) or name(record.get("uuid"))
+    return line_of(mapping(record.get("forkedFrom")).get("messageUuid")) or line_of(record.get("uuid"))
 
 
-def _user(session: _SessionsSession, record: dict[str, Any], number: int) -> None:
-    content = mapping(record.get("message")).get("content")
-    blocks = mappings(content)
-    if record.get("isCompactSummary") is True:
-        _sessions_summary(session, record, number, _sessions_text(session, content))
-        return
-    text = _sessions_text(session, content)
-    if record.get("isMeta") is True or from_the_program(text):
-        return
-    pictures = tuple(
-        Attachment(name=name(b.get("type"))) for b in blocks if words(b.get("type")) in _PICTURES
-    )
-    if not text.strip():
-        session.talk.attach(pictures)
-        return
-    session.talk.say(
-        Speaker.USER,
+def _add(
+    session: _Session,
+    record: dict[str, Any],
+    number: int,
+    text: str,
+    speaker: Speaker = Speaker.USER,
+    attachments: tuple[Attachment, ...] = (),
+    *,
+    compaction: bool = False,
+    aside: bool = False,
+) -> int | None:
+    return session.builder.add(
+        speaker,
         text,
-        time=moment(record.get("timestamp")),
+        time=instant_of(record.get("timestamp")),
         external_id=_own_id(record),
         line=number,
-        attachments=pictures,
-        aside=any(block.get("type") == "tool_result" for block in blocks),
+        attachments=attachments,
+        compaction=compaction,
+        aside=aside,
     )
 
 
-def _sessions_text(session: _SessionsSession, content: Any) -> str:
-    """Return the text of a message's content; what is no text, no tool's and no picture is counted."""
+def _user(session: _Session, record: dict[str, Any], number: int) -> None:
+    content = mapping(record.get("message")).get("content")
+    blocks = mappings(content)
+    text = _text(session, content)
+    if record.get("isCompactSummary") is True:
+        _compact_summary(session, record, number, text)
+        return
+    if record.get("isMeta") is True or from_the_program(text):
+        return
+    kinds = (text_of(block.get("type")) for block in blocks)
+    pictures = tuple(Attachment(name=kind) for kind in kinds if kind in _PICTURES)
+    if text.strip():
+        aside = any(block.get("type") == "tool_result" for block in blocks)
+        _add(session, record, number, text, attachments=pictures, aside=aside)
+    else:
+        session.builder.attach(pictures)
+
+
+def _text(session: _Session, content: Any) -> str:
+    """Return the text of a message; blocks of unknown types are counted."""
     if isinstance(content, str):
-        return words(content)
+        return text_of(content)
     texts = []
     for block in mappings(content):
         kind = block.get("type")
         if kind == "text":
-            texts.append(words(block.get("text")))
-        elif kind != "tool_result" and words(kind) not in _PICTURES:
-            session.talk.odd("block", kind)
+            texts.append(text_of(block.get("text")))
+        elif kind != "tool_result" and text_of(kind) not in _PICTURES:
+            session.builder.count_unknown("block", kind)
     return "\n".join(text for text in texts if text)
 
 
-def _sessions_summary(session: _SessionsSession, record: dict[str, Any], number: int, text: str) -> None:
-    """Take what the program summed up; it belongs to the boundary before it, where there is one."""
-    time = moment(record.get("timestamp"))
-    turn = session.talk.say(
-        Speaker.ASSISTANT, text, time=time, external_id=_own_id(record), line=number, compaction=True
-    )
+def _compact_summary(session: _Session, record: dict[str, Any], number: int, text: str) -> None:
+    """Add a compaction summary; it belongs to the boundary before it, if there is one."""
+    turn = _add(session, record, number, text, Speaker.ASSISTANT, compaction=True)
     if not session.boundary_open:
-        session.compactions.append(Compaction(kind="compact", line=number, time=time))
+        at = instant_of(record.get("timestamp"))
+        session.compactions.append(Compaction(kind="compact", line=number, time=at))
     session.boundary_open = False
     session.compactions[-1] = replace(session.compactions[-1], turn=turn)
 
 
-def _system(session: _SessionsSession, record: dict[str, Any], number: int) -> None:
-    boundary = boundary_of(record, number)
-    if boundary is not None:
-        session.compactions.append(boundary)
-        session.boundary_open = boundary.kind == "compact"
-
-
-def _attachment(session: _SessionsSession, record: dict[str, Any], number: int) -> None:
-    """Take a prompt that was typed while the assistant was at work; the rest is the program's own."""
-    said = mapping(record.get("attachment"))
-    if said.get("type") != "queued_command" or said.get("commandMode", "prompt") != "prompt":
+def _attachment(session: _Session, record: dict[str, Any], number: int) -> None:
+    """Add a prompt that was typed while the assistant was at work; other attachments are the program's."""
+    attachment = mapping(record.get("attachment"))
+    if attachment.get("type") != "queued_command" or attachment.get("commandMode", "prompt") != "prompt":
         return
-    if record.get("isMeta") is True or mapping(said.get("origin")).get("kind", "human") != "human":
+    if record.get("isMeta") is True or mapping(attachment.get("origin")).get("kind", "human") != "human":
         return
-    text = _sessions_text(session, said.get("prompt"))
+    text = _text(session, attachment.get("prompt"))
     if not from_the_program(text):
-        session.talk.say(
-            Speaker.USER,
-            text,
-            time=moment(record.get("timestamp")),
-            external_id=_own_id(record),
-            line=number,
-            aside=True,
-        )
+        _add(session, record, number, text, aside=True)
 
 
-def _assistant(session: _SessionsSession, record: dict[str, Any], number: int) -> None:
+def _assistant(session: _Session, record: dict[str, Any], number: int) -> None:
     message = mapping(record.get("message"))
     if record.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
         return
-    time, own = moment(record.get("timestamp")), _own_id(record)
-    key = words(message.get("id")) or words(record.get("requestId")) or own
+    time, own = instant_of(record.get("timestamp")), _own_id(record)
+    key = text_of(message.get("id")) or text_of(record.get("requestId")) or own
     content = message.get("content")
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     for block in mappings(content):
-        kind = words(block.get("type"))
+        kind = text_of(block.get("type"))
         if kind == "text":
-            text = words(block.get("text"))
+            text = text_of(block.get("text"))
             if key in session.messages:
-                session.talk.more(session.messages[key], text)
-            elif turn := session.talk.say(Speaker.ASSISTANT, text, time=time, external_id=own, line=number):
+                session.builder.extend(session.messages[key], text)
+            elif turn := _add(session, record, number, text, Speaker.ASSISTANT):
                 session.messages[key] = turn
         elif kind.endswith("tool_use"):
-            session.talk.call(block.get("name"), time=time, external_id=own, line=number)
+            session.builder.add_call(block.get("name"), time=time, external_id=own, line=number)
         elif not kind.endswith("tool_result") and kind not in _THINKING:
-            session.talk.odd("block", block.get("type"))
+            session.builder.count_unknown("block", block.get("type"))

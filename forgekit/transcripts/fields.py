@@ -1,4 +1,4 @@
-"""Values of foreign records, each checked before it is used: a wrong type reads as nothing."""
+"""Values of foreign records, checked before use: a wrong type reads as an empty value."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 from forgekit.model.problem import Problem, Severity
 from forgekit.times import LAST, Instant, parse_instant
 
-LONGEST_NAME = 300
+LONGEST_LINE = 300
 
 
-def told(code: str, message: str, line: int | None = None, severity: Severity = Severity.WARNING) -> Problem:
-    """Return a finding about an export; a warning unless said otherwise."""
+def problem(
+    code: str, message: str, line: int | None = None, severity: Severity = Severity.WARNING
+) -> Problem:
+    """Return a problem of an export; a warning by default."""
     return Problem(code=code, message=message, line=line, severity=severity)
 
 
@@ -21,12 +23,12 @@ def mapping(value: Any) -> dict[str, Any]:
 
 
 def mappings(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list; everything else in it, or instead of it, is left out."""
+    """Return the objects of a list, and nothing else."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def words(value: Any) -> str:
-    """Return a text that a file can hold: half of a surrogate pair and NUL become U+FFFD; "" for no text."""
+def text_of(value: Any) -> str:
+    """Return a text that a file can hold: lone surrogates and NUL become U+FFFD; "" for no text."""
     text: str = value.replace("\0", "\ufffd") if isinstance(value, str) else ""
     try:
         text.encode()
@@ -35,12 +37,12 @@ def words(value: Any) -> str:
     return text
 
 
-def name(value: Any) -> str:
+def line_of(value: Any) -> str:
     """Return a title, an id or a file's name as one line of at most 300 characters."""
-    return " ".join(words(value)[: 4 * LONGEST_NAME].split())[:LONGEST_NAME]
+    return " ".join(text_of(value)[: 4 * LONGEST_LINE].split())[:LONGEST_LINE]
 
 
-def moment(value: Any) -> Instant | None:
+def instant_of(value: Any) -> Instant | None:
     """Return a time from ISO 8601 text or from seconds since 1970, None if it is neither."""
     if isinstance(value, str):
         try:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from forgekit.model.problem import Problem, Severity
-from forgekit.transcripts.fields import told
+from forgekit.transcripts.fields import problem
 from forgekit.transcripts.sources import READ_ERRORS
 
 LONGEST_LINE = 32 * 1024 * 1024
@@ -36,15 +36,15 @@ def records(stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
         elif line.strip():
             broken += 1
             if broken <= NAMED_LINES:
-                yield number, told("broken-line", "this line is not a JSON record", number)
+                yield number, problem("broken-line", "this line is not a JSON record", number)
     if broken > NAMED_LINES:
-        yield 0, told("broken-line", f"{broken - NAMED_LINES} more lines are not JSON records")
+        yield 0, problem("broken-line", f"{broken - NAMED_LINES} more lines are not JSON records")
 
 
 def session_id_of(record: dict[str, Any]) -> str | None:
-    """Return the session that a record belongs to, None if it says none that could be one."""
-    said = record.get("sessionId")
-    return said if isinstance(said, str) and _SESSION_ID.fullmatch(said) else None
+    """Return the session id of a record, None if it has no valid one."""
+    session_id = record.get("sessionId")
+    return session_id if isinstance(session_id, str) and _SESSION_ID.fullmatch(session_id) else None
 
 
 def crowded(text: str | bytes) -> bool:
@@ -76,14 +76,17 @@ def _lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | Problem]]:
             if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
                 while (rest := stream.readline(_CHUNK)) and not rest.endswith(b"\n"):
                     total += len(rest)
-                yield number, told("line-too-long", "this line is longer than 32 MB and was skipped", number)
+                yield (
+                    number,
+                    problem("line-too-long", "this line is longer than 32 MB and was skipped", number),
+                )
             else:
                 yield number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
             if total > LONGEST_FILE:
-                yield number, told("file-too-long", "reading stopped after 16 GB", number)
+                yield number, problem("file-too-long", "reading stopped after 16 GB", number)
                 return
     except READ_ERRORS as e:
-        yield number, told("file-cut-off", f"the file cannot be read past this line: {e}", number or None)
+        yield number, problem("file-cut-off", f"the file cannot be read past this line: {e}", number or None)
 
 
 LONGEST_ITEM = 32 * 1024 * 1024
@@ -97,8 +100,8 @@ _DECODER = json.JSONDecoder(strict=False)
 def objects(stream: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
     """Yield the objects of a JSON list with their 1-based number; objects without a list count as one.
 
-    What is no object is told as a Problem. A list that cannot be read to its end is told by one, too: where,
-    and why; so is what stands behind its end.
+    What is no object is reported as a Problem, and so is a list that cannot be read to its end, and text
+    after the end.
     """
     text = _Text(stream)
     number = 0
@@ -112,7 +115,7 @@ def objects(stream: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | P
             if isinstance(value, dict):
                 yield number, value
             else:
-                yield number, told("broken-item", f"conversation {number} is no JSON object")
+                yield number, problem("broken-item", f"conversation {number} is no JSON object")
         text.at += len(sign)
         behind = text.skip()
     except READ_ERRORS as e:
@@ -124,13 +127,13 @@ def objects(stream: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | P
     if not lone and not sign:
         yield number, _stopped(number + 1, "is cut off")
     elif behind:
-        message = "what stands behind the end of the list was not read; give it as a file of its own"
-        yield number, told("broken-export", message, severity=Severity.ERROR)
+        message = "text after the end of the list was not read; give it as a file of its own"
+        yield number, problem("broken-export", message, severity=Severity.ERROR)
 
 
 def _stopped(number: int, why: str) -> Problem:
     message = f"conversation {number} {why}; reading stopped there"
-    return told("broken-export", message, severity=Severity.ERROR)
+    return problem("broken-export", message, severity=Severity.ERROR)
 
 
 class _UnreadableError(ValueError):
@@ -138,7 +141,7 @@ class _UnreadableError(ValueError):
 
 
 class _Text:
-    """The text of a stream, of which only what stands at and after a place is kept."""
+    """The text of a stream, kept from the current place on."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self.stream = stream
@@ -148,7 +151,7 @@ class _Text:
         self.ended = False
 
     def skip(self) -> str:
-        """Pass over white space and commas, and return the sign that stands there; "" at the end."""
+        """Pass over white space and commas, and return the character there; "" at the end."""
         while True:
             found = _BETWEEN.match(self.text, self.at)
             self.at = found.end() if found else self.at
@@ -156,7 +159,7 @@ class _Text:
                 return self.text[self.at : self.at + 1]
 
     def value(self) -> Any:
-        """Return the value that stands there, and pass over it; read on until it is whole.
+        """Return the value there, and pass over it; read on until it is whole.
 
         Raises _UnreadableError, RecursionError and ValueError.
         """

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from forgekit.errors import FormatError
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import ImportedConversation, Speaker
-from forgekit.transcripts.fields import moment, name, told, words
+from forgekit.transcripts.fields import instant_of, line_of, problem, text_of
 from forgekit.transcripts.sources import READ_ERRORS
-from forgekit.transcripts.turns import Talk
+from forgekit.transcripts.turns import TurnBuilder
 
 LONGEST_TEXT = 32 * 1024 * 1024
 
@@ -37,26 +37,26 @@ def read_markdown(stream: io.BufferedReader) -> Iterator[ImportedConversation | 
 
     Raises FormatError where no turn is labelled.
     """
-    lines = text_of(stream).split("\n")
-    talk = Talk()
+    lines = read_text(stream).split("\n")
+    builder = TurnBuilder()
     labels = _labels(lines)
     if not labels:
-        raise FormatError("no line says who speaks; put `## User` and `## Assistant` above the turns")
+        raise FormatError("no line names a speaker; put `## User` and `## Assistant` above the turns")
     before = [line for line in lines[: labels[0][0]] if line.strip()]
     title = before.pop(0) if before and before[0].startswith("# ") else ""
     if before:
         message = f"lines before the first turn were left out: {len(before)}"
-        yield told("before-first-turn", message, severity=Severity.INFO)
+        yield problem("before-first-turn", message, severity=Severity.INFO)
     ends = [place for place, _ in labels[1:]] + [len(lines)]
     for (place, label), end in zip(labels, ends, strict=True):
         text = "\n".join((label["rest"].strip(), *lines[place + 1 : end]))
         speaker = Speaker.USER if label["user"] else Speaker.ASSISTANT
-        talk.say(speaker, trimmed(text), time=moment(label["when"]), line=place + 1)
-    turns = talk.turns()
+        builder.add(speaker, trimmed(text), time=instant_of(label["when"]), line=place + 1)
+    turns = builder.turns()
     yield ImportedConversation(
         source="markdown",
         external_id="",
-        title=name(title.lstrip("#")),
+        title=line_of(title.lstrip("#")),
         project="",
         folder="",
         started=turns[0].time if turns else None,
@@ -64,13 +64,16 @@ def read_markdown(stream: io.BufferedReader) -> Iterator[ImportedConversation | 
     )
 
 
-def looks_like_talk(text: str) -> bool:
-    """Say whether both a user and an assistant are labelled in a text."""
-    found = [label["user"] is not None for _, label in _labels(text.split("\n"))]
+def looks_like_markdown(head: bytes) -> bool:
+    """Say whether both a user and an assistant are labelled in the first bytes of a file."""
+    if head.startswith((b"[", b"{")):
+        return False
+    lines = head.decode("utf-8", "replace").split("\n")
+    found = [label["user"] is not None for _, label in _labels(lines)]
     return any(found) and not all(found)
 
 
-def text_of(stream: io.BufferedReader) -> str:
+def read_text(stream: io.BufferedReader) -> str:
     """Return a whole file as text; bytes that are no UTF-8 become U+FFFD.
 
     Raises FormatError for more than 32 MB, and for what cannot be read.
@@ -81,7 +84,7 @@ def text_of(stream: io.BufferedReader) -> str:
         raise FormatError(f"cannot be read: {e}") from e
     if len(content) > LONGEST_TEXT:
         raise FormatError("this text is longer than 32 MB; give one conversation a file")
-    return words(content.decode("utf-8-sig", "replace")).replace("\r\n", "\n")
+    return text_of(content.decode("utf-8-sig", "replace")).replace("\r\n", "\n")
 
 
 def trimmed(text: str) -> str:

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, cast
 
 from forgekit.errors import FormatError, NotFoundError
 from forgekit.model.problem import Problem, Severity
-from forgekit.transcripts.fields import told
+from forgekit.transcripts.fields import problem
 
 GZIP = b"\x1f\x8b"
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -110,13 +110,13 @@ def sources(
 ) -> Iterator[Source | Problem]:
     """Open files one after the other; `-` is standard input.
 
-    Folders are read with all below them, in the order of names, and only for the kinds of files that exports
-    are; a symbolic link in them is not followed. Packed files are told by their first bytes. Of an export's
-    `.zip` only `conversations*.json` is read: nothing beside it says what a conversation belongs to.
+    Folders are read recursively, in the order of names, for the kinds of files that exports are; symbolic
+    links are not followed. Packed files are recognised by their first bytes. Of an export's `.zip` only
+    `conversations*.json` is read: no other file names a conversation's project.
 
     Args:
         paths: of files and folders.
-        reading: told how far it is.
+        reading: updated with the progress.
         given: a person named them; they were not found in a folder.
 
     Raises NotFoundError and FormatError for a path that cannot be opened, when its turn comes.
@@ -130,7 +130,7 @@ def sources(
 
 @contextmanager
 def opened(source: str | BinaryIO) -> Iterator[io.BufferedReader]:
-    """Open a path, `-` for standard input, or an open file; gzip is told by its first bytes.
+    """Open a path, `-` for standard input, or an open file; gzip is recognised by its first bytes.
 
     Raises NotFoundError and FormatError.
     """
@@ -199,7 +199,7 @@ def _found(path: str, reading: ReadingState | None) -> Iterator[Source | Problem
     try:
         yield from _file(path, reading, given=False)
     except (FormatError, NotFoundError) as e:
-        yield told("unreadable-file", str(e), severity=Severity.ERROR)
+        yield problem("unreadable-file", str(e), severity=Severity.ERROR)
 
 
 def _file(path: str, reading: ReadingState | None, *, given: bool = True) -> Iterator[Source | Problem]:
@@ -255,11 +255,11 @@ def _members(raw: BinaryIO, name: str) -> Iterator[Source | Problem]:
             total += member.file_size
             if member.file_size > max(_ALWAYS, MOST_TIMES * member.compress_size):
                 reason = f"it unpacks to more than {MOST_TIMES} times its size and was left out"
-                yield told("packed-bomb", f"{shown}: {reason}", severity=Severity.ERROR)
+                yield problem("packed-bomb", f"{shown}: {reason}", severity=Severity.ERROR)
                 continue
             if total > max(_ALWAYS, MOST_TIMES * size):
                 reason = f"its files unpack to more than {MOST_TIMES} times its size; the rest was left out"
-                yield told("packed-bomb", f"{name}: {reason}", severity=Severity.ERROR)
+                yield problem("packed-bomb", f"{name}: {reason}", severity=Severity.ERROR)
                 return
             yield from _member(archive, member, shown)
         if others := len(members) - len(wanted):
@@ -272,9 +272,9 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, shown: str) -> It
             source = Source(name=shown, stream=_unpacked(cast("BinaryIO", stream)), given=False)
             yield from _checked(source)
     except FormatError as e:
-        yield told("unreadable-file", str(e), severity=Severity.ERROR)
+        yield problem("unreadable-file", str(e), severity=Severity.ERROR)
     except (*READ_ERRORS, RuntimeError, NotImplementedError) as e:
-        yield told("unreadable-file", f"{shown}: cannot be read: {e}", severity=Severity.ERROR)
+        yield problem("unreadable-file", f"{shown}: cannot be read: {e}", severity=Severity.ERROR)
 
 
 def _base(member: zipfile.ZipInfo) -> str:
@@ -314,7 +314,7 @@ class _Whole(io.RawIOBase):
 
 
 def _unpacked(stream: BinaryIO) -> io.BufferedReader:
-    """Undo gzip, told by the first two bytes, which are not taken from the stream."""
+    """Undo gzip, recognised by the first two bytes, which stay in the stream."""
     packed = _Whole(stream)
     buffered = _buffered(packed)
     if buffered.peek(2)[:2] != GZIP:
@@ -333,4 +333,4 @@ def _shown(path: str) -> str:
 
 
 def _remark(code: str, message: str, name: str) -> Problem:
-    return told(code, f"{_shown(name)}: {message}", severity=Severity.INFO)
+    return problem(code, f"{_shown(name)}: {message}", severity=Severity.INFO)

@@ -1,4 +1,4 @@
-"""The turns of one conversation, put together from the messages of an export."""
+"""Build the turns of one conversation from the messages of an export."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 
 from forgekit.model.transcript import Attachment, Speaker, Turn
 from forgekit.times import Instant
-from forgekit.transcripts.fields import name, words
+from forgekit.transcripts.fields import line_of, text_of
 
 MOST_CALLS = 1_000
 MOST_TYPES = 10
 
 
 @dataclass(kw_only=True, slots=True)
-class _Said:
+class _Open:
+    """A turn to which texts and tool calls may still be added."""
+
     speaker: Speaker
     time: Instant | None
     external_id: str
@@ -28,24 +30,26 @@ class _Said:
     aside: bool = False
 
 
-@dataclass(kw_only=True, slots=True)
-class Talk:
-    """Turns in the making.
+class TurnBuilder:
+    """Collects turns.
 
-    Tool calls stand with the assistant's turn before them; where there is none, with the one that they open,
-    which takes the next text.
+    Tool calls belong to the assistant's turn before them; where there is none, they open one, which takes the
+    next text.
 
     Attributes:
-        unknown: types that the reader does not know, with their number.
-        size: characters said so far.
+        size: characters so far.
     """
 
-    unknown: Counter[str] = field(default_factory=Counter)
-    size: int = 0
-    _said: list[_Said] = field(default_factory=list)
-    _heard: _Said | None = None
+    def __init__(self) -> None:
+        self.size = 0
+        self._turns: list[_Open] = []
+        self._unknown: Counter[str] = Counter()
+        self._prompt: _Open | None = None
 
-    def say(
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def add(
         self,
         speaker: Speaker,
         text: str,
@@ -57,24 +61,24 @@ class Talk:
         compaction: bool = False,
         aside: bool = False,
     ) -> int | None:
-        """Add a turn and return its number; nothing said and nothing attached is no turn."""
+        """Add a turn and return its number; without text and attachments there is none."""
         if not text.strip() and not attachments:
             return None
-        last = self._said[-1] if self._said else None
+        last = self._turns[-1] if self._turns else None
         if speaker is Speaker.USER or compaction or last is None or last.speaker is not speaker or last.texts:
-            last = _Said(speaker=speaker, time=time, external_id=external_id, line=line)
-            self._said.append(last)
+            last = _Open(speaker=speaker, time=time, external_id=external_id, line=line)
+            self._turns.append(last)
         last.compaction, last.aside = compaction, aside
         if speaker is Speaker.USER:
-            self._heard = last
+            self._prompt = last
         last.texts.append(text)
         last.attachments.extend(attachments)
         self.size += len(text)
-        return len(self._said)
+        return len(self._turns)
 
-    def more(self, number: int, text: str) -> None:
-        """Add to a turn's text; a longer state of the same passage replaces the shorter one."""
-        texts = self._said[number - 1].texts
+    def extend(self, number: int, text: str) -> None:
+        """Add to a turn's text; a longer version of its last passage replaces that."""
+        texts = self._turns[number - 1].texts
         self.size += len(text)
         if text.startswith(texts[-1]):
             texts[-1] = text
@@ -82,66 +86,60 @@ class Talk:
             texts.append(text)
 
     def attach(self, attachments: tuple[Attachment, ...]) -> None:
-        """Add to what the user said last."""
-        if self._heard is not None:
-            self._heard.attachments.extend(attachments)
+        """Add attachments to the last prompt."""
+        if self._prompt is not None:
+            self._prompt.attachments.extend(attachments)
 
-    def call(
-        self,
-        tool: Any,
-        *,
-        time: Instant | None = None,
-        external_id: str = "",
-        line: int | None = None,
+    def add_call(
+        self, tool: Any, *, time: Instant | None = None, external_id: str = "", line: int | None = None
     ) -> None:
         """Add a tool call; those past 1,000 of a turn are left out."""
-        if not self._said or self._said[-1].speaker is Speaker.USER or self._said[-1].compaction:
-            opened = _Said(speaker=Speaker.ASSISTANT, time=time, external_id=external_id, line=line)
-            self._said.append(opened)
-        if len(self._said[-1].tools) < MOST_CALLS:
-            self._said[-1].tools.append(name(tool) or "tool")
+        last = self._turns[-1] if self._turns else None
+        if last is None or last.speaker is Speaker.USER or last.compaction:
+            last = _Open(speaker=Speaker.ASSISTANT, time=time, external_id=external_id, line=line)
+            self._turns.append(last)
+        if len(last.tools) < MOST_CALLS:
+            last.tools.append(line_of(tool) or "tool")
 
-    def odd(self, kind: str, value: Any) -> None:
+    def count_unknown(self, kind: str, value: Any) -> None:
         """Count a type that the reader does not know, such as `block video`."""
-        key = f"{kind} {name(value) or type(value).__name__}"[:60]
-        if key not in self.unknown and len(self.unknown) >= MOST_TYPES:
+        key = f"{kind} {line_of(value) or type(value).__name__}"[:60]
+        if key not in self._unknown and len(self._unknown) >= MOST_TYPES:
             key = "other"
-        self.unknown[key] += 1
+        self._unknown[key] += 1
+
+    def unknown_types(self) -> tuple[tuple[str, int], ...]:
+        """Return the types that the reader does not know, by name."""
+        return tuple(sorted(self._unknown.items()))
 
     def turns(self) -> tuple[Turn, ...]:
         """Return the turns, numbered."""
         return tuple(
             Turn(
                 number=number,
-                speaker=said.speaker,
-                time=said.time,
-                text="\n\n".join(text for text in said.texts if text),
-                attachments=tuple(said.attachments),
-                tools=tuple(said.tools),
-                external_id=said.external_id,
-                line=said.line,
-                compaction=said.compaction,
-                aside=said.aside,
+                speaker=turn.speaker,
+                time=turn.time,
+                text="\n\n".join(text for text in turn.texts if text),
+                attachments=tuple(turn.attachments),
+                tools=tuple(turn.tools),
+                external_id=turn.external_id,
+                line=turn.line,
+                compaction=turn.compaction,
+                aside=turn.aside,
             )
-            for number, said in enumerate(self._said, 1)
+            for number, turn in enumerate(self._turns, 1)
         )
-
-    def unknown_types(self) -> tuple[tuple[str, int], ...]:
-        """Return the types that the reader does not know, by name."""
-        return tuple(sorted(self.unknown.items()))
 
 
 def attachments_of(value: Any) -> tuple[Attachment, ...]:
     """Return the attachments of a list of objects, under any of the names that exports use."""
-    if not isinstance(value, list):
-        return ()
     found = []
-    for one in value:
+    for one in value if isinstance(value, list) else ():
         if isinstance(one, dict):
-            called = name(one.get("file_name") or one.get("name") or one.get("filename"))
-            text = words(one.get("extracted_content"))
-            if called or text:
-                found.append(Attachment(name=called or "attachment", text=text))
+            name = line_of(one.get("file_name") or one.get("name") or one.get("filename"))
+            text = text_of(one.get("extracted_content"))
+            if name or text:
+                found.append(Attachment(name=name or "attachment", text=text))
     return tuple(found)
 
 
@@ -154,8 +152,8 @@ def live_branch(
         keys: one a message; the last of equal ones counts.
         parents: the key of the message that each one answers, or one that no message has.
         times: of each message.
-        current: where the branch ends; if no message has that key, the newest one that nobody answered, of
-            equally new ones the last. In a circle of answers each message counts once.
+        current: where the branch ends; if no message has that key, the newest unanswered one, of equally new
+            ones the last. In a cycle each message counts once.
     """
     places = {key: place for place, key in enumerate(keys)}
     if current not in places:

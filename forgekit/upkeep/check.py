@@ -1,10 +1,10 @@
-"""Check the registry, mend what needs no person, and accept what an editor left."""
+"""Check the registry, fix what needs no person, and accept what an editor left."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,14 +18,16 @@ from forgekit.errors import ChangedError, FormatError, NotFoundError, Repository
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.index.lazy_registry import PartialRegistry
-from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.entity import Entity, entity_path
-from forgekit.model.fields import known_fields
-from forgekit.model.kinds import short_id
+from forgekit.model.field_types import INSTANT
+from forgekit.model.fields import FIELDS, known_fields
+from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.text import codec, edit, frontmatter
+from forgekit.times import DAY_MS, format_date
+from forgekit.upkeep import strays
 from forgekit.worktree import files
 
 if TYPE_CHECKING:
@@ -45,8 +47,8 @@ class Findings:
     Attributes:
         problems: by path, with lines where they are known.
         looked_at: how many entities were checked.
-        fixed: what was mended, with `--fix`.
-        outcome: of the commit that mended it.
+        fixed: what `--fix` did.
+        outcome: of the commit that did it.
     """
 
     problems: tuple[Problem, ...]
@@ -56,14 +58,8 @@ class Findings:
 
     @property
     def errors(self) -> int:
-        """How many problems must be mended."""
+        """How many problems must be fixed."""
         return sum(problem.severity is Severity.ERROR for problem in self.problems)
-
-    @property
-    def conflicts(self) -> tuple[Conflict, ...]:
-        """What contradicts a new text that was mended."""
-        writes = self.outcome.change.writes if self.outcome else ()
-        return tuple(entity for entity in writes if isinstance(entity, Conflict))
 
 
 def check(forge: Forge, paths: Sequence[str] | None = None) -> Findings:
@@ -71,20 +67,54 @@ def check(forge: Forge, paths: Sequence[str] | None = None) -> Findings:
 
     Args:
         forge: the registry.
-        paths: relative to its root; all where None.
+        paths: relative to its root; None for all, and for what git knows of them.
     """
-    only = None if paths is None else frozenset(paths)
-    registry = _registry(forge, only)
-    return _findings(forge, registry, _given(forge, registry, only))
+    if paths is not None:
+        only = frozenset(paths)
+        registry = around(forge, only)
+        return _findings(forge, registry, _given(forge, registry, only))
+    registry = forge.registry()
+    problems = [*_by_git(forge), *_future(forge, registry)]
+    return _findings(forge, registry, _given(forge, registry, None), more=problems)
 
 
-def _findings(forge: Forge, registry: Registry, given: CheckInput, removed: Collection[str] = ()) -> Findings:
-    problems = run_checks(registry, given)
-    if removed:
-        problems += [problem for problem in left_behind(registry, removed) if problem not in problems]
+def _by_git(forge: Forge) -> list[Problem]:
+    from forgekit.git.health import registry_problems
+
+    try:
+        return list(registry_problems(forge.store.repository))
+    except RepositoryError as e:
+        return [Problem(code="git", path="", message=str(e), fix="run `forgekit doctor`")]
+
+
+def _future(forge: Forge, registry: Registry) -> Iterator[Problem]:
+    """Find entities with times after tomorrow: the clock of some machine, or the date, is wrong."""
+    limit = forge.now() + DAY_MS
+    names = {kind: [field.name for field in FIELDS[kind] if field.type is INSTANT] for kind in Kind}
+    for entity in registry:
+        for name in names[entity.kind]:
+            at = getattr(entity, name)
+            if at is not None and at > limit:
+                message = f"{format_date(at)} is in the future, and the latest time wins for as long"
+                fix = "correct the date, and the clock of the machine that wrote it"
+                yield finding(entity, "future-dates", message, field=name, fix=fix, severity=Severity.WARNING)
+
+
+def _findings(
+    forge: Forge,
+    registry: Registry,
+    given: CheckInput,
+    removed: Collection[str] = (),
+    more: Iterable[Problem] = (),
+) -> Findings:
+    found = (each for problem in run_checks(registry, given) for each in strays.named(forge, problem))
+    problems = [*found, *more]
+    problems += [problem for problem in left_behind(registry, removed) if problem not in problems]
+    homes = {problem.message.rpartition(" ")[2] for problem in problems if problem.code == "misplaced"}
+    problems = [p for p in problems if p.code != "deleted-file" or p.path not in homes]
     looked_at = sum(1 for _ in given.subjects(registry))
-    found = locate(problems, {**given.texts, **_more_texts(forge, problems, given.texts)})
-    return Findings(problems=tuple(found), looked_at=looked_at)
+    located = locate(problems, {**given.texts, **_more_texts(forge, problems, given.texts)})
+    return Findings(problems=tuple(sorted(located, key=lambda p: p.path)), looked_at=looked_at)
 
 
 def check_staged(forge: Forge) -> Findings:
@@ -128,18 +158,17 @@ def left_behind(registry: Registry, removed: Collection[str]) -> list[Problem]:
 def fix(
     forge: Forge, paths: Sequence[str] | None = None, *, dry_run: bool = False, no_commit: bool = False
 ) -> Findings:
-    """Mend what needs no person, in one commit, and check what is left.
+    """Fix what needs no person, in one commit, and check what is left.
 
-    A decision edited in place is uncommitted work as a rule, and is what the revision is made from. Other
-    files with uncommitted work are left alone: their form is mended once their content is committed. What
-    contradicts a new text is recorded in the same commit.
+    A decision edited in place becomes a revision; it is uncommitted work as a rule. A misplaced file goes
+    back to its place, its content kept; where the last commit has it there, in the work tree alone. Other
+    files with uncommitted work are left alone: their form is fixed once their content is committed.
     """
-    from forgekit.change import superseding
-    from forgekit.checks.fixes import fixes
-    from forgekit.detecting import against
+    from forgekit.checks.fixes import Fix, fixes
     from forgekit.store import Change
 
     only = None if paths is None else frozenset(paths)
+    moves = _moves(forge, only)
 
     def decide() -> Change:
         registry = forge.registry()
@@ -147,35 +176,51 @@ def fix(
         repository = forge.store.repository
         clean = repository.blobs(repository.tip()).keys() - repository.changed_paths() if plan else set()
         edited = [item for item in plan if item.code == "edited-in-place"]
-        writes = against(forge, registry, [entity for item in edited for entity in item.writes])
+        writes = [entity for item in edited for entity in item.writes]
         clean -= {entity_path(entity) for entity in writes}
         form = [item for item in plan if item.code == "not-canonical" and item.path in clean]
-        edits = [item for item in plan if item in edited or item in form]
+        moved = [Fix(code="misplaced", path=m.path, message=f"moved to {m.home}", writes=()) for m in moves]
+        edits = [item for item in plan if item in edited or item in form] + moved
+        committed = [move for move in moves if move.committed]
+        # A write keeps the form of a file, and the form is what is to be fixed here.
+        contents: dict[str, bytes | None] = {
+            item.path: codec.dumps(entity).encode() for item in form for entity in item.writes
+        }
+        contents |= {move.home: move.data for move in committed} | {move.path: None for move in committed}
+        over = {item.path: files.read_bytes(forge.root, item.path) or b"" for item in edited}
+        entities = (*writes, *(entity for item in form for entity in item.writes))
         return Change(
             writes=tuple(writes),
-            # A write keeps the form of the file as it stands, and the form is what is to be mended here.
-            files={item.path: codec.dumps(entity).encode() for item in form for entity in item.writes},
-            over={i.path: files.read_bytes(forge.root, i.path) or b"" for i in edited},
+            files=contents,
+            over=over | {move.path: move.data for move in committed},
             subject=f"check: fix {len(edits)} {'file' if len(edits) == 1 else 'files'}",
-            trailers=(
-                ("Forgekit-Op", "check --fix"),
-                *(("Forgekit-Entity", e.id) for e in (*writes, *(e for item in form for e in item.writes))),
-                *superseding(writes),
-            ),
+            trailers=(("Forgekit-Op", "check --fix"), *(("Forgekit-Entity", e.id) for e in entities)),
             result=tuple(edits),
         )
 
     outcome = forge.commit(decide, dry_run=dry_run, no_commit=no_commit)
+    for move in moves:
+        if not (dry_run or move.committed):
+            strays.place_moved(forge, move)
     fixed = outcome.change.result
     assert isinstance(fixed, tuple)  # noqa: S101 - what decide put there
     return replace(check(forge, paths), fixed=fixed, outcome=outcome)
+
+
+def _moves(forge: Forge, only: frozenset[str] | None) -> list[strays.Move]:
+    """Return how the misplaced files among all, or some, go back to their places."""
+    known = forge.registry() if only is None else around(forge, only)
+    found = [
+        each for p in known.problems if only is None or p.path in only for each in strays.named(forge, p)
+    ]
+    moves = (strays.move_of(forge, problem.path) for problem in found if problem.fixable)
+    return [move for move in moves if move is not None]
 
 
 def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOptions) -> Written:
     """Write what an editor left of an entity's file; a decision whose text was changed becomes a revision.
 
     The file becomes what the person left, comments and layout included; a revision takes new comments along.
-    What contradicts the new text is recorded in the same commit.
 
     Args:
         forge: the registry.
@@ -188,7 +233,6 @@ def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOpti
     """
     from forgekit.change import write
     from forgekit.checks.fixes import fixes
-    from forgekit.detecting import against
 
     path = entity_path(old)
     try:
@@ -214,7 +258,7 @@ def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOpti
                     line=problem.line,
                     field=problem.field,
                 )
-        return writes if new in writes else against(forge, registry, writes)
+        return writes
 
     def texts(writes: Sequence[Entity]) -> dict[str, bytes]:
         if new in writes:
@@ -252,7 +296,7 @@ def relative(forge: Forge, names: Iterable[str], folder: Path) -> list[str]:
     Args:
         forge: the registry.
         names: relative to `folder`, or absolute.
-        folder: where the person stands.
+        folder: the working directory.
 
     Raises UsageError for what lies outside the registry, does not exist or holds no file of it.
     """
@@ -277,11 +321,6 @@ def relative(forge: Forge, names: Iterable[str], folder: Path) -> list[str]:
         else:
             raise UsageError(f"{name} does not exist")
     return out
-
-
-def _registry(forge: Forge, only: frozenset[str] | None) -> Registry:
-    """Return the registry; for a few files one that reads what they lead to."""
-    return forge.registry() if only is None else around(forge, only)
 
 
 def around(forge: Forge, paths: Collection[str]) -> Registry:
@@ -329,14 +368,14 @@ def _text(forge: Forge, path: str) -> str | None:
     try:
         return _decoded(files.read_bytes(forge.root, path))
     except FormatError:
-        return None  # the catalogue has said so
+        return None  # the catalogue has reported it
 
 
 def _decoded(data: bytes | None) -> str | None:
     try:
         return None if data is None else frontmatter.decode(data)
     except FormatError:
-        return None  # reading the entity has said so
+        return None  # reading the entity has reported it
 
 
 def committed(forge: Forge, subjects: Iterable[Entity]) -> dict[EntityId, Decision]:
@@ -345,7 +384,7 @@ def committed(forge: Forge, subjects: Iterable[Entity]) -> dict[EntityId, Decisi
     try:
         found = {path: last_good(forge.store.repository, path, _gives_id) for path in paths}
     except RepositoryError:
-        return {}  # what is wrong with git is said elsewhere, and the edit is a finding all the same
+        return {}  # damage of git is reported elsewhere, and the edit is a finding anyway
     entities = (files.parse(path, good[1])[0] for path, good in found.items() if good)
     return {entity.id: entity for entity in entities if isinstance(entity, Decision)}
 
@@ -366,7 +405,7 @@ def last_good(
         good: judges path and bytes; a FormatError of it is a no.
     """
     for commit in repository.log(path, limit=VERSIONS):
-        with contextlib.suppress(FormatError, NotFoundError, KeyError):  # KeyError: a lost object
+        with contextlib.suppress(FormatError, NotFoundError, RepositoryError):  # the last: a lost object
             data = repository.read_at(commit.id, path)
             if good(path, data):
                 return commit.id, data

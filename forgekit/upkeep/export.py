@@ -8,12 +8,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from enum import Enum
 
+from forgekit.conflict.finding import NOTHING, Finding, Findings
+from forgekit.conflict.judge import Level
 from forgekit.ids import EntityId
-from forgekit.insight.staleness import open_conflicts
-from forgekit.insight.views import Derived
+from forgekit.insight.staleness import blocked_from_carrying
+from forgekit.insight.views import Derived, listed_conflict_view
 from forgekit.model.body import section
 from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
@@ -45,27 +48,37 @@ class Format(Enum):
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def export(registry: Registry, form: Format, project: EntityId | None = None) -> str:
+def export(
+    registry: Registry, form: Format, project: EntityId | None = None, findings: Findings = NOTHING
+) -> str:
     """Return the registry, or one project of it, in a format.
 
     Args:
         registry: all entities; what is derived is derived from all of them.
         form: the format.
         project: only its entities, and the conflicts that touch it.
+        findings: shown beside the verdicts by JSON and Markdown.
     """
     chosen = [entity for entity in registry if project is None or _belongs(registry, entity, project)]
     match form:
         case Format.JSON:
-            return _json(registry, chosen)
+            return _json(registry, chosen, _of(findings, project))
         case Format.JSONL:
             derived = Derived(registry)
             return "".join(f"{_compact(derived.view(entity, body=True))}\n" for entity in chosen)
         case Format.CSV:
             return _csv(registry, chosen)
         case Format.MARKDOWN:
-            return _markdown(registry, chosen)
+            return _markdown(registry, chosen, _of(findings, project))
         case Format.MERMAID:
             return _mermaid(registry, chosen)
+
+
+def _of(findings: Findings, project: EntityId | None) -> Findings:
+    def kept(some: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        return tuple(f for f in some if project in (None, f.a.project_uuid, f.b.project_uuid))
+
+    return replace(findings, conflicts=kept(findings.conflicts), possible=kept(findings.possible))
 
 
 def _belongs(registry: Registry, entity: Entity, project: EntityId) -> bool:
@@ -75,12 +88,16 @@ def _belongs(registry: Registry, entity: Entity, project: EntityId) -> bool:
     return any(isinstance(side, Decision) and side.project_uuid == project for side in sides)
 
 
-def _json(registry: Registry, chosen: Iterable[Entity]) -> str:
+def _json(registry: Registry, chosen: Iterable[Entity], findings: Findings) -> str:
     derived = Derived(registry)
     groups: dict[str, list[dict[str, object]]] = {kind.value: [] for kind in Kind}
     for entity in chosen:
         groups[entity.kind.value].append(derived.view(entity, body=True))
-    return json.dumps({"schema": "forgekit/registry@1", **groups}, indent=2) + "\n"
+    found = [
+        listed_conflict_view(derived, finding.verdict(), "found", (finding.a, finding.b), finding, loser)
+        for finding, loser in findings.with_losers()
+    ]
+    return json.dumps({"schema": "forgekit/registry@1", **groups, "findings": found}, indent=2) + "\n"
 
 
 def _compact(view: dict[str, object]) -> str:
@@ -109,8 +126,8 @@ def _cell(value: object) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def _markdown(registry: Registry, chosen: list[Entity]) -> str:
-    opposed = {side for c in open_conflicts(registry) for side in (c.decision_a, c.decision_b)}
+def _markdown(registry: Registry, chosen: list[Entity], findings: Findings) -> str:
+    opposed = blocked_from_carrying(registry, findings)
     lines = ["# Registry"]
     for name in sorted({getattr(e, "project_name", "") for e in chosen if e.kind is not Kind.CONFLICT}):
         own = [e for e in chosen if getattr(e, "project_name", None) == name]
@@ -128,6 +145,11 @@ def _markdown(registry: Registry, chosen: list[Entity]) -> str:
         if c in chosen
     )
     found = list(conflicts)
+    for finding, loser in findings.with_losers():
+        a, b = (short_id(Kind.DECISION, side) for side in finding.sides)
+        mark = f"; {short_id(Kind.DECISION, loser)} yields to the higher tier" if loser is not None else ""
+        level = "found" if finding.level is Level.CONFLICT else "possible"
+        found.append(f"- {short_id(Kind.CONFLICT, finding.id)} [{level}] {a} and {b}{mark}")
     if found:
         lines += ["", "## Conflicts", "", *found]
     return "\n".join(lines) + "\n"
@@ -139,7 +161,7 @@ def _part(title: str, items: Iterable[str]) -> Iterator[str]:
         yield from ("", f"### {title}", "", *found)
 
 
-def _decision(decision: Decision, opposed: set[EntityId]) -> str:
+def _decision(decision: Decision, opposed: Collection[EntityId]) -> str:
     state = "" if not decision.status.ended else f", {decision.status.value}"
     if decision.superseded_by:
         state += f" by {short_id(Kind.DECISION, decision.superseded_by)}"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from forgekit.conflict import first_version
 from forgekit.errors import FormatError, NoRegistryError, RepositoryError, UsageError, WriteError
 from forgekit.git import driver
 from forgekit.git.repository import create
@@ -107,10 +110,11 @@ def wanted(root: Path) -> dict[str, bytes]:
     return files
 
 
-Step = Callable[[str, str], str]
+Step = Callable[[Mapping[str, str], Callable[[str], bool]], Mapping[str, str | None]]
+"""Takes entity files by path, and what says whether a person changed one; returns those that change."""
 
-STEPS: Mapping[int, Step] = {}
-"""Schema -> what brings a file of it to the next one. Schema 1 is the first that was released."""
+STEPS: Mapping[int, Step] = {1: first_version.migrated}
+"""Schema -> what brings a registry of it to the next one. Schema 1 is the first that was released."""
 
 
 def path_up(schema: int) -> list[Step] | None:
@@ -129,22 +133,30 @@ def migration(store: Store) -> Change:
     steps = path_up(schema)
     if steps is None:
         raise FormatError(f"is {schema}, which no forgekit ever wrote", path=SETTINGS_FILE, field="schema")
-    changed: dict[str, bytes | None] = {SETTINGS_FILE: with_schema(settings).encode()}
+    texts: dict[str, str] = {}
     for path in _entity_files(store.root):
-        data = files.read_bytes(store.root, path) or b""
-        try:
-            text = decode(data)
-        except FormatError:
-            continue  # damage of its own, with a finding of its own
-        for step in steps:
-            text = step(path, text)
-        if text.encode() != data:
-            changed[path] = text.encode()
+        # A file that is no text is damage, which has a diagnosis of its own.
+        with contextlib.suppress(FormatError):
+            texts[path] = decode(files.read_bytes(store.root, path) or b"")
+    changed: dict[str, bytes | None] = {SETTINGS_FILE: with_schema(settings).encode()}
+    for step in steps:
+        for path, text in step(texts, partial(_touched, store)).items():
+            changed[path] = None if text is None else text.encode()
+            if text is None:
+                del texts[path]
+            else:
+                texts[path] = text
     return Change(
         files=changed,
         subject=f"doctor: migrate from schema {schema} to {SCHEMA_VERSION}",
         trailers=(("Forgekit-Op", "doctor --repair"),),
     )
+
+
+def _touched(store: Store, path: str) -> bool:
+    """Say whether a commit that forgekit did not make changed a file after it was added."""
+    commits = store.repository.log(path)
+    return any("Forgekit-Op" not in dict(commit.trailers) for commit in commits[:-1])
 
 
 def _entity_files(root: Path) -> list[str]:

@@ -1,9 +1,9 @@
-"""Mend what a diagnosis found: planned, saved, done, and looked at again.
+"""Repair what a diagnosis found: save a copy, restore registry files from history, rebuild caches and index.
 
-A repair takes nothing away that it has not saved before (`backup`), restores only what git has held and what
-is sound in itself, and leaves to a person what has two sides. It goes from the ground up (git, schema, files
-as committed, files from history, cache) and looks again after each layer, since a layer hides the next; so a
-second repair finds nothing to do.
+A repair removes nothing that it has not saved before, restores only what git has held and what is sound in
+itself, and leaves to a person what has two sides. Lost branches and objects of git are not rebuilt: the
+diagnosis advises a fresh clone. It goes by layers (git, schema, files as committed, files from history,
+cache) and diagnoses again after each, since a layer hides the next; so a second repair finds nothing to do.
 """
 
 from __future__ import annotations
@@ -12,145 +12,49 @@ import contextlib
 import hashlib
 import io
 import tarfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 
 from forgekit.checks.references import references
 from forgekit.errors import ForgeError, FormatError, RepositoryError, WriteError
 from forgekit.forge import Forge
 from forgekit.git import driver, health
-from forgekit.git.mending import mending
+from forgekit.git.index import index_fault
+from forgekit.git.locks import clear_dead
+from forgekit.git.publish import Places
 from forgekit.git.repository import Repository, diff
 from forgekit.ids import EntityId
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entity import Entity
 from forgekit.model.kinds import path_of
-from forgekit.model.problem import Problem
 from forgekit.model.settings import SETTINGS_FILE
 from forgekit.store import Change, Store
 from forgekit.text.frontmatter import decode
-from forgekit.upkeep import doctor, init_migrate
+from forgekit.upkeep import init_migrate, strays
 from forgekit.upkeep.check import last_good
 from forgekit.upkeep.doctor import Diagnosis, bad, diagnose
-from forgekit.upkeep.init_migrate import wanted
 from forgekit.worktree import files
 from forgekit.worktree.roots import TOPS, git_dirs, work_tree
 from forgekit.worktree.settings import parse_settings
 
-FOLDER = "forgekit-backups"
-_OWN = ("HEAD", "config", "index", "packed-refs", "refs", "logs")
-
-
-def save(root: Path, extra: Iterable[str] = ()) -> Path:
-    """Save a copy and return its folder.
-
-    Args:
-        root: the registry's root.
-        extra: files of git's own that are to be saved too, relative to the work tree's top.
-
-    Raises WriteError; then nothing may be repaired.
-    """
-    git = health.git_folder(root)
-    try:
-        data = _tar(root, git, sorted(set(extra)))
-        folder = _shared(root) / FOLDER / hashlib.sha256(data).hexdigest()[:16]
-        if not (folder / "files.tar").exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(RepositoryError):
-                _bundle(Repository(root), folder / "history.bundle")
-            beside = folder / "files.new"
-            beside.write_bytes(data)
-            beside.replace(folder / "files.tar")  # last: it says that the copy is whole
-    except OSError as e:
-        raise WriteError(str(e.filename or git), e.strerror or str(e)) from None
-    return folder
-
-
-def _shared(root: Path) -> Path:
-    try:
-        return git_dirs(root)[1]
-    except RepositoryError:
-        return health.git_folder(root)
-
-
-def unblock(cache: Path) -> None:
-    """Move away what stands in the place of the cache folder."""
-    if cache.exists() and not cache.is_dir():
-        cache.replace(cache.with_name("forgekit-was-no-folder"))
-
-
-def _bundle(repository: Repository, path: Path) -> None:
-    """Write the history, where git can read all of it; git's folder is left as it is anyway."""
-    if repository.attempt("bundle", "create", "--quiet", str(path), "--all").returncode:
-        path.unlink(missing_ok=True)
-
-
-def _tar(root: Path, git: Path, extra: Iterable[str]) -> bytes:
-    """Return the files as an archive whose bytes follow from their content alone."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name, path in _members(root, git, extra):
-            found = tar.gettarinfo(path, name)
-            found.mtime, found.uid, found.gid, found.uname, found.gname = 0, 0, 0, "", ""
-            if found.issym():
-                tar.addfile(found)
-                continue
-            data = path.read_bytes()
-            found.type, found.size, found.linkname = tarfile.REGTYPE, len(data), ""
-            tar.addfile(found, io.BytesIO(data))
-        for name, data in _staged(root):
-            info = tarfile.TarInfo(f"staged/{name}")
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-    return buffer.getvalue()
-
-
-def _members(root: Path, git: Path, extra: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    for name in (SETTINGS_FILE, ".gitattributes", *TOPS):
-        yield from _below(name, root / name)
-    for path in sorted(
-        [*(git / name for name in _OWN), *git.glob("*.lock"), *git.glob("forgekit/journal-*")]
-    ):
-        yield from _below(f"git/{path.relative_to(git).as_posix()}", path)
-    for name in extra:
-        yield from _below(f"git/{name.removeprefix('.git/')}", work_tree(root) / name)
-
-
-def _below(name: str, path: Path) -> Iterator[tuple[str, Path]]:
-    if path.is_dir() and not path.is_symlink():
-        for inner in sorted(path.iterdir()):
-            yield from _below(f"{name}/{inner.name}", inner)
-    elif path.is_symlink() or path.is_file():
-        yield name, path
-
-
-def _staged(root: Path) -> list[tuple[str, bytes]]:
-    try:
-        return sorted(Repository(root).staged())
-    except (RepositoryError, KeyError):
-        return []
-
-
-Judge = Callable[[str, bytes], bool]
-
+_SAVED = ("HEAD", "config", "index", "packed-refs", "refs", "logs")
 _ROUNDS = 12
 _FROM_HISTORY = frozenset(
     {
-        "empty-file",
-        "truncated-file",
-        "unreadable-file",
-        "misplaced",
-        "archive-changed",
-        "id-derivation",
+        *("empty-file", "truncated-file", "unreadable-file", "misplaced", "archive-changed", "id-derivation"),
+        "deleted-file",
     }
 )
-_SAME_BYTES = frozenset({"duplicate-id", "twin"})
-_HIDING = frozenset({"broken-head", "broken-packed-refs", "broken-branch", "git", "ownership"})
+_HIDING = frozenset({"broken-branch", "corrupt-pack", "git", "ownership"})
+
+
+IsSound = Callable[[str, bytes], bool]
 
 
 class Layer(IntEnum):
-    """What a step works on; a lower one is mended first."""
+    """What a step works on; a lower one is repaired first."""
 
     GIT = 1
     SCHEMA = 2
@@ -164,19 +68,24 @@ class RepairStep:
     """One thing to do.
 
     Attributes:
-        subject: of the finding that it mends.
-        path: of the file at fault.
+        finding: that it repairs.
         message: what is done, as a clause.
+        path: of the file at fault.
         files: path -> bytes to be, or None for a file to delete.
         act: does it, where no file is written.
     """
 
     layer: Layer
-    subject: str
-    path: str
+    finding: Diagnosis
     message: str
+    path: str
     files: Mapping[str, bytes | None] = field(default_factory=dict)
     act: Callable[[], object] | None = None
+
+    @property
+    def subject(self) -> str:
+        """The name of the damage's kind."""
+        return self.finding.subject
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
@@ -207,15 +116,13 @@ def plan_repair(root: Path) -> Repair:
     """Say what a repair would do, as far as it can be seen before the first step is done."""
     findings = bad(diagnose(root))
     plan = _plan(root, findings)
-    steps = _ordered(plan)
-    changes = (
-        diff(_bytes(root, path), data, path) for step in steps for path, data in sorted(step.files.items())
-    )
+    repaired, steps = {id(step.finding) for step in plan}, _once(plan)
+    changes = [(path, data) for step in steps for path, data in sorted(step.files.items())]
     return Repair(
         steps=tuple(steps),
-        left=tuple(finding for finding, found in plan if not found),
+        left=tuple(finding for finding in findings if id(finding) not in repaired),
         edits=_edits(root, steps),
-        diff="".join(changes),
+        diff="".join(diff(_bytes(root, path), data, path) for path, data in changes),
     )
 
 
@@ -228,16 +135,15 @@ def repair(root: Path) -> Repair:
     edits: set[str] = set()
     commits: list[str] = []
     copy: Path | None = None
-    findings = bad(diagnose(root))
     failed: list[Diagnosis] = []
+    findings = bad(diagnose(root))
     for _ in range(_ROUNDS):
         seen = {str(step) for step in done}
-        steps = [step for step in _ordered(_plan(root, findings)) if str(step) not in seen]
+        steps = [step for step in _once(_plan(root, findings)) if str(step) not in seen]
+        steps = [step for step in steps if step.layer is steps[0].layer]
         if not steps:
             break
-        steps = [step for step in steps if step.layer is steps[0].layer]
-        if copy is None or any(step.subject == "corrupt-object" for step in steps):
-            copy = save(root, (step.path for step in steps if step.layer is Layer.GIT))
+        copy = copy or save(root)
         edits.update(_edits(root, steps))
         try:
             commit = _do(root, steps)
@@ -259,213 +165,127 @@ def repair(root: Path) -> Repair:
 
 def _do(root: Path, steps: list[RepairStep]) -> str | None:
     """Do the steps of one layer; return the commit, where one was made."""
-    if steps[0].layer is Layer.SCHEMA:
-        store = Store(root)
-        return store.commit(lambda: init_migrate.migration(store)).commit
     if steps[0].layer is Layer.COMMIT:
         return Store(root).commit(lambda: _change(root, steps)).commit
+    commit = None
     for step in steps:
         if step.act is not None:
-            step.act()
-        _place(root, step.files)
-    return None
+            made = step.act()
+            commit = made if isinstance(made, str) else commit
+        for path, data in step.files.items():
+            if data is None:
+                files.remove(root, path)
+                continue
+            files.stage(root, path, data, "doctor")
+            files.place(root, path, "doctor")
+        files.settle(root, step.files)
+    return commit
 
 
 def _change(root: Path, steps: list[RepairStep]) -> Change:
     written = {path: data for step in steps for path, data in step.files.items()}
-    over = {path: data for path in written if (data := _bytes(root, path)) is not None}
     owners = sorted({owner[1] for path in written if (owner := files.entity_of_path(path)) is not None})
     number = f"{len(steps)} {'file' if len(steps) == 1 else 'files'}"
     return Change(
         files=written,
-        over=over,
+        over={path: data for path in written if (data := _bytes(root, path)) is not None},
         subject=f"doctor: repair {number}",
         trailers=(("Forgekit-Op", "doctor --repair"), *(("Forgekit-Entity", owner) for owner in owners)),
     )
 
 
-def _place(root: Path, contents: Mapping[str, bytes | None]) -> None:
-    for path, data in contents.items():
-        if data is None:
-            files.remove(root, path)
-            continue
-        files.stage(root, path, data, "doctor")
-        files.place(root, path, "doctor")
-    files.settle(root, contents)
-
-
 def _edits(root: Path, steps: list[RepairStep]) -> tuple[str, ...]:
     """Return the files with uncommitted bytes that the steps replace."""
     touched = {path for step in steps for path in step.files if _bytes(root, path) is not None}
-    places = [*TOPS, SETTINGS_FILE, ".gitattributes"]
+    places = [*TOPS, SETTINGS_FILE, init_migrate.ATTRIBUTES_FILE]
     return tuple(sorted(touched.intersection(Repository(root).changed_paths(places)))) if touched else ()
 
 
-Plan = list[tuple[Diagnosis, list[RepairStep]]]
+def _plan(root: Path, findings: list[Diagnosis]) -> list[RepairStep]:
+    """Return what can be done about each finding; one without a step is for a person."""
+    steps: list[RepairStep] = []
+    for finding in [] if any(finding.subject in _HIDING for finding in findings) else findings:
+        with contextlib.suppress(ForgeError):  # settings and git have findings of their own, which come first
+            steps += _steps(root, finding)
+    return steps
 
 
-def _plan(root: Path, findings: list[Diagnosis]) -> Plan:
-    """Return what can be done about each finding; one that has no step is for a person."""
-    plan = [(finding, list(_git_steps(root, finding))) for finding in findings]
-    if not any(finding.subject in _HIDING for finding in findings):
-        for finding, steps in plan:
-            with contextlib.suppress(ForgeError, KeyError):  # said of settings and objects, which come first
-                steps.extend(_file_steps(root, finding))
-    return plan
-
-
-def _ordered(plan: Plan) -> list[RepairStep]:
+def _once(steps: list[RepairStep]) -> list[RepairStep]:
     """Return each step once, the lower layers first."""
-    once = {(step.layer, step.path, step.message): step for _, steps in plan for step in steps}
+    once = {(step.layer, step.path, step.message): step for step in steps}
     return sorted(once.values(), key=lambda step: (step.layer, step.path))
 
 
-def _git_steps(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
-    found = mending(root, Problem(code=finding.subject, message="", path=finding.path))
-    if found:
-        yield RepairStep(
-            layer=Layer.GIT, subject=finding.subject, path=finding.path, message=found[0], act=found[1]
-        )
-    standing: dict[str, tuple[str, Callable[[], object]]] = {
-        "half-done": (
-            "the killed write is undone, or finished where the branch holds its commit",
-            lambda: Store(root).commit(lambda: Change(subject="doctor: recover")),
-        ),
-        "driver-missing": (
-            "the merge driver is registered in this clone",
-            lambda: driver.register(Repository(root)),
-        ),
-    }
-    if finding.subject in standing:
-        message, act = standing[finding.subject]
-        yield RepairStep(
-            layer=Layer.GIT, subject=finding.subject, path=finding.path, message=message, act=act
-        )
-
-
-def _file_steps(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
+def _steps(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
     subject, path = finding.subject, finding.path
-    store = Store(root)
-    if subject == "older-schema":
-        yield RepairStep(
-            layer=Layer.SCHEMA,
-            subject=subject,
-            path=path,
-            message="every file is brought to the present schema, in one commit",
-        )
-    elif subject in {"settings", "settings-missing"}:
-        yield from _restored(store, subject, path, _is_settings)
-    elif subject == "attributes-lost":
-        yield from _attributes(store, subject, path)
-    elif subject == "cache-damaged":
-        yield RepairStep(
-            layer=Layer.CACHE,
-            subject=subject,
-            path=path,
-            message="deleted, to be made anew",
-            act=lambda: _remove_all(Path(path)),
-        )
-    elif subject == "cache-blocked":
-        yield RepairStep(
-            layer=Layer.CACHE,
-            subject=subject,
-            path=path,
-            message="moved to forgekit-was-no-folder",
-            act=lambda: unblock(Path(path)),
-        )
-    elif subject == "symlink":
-        yield from _unlinked(store, subject, path)
+    if subject in _ACTIONS:
+        layer, message, action = _ACTIONS[subject]
+        act = partial(action, root, path)
+        yield RepairStep(layer=layer, finding=finding, path=path, message=message, act=act)
     elif subject in _FROM_HISTORY:
-        steps = list(_restored(store, subject, path, doctor.sound))
-        yield from steps or _moved(store, subject, path)
-    elif subject in _SAME_BYTES:
-        yield from _without_copy(store, subject, path)
+        yield from list(_restored(root, finding, path, strays.sound)) or _moved(root, finding)
+    elif subject in {"settings", "settings-missing"}:
+        yield from _restored(root, finding, path, _is_settings)
+    elif subject == "symlink":
+        yield from _unlinked(root, finding)
+    elif subject == "attributes-lost":
+        yield from _attributes(root, finding)
     elif subject == "broken-reference":
-        yield from _targets(store, subject, path)
+        yield from _targets(root, finding)
 
 
-def _restored(store: Store, subject: str, path: str, good: Judge) -> Iterator[RepairStep]:
-    """Bring back the last good version of a file."""
-    repository = store.repository
-    found = last_good(repository, path, good)
-    if found is None:
+def _unlinked(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
+    """Delete a link in the place of committed files; these are then missing, and restored."""
+    path, repository = finding.path, Repository(root)
+    if any(name == path or name.startswith(f"{path}/") for name in repository.blobs(repository.tip())):
+        message, act = "the link is deleted; what was committed can be restored", (root / path).unlink
+        yield RepairStep(layer=Layer.WORK_TREE, finding=finding, path=path, message=message, act=act)
+
+
+def _attributes(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
+    path = finding.path
+    step = partial(RepairStep, finding=finding, path=path)
+    before, needed = strays.committed(Repository(root), path), init_migrate.wanted(root).get(path)
+    if _bytes(root, path) is None and before is not None:
+        yield step(layer=Layer.WORK_TREE, message="restored as committed", files={path: before})
+    elif needed is not None:
+        yield step(layer=Layer.COMMIT, message="what forgekit needs is added", files={path: needed})
+
+
+def _restored(root: Path, finding: Diagnosis, path: str, is_sound: IsSound) -> Iterator[RepairStep]:
+    """Restore a deleted file as committed, any other in its last sound version."""
+    repository, present = Repository(root), _bytes(root, path)
+    before = strays.committed(repository, path)
+    if present is None and before is not None:
+        message, layer, data = "restored as committed", Layer.WORK_TREE, before
+    elif (found := last_good(repository, path, is_sound)) is None:
         return
-    commit, data = found
-    present, committed = _bytes(store.root, path), doctor.committed(repository, path)
-    if data == committed:
-        message, layer = "brought back as committed", Layer.WORK_TREE
-    elif present is None and committed is not None:
-        data, message, layer = committed, "brought back as committed, to be mended", Layer.WORK_TREE
+    elif found[1] == before:
+        message, layer, data = "restored as committed", Layer.WORK_TREE, before
     else:
-        message, layer = f"brought back as of commit {commit[:12]}", Layer.COMMIT
+        message, layer, data = f"restored as of commit {found[0][:12]}", Layer.COMMIT, found[1]
     if data != present:
-        yield RepairStep(layer=layer, subject=subject, path=path, message=message, files={path: data})
+        yield RepairStep(layer=layer, finding=finding, path=path, message=message, files={path: data})
 
 
-def _attributes(store: Store, subject: str, path: str) -> Iterator[RepairStep]:
-    data = wanted(store.root).get(path)
-    committed = doctor.committed(store.repository, path)
-    if _bytes(store.root, path) is None and committed is not None:
-        message = "brought back as committed"
-        yield RepairStep(
-            layer=Layer.WORK_TREE, subject=subject, path=path, message=message, files={path: committed}
-        )
-    elif data is not None:
-        message = "what forgekit needs is added"
-        yield RepairStep(layer=Layer.COMMIT, subject=subject, path=path, message=message, files={path: data})
-
-
-def _unlinked(store: Store, subject: str, path: str) -> Iterator[RepairStep]:
-    """Put the committed files where a link stands."""
-    repository = store.repository
-    tip = repository.tip()
-    blobs = {p: b for p, b in repository.blobs(tip).items() if p == path or p.startswith(f"{path}/")}
-    if blobs:
-        yield RepairStep(
-            layer=Layer.WORK_TREE,
-            subject=subject,
-            path=path,
-            message="the link is taken away, and what was committed is brought back",
-            files={p: repository.read_blob(blob) for p, blob in sorted(blobs.items())},
-            act=(store.root / path).unlink,
-        )
-
-
-def _moved(store: Store, subject: str, path: str) -> Iterator[RepairStep]:
+def _moved(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
     """Move an entity to its place, when nothing is there and nothing is wrong with it."""
-    if subject != "misplaced":
+    forge = Forge.open(root)
+    move = strays.move_of(forge, finding.path)
+    if move is None:
         return
-    entity, data = doctor.entity_in(Forge.open(store.root), path), _bytes(store.root, path)
-    if entity is None or data is None:
-        return
-    home = entity_path(entity)
-    if not doctor.sound(home, data):
-        return
-    layer, message = Layer.WORK_TREE, f"moved to {home}"  # what was not committed stays so
-    contents: dict[str, bytes | None] = {home: data, path: None}
-    if doctor.committed(store.repository, path) is not None:
-        layer = Layer.COMMIT
-        if (committed := doctor.committed(store.repository, home)) is not None:
-            layer, contents = Layer.WORK_TREE, {home: committed}
-            message = f"{home} is brought back as committed"
-    yield RepairStep(layer=layer, subject=subject, path=path, message=message, files=contents)
+    step = partial(RepairStep, finding=finding, path=move.path, message=f"moved to {move.home}")
+    if move.committed:
+        yield step(layer=Layer.COMMIT, files={move.home: move.data, move.path: None})
+    else:
+        yield step(layer=Layer.WORK_TREE, act=lambda: strays.place_moved(forge, move))
 
 
-def _without_copy(store: Store, subject: str, path: str) -> Iterator[RepairStep]:
-    """Delete a file that says what the one at its id's place says, byte for byte."""
-    entity, data = doctor.entity_in(Forge.open(store.root), path), _bytes(store.root, path)
-    if entity is None or data is None or _bytes(store.root, entity_path(entity)) != data:
-        return
-    layer = Layer.WORK_TREE if doctor.committed(store.repository, path) is None else Layer.COMMIT
-    message = f"deleted: {entity_path(entity)} holds the same"
-    yield RepairStep(layer=layer, subject=subject, path=path, message=message, files={path: None})
-
-
-def _targets(store: Store, subject: str, path: str) -> Iterator[RepairStep]:
-    """Bring back the entities that a file names and that history holds, and those that they name."""
-    registry = Forge.open(store.root).registry()
-    found = files.entity_of_path(path)
-    start = registry.get(found[1]) if found else None
+def _targets(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
+    """Restore the entities that a file names and that history holds, and those that they name."""
+    registry = Forge.open(root).registry()
+    owner = files.entity_of_path(finding.path)
+    start = registry.get(owner[1]) if owner else None
     todo: list[Entity] = [start] if start else []
     seen: set[EntityId] = set()
     while todo:
@@ -474,10 +294,125 @@ def _targets(store: Store, subject: str, path: str) -> Iterator[RepairStep]:
                 continue
             seen.add(target)
             for place in (path_of(kind, target) for kind in kinds):
-                for step in _restored(store, subject, place, doctor.sound):
+                for step in _restored(root, finding, place, strays.sound):
                     yield step
                     data = step.files[place]
-                    todo += [files.parse(place, data)[0]] if data and doctor.sound(place, data) else []
+                    todo += [files.parse(place, data)[0]] if data and strays.sound(place, data) else []
+
+
+def _rebuild_index(root: Path, _: str) -> None:
+    repository = Repository(root)
+    if not index_fault(repository):  # sound in itself, but part of it is missing elsewhere
+        (repository.git_dir / "index").unlink()
+    Store(root).recover()
+
+
+def _unstage(root: Path, path: str) -> None:
+    # `git reset` would refresh the whole index, and so run the clone's filters.
+    Repository(root).run("restore", "--quiet", "--staged", "--", path)
+
+
+def _drop_journal(root: Path, _: str) -> None:
+    places = Places.of(Repository(root))
+    if places.owned():
+        places.lock.unlink()
+    places.index.unlink(missing_ok=True)
+    places.journal.unlink(missing_ok=True)
+
+
+def _migrate(root: Path, _: str) -> str | None:
+    store = Store(root)
+    return store.commit(lambda: init_migrate.migration(store)).commit
+
+
+def _unblock(_: Path, path: str) -> None:
+    if not (cache := Path(path)).is_dir():
+        cache.replace(cache.with_name("forgekit-was-no-folder"))
+
+
+def _remove_database(_: Path, path: str) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+
+_ACTIONS: dict[str, tuple[Layer, str, Callable[[Path, str], object]]] = {
+    "broken-index": (Layer.GIT, "rebuilt from the last commit; what was staged is lost", _rebuild_index),
+    "index-differs": (Layer.GIT, "the index holds what was committed", _unstage),
+    "stale-lock": (
+        Layer.GIT,
+        "deleted",
+        lambda root, path: clear_dead(work_tree(root) / path, work_tree(root)),
+    ),
+    "half-done": (
+        Layer.GIT,
+        "the killed write is undone, or finished",
+        lambda root, _: Store(root).recover(),
+    ),
+    "broken-journal": (Layer.GIT, "deleted; `git status` shows what the killed write did", _drop_journal),
+    "leftover-file": (Layer.GIT, "deleted", files.remove),
+    "driver-missing": (
+        Layer.GIT,
+        "registered in this clone",
+        lambda root, _: driver.register(Repository(root)),
+    ),
+    "older-schema": (Layer.SCHEMA, "every file is brought to the present schema, in one commit", _migrate),
+    "cache-damaged": (Layer.CACHE, "deleted, to be rebuilt", _remove_database),
+    "cache-blocked": (Layer.CACHE, "moved to forgekit-was-no-folder", _unblock),
+}
+
+
+def save(root: Path) -> Path:
+    """Save a copy of the registry's files, of git's small ones and of the history, and return its folder.
+
+    Raises WriteError; then nothing may be repaired.
+    """
+    git = health.git_folder(root)
+    try:
+        data = _tar(root, git)
+        folder = git_dirs(root)[1] / health.BACKUPS / hashlib.sha256(data).hexdigest()[:16]
+        if not (folder / "files.tar").exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            bundle = folder / "history.bundle"
+            if Repository(root).attempt("bundle", "create", "--quiet", str(bundle), "--all").returncode:
+                bundle.unlink(missing_ok=True)  # git cannot read all of it; its folder stays as it is anyway
+            beside = folder / "files.new"
+            beside.write_bytes(data)
+            beside.replace(folder / "files.tar")  # last: it marks the copy as whole
+    except OSError as e:
+        raise WriteError(str(e.filename or git), e.strerror or str(e)) from None
+    return folder
+
+
+def _tar(root: Path, git: Path) -> bytes:
+    """Return the files as an archive whose bytes follow from their content alone."""
+    buffer = io.BytesIO()
+    own = sorted([*(git / name for name in _SAVED), *git.glob("*.lock"), *git.glob("forgekit/journal-*")])
+    named = [(name, root / name) for name in (SETTINGS_FILE, init_migrate.ATTRIBUTES_FILE, *TOPS)]
+    named += [(f"git/{path.relative_to(git).as_posix()}", path) for path in own]
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name, path in (member for each in named for member in _below(*each)):
+            found = tar.gettarinfo(path, name)
+            found.mtime, found.uid, found.gid, found.uname, found.gname = 0, 0, 0, "", ""
+            if found.issym():
+                tar.addfile(found)
+                continue
+            data = path.read_bytes()
+            found.type, found.size, found.linkname = tarfile.REGTYPE, len(data), ""
+            tar.addfile(found, io.BytesIO(data))
+        with contextlib.suppress(RepositoryError):
+            for name, data in sorted(Repository(root).staged()):
+                info = tarfile.TarInfo(f"staged/{name}")
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def _below(name: str, path: Path) -> Iterator[tuple[str, Path]]:
+    if path.is_dir() and not path.is_symlink():
+        for inner in sorted(path.iterdir()):
+            yield from _below(f"{name}/{inner.name}", inner)
+    elif path.is_symlink() or path.is_file():
+        yield name, path
 
 
 def _is_settings(_: str, data: bytes) -> bool:
@@ -485,13 +420,8 @@ def _is_settings(_: str, data: bytes) -> bool:
     return True
 
 
-def _remove_all(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
-
-
 def _bytes(root: Path, path: str) -> bytes | None:
-    """Return what stands at a path, or None for nothing or no regular file."""
+    """Return the bytes of a regular file, or None where there is none."""
     try:
         return files.read_bytes(root, path)
     except FormatError:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from forgekit.findings import findings_of
 from forgekit.forge import Forge
 from forgekit.history import uncommitted
 from forgekit.insight.staleness import conflict_state, needs_revalidation, open_conflicts, stale
 from forgekit.insight.views import project_counts
 from forgekit.model.candidate import CandidateStatus
-from forgekit.model.kinds import Kind, short_id
+from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.models.judges import active_judge
 from forgekit.threads import active
-from forgekit.worktree.roots import cache_dir
 
 Counts = tuple[tuple[str, int], ...]
 """(name, number) pairs in the order in which they are shown."""
@@ -40,7 +39,8 @@ class Status:
 
     Attributes:
         kinds: entities of each kind.
-        decisions, conflicts: by status; those of none are left out, and an open conflict may be moot.
+        decisions, conflicts: by status; those of none are left out. An open verdict may be moot, and a
+            finding is `found` or `possible`.
         threads: open ones by priority.
         next_threads: the most important open ones.
         stale, active: active decisions, and the stale ones among them.
@@ -52,6 +52,8 @@ class Status:
         vectors, texts: entities that are indexed by meaning, of those that can be.
         judge: who judges conflicts.
         judge_wanted: who shall, by the settings.
+        judge_missing: why nobody judges and what to do about it, or "".
+        unjudged: pairs of decisions that wait for the judge.
     """
 
     root: str
@@ -73,51 +75,8 @@ class Status:
     texts: int
     judge: str
     judge_wanted: str
-
-    def as_json(self) -> dict[str, object]:
-        """Return it as JSON values."""
-        return {
-            "root": self.root,
-            "projects": [
-                {
-                    "project_name": line.name,
-                    "active_decisions": line.decisions,
-                    "open_threads": line.threads,
-                    "conversations": line.conversations,
-                    "waiting_candidates": line.candidates,
-                }
-                for line in self.projects
-            ],
-            "kinds": dict(self.kinds),
-            "decisions": dict(self.decisions),
-            "open_threads": dict(self.threads),
-            "next_threads": [
-                {
-                    "thread_id": thread.id,
-                    "short_id": short_id(thread.kind, thread.id),
-                    "priority": thread.priority.value,
-                    "title": thread.title,
-                    "project_name": thread.project_name,
-                }
-                for thread in self.next_threads
-            ],
-            "conflicts": dict(self.conflicts),
-            "stale": {
-                "stale": self.stale,
-                "active": self.active,
-                "share": round(self.stale / self.active, 3) if self.active else 0.0,
-            },
-            "open_conflicts": self.open_conflicts,
-            "needs_revalidation": self.revalidate,
-            "waiting_candidates": self.candidates,
-            "uncommitted": list(self.uncommitted),
-            "unreadable": list(self.unreadable),
-            "model": self.model or None,
-            "vectors": self.vectors,
-            "vectors_of": self.texts,
-            "judge": self.judge,
-            "judge_wanted": self.judge_wanted,
-        }
+    judge_missing: str
+    unjudged: int
 
 
 def status(forge: Forge) -> Status:
@@ -125,6 +84,9 @@ def status(forge: Forge) -> Status:
     registry = forge.registry()
     opened = active(registry)
     settings = forge.settings
+    findings = findings_of(forge, registry, wait_ms=0)
+    states = Counter(conflict_state(registry, c) for c in registry.conflicts)
+    states.update({"found": len(findings.conflicts), "possible": len(findings.possible)})
     old = stale(
         registry,
         forge.now(),
@@ -140,7 +102,7 @@ def status(forge: Forge) -> Status:
         kinds=tuple((kind.value, kinds[kind]) for kind in Kind),
         decisions=_counts(Counter(d.status.value for d in registry.decisions)),
         threads=_counts(Counter(t.priority.value for t in opened), ("high", "medium", "low")),
-        conflicts=_counts(Counter(conflict_state(registry, c) for c in registry.conflicts)),
+        conflicts=_counts(states),
         next_threads=tuple(opened[:_NAMED]),
         stale=len(old),
         active=old.active,
@@ -152,8 +114,10 @@ def status(forge: Forge) -> Status:
         model=vectors.model if vectors else "",
         vectors=vectors.count if vectors else 0,
         texts=len(forge.catalogue.contents()),
-        judge=active_judge(settings, cache_dir(forge.root)).kind.value,
+        judge="none" if findings.missing else settings.judge.value,
         judge_wanted=settings.judge.value,
+        judge_missing=findings.missing,
+        unjudged=findings.unjudged,
     )
 
 

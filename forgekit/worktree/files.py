@@ -51,7 +51,7 @@ def _folder_of(kind: Kind, day: int) -> str:
 
 
 def read(root: Path, path: str) -> tuple[Entity, str]:
-    """Read one entity file and its text as it stands.
+    """Read one entity file, and return the entity and the file's text.
 
     Raises FormatError with the path, FileNotFoundError.
     """
@@ -170,7 +170,7 @@ def stage(root: Path, path: str, data: bytes, mark: str, *, executable: bool = F
         path: the file to be.
         data: its bytes.
         mark: names this write and no other.
-        executable: a new file is; one that stands there keeps its mode.
+        executable: for a new file; an existing one keeps its mode.
 
     Raises WriteError.
     """

@@ -115,7 +115,7 @@ def _require_harmless(git_dir: Path, common: Path) -> None:
 
 
 def require_no_pipes(folders: Iterable[Path]) -> None:
-    """Refuse folders in which git would wait for ever for what tells it how to treat their files.
+    """Refuse folders whose attributes or ignore file is a pipe, for which git would wait for ever.
 
     Raises RepositoryError.
     """
@@ -138,7 +138,7 @@ def git_program() -> str:
 
     Raises RepositoryError.
     """
-    for folder in filter(os.path.isabs, os.get_exec_path()):  # never the folder where somebody stands
+    for folder in filter(os.path.isabs, os.get_exec_path()):  # never the working directory
         path = os.path.abspath(os.path.join(folder, "git"))  # noqa: PTH100, PTH118 - pathlib cannot keep a link
         if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113 - as above
             return path

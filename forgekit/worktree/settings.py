@@ -97,6 +97,6 @@ def require_schema(root: Path) -> None:
     try:
         text = _text(root)
     except FormatError:
-        return  # whoever needs the settings says so
+        return  # whoever needs the settings reports it
     if fault := schema_fault(schema_of(text)):
         raise FormatError(fault, path=SETTINGS_FILE, field="schema")

@@ -170,7 +170,7 @@ def test_names_in_a_zip_are_only_shown(tmp_path: Path) -> None:
     assert everything(tmp_path) == before
     (told, refused) = refusal(zipped(inside / "odd.zip", {"../\x1b[2J.json": b"{}"}))
     assert refused == "no conversation was found in what was given"
-    assert told[0].startswith(f"{path}:../?[2J.json: it is no conversation in a format that is known")
+    assert told[0].startswith(f"{path}:../?[2J.json: not a conversation in a known format")
 
 
 def test_a_zip_in_a_zip_is_refused(tmp_path: Path) -> None:
@@ -419,7 +419,7 @@ def test_keys_of_wrong_names_are_counted_and_bounded() -> None:
     assert isinstance(talk, ImportedConversation)
     assert len(talk.unknown) == 11
     assert str(told) == (
-        f"given: conversation {SESSION}: types that are not known were left out: other (490), "
+        f"given: conversation {SESSION}: unknown types were left out: other (490), "
         + ", ".join(f"record new-{n} (1)" for n in range(10))
     )
 

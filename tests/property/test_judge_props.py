@@ -1,133 +1,56 @@
-"""Laws of the judge by rules: symmetry, determinism, and what must not change a verdict."""
+"""Laws of the trained judge: symmetric, and each pair independent of the others in a call."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_judge import tiny, write_judge
 
-from forgekit.conflict.judge import Judgement, Statement, Verdict
-from forgekit.conflict.rules.reading import SEGMENT_LIMIT, read
-from forgekit.conflict.rules.rules import RuleJudge
-from forgekit.conflict.rules.words import TEXT_LIMIT, WORD_LIMIT, cut
-from forgekit.times import Instant
+from forgekit.conflict.judge import Statement
+from forgekit.models.trained_judge import CARD, DELTA, TrainedJudge, read_card
 
-SUBJECTS = ("Logs", "The API", "Invoices", "Session tokens", "Production", "We", "Lessons", "")
-VERBS = (
-    "use",
-    "never use",
-    "are kept for",
-    "are stored in",
-    "must not",
-    "switched from",
-    "keep",
-    "are",
-    "is rejected",
-)
-OBJECTS = (
-    "PostgreSQL",
-    "MongoDB",
-    "30 days",
-    "90 days",
-    "public",
-    "private",
-    "cookies instead of tokens",
-    "at most 3 retries",
-    "Jenkins to Buildkite",
-    "manual",
-    "automatic",
-    "twice a week",
-    "v2",
-)
-TAILS = (
-    "",
-    " in production",
-    " for customers",
-    " when the load is high",
-    ", except on Sundays",
-    ". It is cheaper",
-    "; no others",
-)
-IRRELEVANT = (
-    "; the zebra yawns",
-    ". Giraffes hum",
-    ", whereas xylophones glisten",
-    "; walruses juggle kumquats",
-)
-
-sentences = st.builds(
-    lambda *parts: " ".join(part for part in parts[:3] if part) + parts[3],
-    st.sampled_from(SUBJECTS),
-    st.sampled_from(VERBS),
-    st.sampled_from(OBJECTS),
-    st.sampled_from(TAILS),
-)
-texts = sentences | st.text(max_size=120)
-statements = st.builds(
-    Statement,
-    text=texts,
-    rationale=st.just("") | sentences,
-    alternatives=st.lists(st.sampled_from(OBJECTS), max_size=2).map(tuple),
-    scope=st.lists(st.sampled_from(("production", "staging", "mobile", "zebra")), max_size=1).map(tuple),
-)
-cosines = st.none() | st.floats(-1, 1)
+WORDS = ("use", "rest", "grpc", "uuid", "for", "the", "query", "why", "we", "choose", "ids", "not", "7")
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=14).map(" ".join)
+cases = st.tuples(texts, texts, st.floats(-1, 1))
 
 
-def judge(a: Statement, b: Statement, cosine: float | None = None) -> Judgement:
-    return RuleJudge().judge([(a, b)], [cosine])[0]
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> TrainedJudge:
+    folder = tmp_path_factory.mktemp("judge")
+    model = tiny(folder)
+    made = write_judge(folder / "judge", model)
+    return TrainedJudge(read_card(made / CARD), model, made / DELTA)
 
 
-@given(statements, statements, cosines)
-def test_the_order_of_the_sides_says_nothing(a: Statement, b: Statement, cosine: float | None) -> None:
-    assert judge(a, b, cosine) == judge(b, a, cosine)
+def sides(case: tuple[str, str, float]) -> tuple[Statement, Statement]:
+    return Statement(text=case[0]), Statement(text=case[1])
 
 
-@given(statements, statements, cosines)
-def test_the_same_pair_gets_the_same_judgement(a: Statement, b: Statement, cosine: float | None) -> None:
-    together = RuleJudge().judge([(b, b), (a, b), (a, a)], [None, cosine, None])
-    assert together[1] == judge(replace(a), replace(b), cosine)
-
-
-@given(statements, statements, cosines)
-def test_the_score_is_a_probability_and_agrees_with_the_verdict(
-    a: Statement, b: Statement, cosine: float | None
+@given(st.lists(cases, min_size=1, max_size=12), st.data())
+@settings(max_examples=60)
+def test_a_judgement_does_not_depend_on_the_rest_of_the_call(
+    judge: TrainedJudge, some: list[tuple[str, str, float]], data: st.DataObject
 ) -> None:
-    found = judge(a, b, cosine)
-    assert 0 <= found.score <= 1
-    assert (found.score >= 0.5) is (found.verdict is Verdict.CONTRADICTION)
-    assert found.reasons or found.verdict is not Verdict.CONTRADICTION
+    alone = {case: judge.judge([sides(case)], [case[2]])[0] for case in some}
+    mixed = data.draw(st.permutations(some + some[: data.draw(st.integers(0, len(some)))]))
+    found = judge.judge([sides(case) for case in mixed], [case[2] for case in mixed])
+    assert found == [alone[case] for case in mixed]
+    cosines = judge.cosines([sides(case) for case in mixed])
+    assert cosines == [judge.cosines([sides(case)])[0] for case in mixed]
 
 
-@given(
-    statements,
-    statements,
-    st.floats(0, 1),
-    st.sampled_from(("The Nexus", "Trellis", None)),
-    st.integers(0, 10**12).map(Instant),
-)
-def test_tier_project_and_time_change_nothing(
-    a: Statement, b: Statement, tier: float, project: str | None, created: Instant
-) -> None:
-    assert judge(a, b) == judge(replace(a, tier=tier, project=project, created=created), b)
-
-
-@given(sentences, sentences, st.sampled_from(IRRELEVANT))
-def test_a_clause_about_something_else_flips_nothing(a: str, b: str, clause: str) -> None:
-    plain = judge(Statement(text=a), Statement(text=b))
-    longer = judge(Statement(text=a + clause), Statement(text=b))
-    assert (plain.verdict is Verdict.CONTRADICTION) is (longer.verdict is Verdict.CONTRADICTION)
-
-
-@given(texts)
-def test_nothing_contradicts_itself(text: str) -> None:
-    assert judge(Statement(text=text), Statement(text=text)).verdict is not Verdict.CONTRADICTION
-
-
-@given(st.text(st.characters(codec="utf-8"), max_size=400), st.integers(1, 2_000))
-def test_long_texts_are_read_up_to_a_limit(text: str, times: int) -> None:
-    long = text * times
-    clauses = [clause for clause, _ in cut(long)]
-    assert sum(len(clause) for clause in clauses) <= TEXT_LIMIT
-    assert sum(word.raw[0].isalnum() for clause in clauses for word in clause) <= WORD_LIMIT
-    assert len(read(Statement(text=long)).segments) <= SEGMENT_LIMIT
+@given(cases)
+@settings(max_examples=60)
+def test_the_sides_may_come_in_either_order(judge: TrainedJudge, case: tuple[str, str, float]) -> None:
+    a, b = sides(case)
+    [one], [other] = judge.judge([(a, b)], [case[2]]), judge.judge([(b, a)], [case[2]])
+    assert one is not None
+    assert other is not None
+    assert (one.probability, one.level, one.duplicate, one.reason) == (
+        other.probability,
+        other.level,
+        other.duplicate,
+        other.reason,
+    )
+    assert one.words == other.words[::-1] or a.text == b.text

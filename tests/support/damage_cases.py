@@ -110,6 +110,13 @@ def _packed(root: Path) -> Path:
     return root / ".git" / "packed-refs"
 
 
+def _cut_pack(root: Path) -> None:
+    git(root, "gc", "--quiet")
+    (pack,) = (root / ".git" / "objects" / "pack").glob("*.pack")
+    pack.chmod(0o644)
+    half(pack)
+
+
 def _begun(root: Path) -> None:
     """Leave what a write leaves that was killed between its files and its branch."""
     entity = sample_entities.decision("Never acknowledged", TALK)
@@ -210,6 +217,11 @@ def _deleted(root: Path, *entities: Entity) -> None:
         path_of(root, entity).unlink()
 
 
+def _emptied(root: Path) -> None:
+    shutil.rmtree(root / "registry")
+    shutil.rmtree(root / "archives")
+
+
 def _settings(root: Path, old: str, new: str) -> None:
     path = root / SETTINGS
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
@@ -245,14 +257,14 @@ class Case:
 L, F = After.LEFT, After.FILES
 CASES: dict[str, Case] = {
     # git
-    "HEAD is gone": Case("broken-head", lambda r: (r / ".git/HEAD").unlink()),
-    "HEAD is garbage": Case("broken-head", lambda r: (r / ".git/HEAD").write_text("junk")),
-    "branch is empty": Case("broken-branch", lambda r: _branch(r).write_text("")),
-    "branch is gone": Case("broken-branch", lambda r: _branch(r).unlink()),
-    "branch names nothing": Case("broken-branch", lambda r: _branch(r).write_text("1" * 40 + "\n")),
-    "branch and logs are gone": Case("broken-branch", _forgotten),
-    "packed refs with junk": Case("broken-packed-refs", lambda r: append(_packed(r), "junk\n")),
-    "packed refs cut off": Case("broken-packed-refs", lambda r: os.truncate(_packed(r), 60)),
+    "HEAD is gone": Case("git", lambda r: (r / ".git/HEAD").unlink(), L),
+    "HEAD is garbage": Case("git", lambda r: (r / ".git/HEAD").write_text("junk"), L),
+    "branch is empty": Case("broken-branch", lambda r: _branch(r).write_text(""), L),
+    "branch is gone": Case("broken-branch", lambda r: _branch(r).unlink(), L),
+    "branch names nothing": Case("broken-branch", lambda r: _branch(r).write_text("1" * 40 + "\n"), L),
+    "branch and logs are gone": Case("broken-branch", _forgotten, L),
+    "packed refs with junk": Case("git", lambda r: append(_packed(r), "junk\n"), L),
+    "packed refs cut off": Case("git", lambda r: os.truncate(_packed(r), 60), L),
     "HEAD is detached": Case("detached-head", lambda r: git(r, "checkout", "--quiet", "--detach"), L),
     "merge begun": Case("unfinished-merge", lambda r: shutil.copy(_branch(r), r / ".git/MERGE_HEAD"), L),
     "deleted here, changed there": Case("unfinished-merge", _divided, L),
@@ -276,16 +288,19 @@ CASES: dict[str, Case] = {
     "index lacks a file": Case(
         "index-differs", lambda r: git(r, "rm", "--quiet", "--cached", entity_path(ROWS))
     ),
-    "blob is lost": Case("missing-object", lambda r: loose(r, f"HEAD:{entity_path(ROWS)}").unlink()),
-    "blob of the settings is lost": Case("missing-object", lambda r: loose(r, f"HEAD:{SETTINGS}").unlink()),
-    "blob is damaged": Case("corrupt-object", lambda r: spoil(loose(r, f"HEAD:{entity_path(ROWS)}"))),
-    "tree is lost": Case("missing-object", lambda r: loose(r, "HEAD:registry/decisions").unlink()),
-    "tree is damaged": Case("corrupt-object", lambda r: spoil(loose(r, "HEAD:registry/decisions"))),
-    "tree of the tip is lost": Case("broken-branch", lambda r: loose(r, "HEAD^{tree}").unlink()),
+    "blob is lost": Case("missing-object", lambda r: loose(r, f"HEAD:{entity_path(ROWS)}").unlink(), L),
+    "blob of the settings is lost": Case(
+        "missing-object", lambda r: loose(r, f"HEAD:{SETTINGS}").unlink(), L
+    ),
+    "blob is damaged": Case("corrupt-object", lambda r: spoil(loose(r, f"HEAD:{entity_path(ROWS)}")), L),
+    "tree is lost": Case("missing-object", lambda r: loose(r, "HEAD:registry/decisions").unlink(), L),
+    "tree is damaged": Case("corrupt-object", lambda r: spoil(loose(r, "HEAD:registry/decisions")), L),
+    "tree of the tip is lost": Case("broken-branch", lambda r: loose(r, "HEAD^{tree}").unlink(), L),
+    "pack is cut off": Case("corrupt-pack", _cut_pack, L),
     "old blob is lost": Case(
         "missing-object", lambda r: loose(r, f"HEAD~1:{entity_path(THREAD)}").unlink(), L
     ),
-    "commit of the tip is lost": Case("broken-branch", lambda r: loose(r, "HEAD").unlink(), F),
+    "commit of the tip is lost": Case("broken-branch", lambda r: loose(r, "HEAD").unlink(), L),
     "clone is shallow": Case(
         "shallow-clone", lambda r: (r / ".git/shallow").write_text(git(r, "rev-parse", "HEAD~2")), L
     ),
@@ -299,6 +314,8 @@ CASES: dict[str, Case] = {
     "entity is garbage": Case("unreadable-file", lambda r: path_of(r, ROWS).write_bytes(b"\xff\xfe")),
     "cut off and committed": Case("unreadable-file", committed(lambda r: half(path_of(r, ROWS))), F),
     "conflict markers": Case("conflict-markers", _markers, L),
+    "archive deleted": Case("deleted-file", lambda r: _deleted(r, ARCHIVE)),
+    "registry and archives deleted": Case("deleted-file", _emptied),
     "deleted though cited": Case("broken-reference", lambda r: _deleted(r, ROWS)),
     "deleted, committed, though cited": Case(
         "broken-reference", committed(lambda r: _deleted(r, ROWS, COLUMNS)), F
@@ -316,13 +333,13 @@ CASES: dict[str, Case] = {
     "id edited": Case(
         "misplaced", lambda r: edit(r, ROWS, f"\ndecision_id: {ROWS.id}", f"\ndecision_id: {LAYOUT.id[:-1]}0")
     ),
-    "copied": Case("duplicate-id", lambda r: _copy(r, ROWS, "registry/decisions/1999-01/{name}")),
+    "copied": Case("duplicate-id", lambda r: _copy(r, ROWS, "registry/decisions/1999-01/{name}"), L),
     "copied and edited": Case(
         "duplicate-id",
         lambda r: append(_copy(r, ROWS, "registry/decisions/1999-01/{name}"), "\nmore\n"),
         L,
     ),
-    "twin by case": Case("twin", lambda r: _copy(r, ROWS, f"{{folder}}/{ROWS.id.upper()}.md")),
+    "twin by case": Case("twin", lambda r: _copy(r, ROWS, f"{{folder}}/{ROWS.id.upper()}.md"), L),
     "link in place of a file": Case("symlink", _linked_file),
     "link in place of a folder": Case("symlink", _linked_folder),
     "stray file": Case("stray-file", lambda r: (r / "registry/notes.txt").write_text("mine"), L),
@@ -351,7 +368,7 @@ CASES: dict[str, Case] = {
     "settings are garbage": Case("settings", lambda r: (r / SETTINGS).write_text("[[[")),
     "settings with a slip": Case("settings", lambda r: _settings(r, "budget", "bugdet")),
     "settings are gone": Case("settings-missing", lambda r: (r / SETTINGS).unlink()),
-    "newer schema": Case("newer-schema", lambda r: _settings(r, "schema = 1", "schema = 2"), L),
+    "newer schema": Case("newer-schema", lambda r: _settings(r, "schema = 2", "schema = 3"), L),
     "attributes are gone": Case("attributes-lost", lambda r: (r / ATTRIBUTES).unlink()),
     "attributes are gone, committed": Case(
         "attributes-lost", committed(lambda r: (r / ATTRIBUTES).unlink()), F

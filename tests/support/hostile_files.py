@@ -81,6 +81,7 @@ def _stray(name: str, says: str, folder: str = FOLDER) -> Hostile:
     )
 
 
+_ELSEWHERE = f"holds {GUEST.id}, whose place is {PATH}"
 _NO_PLACE = "is a file that the registry has no place for"
 _GITS = "is a name that git gives a meaning to, and means nothing good in a registry"
 _TWIN = f"differs from {NEIGHBOUR}.md in case or Unicode form only"
@@ -321,11 +322,11 @@ HOSTILE: dict[str, Hostile] = {
     "line end in a name": _stray("a\nerror: forged.md", _NO_PLACE),
     "escape in a name": _stray("\x1b[2J.md", _NO_PLACE),
     "bidi in a name": _stray("a\u202edm.exe", _NO_PLACE),
-    "option as a name": _stray("--output=x.md", _NO_PLACE),
-    "rm as a name": _stray("-rf", _NO_PLACE),
-    "device as a name": _stray("CON", _NO_PLACE),
-    "command as a name": _stray(f"$(touch {CANARY}).md", _NO_PLACE),
-    "backslashes in a name": _stray("x\\..\\..\\y.md", _NO_PLACE),
+    "option as a name": _stray("--output=x.md", _ELSEWHERE),
+    "rm as a name": _stray("-rf", _ELSEWHERE),
+    "device as a name": _stray("CON", _ELSEWHERE),
+    "command as a name": _stray(f"$(touch {CANARY}).md", _ELSEWHERE),
+    "backslashes in a name": _stray("x\\..\\..\\y.md", _ELSEWHERE),
     "attributes in a folder": _stray(".gitattributes", _GITS, "registry"),
     "submodules in a folder": _stray(".gitmodules", _GITS, "registry/decisions"),
     ".git in a folder": Hostile(

@@ -1,4 +1,4 @@
-"""Invented secrets of 20 kinds, and what only looks like one; drawn from seeded random numbers."""
+"""Invented secrets of 32 kinds, and what only looks like one; drawn from seeded random numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Planted:
     """One secret.
 
     Attributes:
-        kind: one of the 20.
+        kind: one of `KINDS`.
         secret: what must be found nowhere.
         text: the secret in the words around it.
     """
@@ -85,6 +85,15 @@ def _github(random: Random) -> str:
     if random.random() < 0.5:
         return random.choice(["ghp_", "gho_", "ghs_"]) + drawn(random, ALNUM, 36)
     return f"github_pat_{drawn(random, ALNUM, 22)}_{drawn(random, ALNUM, 59)}"
+
+
+def _putty(random: Random) -> str:
+    body = _encoded(random, 420)
+    return "\n".join(body[at : at + 64] for at in range(0, len(body), 64))
+
+
+def _signature(random: Random) -> str:
+    return _encoded(random, 32).replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
 
 
 def _openai(random: Random) -> str:
@@ -153,6 +162,56 @@ KINDS: dict[str, tuple[Draw, tuple[str, ...]]] = {
         _password,
         ("password = {}", 'DB_PASSWORD="{}"', "**Password:** {}", "the password is {}", "passwd: '{}'"),
     ),
+    "azure-sas": (
+        _signature,
+        (
+            "https://store.blob.core.windows.net/c/a.txt?sv=2022-11-02&sr=b&se=2026-01-01T00%3A00Z&sp=r&sig={}",
+        ),
+    ),
+    "databricks": (lambda r: "dapi" + drawn(r, _HEX, 32), ("DATABRICKS_TOKEN={}", "log in with {} there")),
+    "putty": (
+        _putty,
+        ("PuTTY-User-Key-File-3: ssh-rsa\nEncryption: none\nPrivate-Lines: 9\n{}\nPrivate-MAC: 0123\n",),
+    ),
+    "supabase": (lambda r: "sbp_" + drawn(r, _HEX, 40), ("supabase login --token {}", "`{}`")),
+    "figma": (lambda r: "figd_" + drawn(r, _URL, 43), ("X-Figma-Token: {}", "figma: {}")),
+    "sentry": (lambda r: "sntryu_" + drawn(r, _HEX, 64), ("SENTRY={}", "sentry-cli login with {}")),
+    "mailgun": (
+        lambda r: "key-" + drawn(r, _HEX, 32),
+        ("mailgun: {}", "curl -s --user 'api:{}' https://a.example"),
+    ),
+    "doppler": (
+        lambda r: r.choice(["dp.pt.", "dp.st.prd."]) + drawn(r, ALNUM, 43),
+        ("DOPPLER={}", "doppler run --token {}"),
+    ),
+    "command": (
+        _password,
+        (
+            "curl -u admin:{} https://api.example.org/v1",
+            "curl -sS --user 'ci:{}' https://api.example.org/v1",
+            "mysql -h db -u root -p{} shop",
+            "mysqldump --all-databases -p'{}' > all.sql",
+            "sshpass -p {} ssh root@10.0.0.1",
+            "sshpass -p '{}' scp a b:",
+        ),
+    ),
+    "netrc": (
+        _password,
+        ("machine git.example.org login ada password {}", "machine a.example\n  login ci\n  password {}\n"),
+    ),
+    "aws-secret": (
+        lambda r: drawn(r, ALNUM, 40),
+        (
+            "The AWS secret access key is {} (rotate it).",
+            "secret access key for prod: {}",
+            "aws secret key `{}`",
+            "| Secret key | {} |",
+        ),
+    ),
+    "hex-token": (
+        lambda r: drawn(r, _HEX, 40),
+        ("GITHUB_TOKEN={}", "GH_TOKEN: {}", "export GITLAB_TOKEN='{}'"),
+    ),
     "in-context": (
         lambda r: drawn(r, _BASE64, 40),
         (
@@ -163,7 +222,7 @@ KINDS: dict[str, tuple[Draw, tuple[str, ...]]] = {
         ),
     ),
 }
-LOOSE = frozenset({"url-password", "assignment", "in-context"})
+LOOSE = frozenset({"url-password", "assignment", "in-context", "command", "netrc", "aws-secret", "hex-token"})
 """Kinds without a shape of their own: only the words around them tell."""
 
 
@@ -226,6 +285,30 @@ _STATIC = (
     "PASSWORD=<your password here>",
     "at 10:45:AA the run stopped",
     "integrity sha512-" + "v2Ly" * 21 + "==",
+    "docker run -u 1000:1000 --rm image",
+    "curl -u user:password https://example.org",
+    "curl -u $USER:$PASSWORD https://example.org",
+    "curl -u ada https://example.org:8443/a",
+    "mysql -u root -p shop",
+    "mysql -h db -ppassword shop",
+    "mkdir -p src/Main2/v3",
+    "ssh -p2222 host; scp -P 2222 a host:",
+    "mysql --port 3306 -p",
+    "sshpass -p password ssh host",
+    "sshpass -p $SSH_PW ssh host",
+    "machine example.org login ada password changeme",
+    "a login form, password field and a button",
+    "login with password: see the vault",
+    "https://example.org/a?sig=none&v=2",
+    "sig=abc in the query",
+    "dapi0123 and dapimmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm",
+    "key-value pairs and key-0123456789abcdef0123456789abcdef",
+    "dp.st.prd is a config of doppler",
+    "the secret lies in commit 3f786850e387550fdab836ed7e6dc881de23001b",
+    "secret key rotation, see aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "figd_ sbp_ sntryu_ are prefixes",
+    "Private-Lines: 14 are left out here",
+    "the token 3f786850e387550fdab836ed7e6dc881de23001b names a commit",
 )
 
 

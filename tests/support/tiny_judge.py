@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +11,21 @@ import pytest
 from numpy.typing import NDArray
 from tiny_model import WIDTH, write_json, write_model, write_tensors
 
-from forgekit.models import judge_files, trained_judge
-from forgekit.models.cross_encoder import Read
+from forgekit.models import trained_judge
+from forgekit.models.cross_encoder import Reading
 from forgekit.models.files import WEIGHTS, BertModel, read_model
-from forgekit.models.judge_files import CARD, DELTA
+from forgekit.models.trained_judge import CARD, DELTA, FORMAT, LABELS
 
-LABELS = ("contradiction", "duplicate", "refinement", "related", "unrelated")
 QUERY = "encoder.layer.1.attention.self.query.weight"
 OUTPUT = "encoder.layer.1.output.dense.weight"
-TRAINED = trained_judge.TrainedJudge
-JOIN = {"bias": -4.0, "model": 1.0, "excluded": 0.5, "differing": 0.5, "heading": -1.0}
+JOINS = {
+    "contradiction": {"bias": -4.0, "model": 1.0, "cosine": 8.0},
+    "duplicate": {"bias": -4.0, "model": 1.0, "cosine": 6.0},
+}
+LEVELS = {
+    "conflict": {"threshold": 0.9, "expected_precision": 0.8, "per_100": 1.0},
+    "possible": {"threshold": 0.5, "expected_precision": 0.6, "per_100": 3.0},
+}
 
 
 def delta_tensors() -> dict[str, NDArray[np.float32]]:
@@ -50,15 +55,13 @@ def write_judge(
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / DELTA, delta_tensors() if tensors is None else tensors, "F16")
     card = {
-        "format": 2,
+        "format": FORMAT,
         "base": model.sha256[WEIGHTS],
         "sha256": hashlib.sha256((folder / DELTA).read_bytes()).hexdigest(),
         "labels": list(LABELS),
         "tokens_a_side": 10,
-        "join": JOIN,
-        "threshold": 0.7,
-        "expected_precision": 0.9,
-        "duplicate_log_odds": 0.0,
+        "joins": JOINS,
+        "levels": LEVELS,
         "seed": 1,
     }
     write_json(folder / CARD, card | changed)
@@ -79,21 +82,17 @@ class Reader:
         self.read_pairs: list[tuple[str, str]] = []
         self._odds = odds
 
-    def read(self, pairs: Sequence[tuple[str, str]]) -> list[Read]:
-        self.read_pairs += pairs
-        found = []
-        for a, b in pairs:
-            words = tuple([(word, len(word) - 4.5) for word in text.split()] for text in (a, b))
-            logits = (self._odds(a, b) + float(np.log(4)), 0.0, 0.0, 0.0, 0.0)
-            found.append(Read(logits=logits, words=(words[0], words[1])))
-        return found
+    def read(self, a: str, b: str) -> Reading:
+        self.read_pairs.append((a, b))
+        words = tuple([(word, len(word) - 4.5) for word in text.split()] for text in (a, b))
+        logits = (self._odds(a, b) + float(np.log(4)), 0.0, 0.0, 0.0, 0.0)
+        return Reading(logits=logits, words=(words[0], words[1]))
 
 
 def install(monkeypatch: pytest.MonkeyPatch, folder: Path, reader: Reader | None = None) -> None:
     """Make the tiny judge the shipped one; with a reader, read with that."""
     model = tiny(folder)
-    monkeypatch.setattr(judge_files, "FOLDER", write_judge(folder / "judge", model))
-    monkeypatch.setattr(judge_files, "find_default", lambda _cache: model)
-    monkeypatch.setattr(trained_judge, "TrainedJudge", TRAINED)
+    monkeypatch.setattr(trained_judge, "FOLDER", write_judge(folder / "judge", model))
+    monkeypatch.setattr(trained_judge, "find_default", lambda _cache: model)
     if reader is not None:
         monkeypatch.setattr("forgekit.models.cross_encoder.CrossEncoder", lambda *_: reader)

@@ -13,9 +13,12 @@ from forgekit import context, decisions, threads
 from forgekit.archives.identity import ImportOptions
 from forgekit.briefing.answers import AnswerBlock, ask
 from forgekit.briefing.blocks import prepare_compression, prepare_continuation
+from forgekit.change import write
 from forgekit.errors import UsageError
 from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.forge import Forge
+from forgekit.ids import pair_id
+from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.thread import ThreadStatus
@@ -238,3 +241,29 @@ def test_why_a_decision_went_out_of_force_is_said_with_the_day(filed: Forge) -> 
     assert f"- Superseded since {day}: Gateways count" in told(ask(filed, f"Why did we decide {LIMIT}?"))
     exported = export(filed.registry(), Format.MARKDOWN)
     assert "an offset skips some and repeats others. — invalidated: Exports of long lists broke\n" in exported
+
+
+def test_an_answer_lists_the_active_decision_before_the_revised_one_and_no_conflict_unasked(
+    repository: Path,
+) -> None:
+    forge = opened(repository)
+    old = decisions.create(forge, "Store rows of the ledger in files", project="Ledger").entity
+    new = decisions.revise(forge, old.id, "Store rows of the ledger in tables").entity
+    other = decisions.create(forge, "Store no rows of the ledger", project="Ledger").entity
+    low, high = sorted((new.id, other.id))
+    verdict = Conflict(
+        conflict_id=pair_id(low, high),
+        decision_a=low,
+        decision_b=high,
+        nature="rows of the ledger",
+        detected_at=forge.now(),
+    )
+    write(forge, lambda _: [verdict], "conflict record")
+    found = [str(key) for key in ask(forge, "rows of the ledger").data["ids"]]  # type: ignore[attr-defined] # JSON
+    assert found.index(new.id) < found.index(old.id)
+    assert found[-1] == old.id
+    assert verdict.id not in found
+    asked = ask(forge, "which decisions contradict: rows of the ledger").data["ids"]
+    assert verdict.id in asked  # type: ignore[operator] # JSON
+    why = ask(forge, "Why did we store rows of the ledger in files?").text
+    assert why.index("in tables (tier") < why.index("in files (tier")

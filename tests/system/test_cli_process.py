@@ -98,7 +98,7 @@ def test_a_bug_is_one_line_and_a_traceback_on_request(
     def broken(*_: object) -> None:
         raise KeyError("x\x1b[2J")
 
-    monkeypatch.setattr("forgekit.cli.queries.open_forge", broken)
+    monkeypatch.setattr("forgekit.cli.call.open_forge", broken)
     ran = cli("status", root=registry)
     assert (ran.code, ran.out) == (3, "")
     assert ran.err == (
@@ -114,7 +114,7 @@ def test_an_interrupt_is_130(cli: Cli, registry: Path, monkeypatch: pytest.Monke
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("forgekit.cli.queries.open_forge", interrupted)
+    monkeypatch.setattr("forgekit.cli.call.open_forge", interrupted)
     ran = cli("status", root=registry)
     assert (ran.code, ran.out, ran.err.strip()) == (130, "", "interrupted")
 

@@ -113,7 +113,7 @@ def test_hand_edits_are_kept_in_the_copy_and_named(root: Path, cli: Cli) -> None
     name = path.relative_to(root).as_posix()
     dry = cli("doctor", "--repair", root=root)
     assert dry.code == 1
-    assert f"would  unreadable-file: {name}: brought back as committed\n" in dry.out
+    assert f"would  unreadable-file: {name}: restored as committed\n" in dry.out
     assert "-decision: [Keep rows\n+decision: Keep rows\n" in dry.out
     assert f"{name}: its uncommitted text goes into the copy\n" in dry.err
     assert path.read_bytes() == edited
@@ -142,9 +142,9 @@ def test_other_uncommitted_work_stays(root: Path) -> None:
 
 def test_several_damages_are_mended_in_one_commit(root: Path, base: Path) -> None:
     for name in (
-        "blob of the settings is lost",
         "deleted, committed, though cited",
         "attributes are gone, committed",
+        "settings are gone",
         "index is garbage",
     ):
         CASES[name].do(root)

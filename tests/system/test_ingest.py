@@ -105,7 +105,7 @@ def test_a_conversation_that_cannot_be_filed_keeps_no_other_back(
 
     monkeypatch.setattr("forgekit.filing.conversations.unpack", unpacked)
     report = file(repository, *CHAIN[:2], project="Nexus")
-    assert [filed.title for filed in report.filed] == ["Beta"]
+    assert [filed.conversation.title for filed in report.filed] == ["Beta"]
     assert list(map(str, report.problems)) == [
         "Alpha: nothing of it was filed: body: holds a merge-conflict marker"
     ]
@@ -114,7 +114,7 @@ def test_a_conversation_that_cannot_be_filed_keeps_no_other_back(
 def test_a_second_time_changes_nothing_and_a_batch_is_one_commit(repository: Path) -> None:
     report = file(repository, *CHAIN, project="Nexus", with_text=True)
     assert states(report) == ["new", "new", "new"]
-    assert (report.archives, report.edges) == (2, 2)
+    assert (report.counts["archives"], report.counts["edges"]) == (2, 2)
     before = files(repository)
     again = file(repository, *CHAIN, project="Nexus", with_text=True)
     assert (again.outcome.commit, again.outcome.written, states(again)) == (None, (), ["unchanged"] * 3)
@@ -195,7 +195,7 @@ def test_a_conversation_that_grew_adds_its_turns_and_keeps_its_id(repository: Pa
     first = file(repository, short, with_text=True)
     grown = file(repository, long)
     assert (states(grown), grown.filed[0].new_turns) == (["grown"], 2)
-    assert grown.filed[0].id == first.filed[0].id
+    assert grown.filed[0].conversation.id == first.filed[0].conversation.id
     assert states(file(repository, short)) == ["unchanged"]
     kept = opened(repository).registry().transcripts
     assert [(text.turn_range, text.body.count("### ")) for text in kept] == [((1, 4), 4)]
@@ -208,11 +208,11 @@ def test_an_archive_filed_after_its_conversation_joins_it(repository: Path) -> N
     sync_compression(opened(repository), [Incoming(envelope=ImportOptions(), data=A_ARCHIVE.encode())])
     registry = opened(repository).registry()
     stand_in = registry.archives[0].conversation_id
-    assert one_talk(registry) == {stand_in: report.filed[0].id}
+    assert one_talk(registry) == {stand_in: report.filed[0].conversation.id}
     found = registry.get(stand_in)
     assert isinstance(found, Conversation)
     assert found.external_id == "alpha-session"
-    assert opened(repository).resolve("alpha-session", Kind.CONVERSATION) == report.filed[0].id
+    assert opened(repository).resolve("alpha-session", Kind.CONVERSATION) == report.filed[0].conversation.id
 
 
 def test_resumed_sessions_and_compactions_are_edges(repository: Path) -> None:
@@ -261,13 +261,16 @@ def test_the_project_is_the_exports_else_the_settings_else_the_persons(repositor
         transcript("Three", "Hi", "Ho", day=2),
     )
     report = file(repository, *given, project="Mine")
-    assert [(f.project_name, f.placed) for f in report.filed] == [
+    assert [(f.conversation.project_name, f.project_from) for f in report.filed] == [
         ("Nexus", "export"),
         ("Harbor", "settings"),
         ("Mine", "option"),
     ]
     unsorted = file(repository, transcript("Four", "Hi", "Ho", day=3))
-    assert (unsorted.filed[0].project_name, unsorted.filed[0].placed) == ("Unsorted", "nothing")
+    assert (unsorted.filed[0].conversation.project_name, unsorted.filed[0].project_from) == (
+        "Unsorted",
+        "nothing",
+    )
 
 
 def test_secrets_reach_no_object_of_git(repository: Path) -> None:
@@ -302,7 +305,7 @@ def test_candidates_wait_and_are_seen_by_nothing_else(repository: Path) -> None:
     assert not {hit.kind for hit in forge.catalogue.search("Postgres queue")} - {Kind.CONVERSATION}
     waiting = review.waiting(forge, "Nexus")
     best = waiting[0].candidate
-    assert (best.turn, best.conversation_id) == (2, report.filed[0].id)
+    assert (best.turn, best.conversation_id) == (2, report.filed[0].conversation.id)
     assert "Postgres" in best.quote
     assert best.why
 
@@ -325,7 +328,7 @@ def test_what_is_rejected_is_never_offered_again(repository: Path) -> None:
     forge = opened(repository)
     every = review.above(review.waiting(forge), 0.0)
     review.answer(forge, review.Answers(reject=every))
-    assert file(repository, TALK, project="Nexus").candidates == ()
+    assert file(repository, TALK, project="Nexus").candidates == []
     assert review.waiting(opened(repository)) == []
 
 
@@ -397,7 +400,7 @@ def test_batches_of_any_size_give_one_registry(tmp_path: Path) -> None:
         assert len(report.commits) == commits
         assert report.outcome.commit == report.commits[-1]
         assert git(root, "rev-list", "--count", "HEAD").strip() == str(commits + 1)
-        assert (states(report), report.archives, report.edges) == (["new"] * 3, 2, 2)
+        assert (states(report), report.counts["archives"], report.counts["edges"]) == (["new"] * 3, 2, 2)
         assert set(report.outcome.written) >= files(root).keys()
         seen.append(files(root))
     assert all(one == seen[0] for one in seen)
@@ -444,14 +447,18 @@ def test_a_short_report_counts_all_and_names_the_first_that_changed(repository: 
     whole = file(new_repository(repository.parent / "twin"), *CHAIN, project="Nexus")
     short = file(repository, *CHAIN, project="Nexus", batch=1, shown=1)
     assert dict(short.states) == {"new": 2, "unchanged": 1}
-    assert [filed.title for filed in short.filed] == ["Alpha"]
-    assert (short.outcome.written, short.candidates) == ((), ())
-    assert (len(whole.filed), short.edges, short.waiting) == (3, 1, whole.waiting)
+    assert [filed.conversation.title for filed in short.filed] == ["Alpha"]
+    assert (short.outcome.written, short.candidates) == ((), [])
+    assert (len(whole.filed), short.counts["edges"], short.counts["waiting"]) == (
+        3,
+        1,
+        whole.counts["waiting"],
+    )
 
 
 def test_a_dry_run_is_one_piece(repository: Path) -> None:
     report = file(repository, *CHAIN, project="Nexus", batch=1, options=WriteOptions(dry_run=True))
-    assert (report.commits, report.edges) == ((), 2)
+    assert (report.commits, report.counts["edges"]) == ([], 2)
     assert report.outcome.diff.count("+title: Alpha\n") == 1
 
 
@@ -471,7 +478,7 @@ def test_a_time_that_nobody_said_is_unknown(repository: Path) -> None:
     assert registry.decisions == []  # D007 would stand in 1970
     assert [c.status for c in registry.candidates] == [CandidateStatus.WAITING] * 2
     assert [str(problem) for problem in check(opened(repository)).problems] == []
-    assert file(repository, UNDATED, project="Nexus", with_text=True).commits == ()
+    assert file(repository, UNDATED, project="Nexus", with_text=True).commits == []
 
 
 def test_what_nobody_dated_is_registered_at_its_approval(repository: Path) -> None:
@@ -508,7 +515,7 @@ def test_a_secret_in_the_name_of_a_project_or_a_folder_is_taken_out(repository: 
     turns = (summed.turns[0], replace(summed.turns[1], compaction=True))
     folders = replace(summed, turns=turns, folder=f"/home/ada/{secret}")
     report = file(repository, replace(CHAIN[0], project=f"Nexus {secret}"), folders, with_text=True)
-    assert report.archives == 2
+    assert report.counts["archives"] == 2
     assert sum(report.redacted.values()) == 2
     assert secret.encode() not in b"".join(files(repository).values())
     assert secret not in git(repository, "log", "--format=%B")
@@ -533,7 +540,7 @@ def test_an_end_that_is_older_than_its_thread_ends_it_unless_it_was_opened_again
             review.answer(forge, answers)
         thread, candidate = f"thr_{made.entity.id[-12:]}", f"can_{found.id[-12:]}"
         assert str(raised.value) == (
-            f"{thread} was opened again after the end that {candidate} tells of; reject {candidate}, "
+            f"{thread} was reopened after the end that {candidate} reports; reject {candidate}, "
             f"or end it now: `forgekit thread resolve {thread}`"
         )
         assert forge.registry().expect(Thread, made.entity.id).status is ThreadStatus.OPEN
@@ -579,7 +586,7 @@ def test_a_tag_shows_the_text_of_the_conversation_that_it_was_written_in(reposit
 def test_a_platform_s_id_names_its_conversation_in_any_spelling(repository: Path) -> None:
     report = file(repository, *CHAIN, project="Nexus")
     for name in ("Alpha-0001", "ALPHA-0001", " alpha-0001 "):
-        assert opened(repository).resolve(name, Kind.CONVERSATION) == report.filed[0].id
+        assert opened(repository).resolve(name, Kind.CONVERSATION) == report.filed[0].conversation.id
 
 
 def test_an_archive_stands_as_it_was_written_whatever_it_was_pasted_with(tmp_path: Path) -> None:
@@ -615,5 +622,5 @@ def test_a_text_with_more_records_is_another(repository: Path) -> None:
     [archived] = opened(repository).registry().archives
     assert archived.body == more
     assert [p.message for p in report.problems] == [
-        f"arc_{archived.id[-12:]} (TOPIC_A_RESULT) is filed with another text, which stands"
+        f"arc_{archived.id[-12:]} (TOPIC_A_RESULT) is filed with another text, which is kept"
     ]

@@ -34,7 +34,7 @@ TEXTS = (
 )
 
 UNSORTED = (
-    "nothing said the project of 1 conversation: after a `git revert`, give [projects] patterns in "
+    "nothing names the project of 1 conversation: after a `git revert`, give [projects] patterns in "
     "forgekit.toml or --project NAME, and ingest again"
 )
 
@@ -53,7 +53,7 @@ def test_an_export_is_filed_in_one_commit_and_a_second_time_not_at_all(
     told = cli("ingest", "claude", str(exported), "--project", "Nexus", "--with-text")
     assert told.code == 0
     assert told.out.startswith("new  con_")
-    assert told.out.endswith("Queue design  (Nexus, said by --project): 4 new turns, 1 candidate\n")
+    assert told.out.endswith("Queue design  (Nexus, by --project): 4 new turns, 1 candidate\n")
     assert told.err == (
         "new project 'Nexus'\n"
         "ingest: 1 new, 0 joined, 0 grown, 0 unchanged; 0 archives, 1 decision or thread registered, "
@@ -82,7 +82,7 @@ def test_a_conversation_stays_where_it_was_filed_until_that_is_undone(
     assert "stays" not in cli("ingest", "claude", str(exported), "--project", "unsorted").err
     git(registry, "revert", "--no-edit", "HEAD")
     told = cli("ingest", "claude", str(exported), "--project", "Nexus")
-    assert "(Nexus, said by --project)" in told.out
+    assert "(Nexus, by --project)" in told.out
     assert "stays" not in told.err
 
 
@@ -216,7 +216,7 @@ def test_a_cron_line_files_what_is_new_from_any_folder(
     line = ("-C", str(registry), "ingest", "auto", str(exported.parent), "--with-text")
     first = cli(*line, root=tmp_path)
     assert (first.code, first.out.count("new  con_")) == (0, 1)
-    assert cli(*line).err.endswith("0 doubtful: nothing to do, it says so already\n")
+    assert cli(*line).err.endswith("0 doubtful: unchanged\n")
     exported.write_text(export(*TEXTS, "One more thing."), encoding="utf-8")
     assert cli(*line).out.endswith("1 new turn\n")
     assert git(registry, "rev-list", "--count", "HEAD").strip() == "3"

@@ -32,8 +32,8 @@ OTHER = (
 HEAD = "# Work\n\n**Compression tag:** `WORK`\n\n### D001: Rotate the keys\n\n"
 PATH = "registry/decisions/2026-04/019d48ea-2e00-8df5-8114-6c25c7644adc.md"
 REFUSED = (
-    "this looks like a secret (gitlab-token {name}), and nothing was written; take it out, "
-    "or say --allow {name} (for good: `allowed_secrets` in forgekit.toml)\n"
+    "this looks like a secret (gitlab-token {name}), and nothing was written; remove it, "
+    "or pass --allow {name} (for good: `allowed_secrets` in forgekit.toml)\n"
 )
 
 

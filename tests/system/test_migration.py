@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,8 @@ from forgekit.text import codec
 from forgekit.upkeep import init_migrate
 from forgekit.upkeep.repair import repair
 
-NEWER = "forgekit: forgekit.toml: schema: is 2, and this forgekit reads up to 1; upgrade forgekit\n"
-OLDER = "forgekit: forgekit.toml: schema: is 0; `forgekit doctor --repair` brings the registry to 1\n"
+NEWER = "forgekit: forgekit.toml: schema: is 3, and this forgekit reads up to 2; upgrade forgekit\n"
+OLDER = "forgekit: forgekit.toml: schema: is 0; `forgekit doctor --repair` brings the registry to 2\n"
 COMMANDS = (
     ("status",),
     ("decision", "list"),
@@ -51,14 +52,18 @@ COMMANDS = (
 
 
 def upgrade(path: str, text: str) -> str:
-    """Bring a file of the invented schema 0 to schema 1: it called a decision's text `choice`."""
+    """Bring a file of the invented schema 0 up: it called a decision's text `choice`."""
     return text.replace("\nchoice: ", "\ndecision: ", 1) if path.startswith("registry/decisions/") else text
+
+
+def upgraded(texts: Mapping[str, str], _touched: Callable[[str], bool]) -> dict[str, str | None]:
+    return {path: new for path, text in texts.items() if (new := upgrade(path, text)) != text}
 
 
 def set_schema(root: Path, number: int) -> None:
     path = root / SETTINGS
     text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("schema = 1 ", f"schema = {number} "), encoding="utf-8")
+    path.write_text(text.replace("schema = 2 ", f"schema = {number} "), encoding="utf-8")
 
 
 @pytest.fixture
@@ -69,7 +74,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def older(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a registry of the invented schema 0, with fields of its team's own."""
-    monkeypatch.setattr(init_migrate, "STEPS", {0: upgrade})
+    monkeypatch.setattr(init_migrate, "STEPS", {**init_migrate.STEPS, 0: upgraded})
     for entity in ENTITIES:
         path = path_of(root, entity)
         text = path.read_text(encoding="utf-8").replace("\ndecision: ", "\nchoice: ", 1)
@@ -93,13 +98,13 @@ def test_an_older_registry_is_brought_up_in_one_commit(older: Path, guarantee: R
     assert done.left == ()
     assert git(older, "rev-parse", "HEAD~1").strip() == tip
     assert git(older, "log", "-1", "--format=%B").strip() == (
-        "doctor: migrate from schema 0 to 1\n\nForgekit-Op: doctor --repair"
+        "doctor: migrate from schema 0 to 2\n\nForgekit-Op: doctor --repair"
     )
     after = contents(older)
     assert git(older, "status", "--porcelain") == ""
     for name, data in after.items():
         old = before[name].decode()
-        expected = old.replace("schema = 0 ", "schema = 1 ", 1) if name == SETTINGS else upgrade(name, old)
+        expected = old.replace("schema = 0 ", "schema = 2 ", 1) if name == SETTINGS else upgrade(name, old)
         assert data.decode() == expected
     forge = Forge.open(older)
     found = forge.registry()
@@ -144,7 +149,7 @@ def test_a_hand_edit_is_not_swept_into_the_migration(older: Path) -> None:
 
 
 def test_a_newer_registry_is_refused_by_every_command(root: Path, cli: Cli, guarantee: Report) -> None:
-    set_schema(root, 2)
+    set_schema(root, 3)
     commit_all(root)
     before = contents(root)
     for command in COMMANDS:
@@ -154,7 +159,7 @@ def test_a_newer_registry_is_refused_by_every_command(root: Path, cli: Cli, guar
         Forge.open(root)
     ran = cli("doctor", "--repair", "--yes", root=root)
     assert ran.code == 1
-    assert "BAD  newer-schema: forgekit.toml: schema: is 2, and this forgekit reads up to 1" in ran.out
+    assert "BAD  newer-schema: forgekit.toml: schema: is 3, and this forgekit reads up to 2" in ran.out
     assert contents(root) == before
     guarantee("G20", "a newer schema is refused with one sentence", f"{len(COMMANDS)} commands")
 
@@ -168,7 +173,10 @@ def test_a_schema_that_no_forgekit_ever_wrote_is_left_alone(root: Path) -> None:
 
 
 def test_steps_are_taken_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = (lambda _, text: text + "1"), (lambda _, text: text + "2")
+    def first(_texts: Mapping[str, str], _touched: Callable[[str], bool]) -> dict[str, str | None]:
+        return {}
+
+    second = init_migrate.STEPS[1]
     monkeypatch.setattr(init_migrate, "SCHEMA_VERSION", 3)
     monkeypatch.setattr(init_migrate, "STEPS", {1: first, 2: second})
     assert init_migrate.path_up(1) == [first, second]

@@ -7,13 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fake_judge import give
 from repositories import git
 from sample_entities import NAME, P, chain, decision, edge, thread
 
 from forgekit import conflicts, decisions, lineage, projects, threads
-from forgekit.cli.entities import listed as listed_entities
+from forgekit.change import write
 from forgekit.cli.entities import row
 from forgekit.errors import ForgeError, NotFoundError, RuleError, TransitionError, UsageError
+from forgekit.findings import findings_of
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.insight.views import Derived
@@ -26,8 +28,9 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import Compression
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT
-from forgekit.model.settings import JudgeKind
 from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.queries import list_entities
+from forgekit.store import Change, Outcome
 from forgekit.times import Instant, parse_instant
 from forgekit.upkeep.check import check
 from forgekit.upkeep.status import status
@@ -68,7 +71,11 @@ def dec(entity: EntityId) -> str:
 
 
 def opposed(forge: Forge, *texts: str) -> tuple[list[EntityId], list[Conflict]]:
+    """Register decisions, and open verdicts on all that contradict each other."""
     made = [decisions.create(forge, text, project=NAME).entity.id for text in texts]
+    give(forge)
+    found = [finding.verdict() for finding in findings_of(forge, forge.registry()).conflicts]
+    write(forge, lambda _: found, "conflict record")
     return made, forge.registry().conflicts
 
 
@@ -81,8 +88,8 @@ def test_a_thread_that_was_renamed_is_not_written_over(forge: Forge, talk: str) 
     threads.end(forge, old, ThreadStatus.RESOLVED, resolution="NATS")
     said = refused(forge, RuleError, lambda: threads.create(forge, "Which queue?", conversation=talk))
     assert said == (
-        f"{thr(old)} was made of these words and is called 'Which message bus?' now; "
-        "go on with that one, or say other words or another --conversation"
+        f"{thr(old)} already has this id (its title is now 'Which message bus?'); "
+        "use it, or pass another title or another --conversation"
     )
 
 
@@ -95,7 +102,7 @@ def test_a_revision_writes_over_no_decision(forge: Forge, talk: str) -> None:
     said = refused(forge, TransitionError, lambda: decisions.revise(forge, second, "Use NATS"))
     assert said == (
         f"{dec(first)} is revised; in its place: {dec(second)}; "
-        "to decide the same again say another --conversation"
+        "to record the same text again pass another --conversation"
     )
     elsewhere = new_conversation(forge, "Elsewhere", at=EARLIER).entity.id
     assert decisions.revise(forge, second, "Use NATS", conversation=elsewhere).entity.id != first
@@ -125,7 +132,7 @@ def test_what_has_ended_is_not_registered_once_more(forge: Forge, talk: str) -> 
     wrong = decisions.create(forge, "Use NATS").entity.id
     decisions.invalidate(forge, wrong, "Too slow")
     said = refused(forge, TransitionError, lambda: decisions.create(forge, "Use NATS"))
-    assert said == f"{dec(wrong)} is invalidated; to decide the same again say another --conversation"
+    assert said == f"{dec(wrong)} is invalidated; to record the same text again pass another --conversation"
     assert decisions.create(forge, "Use NATS", conversation=talk).entity.id != wrong
 
 
@@ -229,7 +236,7 @@ def test_values_that_differ_from_what_stands_are_not_dropped(forge: Forge, talk:
 
     def told(entity: str, kind: str, *names: str) -> str:
         edit = f"change it by `forgekit {kind} edit {entity}`"
-        return f"{entity} is there already and says otherwise ({', '.join(names)}); {edit}"
+        return f"{entity} exists with other values ({', '.join(names)}); {edit}"
 
     question, choice = thread(content="For jobs"), chosen(0.8)
     assert (thread(), thread(Priority.MEDIUM, content="For jobs\n")) == (question, question)
@@ -270,9 +277,9 @@ def test_an_edge_says_one_thing_of_a_tag(forge: Forge, talk: str) -> None:
     short = short_id(Kind.LINEAGE, found.id)
     edit = f"change it by `forgekit lineage edit {short}`"
     said = refused(forge, RuleError, lambda: link("ONE", decisions_carried=[kept.id]))
-    assert said == f"{short} is there already and says otherwise (decisions_carried); {edit}"
+    assert said == f"{short} exists with other values (decisions_carried); {edit}"
     said = refused(forge, RuleError, lambda: link("TWO", "Something else"))
-    assert said == f"{short} is there already and says otherwise (body); {edit}"
+    assert said == f"{short} exists with other values (body); {edit}"
     two = link("TWO", "Storage came first")
     assert isinstance(two, list)
     assert [entry["compression_tag"] for entry in two] == ["ONE", "TWO"]
@@ -293,7 +300,7 @@ def test_records_are_named_by_what_tells_them_apart() -> None:
 
 def test_what_a_person_types_is_not_cut(forge: Forge, talk: str) -> None:
     question, choice = threads.create(forge, "Which queue?").entity.id, decisions.create(forge, SQL).entity.id
-    head = "the text is 3,999 characters long, and 2,000 is the most; say it shorter and put the rest into "
+    head = "the text has 3,999 characters, and 2,000 is the most; shorten it and put the rest into "
     ways: tuple[tuple[Callable[[], object], str], ...] = (
         (lambda: threads.create(forge, LONG), "--content"),
         (lambda: threads.edit(forge, question, title=LONG), "--content"),
@@ -367,25 +374,25 @@ def test_a_conflict_is_open_while_both_sides_stand(forge: Forge) -> None:
     (a, b), found = opposed(forge, SQL, MONGO)
     assert len(found) == 3
     listed = ", ".join(short_id(Kind.CONFLICT, conflict.id) for conflict in found)
-    said = refused(forge, RuleError, lambda: conflicts.resolve_between(forge, b, b, "measured"))
+    said = refused(forge, RuleError, lambda: conflicts.resolve(forge, b, b, "measured"))
     assert said == f"{b} has several open conflicts ({listed}); name the conflict by its id"
     for one in forge.registry().decisions:
         if one.id not in {a, b}:
             decisions.invalidate(forge, one.id, "Too slow")
     waiting = [view["conflict_id"] for view in decisions.decision_conflicts(forge=forge)]
     assert [c.id for c in found if {a, b} == {c.decision_a, c.decision_b}] == waiting
-    shown = listed_entities(forge, forge.registry(), Kind.CONFLICT, status="open")
+    shown = list_entities(forge, "conflict", status="open").entities
     assert [conflict.id for conflict in shown] == waiting
     registry = forge.registry()
-    moot = listed_entities(forge, registry, Kind.CONFLICT, status="moot")
+    moot = list_entities(forge, "conflict", status="moot").entities
     assert sorted(conflict.id for conflict in (*shown, *moot)) == sorted(conflict.id for conflict in found)
     assert {row(registry, conflict, {})[1] for conflict in moot} == {"moot"}
     assert [Derived(registry).view(conflict)["moot"] for conflict in (*shown, *moot)] == [False, True, True]
     counts = status(forge)
     assert (dict(counts.conflicts), counts.open_conflicts) == ({"moot": 2, "open": 1}, 1)
     assert decisions.decision_conflicts(project_name="Harbour", forge=forge) == []
-    assert conflicts.resolve_between(forge, b, b, "measured").entity.id == waiting[0]
-    said = refused(forge, NotFoundError, lambda: conflicts.resolve_between(forge, b, b, "measured"))
+    assert conflicts.resolve(forge, b, b, "measured").entity.id == waiting[0]
+    said = refused(forge, NotFoundError, lambda: conflicts.resolve(forge, b, b, "measured"))
     assert said == f"no open conflict answers to '{b}'; `forgekit conflict list` shows what is open"
 
 
@@ -398,7 +405,7 @@ def test_a_thread_is_updated_in_whole_or_not_at_all(forge: Forge) -> None:
     def update(**given: str) -> Callable[[], object]:
         return lambda: threads.thread_update(question, **given, forge=forge)
 
-    ends = "a resolution says how a thread ended; give status resolved, superseded or abandoned"
+    ends = "a resolution needs an end; give status resolved, superseded or abandoned"
     assert refused(forge, UsageError, update(resolution="NATS")) == ends
     assert refused(forge, UsageError, update(resolution="NATS", status="open")) == ends
     said = refused(forge, UsageError, update(status="closed", title="Which bus?"))
@@ -422,11 +429,19 @@ def test_a_thread_is_updated_in_whole_or_not_at_all(forge: Forge) -> None:
     assert int(git(forge.root, "rev-list", "--count", "HEAD")) == int(before) + 1
 
 
-def test_what_is_given_once_is_there_when_a_change_is_decided_again(forge: Forge) -> None:
-    slow = replace(forge, judge_kind=JudgeKind.NLI)  # a change is decided before the lock is taken, and after
+def test_what_is_given_once_is_there_when_a_change_is_decided_again(
+    forge: Forge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = Forge.commit
+
+    def commit_after_a_lost_race(self: Forge, decide: Callable[[], Change], **way: bool) -> Outcome:
+        decide()
+        return commit(self, decide, **way)
+
+    monkeypatch.setattr(Forge, "commit", commit_after_a_lost_race)
     question, made = (module.create(forge, "Eat").entity.id for module in (threads, decisions))
-    asked = threads.edit(slow, question, tags=(word for word in ("a", "b"))).entity
-    edited = decisions.edit(slow, made, tags=iter(("a",)), alternatives=iter(("Sleep",))).entity
+    asked = threads.edit(forge, question, tags=(word for word in ("a", "b"))).entity
+    edited = decisions.edit(forge, made, tags=iter(("a",)), alternatives=iter(("Sleep",))).entity
     assert isinstance(asked, Thread)
     assert isinstance(edited, Decision)
     assert (asked.tags, edited.tags, edited.alternatives_rejected) == (("a", "b"), ("a",), ("Sleep",))

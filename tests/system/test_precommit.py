@@ -25,6 +25,7 @@ EDITED = (
     "decision: the text was changed under the same id; a new text is a new decision"
     " (`forgekit check --fix` turns the edit into a revision)"
 )
+NO_JUDGE = "note: conflicts were not looked for: "
 NO_PYTHON = (
     "forgekit: cannot run /nowhere/python; install forgekit (pip install forgekit),"
     " or set FORGEKIT_PYTHON to a Python that has it\n"
@@ -77,7 +78,8 @@ class Runner:
 @pytest.mark.parametrize("name", list(HOOKS))
 def test_nothing_to_do_is_fine_and_a_sound_registry_too(run: Runner, name: str) -> None:
     assert run(name) == (0, [])
-    assert run(name, *map(entity_path, SOUND), "README.md", "forgekit.toml") == (0, [])
+    status, said = run(name, *map(entity_path, SOUND), "README.md", "forgekit.toml")
+    assert (status, [line for line in said if not line.startswith(NO_JUDGE)]) == (0, [])
 
 
 def test_check_names_file_line_field_and_remedy(run: Runner) -> None:
@@ -195,9 +197,11 @@ def test_conflicts_are_noted_or_refused_as_the_settings_say(run: Runner) -> None
         f" (forgekit conflict resolve cfl_{fight.id[-12:]} --keep {a}; or scope, or dismiss)"
     )
     for touched in (Y, X, fight):
-        assert run("conflicts", entity_path(touched)) == (0, [f"note: {line}"])
+        status, said = run("conflicts", entity_path(touched))
+        assert (status, said[-1]) == (0, f"note: {line}")
+        assert all(text.startswith(NO_JUDGE) for text in said[:-1])
     assert run("conflicts", entity_path(A)) == (0, [])
-    (run.root / "forgekit.toml").write_text('conflicts = "refuse"\n')
+    (run.root / "forgekit.toml").write_text('conflicts = "refuse"\njudge = "off"\n')
     assert run("conflicts", entity_path(Y)) == (1, [line])
     assert run("conflicts", entity_path(A)) == (0, [])
 

@@ -58,29 +58,29 @@ def screens(names: dict[str, str]) -> list[str]:
 1/3  {names[QUEUE]}  0.90  decision
   Use Postgres for the job queue
   from      Nexus, {talk} turn 2, 2026-02-01, assistant
-  talk      Queue design
+  chat      Queue design
   words     We looked at two ways. >>>We decided to use Postgres for the job queue<<< because it is already \
 there. Redis would be one more thing to run.
   because   it is already there
-  found by  a verb of deciding with its subject
+  found by  stated as decided
   alike     1. {names["decision"]}  active  Use Postgres for the queue
 """,
         f"""
 2/3  {names[RPC]}  0.90  decision
   GRPC between the services
   from      Nexus, {talk} turn 4, 2026-02-01, assistant
-  talk      Queue design
+  chat      Queue design
   words     >>>We decided on gRPC between the services.<<<
-  found by  a verb of deciding with its subject
+  found by  stated as decided
   alike     nothing that is registered
 """,
         f"""
 3/3  {names[RETRY]}  0.85  decision
   We chose to retry three times, with a pause
   from      Nexus, {talk} turn 3, 2026-02-01, user
-  talk      Queue design
+  chat      Queue design
   words     Good. >>>We chose to retry three times, with a pause.<<<
-  found by  a verb of choosing
+  found by  stated as chosen
   alike     nothing that is registered
 """,
     ]
@@ -177,8 +177,8 @@ def test_what_is_out_of_force_is_not_approved_until_it_is_decided_again(
     found = waiting[QUEUE]
     assert told.code == 1
     assert told.err == (
-        f"forgekit: {old} says what {found} says and is invalidated; reject {found}, or decide it again with "
-        f"`forgekit decision new` and approve {found} then\n"
+        f"forgekit: {old} has the text of {found} and is invalidated; reject {found}, or decide it again "
+        f"with `forgekit decision new` and then approve {found}\n"
     )
     assert statuses(cli)[QUEUE] == "waiting"
     talk = cli("conversation", "list", "--json").json[0]["short_id"]

@@ -30,7 +30,7 @@ def candidate(text: str, at: Instant = BORN) -> Candidate:
         candidate=text,
         proposes=Proposal.DECISION,
         confidence=0.9,
-        why="a verb of deciding",
+        why="stated as decided",
         project_name="The Nexus",
         project_uuid=PROJECT,
         conversation_id=TALK,
@@ -85,7 +85,7 @@ def test_two_answers_to_one_candidate_are_refused(repository: Path, second: str)
         reject=frozenset({found.id} if second == "reject" else ()),
         merge=((found.id, standing.id),) if second == "merge" else (),
     )
-    with pytest.raises(UsageError, match="answered twice"):
+    with pytest.raises(UsageError, match="two answers"):
         review.answer(forge, answers)
     assert (forge.registry().get(found.id), forge.registry().decisions) == (found, [standing])
 

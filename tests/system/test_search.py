@@ -281,7 +281,7 @@ def test_the_command_line_without_a_model(cli: Cli, root: Path) -> None:
     assert cli("context", "cursor").err == f"searched by words alone: {NO_MODEL}\n"
     assert cli("ask", "Where did we discuss the cursor?").err == f"searched by words alone: {NO_MODEL}\n"
     assert cli("status", "--json").json["model"] is None
-    assert "vectors         none; `forgekit doctor` says why\n" in cli("status").out
+    assert "vectors         none; `forgekit doctor` explains\n" in cli("status").out
     assert cli("index", "verify").err == f"forgekit: {NO_MODEL}\n"
 
 

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from repositories import PROJECT, decision, git, loaded, path_of_text, recording
+from repositories import PROJECT, decision, git, loaded, new_repository, path_of_text, recording
 
-from forgekit.errors import DirtyFileError, FormatError, RuleError, UnsureError, WriteError
+from forgekit.errors import (
+    DirtyFileError,
+    FormatError,
+    LockedError,
+    RepositoryError,
+    RuleError,
+    UnsureError,
+    WriteError,
+)
 from forgekit.git import publish
 from forgekit.model.entity import entity_path
 from forgekit.model.problem import Problem
@@ -82,12 +93,143 @@ def test_an_empty_repository_gets_its_first_commit(tmp_path: Path) -> None:
     assert _state(tmp_path)[1] == ""
 
 
-def test_a_detached_head_moves(repository: Path) -> None:
+def test_a_write_on_a_detached_head_is_refused(repository: Path) -> None:
     git(repository, "checkout", "--quiet", "--detach")
-    outcome = Store(repository).commit(lambda: recording("Use A"))
-    assert git(repository, "rev-parse", "HEAD").strip() == outcome.commit
-    assert git(repository, "rev-parse", "main").strip() != outcome.commit
+    before = _state(repository)
+    with pytest.raises(RepositoryError) as caught:
+        Store(repository).commit(lambda: recording("Use A"))
+    assert str(caught.value) == (
+        f"{repository} is on no branch (detached HEAD), and the next checkout would leave a commit behind; "
+        "run `git switch BRANCH`, or `git switch --create NAME` to start one here, then run this again"
+    )
+    assert _state(repository) == before
+    git(repository, "switch", "--quiet", "--create", "side")
+    assert Store(repository).commit(lambda: recording("Use A")).commit is not None
+
+
+def test_a_write_in_a_submodule_is_refused_until_it_is_on_a_branch(repository: Path, tmp_path: Path) -> None:
+    outer = new_repository(tmp_path / "outer")
+    git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(repository), "inner")
+    git(outer / "inner", "checkout", "--quiet", "--detach")
+    with pytest.raises(RepositoryError, match=r"inner is on no branch \(detached HEAD\)"):
+        Store(outer / "inner").commit(lambda: recording("Use A"))
+    git(outer / "inner", "switch", "--quiet", "main")
+    assert Store(outer / "inner").commit(lambda: recording("Use A")).commit is not None
+
+
+def _unfinished(root: Path, *command: str) -> None:
+    """Begin a command whose two sides do not merge."""
+    for branch, text in (("other", "theirs"), ("main", "ours")):
+        git(root, "switch", "--quiet", *(["--create", branch] if branch == "other" else [branch]))
+        (root / "notes.txt").write_text(text, encoding="utf-8")
+        git(root, "add", "notes.txt")
+        git(root, "commit", "--quiet", "--message", text)
+    subprocess.run(["git", *command, "other"], cwd=root, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("command", ["merge", "cherry-pick", "rebase"])
+def test_a_write_in_an_unfinished_merge_is_refused(repository: Path, command: str) -> None:
+    _unfinished(repository, command)
+    before = _state(repository)
+    with pytest.raises(RepositoryError) as caught:
+        Store(repository).commit(lambda: recording("Use A"))
+    assert str(caught.value) == (
+        f"a {command} is not finished in {repository}; end it with `git {command} --continue`, or undo it "
+        f"with `git {command} --abort`, then run this again"
+    )
+    assert _state(repository) == before
+    git(repository, command, "--abort")
+    assert Store(repository).commit(lambda: recording("Use A")).commit is not None
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"junk" * 99])
+def test_an_index_that_is_lost_is_rebuilt_before_a_write(repository: Path, damage: bytes | None) -> None:
+    store = Store(repository)
+    store.commit(lambda: recording("Use A"))
+    index = repository / ".git/index"
+    index.unlink()
+    if damage is not None:
+        index.write_bytes(damage)
+    assert store.commit(lambda: recording("Use B")).commit is not None
+    assert not list((repository / ".git/forgekit").glob("journal-*"))
+    assert git(repository, "status", "--porcelain") == ""
+    git(repository, "commit", "--quiet", "--allow-empty", "--message", "by hand")
+    assert git(repository, "diff", "--name-status", "HEAD~2", "HEAD") == f"A\t{path_of_text('Use B')}\n"
+
+
+def test_a_killed_write_with_a_lost_index_is_recovered(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(repository)
+    with monkeypatch.context() as patch:
+        patch.setattr(publish._Write, "end", lambda _: None)
+        patch.setattr(publish, "_put", _failing_at(1, publish._put))
+        with pytest.raises(WriteError):
+            store.commit(lambda: recording("Use A"))
+    assert (repository / ".git/forgekit/journal-main.json").exists()
+    assert (repository / ".git/index.lock").exists()
+    (repository / ".git/index").write_bytes(b"junk")
+    assert store.commit(lambda: recording("Use B")).commit is not None
+    assert not (repository / ".git/forgekit/journal-main.json").exists()
     assert _state(repository)[1] == ""
+
+
+def test_objects_that_git_lost_end_a_write_in_one_sentence(repository: Path) -> None:
+    Store(repository).commit(lambda: recording("Use A"))
+    tip = git(repository, "rev-parse", "HEAD").strip()
+    git(repository, "gc", "--quiet")
+    (pack,) = (repository / ".git/objects/pack").glob("*.pack")
+    pack.chmod(0o644)
+    os.truncate(pack, pack.stat().st_size // 2)
+    for _ in range(2):
+        with pytest.raises(RepositoryError) as caught:
+            Store(repository).commit(lambda: recording("Use B"))
+        assert str(caught.value) == f"git cannot read object {tip[:12]}; run `forgekit doctor`"
+    assert not list((repository / ".git/forgekit").glob("journal-*"))
+
+
+@pytest.mark.parametrize("name", ["index.lock", "refs/heads/main.lock"])
+def test_the_lock_of_a_dead_process_is_cleared(repository: Path, name: str) -> None:
+    lock = repository / ".git" / name
+    lock.touch()
+    os.utime(lock, (time.time() - 3600, time.time() - 3600))
+    assert Store(repository).commit(lambda: recording("Use A")).commit is not None
+    assert not lock.exists()
+    assert _state(repository)[1] == ""
+
+
+def test_an_old_lock_is_respected_while_git_works_in_the_work_tree(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("forgekit.git.publish.LOCK_SECONDS", 0.1)
+    lock = repository / ".git/index.lock"
+    lock.touch()
+    os.utime(lock, (time.time() - 3600, time.time() - 3600))
+    with subprocess.Popen(
+        ["git", "cat-file", "--batch"], cwd=repository, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as alive:
+        with pytest.raises(LockedError) as caught:
+            Store(repository).commit(lambda: recording("Use A"))
+        assert alive.stdin is not None
+        alive.stdin.close()
+    assert re.fullmatch(
+        rf"{lock} has been locked for 3,60\d s: held by process {alive.pid} \(git\); "
+        "wait for it, then run this again",
+        str(caught.value),
+    )
+    assert lock.exists()
+
+
+def test_whoever_holds_the_writers_lock_is_named(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forgekit.store.WRITER_SECONDS", 0.1)
+    store = Store(repository)
+    with store._writing(), pytest.raises(LockedError) as caught:
+        Store(repository).commit(lambda: recording("Use A"))
+    assert re.fullmatch(
+        rf"{repository}/.git/forgekit/write.lock has been locked for \d s: "
+        rf"held by process {os.getpid()} \(.+\); wait for it, then run this again",
+        str(caught.value),
+    )
 
 
 def test_a_linked_work_tree(repository: Path, tmp_path: Path) -> None:

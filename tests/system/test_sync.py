@@ -26,6 +26,7 @@ from forgekit.model.entity import entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.lineage import CompressionMode
 from forgekit.sharing import sync as sync_module
+from forgekit.sharing.refold import MergedSides, refold
 from forgekit.sharing.sync import sync
 from forgekit.times import Instant
 
@@ -277,7 +278,7 @@ def test_archives_filed_apart_are_read_together(
     assert cli("sync", root=one).code == 0
     if how == "stopped":
         with monkeypatch.context() as patched:
-            patched.setattr(sync_module, "rejoin", stopped)
+            patched.setattr(sync_module, "refold", stopped)
             assert cli("sync", root=two).code == 1
     elif how != "sync":
         by_git(two)
@@ -315,34 +316,8 @@ def stopped(*_: object) -> None:
     raise DirtyFileError(["registry/some/file.md"])
 
 
-def test_what_two_clones_decided_is_compared(pair: tuple[Path, Path], cli: Cli, tmp_path: Path) -> None:
-    one, two = pair
-    git(tmp_path, "clone", "--quiet", "hub.git", "alone")
-    texts = "Offer the public API as REST", "The public API speaks GraphQL"
-    for root, some in ((one, texts[:1]), (two, texts[1:]), (tmp_path / "alone", texts)):
-        for text in some:
-            project = f"Project of {text}"
-            assert (
-                cli("decision", "new", text, "--project", project, "--at", "2026-03-01", root=root).code == 0
-            )
-    assert cli("sync", root=one).code == 0
-    ran = cli("sync", root=two)
-    assert ran.code == 1
-    (conflict,) = cli("conflict", "list", "--json", root=two).json
-    a, b = (short_id(Kind.DECISION, conflict[side]) for side in ("decision_a", "decision_b"))
-    name = short_id(Kind.CONFLICT, conflict["conflict_id"])
-    evidence = "".join(f"  {line}\n" for line in conflict["evidence"])
-    assert ran.out.partition("conflict ")[2] == (
-        f"{name}: {a} and {b} cannot both be followed\n{evidence}"
-        f"  choose: forgekit conflict resolve {name} --keep {a} --reason TEXT; or scope, or dismiss\n"
-    )
-    assert cli("sync", root=two).code == 0, "it was told once"
-    assert cli("sync", root=one).code == 0
-    assert tree(one) == tree(two) == tree(tmp_path / "alone")
-
-
 @pytest.mark.parametrize("who", [0, 1])
-def test_what_git_has_merged_and_pushed_is_compared_once(
+def test_what_git_has_merged_and_pushed_is_folded_once(
     pair: tuple[Path, Path], cli: Cli, monkeypatch: pytest.MonkeyPatch, who: int
 ) -> None:
     one, two = pair
@@ -354,16 +329,17 @@ def test_what_git_has_merged_and_pushed_is_compared_once(
     git(two, "push", "--quiet", "origin", "main")
     git(one, "pull", "--quiet", "--ff-only", "origin", "main")
     first, second = pair[who], pair[1 - who]
-    joined = git(first, "rev-parse", "HEAD").strip()
-    assert cli("sync", root=first).code == 1
-    (conflict,) = cli("conflict", "list", "--json", root=first).json
-    assert conflict["nature"] == "exclude each other (api): graphql against rest"
-    git(first, "reset", "--quiet", "--hard", joined)
-    git(first, "push", "--quiet", "--force", "origin", "main")
-    assert cli("sync", root=first).code == 1, "what came of it was taken back"
-    monkeypatch.setattr(sync_module, "rejoin", stopped)
-    for root in (first, second):
-        assert cli("sync", root=root).code == 0, "nobody reads it again"
+    folded: list[MergedSides] = []
+
+    def counted(forge: Forge, sides: MergedSides) -> Any:
+        folded.append(sides)
+        return refold(forge, sides)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sync_module, "refold", counted)
+        for root in (first, second, first, second):
+            assert cli("sync", root=root).code == 0
+    assert len(folded) == 2, "each clone folds it once"
     assert tree(one) == tree(two)
 
 
@@ -572,7 +548,6 @@ def test_json_says_what_came_of_it(pair: tuple[Path, Path], cli: Cli) -> None:
             }
         ],
         "rivals": [],
-        "contradictions": [],
     }
 
 
@@ -628,7 +603,7 @@ def test_other_files_are_merged_as_text_or_refused(pair: tuple[Path, Path], cli:
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
         "forgekit: these need a person: forgekit.toml was changed on both sides; run `git merge` with the "
-        "fetched branch, mend them, commit, and sync again\n"
+        "fetched branch, fix them, commit, and sync again\n"
     )
     assert (tree(two), git(two, "status", "--porcelain")) == (before, "")
 
@@ -658,7 +633,7 @@ def test_a_file_in_place_of_a_folder_needs_a_person(
     assert ran.code == 1
     assert ran.err == (
         "forgekit: these need a person: notes is a file on one side and a folder on the other; run "
-        "`git merge` with the fetched branch, mend them, commit, and sync again\n"
+        "`git merge` with the fetched branch, fix them, commit, and sync again\n"
     )
     git(two, "merge", "--quiet", "--no-edit", "origin/main")
     assert cli("sync", root=two).code == 0
@@ -702,7 +677,7 @@ Breaking = Callable[[Path], Any]
     [
         (
             marks,
-            f"conflict marks of an earlier merge stand in {PATH_A}:2; choose a side, commit, sync",
+            f"there are conflict markers of an earlier merge in {PATH_A}:2; choose a side, commit, sync",
         ),
         *((breaks, UNDER_WAY) for breaks in (midway, lambda root: git(root, "bisect", "start"))),
         (
@@ -801,8 +776,7 @@ def test_a_registry_inside_a_larger_repository_is_left_to_git(tmp_path: Path, cl
     ran = cli("sync", root=tmp_path / "docs")
     assert ran.err == (
         f"forgekit: the registry is a part of the repository at {tmp_path}; use `git pull` and `git push` "
-        "there: with the merge driver (`forgekit init`) they merge its files as `sync` would; then "
-        "`forgekit conflict scan` compares what was decided apart\n"
+        "there: with the merge driver (`forgekit init`) they merge its files as `sync` would\n"
     )
     said = git(tmp_path, "check-attr", "merge", "docs/registry/threads/2026-01/x.md")
     assert said == "docs/registry/threads/2026-01/x.md: merge: forgekit\n"

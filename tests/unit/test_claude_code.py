@@ -203,7 +203,7 @@ def test_summaries_that_cannot_be_filed_are_told() -> None:
         warning("unusable-summary", "this compaction summary belongs to a side chain and was left out", 2),
         warning("unusable-summary", "this compaction summary is empty", 3),
         warning("unusable-summary", "this compaction summary is empty", 4),
-        warning("unusable-summary", "neither this compaction summary nor its boundary says when", 5),
+        warning("unusable-summary", "neither this compaction summary nor its boundary has a time", 5),
     ]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.extraction.extract import extract
-from forgekit.extraction.find import Find, FindKind
+from forgekit.extraction.extract import Find, extract
+from forgekit.model.candidate import Proposal
 from forgekit.model.transcript import Attachment, Speaker, Turn
 
 
@@ -35,15 +35,15 @@ def test_a_record_has_its_id_and_is_certain() -> None:
 @pytest.mark.parametrize(
     ("state", "kind"),
     [
-        ("OPEN", FindKind.THREAD_OPEN),
-        ("open", FindKind.THREAD_OPEN),
-        ("RESOLVED", FindKind.THREAD_RESOLVED),
-        ("done", FindKind.THREAD_RESOLVED),
-        ("BLOCKED by T003", FindKind.THREAD_BLOCKED),
-        ("ABANDONED", FindKind.THREAD_ABANDONED),
+        ("OPEN", Proposal.THREAD_OPEN),
+        ("open", Proposal.THREAD_OPEN),
+        ("RESOLVED", Proposal.THREAD_RESOLVED),
+        ("done", Proposal.THREAD_RESOLVED),
+        ("BLOCKED by T003", Proposal.THREAD_BLOCKED),
+        ("ABANDONED", Proposal.THREAD_ABANDONED),
     ],
 )
-def test_a_thread_record_has_its_state(state: str, kind: FindKind) -> None:
+def test_a_thread_record_has_its_state(state: str, kind: Proposal) -> None:
     found = only(f"A: T007: Port the fuzzer ({state})")
 
     assert (found.kind, found.title, found.explicit_id) == (kind, "Port the fuzzer", "T007")
@@ -52,13 +52,13 @@ def test_a_thread_record_has_its_state(state: str, kind: FindKind) -> None:
 @pytest.mark.parametrize(
     ("said", "kind"),
     [
-        ("Who pays for the HSM? (High)", FindKind.THREAD_OPEN),
-        ("[OPEN] Who pays for the HSM? (high, turn 4)", FindKind.THREAD_OPEN),
-        ("Who pays for the HSM? (high, blocked by T001)", FindKind.THREAD_BLOCKED),
-        ("Who pays for the HSM? \u2014 RESOLVED: we do", FindKind.THREAD_RESOLVED),
+        ("Who pays for the HSM? (High)", Proposal.THREAD_OPEN),
+        ("[OPEN] Who pays for the HSM? (high, turn 4)", Proposal.THREAD_OPEN),
+        ("Who pays for the HSM? (high, blocked by T001)", Proposal.THREAD_BLOCKED),
+        ("Who pays for the HSM? \u2014 RESOLVED: we do", Proposal.THREAD_RESOLVED),
     ],
 )
-def test_brackets_of_a_record_are_no_part_of_its_title(said: str, kind: FindKind) -> None:
+def test_brackets_of_a_record_are_no_part_of_its_title(said: str, kind: Proposal) -> None:
     found = only(f"A: Noted.\n\n- **T009:** {said}")
 
     assert (found.kind, found.title, found.text) == (kind, "Who pays for the HSM?", "Who pays for the HSM?")
@@ -153,7 +153,7 @@ def test_a_proposal_that_is_accepted_gives_the_title() -> None:
     assert found.title == "Store the amounts as `cents`"
 
 
-def test_tools_attachments_and_compactions_are_not_read() -> None:
+def test_tools_and_attachments_are_not_read() -> None:
     words = "We decided to delete everything."
     turn = Turn(
         number=1,
@@ -163,9 +163,25 @@ def test_tools_attachments_and_compactions_are_not_read() -> None:
         attachments=(Attachment(name="notes.txt", text=words),),
         tools=(words,),
     )
-    summary = Turn(number=2, speaker=Speaker.USER, time=None, text=words, compaction=True)
+    assert extract((turn,)) == ()
 
-    assert extract((turn, summary)) == ()
+
+def test_a_compaction_summary_offers_its_decisions_but_neither_records_nor_to_dos() -> None:
+    summary = Turn(
+        number=2,
+        speaker=Speaker.ASSISTANT,
+        time=None,
+        text="This session is being continued from a previous conversation.\n\n"
+        "1. Key decisions:\n   - Queue failed webhooks for a day\n\n"
+        "We agreed to keep the old endpoint.\n\n- D001: Use Rust\n\n"
+        "2. Pending Tasks:\n   - Run the linter\n\n3. Next steps:\n   - Push the branch",
+        compaction=True,
+    )
+
+    assert [(one.turn, one.kind, one.title, one.explicit_id) for one in extract((summary,))] == [
+        (2, Proposal.DECISION, "Queue failed webhooks for a day", ""),
+        (2, Proposal.DECISION, "Keep the old endpoint", ""),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.extraction.extract import extract
-from forgekit.extraction.find import Find
+from forgekit.extraction.extract import Find, extract
 from forgekit.model.transcript import Speaker, Turn
 
 EXCERPTS = """
@@ -29,25 +28,10 @@ A: Both SQLite and LMDB would do here.
 U: ok let's go with SQLite
 + decision: let's go with SQLite
 
-# software: a rule
-U: Always squash before merging to main.
-A: I will remember that.
-+ decision: Always squash before merging to main
-
-# software: use one instead of the other
-U: use pnpm instead of npm in all the scripts
-A: Changed four scripts.
-+ decision: use pnpm instead of npm in all the scripts
-
 # software: dropping support
 U: We're dropping support for Windows 7 in the spring release.
 A: I'll remove the shims.
 + decision: We're dropping support for Windows 7
-
-# software: will not
-U: We won't support IE11 any more.
-A: Good.
-+ decision: We won't support IE11 any more
 
 # agent narrates: nothing decided
 U: the tests fail on CI, please fix
@@ -182,27 +166,10 @@ U: Open question: do we exclude left-handed people?
 A: The protocol does not say.
 + thread_open: do we exclude left-handed people
 
-# research: waiting
-U: We're still waiting for the reviewers of the second paper.
-A: I'll leave that section.
-+ thread_blocked: We're still waiting for the reviewers
-
 # writing: the tense
 U: I've settled on present tense for the whole book.
 A: I'll rewrite the first chapter.
 + decision: I've settled on present tense for the whole book
-
-# writing: a plot
-U: The brothers meet again in chapter 12.
-A: And the letter?
-U: I don't know yet what the letter says.
-+ decision: The brothers meet again in chapter 12
-+ thread_open: I don't know yet what the letter says
-
-# writing: given up
-U: I dropped the idea of a second narrator.
-A: That simplifies things.
-+ thread_abandoned: I dropped the idea of a second narrator
 
 # household: paint
 U: My wife and I agreed to paint the kitchen yellow.
@@ -233,11 +200,6 @@ A: When does he come?
 U: We're going with the ten year fixed rate, since the variable one makes me nervous.
 A: Understood.
 + decision: We're going with the ten year fixed rate
-
-# money: from now on
-U: From now on 200 euros a month go to the savings account.
-A: Good plan.
-+ decision: From now on 200 euros a month go to the savings account
 
 # money: cancelled
 U: I'm cancelling the gym membership.
@@ -278,20 +240,10 @@ U: thanks
 + thread_open: Who writes the press release
 + thread_open: Do we need a second server
 
-# work: next step
-U: Next step: call the printer about the proofs.
-A: OK.
-+ thread_open: call the printer about the proofs
-
 # work: deferred
 U: Let's come back to pricing next week.
 A: OK.
 + thread_open: Let's come back to pricing next week
-
-# work: blocked by
-A: The rollout is blocked by the missing certificate.
-U: I'll ask IT.
-+ thread_blocked: The rollout is blocked by the missing certificate
 
 # work: decided and still open in one sentence
 U: We decided to host it ourselves, but it's still unclear who will be on call.
@@ -303,11 +255,6 @@ A: OK.
 U: Let's use Terraform for the whole setup.
 A: Great, you decided to use Terraform for the whole setup. I'll start with the network.
 + decision: Let's use Terraform for the whole setup
-
-# correction
-A: Should the report go out every day?
-U: every week, not every day
-+ decision: every week
 
 # continuing is not deciding
 U: ok let's keep going
@@ -357,30 +304,10 @@ A: That is steep.
 U: I chose poorly last night, too much coffee. It was decided by a coin toss, ha.
 A: Ha.
 
-# scope is fixed
-U: The deadline is final.
-A: Understood.
-+ decision: The deadline is final
-
 # we store
 U: We store dates in UTC rather than local time.
 A: Good.
 + decision: We store dates in UTC rather than local time
-
-# reject
-U: The board rejected the merger.
-A: A surprise.
-+ decision: The board rejected the merger
-
-# TODO
-U: TODO: ask Ana about the van
-A: Noted.
-+ thread_open: ask Ana about the van
-
-# no longer needed
-U: The migration script is no longer needed.
-A: I'll remove it.
-+ thread_abandoned: The migration script is no longer needed
 
 # question about an old decision
 U: Why did we decide to use Bazel? Did we choose it over Make?
@@ -395,11 +322,6 @@ A: I decided to use a binary search instead of a scan because the table is sorte
 U: nice
 + decision: I decided to use a binary search instead of a scan
 
-# voting
-U: The committee voted to move the fair to September.
-A: I'll update the flyer.
-+ decision: The committee voted to move the fair to September
-
 # label: decision made
 U: Ok, decision made: we ship on Friday.
 A: Good.
@@ -409,27 +331,6 @@ A: Good.
 A: Do you want weekly or monthly invoices?
 U: monthly please
 + decision: monthly
-
-# it stays
-U: The logo stays green.
-A: OK.
-+ decision: The logo stays green
-
-# out
-U: Angular is out.
-A: Then React or Svelte?
-+ decision: Angular is out
-
-# not doing
-U: We're not renewing the contract with the agency.
-A: I'll draft the letter.
-+ decision: We're not renewing the contract with the agency
-
-# no subject
-U: Finally decided to repaint the hall. Chose a warm grey over white.
-A: Nice.
-+ decision: decided to repaint the hall
-+ decision: Chose a warm grey over white
 
 # placeholders in a phrase
 U: A good sentence is: we decided to [action] because [reason].
@@ -446,11 +347,6 @@ A: Strange.
 # a fact with a year
 U: The committee chose Paris in 1924.
 A: And in 2024.
-
-# settled and how
-U: It's settled: we adopt both cats.
-A: Congratulations!
-+ decision: we adopt both cats
 
 # a rule for all
 U: Every pull request needs two approvals.
@@ -472,35 +368,15 @@ A: My proposal: tenants pay for the heating, the landlord pays for the lift.
 U: Agreed.
 + decision: Agreed
 
-# refused
-A: How about we drop the intro?
-U: no, the intro stays
-+ decision: the intro stays
-
 # closing a thread by its id
 U: T004 is resolved, the lawyer answered.
 A: Good.
 + thread_resolved: T004 is resolved, the lawyer answered
 
-# a reply is awaited
-U: I haven't heard back from the bank.
-A: Call them.
-+ thread_blocked: I haven't heard back from the bank
-
-# filed
-U: The tax return is filed.
-A: One thing less.
-+ thread_resolved: The tax return is filed
-
 # heading of a record
 A: ## Decision%We will host the wiki ourselves.%%## Consequences%Somebody has to patch it.
 U: ok
 + decision: We will host the wiki ourselves
-
-# made up my mind
-U: I've made up my mind: I take the job in Oslo.
-A: Great.
-+ decision: I take the job in Oslo
 
 # undone at once
 U: We decided to use gRPC. Scratch that.
@@ -511,11 +387,6 @@ A: | Decision | Reason |%|---|---|%| Pay by invoice | clients insist |%| No cash
 U: fine
 + decision: Pay by invoice
 + decision: No cash
-
-# leaves it open
-A: That leaves the choice of the caterer open.
-U: yes
-+ thread_open: That leaves the choice of the caterer open
 
 # research: the model narrates
 A: I've decided to look into the logs first. We need to check whether the index exists. The request was
@@ -532,54 +403,9 @@ U: The podcast was shelved.
 A: A pity.
 + thread_abandoned: The podcast was shelved
 
-# a weekday
-U: let's do Thursday
-A: I'll send the invitation.
-+ decision: let's do Thursday
-
-# one over the other
-U: Clarity over brevity.
-A: I'll write longer sentences.
-+ decision: Clarity over brevity
-
-# not that
-U: Please don't use em dashes in this text.
-A: Understood.
-+ decision: don't use em dashes in this text
-
 # not for now
 U: don't push yet
 A: OK.
-
-# not yet done
-U: We haven't told the neighbours yet.
-A: Do it soon.
-+ thread_open: We haven't told the neighbours yet
-
-# frozen
-U: The scope is frozen.
-A: Understood.
-+ decision: The scope is frozen
-
-# decision on something
-U: Decision on the name: Heron.
-A: Nice.
-+ decision: Decision on the name: Heron
-
-# solved
-U: I finally figured out the leak, it was the washer.
-A: Good.
-+ thread_resolved: I finally figured out the leak
-
-# sign-off first
-U: The contract needs legal's sign-off first.
-A: OK.
-+ thread_blocked: The contract needs legal's sign-off first
-
-# a question that is confirmed by its own words
-A: So oak?
-U: Oak with an oil finish.
-+ decision: Oak with an oil finish
 
 # this one only
 U: Cash only, cards cost us too much.

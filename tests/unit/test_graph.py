@@ -15,9 +15,7 @@ from forgekit.model.graph import (
     dependency_graph,
     descendants,
     lineage_graph,
-    longest_paths,
     one_talk,
-    order,
     topological,
     trace,
 )
@@ -69,13 +67,6 @@ def test_a_walk_ends_on_a_cycle_and_leaves_out_its_start() -> None:
     g = graph((1, 2), (2, 3), (3, 1))
     assert named(ancestors(g, node(1))) == {3: 1, 2: 2}
     assert named(descendants(g, node(1))) == {2: 1, 3: 2}
-
-
-def test_longest_paths_take_the_long_way_round_and_count_a_cycle_once() -> None:
-    ordered = order(graph((1, 2), (2, 3), (3, 4), (1, 4), (4, 5), (5, 4)))
-    far = longest_paths(ordered, [1] * len(ordered.groups))
-    assert far[ordered.position[node(1)]] == 3
-    assert far[ordered.position[node(5)]] == 0
 
 
 def test_a_chain_of_fifty_thousand_needs_no_recursion() -> None:

@@ -253,7 +253,7 @@ def test_too_much_talk_and_too_many_sessions_end_the_reading(monkeypatch: pytest
     monkeypatch.setattr(claude_code, "LONGEST_TALK", 10)
     told, talk = read(user(1, "x" * 20), user(2, "never read"))
     assert isinstance(told, Problem)
-    assert (told.message, told.line) == ("more than 64 MB of talk; the rest of the file was left out", 1)
+    assert (told.message, told.line) == ("more than 64 MB of messages; the rest of the file was left out", 1)
     assert isinstance(talk, ImportedConversation)
     assert len(talk.turns) == 1
     monkeypatch.setattr(claude_code, "MOST_SESSIONS", 2)

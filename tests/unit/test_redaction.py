@@ -108,6 +108,14 @@ SHAPES: dict[str, Callable[[int], str]] = {
     "colons": lambda n: "12345678:AA" * (n // 11),
     "line ends": lambda n: "password:" + "\n" * n,
     "marks": lambda n: MARK * (n // len(MARK)),
+    "commands": lambda n: "curl -u a:" * (n // 10),
+    "commands of one": lambda n: "mysql" + " -pa" * (n // 4),
+    "secrets": lambda n: "secret a " * (n // 9),
+    "logins": lambda n: "login a password " * (n // 17),
+    "keys of PuTTY": lambda n: "Private-Lines: 9\n" * (n // 17),
+    "a key of PuTTY without end": lambda n: "Private-Lines: 9\n" + ("A" * 64 + "\n") * (n // 65),
+    "signatures": lambda n: "?sig=" * (n // 5),
+    "doppler": lambda n: "dp.st." * (n // 6),
     "glued": lambda n: GLUED * (n // len(GLUED)),
     "glued by a dot": lambda n: ("ya29." + LONG[:400]) * (n // 405),
     "glued in three parts": lambda n: f"eyJ{LONG[:30]}.eyJ{LONG[:30]}.{LONG}" * (n // 1_468),
@@ -133,7 +141,7 @@ def test_the_kinds_are_found_and_what_looks_like_them_is_not(level: Level, guara
     guarantee("G18", "secrets found, by kind", rates)
     guarantee("G18", "secrets found, of fixed shape", f"{share:.1%} of {sum(total[k] for k in shaped):,}")
     guarantee("G18", "look-alikes taken for secrets", f"{len(wrong)} of {len(texts):,}")
-    assert len(total) == 20
+    assert total.keys() == planted_secrets.KINDS.keys()
     assert share >= 0.95
     assert len(wrong) / len(texts) <= 0.005, wrong[:5]
 

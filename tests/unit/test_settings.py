@@ -6,6 +6,7 @@ import tomllib
 
 import pytest
 
+from forgekit.model.problem import Severity
 from forgekit.model.rules import near_miss, slips
 from forgekit.model.settings import DEFAULT_TOML, JudgeKind, OpenConflicts, Settings, read_settings
 
@@ -13,13 +14,13 @@ from forgekit.model.settings import DEFAULT_TOML, JudgeKind, OpenConflicts, Sett
 def test_the_default_file_says_the_defaults_and_names_every_key() -> None:
     data = tomllib.loads(DEFAULT_TOML)
     assert read_settings(data) == (Settings(), [])
-    assert tuple(data) == tuple(Settings.__dataclass_fields__)
+    assert (*data, "warnings") == tuple(Settings.__dataclass_fields__)
     assert all("#" in line for line in DEFAULT_TOML.splitlines() if "=" in line)
 
 
 def test_every_key_is_read() -> None:
     text = """
-schema = 1
+schema = 2
 project = "Ledger"
 stale_days = 7
 stale_hops = 2
@@ -49,6 +50,18 @@ allowed_secrets = ["3f9a1c2b"]
             allowed_secrets=("3f9a1c2b",),
         ),
         [],
+    )
+
+
+@pytest.mark.parametrize("name", ["rules", "nli"])
+def test_a_judge_of_the_first_version_is_read_as_the_trained_one_and_said(name: str) -> None:
+    settings, problems = read_settings({"judge": name})
+    assert (settings.judge, problems) == (JudgeKind.TRAINED, [])
+    [warning] = settings.warnings
+    assert str(warning).startswith(f'forgekit.toml: judge: "{name}" is no longer a judge')
+    assert (warning.severity, warning.fix) == (
+        Severity.WARNING,
+        'set `judge` to "trained", "llm" or "off"',
     )
 
 
@@ -83,10 +96,10 @@ NO_ADDRESS = (
         ("stale_days = 0", "forgekit.toml: stale_days: must be a whole number from 1 to 1,000,000"),
         ("stale_max_tier = 1.5", "forgekit.toml: stale_max_tier: must be a number from 0.0 to 1.0"),
         ("stale_max_tier = nan", "forgekit.toml: stale_max_tier: must be a number from 0.0 to 1.0"),
-        ('conflicts = "ignore"', "forgekit.toml: conflicts: must be one of record, refuse"),
-        ("conflicts = [1]", "forgekit.toml: conflicts: must be one of record, refuse"),
+        ('conflicts = "ignore"', "forgekit.toml: conflicts: must be one of record, require, refuse"),
+        ("conflicts = [1]", "forgekit.toml: conflicts: must be one of record, require, refuse"),
         ("project = 3", "forgekit.toml: project: must be one line of text in quotes"),
-        ('judge = "dice"', "forgekit.toml: judge: must be one of trained, rules, nli, llm"),
+        ('judge = "dice"', "forgekit.toml: judge: must be one of trained, llm, off"),
         ('judge_url = "file:///etc/passwd"', NO_ADDRESS),
         ('judge_url = "ftp://host/v1"', NO_ADDRESS),
         ('judge_url = "https://name:secret@host/v1"', NO_ADDRESS),
@@ -98,7 +111,7 @@ NO_ADDRESS = (
         ('[projects]\njudge = "rules"', MISPLACED.format("judge")),
         ('[projects]\nallowed_secrets = ["3f9a1c2b"]', MISPLACED.format("allowed_secrets")),
         ('[projects]\nNexus = "*nexus*"', NO_PATTERNS),
-        ("schema = 2", "forgekit.toml: schema: is 2, and this forgekit reads up to 1; upgrade forgekit"),
+        ("schema = 3", "forgekit.toml: schema: is 3, and this forgekit reads up to 2; upgrade forgekit"),
     ],
 )
 def test_what_cannot_be_is_said_and_leaves_the_default(text: str, said: str) -> None:

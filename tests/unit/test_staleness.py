@@ -60,14 +60,34 @@ def test_the_longest_way_counts() -> None:
 def test_a_partial_compression_ages_only_what_it_carries() -> None:
     a, b, c = chain("a", "b", "c")
     x = decision("x", a)
-    partial: list[Entity] = [a, b, c, *links(a, b, c), archive(a), archive(b, PARTIAL)]
+    partial: list[Entity] = [a, b, c, edge(a, b), archive(a), archive(b, PARTIAL)]
     assert hops(x, *partial) == 0
-    assert hops(x, *partial, archive(c)) == 1
+    assert hops(x, *partial, edge(b, c)) == 1
+    assert hops(x, *partial, edge(b, c), archive(c)) == 1
 
 
-def test_a_target_that_nobody_compressed_ages_nothing() -> None:
+def test_a_partial_compression_ages_what_it_dropped_and_nothing_else() -> None:
+    a, b, c = chain("a", "b", "c")
+    x, y = decision("x", a), decision("y", a)
+    part = Compression(compression_tag="A", compression_mode=PARTIAL, decisions_dropped=(("D001", x.id),))
+    edges = [edge(a, b, part), edge(b, c)]
+    entities: list[Entity] = [a, b, c, *edges, archive(a, PARTIAL), archive(b), archive(c)]
+    assert hops(x, y, *entities) == 2
+    assert hops(y, x, *entities) == 0
+
+
+def test_every_lineage_edge_is_a_hop_however_it_was_made() -> None:
+    a, b, c, d = chain("a", "b", "c", "d")
+    assert hops(decision("x", a), a, b, *links(a, b), archive(a)) == 1
+    assert hops(decision("x", a), a, b, c, d, *links(a, b, c, d)) == 3
+    linked = Compression(compression_tag="A", compression_mode=LOSSLESS, compressed_at=day(1))
+    assert hops(decision("x", a), a, b, c, edge(a, b, linked), *links(b, c)) == 2
+
+
+def test_an_edge_that_is_filed_twice_is_one_hop() -> None:
     a, b = chain("a", "b")
-    assert hops(decision("x", a), a, b, *links(a, b), archive(a)) == 0
+    twice = [Compression(compression_tag=tag, compressed_at=day(1)) for tag in ("A", "A_AGAIN")]
+    assert hops(decision("x", a), a, b, edge(a, b, *twice), archive(b)) == 1
 
 
 def test_one_full_archive_among_partial_ones_is_enough() -> None:

@@ -9,15 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from forgekit.conflict.judge import Verdict
 from forgekit.text.words import shared
 
 sys.path.append(str(Path(__file__).parents[2] / "training"))
 
 import pairs
 import phrasing
-from bank import Register, Slot, Written, read_attributes, read_bank, read_pairs, read_registers
-from registers import all_beside, beside, named, near_beside, tied
+from bank import Register, Slot, Verdict, Written, read_attributes, read_bank, read_pairs, read_registers
+from side_by_side import all_beside, beside, named, near_beside, tied
 from split import Split, own_texts
 from strangers import strangers
 

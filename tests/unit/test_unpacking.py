@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from repositories import in_turn
 
-from forgekit.filing.conversations import Placing, Unpacked, unpack
+from forgekit.filing.conversations import ProjectRules, Unpacked, unpack
 from forgekit.model.transcript import ImportedConversation
 from forgekit.times import parse_instant
 
@@ -33,20 +33,38 @@ def unpacked(*texts: str, folder: str = "", patterns: tuple[str, ...] = ()) -> U
         started=START,
         turns=in_turn(texts, START),
     )
-    placing = Placing(known=lambda _: None, patterns=(("Ledger", patterns),))
-    return unpack(talk, placing, keep=(), allowed=())
+    rules = ProjectRules(known=lambda _: None, patterns=(("Ledger", patterns),))
+    return unpack(talk, rules, keep=(), allowed=())
 
 
 @pytest.mark.parametrize("folder", ["/home/ada/ledger", "/home/ada/Ledger/", "C:\\work\\ledger"])
 @pytest.mark.parametrize("pattern", ["ledger", "LED*"])
 def test_a_pattern_names_a_working_folder_by_its_last_name(folder: str, pattern: str) -> None:
     found = unpacked("Go.", folder=folder, patterns=(pattern,))
-    assert (found.conversation.project_name, found.placed) == ("Ledger", "settings")
+    assert (found.conversation.project_name, found.project_from) == ("Ledger", "settings")
 
 
 def test_a_pattern_of_one_folder_says_nothing_of_what_lies_in_it() -> None:
     found = unpacked("Go.", folder="/home/ada/ledger/docs", patterns=("ledger",))
-    assert found.placed == "nothing"
+    assert (found.conversation.project_name, found.project_from) == ("docs", "folder")
+
+
+@pytest.mark.parametrize(
+    ("folder", "project"),
+    [
+        ("/home/ada/ledger", "ledger"),
+        ("/home/ada/ledger/.claude/worktrees/fix", "ledger"),
+        ("C:\\work\\ledger\\", "ledger"),
+        ("", "Unsorted"),
+        ("/", "Unsorted"),
+    ],
+)
+def test_a_conversation_belongs_to_a_project_named_after_its_working_folder(
+    folder: str, project: str
+) -> None:
+    found = unpacked("Go.", folder=folder)
+    assert found.conversation.project_name == project
+    assert found.project_from == ("nothing" if project == "Unsorted" else "folder")
 
 
 def test_a_conversation_goes_on_from_no_archive_that_was_written_in_it() -> None:

@@ -1,0 +1,102 @@
+"""Measure the conflict judge end to end on whole registers, at the frequency of real contradictions.
+
+    python benchmarks/registers.py [FOLDER] [--predictions FILE]
+
+FOLDER (default `../shared/data/registers`) holds registers `g*.jsonl`, labelled pairs `truth.jsonl` and the
+scorer `score.py`. All decisions of a register are active; the pairs that forgekit would judge are judged. The
+shipped join was fitted on these registers: `training/calibrate.py` prints the figures of left-out registers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from forgekit.conflict.judge import Level
+from forgekit.conflict.pairs import NEAREST, Pair, pairs_to_judge, statement
+from forgekit.ids import EntityId, decision_id, project_id
+from forgekit.model.decision import Decision
+from forgekit.model.settings import Settings
+from forgekit.models.encoder import Encoder, Missing, find_encoder
+from forgekit.models.trained_judge import FOLDER, find_trained_judge
+from forgekit.times import parse_instant
+
+CACHE = Path(tempfile.gettempdir()) / "forgekit-registers"
+
+
+def main() -> int:
+    """Print the scorer's table; exit 1 when there was nothing to measure."""
+    parser = argparse.ArgumentParser(description="contradictions found in whole registers")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("../shared/data/registers"))
+    parser.add_argument("--judge", type=Path, default=FOLDER, help="folder of a trained judge")
+    parser.add_argument("--predictions", type=Path, default=CACHE / "predictions.jsonl")
+    given = parser.parse_args()
+    CACHE.mkdir(exist_ok=True)
+    registers = dict(read_registers(given.folder))
+    encoder, judge = find_encoder(Settings(), CACHE), find_trained_judge(CACHE, given.judge)
+    if not registers or isinstance(encoder, Missing) or isinstance(judge, Missing):
+        missing = f"no registers in {given.folder}" if not registers else f"{encoder}; {judge}"
+        print(f"SKIPPED: {missing}", file=sys.stderr)
+        return 1
+    print(f"judge {judge.version}: {judge.calibration}")
+    with given.predictions.open("w", encoding="utf-8") as out:
+        for name, decisions in registers.items():
+            pairs = judged_pairs(decisions, encoder)
+            sides = [(statement(decisions[a]), statement(decisions[b])) for a, b in pairs]
+            start = time.perf_counter()
+            judgements = judge.judge(sides, judge.cosines(sides))
+            seconds = time.perf_counter() - start
+            print(f"{name}: {len(decisions)} decisions, {len(pairs)} pairs in {seconds:.1f} s")
+            for (a, b), judgement in zip(pairs, judgements, strict=True):
+                if judgement is not None and judgement.level is not Level.NONE:
+                    row = {"a": decisions[a].local_id, "b": decisions[b].local_id, "register": name}
+                    row |= {"level": judgement.level.value}
+                    out.write(json.dumps(row | {"probability": judgement.probability}) + "\n")
+    subprocess.run([sys.executable, str(given.folder / "score.py"), str(given.predictions)], check=True)
+    return 0
+
+
+def read_registers(folder: Path) -> Iterator[tuple[str, dict[EntityId, Decision]]]:
+    """Yield the registers of a folder by name; a decision's local id is its id there."""
+    for path in sorted(folder.glob("g*.jsonl")):
+        rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        decisions = [_decision(row) for row in rows]
+        yield path.stem, {decision.id: decision for decision in decisions}
+
+
+def _decision(row: Mapping[str, object]) -> Decision:
+    project, text, moment = project_id(str(row["project"])), str(row["text"]), parse_instant(str(row["date"]))
+    alternatives = row["alternatives"]
+    return Decision(
+        decision_id=decision_id(project, text, EntityId(""), moment),
+        decision=text,
+        project_name=str(row["project"]),
+        project_uuid=project,
+        local_id=str(row["id"]),
+        alternatives_rejected=tuple(map(str, alternatives if isinstance(alternatives, list) else ())),
+        created_at=moment,
+        last_validated=moment,
+    )
+
+
+def judged_pairs(decisions: Mapping[EntityId, Decision], encoder: Encoder) -> list[Pair]:
+    """Return the pairs of active decisions that are judged."""
+    keys = sorted(decisions)
+    vectors = encoder.encode_documents([decisions[key].decision for key in keys])
+    cosines = vectors @ vectors.T
+    np.fill_diagonal(cosines, -1)
+    nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEAREST]
+    neighbours = {key: [keys[i] for i in row] for key, row in zip(keys, nearest, strict=True)}
+    return pairs_to_judge(decisions.values(), neighbours)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

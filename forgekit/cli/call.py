@@ -1,0 +1,242 @@
+"""One call of an operation from the command line: what was given, the registry, and what is printed.
+
+An operation's result is printed by the function that `PRINTERS` names for its name or its verb; without
+one, as JSON. Where a command asks a person, reads streams or shows progress, `COMMANDS` names a function
+that does all of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forgekit import console
+from forgekit.errors import UsageError
+from forgekit.operations import Operation
+
+if TYPE_CHECKING:
+    from forgekit.change import WriteOptions
+    from forgekit.forge import Forge
+
+COMMANDS = {
+    "check": "maintenance:check",
+    "completion": "maintenance:completion",
+    "conflict scan": "changes:scan",
+    "decision new": "changes:decided",
+    "decision revise": "changes:decided",
+    "decision duplicates": "changes:duplicates",
+    "demo-data": "maintenance:demo_data",
+    "doctor": "doctor:doctor",
+    "edit": "editing:edit",
+    "export": "maintenance:export",
+    "hook": "maintenance:hook",
+    "index build": "maintenance:index_build",
+    "ingest": "ingest:ingest",
+    "init": "maintenance:init",
+    "merge-driver": "maintenance:merge_driver",
+    "archive show": "entities:archive_shown",
+    "archive new": "sync_compression:sync_compression",
+    "model install": "maintenance:model",
+    "model list": "maintenance:model",
+    "model remove": "maintenance:model",
+    "review": "review:review",
+    "sync": "sync:sync",
+    "sync-compression": "sync_compression:sync_compression",
+    "watch": "ingest:watch",
+}
+PRINTERS = {
+    "ask": "looking:block",
+    "bridge": "looking:bridge",
+    "context": "looking:block",
+    "decision validate": "changes:validated",
+    "history": "entities:commits",
+    "index status": "maintenance:index_status",
+    "index verify": "maintenance:index_verified",
+    "list": "entities:listing",
+    "log": "entities:commits",
+    "prepare-compression": "looking:block",
+    "prepare-continuation": "looking:block",
+    "search": "looking:hits",
+    "show": "entities:shown",
+    "stale": "looking:stale",
+    "status": "looking:status",
+    "trace": "looking:trace",
+}
+FAILS: dict[str, Callable[[Any], bool]] = {
+    "ask": lambda answer: not answer.found,
+    "index verify": lambda checked: checked.wrong > 0,
+}
+"""Which results end the process with exit status 1."""
+
+
+@dataclass(kw_only=True)
+class Call:
+    """One call of an operation.
+
+    Attributes:
+        values: the arguments that were given, by name, and those that have a default.
+        allow: fingerprints of secrets that may be written.
+    """
+
+    operation: Operation
+    values: dict[str, Any] = field(default_factory=dict)
+    as_json: bool = False
+    dry_run: bool = False
+    no_commit: bool = False
+    allow: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values.get(name)
+
+    @cached_property
+    def forge(self) -> Forge:
+        """The registry that the command line is about.
+
+        Raises NoRegistryError, FormatError, UsageError for a clock that is no date.
+        """
+        from forgekit.forge import clock
+
+        clock()
+        return replace(open_forge(self.allow), on_new_project=_name_project)
+
+    @cached_property
+    def options(self) -> WriteOptions:
+        """How to write.
+
+        Raises UsageError for a dry run that is not to be committed.
+        """
+        from forgekit.change import WriteOptions
+
+        if self.dry_run and self.no_commit:
+            raise UsageError("--dry-run writes nothing, so --no-commit has no effect; leave one out")
+        return WriteOptions(dry_run=self.dry_run, no_commit=self.no_commit)
+
+    def result(self, **more: Any) -> Any:
+        """Run the operation's function; `more` are arguments that no person gives."""
+        printing = {argument.name for argument in self.operation.arguments if argument.printing}
+        values = {name: value for name, value in self.values.items() if name not in printing}
+        if self.operation.writes:
+            more["options"] = self.options
+        function = _attribute(self.operation.function)
+        return function(self.forge, **dict(self.operation.fixed), **values, **more)
+
+    def printed_json(self, result: Any, view: str = "") -> bool:
+        """Print a result as JSON where that was asked for, and say whether it was."""
+        if self.as_json:
+            from forgekit.insight import views
+
+            shape = getattr(views, view or self.operation.view)
+            writes = self.operation.writes and not view
+            console.as_json(shape(result, dry_run=self.dry_run) if writes else shape(result))
+        return self.as_json
+
+    def name_unread(self) -> None:
+        """Say on stderr how many files could not be read, where the catalogue was asked at all."""
+        if "catalogue" in vars(self.forge) and self.forge.unread:
+            console.info(self.forge.unread)
+
+
+def execute(call: Call) -> int:
+    """Run one call and return the exit code."""
+    command = _door(COMMANDS, call.operation)
+    return command(call) or 0 if command else answer(call)
+
+
+def answer(call: Call) -> int:
+    """Run the operation's function, print its result, and return the exit code."""
+    with console.progress("reading the registry"):
+        result = call.result()
+    if not call.operation.writes:
+        call.name_unread()
+    if notice := _notice(result):
+        console.info(notice)
+    if not call.printed_json(result):
+        printer = _door(PRINTERS, call.operation) or (_wrote() if call.operation.writes else _as_json)
+        with paged() if not call.operation.writes else contextlib.nullcontext():
+            printer(result, call)
+    fails = FAILS.get(call.operation.name)
+    return int(fails is not None and fails(result))
+
+
+def _notice(result: Any) -> str:
+    """Return what a person should know about how a result came to be."""
+    data = getattr(result, "data", None)
+    return str(getattr(result, "notice", "") or (isinstance(data, dict) and data.get("notice")) or "")
+
+
+def _door(table: dict[str, str], operation: Operation) -> Any:
+    """Return the function that a table names for an operation, or for its verb."""
+    target = table.get(operation.name) or table.get(operation.name.rpartition(" ")[2])
+    return _attribute(f"forgekit.cli.{target}") if target else None
+
+
+def _attribute(target: str) -> Any:
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _wrote() -> Any:
+    from forgekit.cli.changes import wrote
+
+    return wrote
+
+
+def _as_json(result: Any, call: Call) -> None:
+    from forgekit.insight import views
+
+    shape = getattr(views, call.operation.view, None)
+    console.as_json(shape(result) if shape else result)
+
+
+def root_of() -> str | None:
+    """Return the folder given by `-C`."""
+    found = click.get_current_context().find_object(dict)
+    return str(found["root"]) if found and found["root"] else None
+
+
+def open_forge(allow: tuple[str, ...] = ()) -> Forge:
+    """Open the registry that the command line is about."""
+    from forgekit.forge import Forge
+
+    return Forge.open(root_of(), allow=allow)
+
+
+def _name_project(name: str, near: str | None) -> None:
+    console.info(f"new project {name!r}" + (f"; did you mean {near!r}?" if near else ""))
+
+
+class _Held(io.StringIO):
+    """What is printed to a terminal, held back until its length is known."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@contextlib.contextmanager
+def paged() -> Iterator[None]:
+    """Show what is printed in a pager where a terminal has fewer lines than it."""
+    found = click.get_current_context().find_object(dict) or {}
+    if not sys.stdout.isatty() or found.get("no_pager") or os.environ.get("PAGER") in {"", "cat"}:
+        yield
+        return
+    terminal, sys.stdout = sys.stdout, _Held()
+    held = sys.stdout
+    try:
+        yield
+    finally:
+        sys.stdout = terminal
+        text = held.getvalue()
+        if text.count("\n") >= shutil.get_terminal_size().lines:
+            click.echo_via_pager(text.removesuffix("\n"), color=not os.environ.get(console.NO_COLOR))
+        else:
+            sys.stdout.write(text)

@@ -1,0 +1,238 @@
+"""Findings: which active decisions a judge says contradict or repeat each other.
+
+A finding is a function of the two decisions and the judge's version. Which pairs are judged is a function of
+the current set of active decisions. So the same files give the same findings whatever the order of filing,
+and nothing here writes to the registry. Judgements are cached below `.git/forgekit/`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from forgekit.conflict.finding import NOTHING, Finding, Findings
+from forgekit.conflict.judge import Judgement, Level
+from forgekit.conflict.pairs import NEAREST, Pair, pairs_to_judge, statement
+from forgekit.errors import ForgeError
+from forgekit.forge import Forge
+from forgekit.ids import EntityId, pair_id
+from forgekit.model.decision import Decision
+from forgekit.model.entity import Entity
+from forgekit.model.registry import Registry
+from forgekit.search import INLINE_TEXTS, bring_up
+from forgekit.worktree.roots import cache_dir
+
+if TYPE_CHECKING:
+    from forgekit.conflict.judge import Judge
+    from forgekit.index.finding_cache import FindingCache
+    from forgekit.index.vectors import Vectors
+
+Progress = Callable[[int, int], None]
+
+CACHE_FILE = "findings.sqlite"
+BLOCK_WAIT_MS = 200
+"""How long a block waits for judgements that are not cached."""
+_BATCH = 8  # pairs between two looks at the clock
+_REACH = 1_000  # nearest decisions whose own neighbours are looked up
+
+
+def findings_of(
+    forge: Forge,
+    registry: Registry,
+    decisions: Collection[EntityId] | None = None,
+    *,
+    wait_ms: int | None = None,
+    progress: Progress | None = None,
+) -> Findings:
+    """Return the findings of active decisions that no verdict answers.
+
+    It never fails: where nothing can be judged, `missing` says why.
+
+    Args:
+        forge: the registry's vectors, judge and cache.
+        registry: all entities.
+        decisions: only pairs with one of these; all pairs where None.
+        wait_ms: how long to judge pairs that are not cached; without end where None, not at all where 0.
+        progress: called with how many of the pairs are judged; with it every missing vector is made first.
+    """
+    from forgekit.index.finding_cache import FindingCache
+    from forgekit.models.encoder import Missing
+
+    active = {decision.id: decision for decision in registry.decisions if not decision.status.ended}
+    chosen = None if decisions is None else active.keys() & set(decisions)
+    if len(active) < 2 or (chosen is not None and not chosen):
+        return Findings(missing=missing_judge(forge))
+    try:
+        judge, vectors = forge.judge, forge.vectors
+        if isinstance(judge, Missing) or vectors is None:
+            return Findings(missing=missing_judge(forge))
+        limit = INLINE_TEXTS if progress is None else None
+        bring_up(forge, vectors, limit=0 if wait_ms == 0 else limit)
+        sides = _pairs(vectors, active, chosen)
+        until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
+        with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
+            cosines = _cosines(judge, cache, vectors, [(active[a], active[b]) for a, b in sides], until)
+            asked = [
+                _Asked(active[a], active[b], cosine, judge.version)
+                for (a, b), cosine in zip(sides, cosines, strict=True)
+                if cosine is not None
+            ]
+            judged = _judged(judge, cache, asked, until, progress)
+        return _unanswered(registry, judged, unjudged=len(sides) - len(judged))
+    except (ForgeError, OSError) as e:
+        return Findings(missing=str(e))
+
+
+def of_written(forge: Forge, entities: Iterable[Entity]) -> Findings:
+    """Return the findings of the decisions among entities that were just written; it never fails."""
+    decisions = {entity.id for entity in entities if isinstance(entity, Decision)}
+    return findings_of(forge, forge.registry(), decisions) if decisions else NOTHING
+
+
+def of_project(forge: Forge, project: str | None = None, progress: Progress | None = None) -> Findings:
+    """Judge all pairs, or those with a decision of one project.
+
+    Raises NotFoundError for a project that is not known.
+    """
+    registry = forge.registry()
+    if project is None:
+        return findings_of(forge, registry, progress=progress)
+    owner = forge.known_project(project, registry).id
+    own = {decision.id for decision in registry.decisions if decision.project_uuid == owner}
+    return findings_of(forge, registry, own, progress=progress)
+
+
+def missing_judge(forge: Forge) -> str:
+    """Return why a registry has no judge and what to do about it; "" where it has one."""
+    from forgekit.models.encoder import Missing
+
+    try:
+        found = (part for part in (forge.judge, forge.encoder) if isinstance(part, Missing))
+        return str(next(found, ""))
+    except ForgeError as e:
+        return str(e)
+
+
+def _pairs(
+    vectors: Vectors, active: dict[EntityId, Decision], chosen: Collection[EntityId] | None
+) -> list[Pair]:
+    """Return the pairs to judge, those of the chosen decisions where some are chosen."""
+    looked_up: Collection[str] = active
+    if chosen is not None:
+        near = vectors.nearest(chosen, active, _REACH)
+        looked_up = {*chosen, *(other for others in near.values() for other, _ in others)}
+    nearest = vectors.nearest(looked_up, active, NEAREST)
+    near_ids = {EntityId(key): [EntityId(other) for other, _ in others] for key, others in nearest.items()}
+    return pairs_to_judge(active.values(), near_ids, chosen)
+
+
+class _Asked:
+    """A pair to judge; `key` is the hash of everything that its judgement follows from."""
+
+    __slots__ = ("a", "b", "cosine", "key", "swapped", "texts")
+
+    def __init__(self, a: Decision, b: Decision, cosine: float, version: str) -> None:
+        self.a, self.b = a, b
+        self.cosine = round(cosine, 3)
+        one, two = statement(a), statement(b)
+        self.swapped = (one.text, one.alternatives) > (two.text, two.alternatives)
+        self.texts = (two, one) if self.swapped else (one, two)
+        texts = [[side.text, *side.alternatives] for side in self.texts]
+        self.key = hashlib.sha256(json.dumps([version, self.cosine, texts]).encode()).hexdigest()
+
+    def finding(self, judgement: Judgement) -> Finding:
+        one, two = judgement.words
+        turned = replace(judgement, words=(two, one)) if self.swapped else judgement
+        return Finding(a=self.a, b=self.b, judgement=turned, cosine=self.cosine)
+
+
+def _cosines(
+    judge: Judge,
+    cache: FindingCache,
+    vectors: Vectors,
+    sides: Sequence[tuple[Decision, Decision]],
+    until: float | None,
+) -> list[float | None]:
+    """Return the cosine of each pair: of the two texts, where the judge has an encoder of its own.
+
+    None for a pair whose vectors are not known in time.
+    """
+    encode = getattr(judge, "vector", None)
+    if encode is None:
+        return vectors.between([(a.id, b.id) for a, b in sides])
+    from forgekit.index.finding_cache import text_cosines
+
+    texts = [(a.decision, b.decision) for a, b in sides]
+    return text_cosines(cache, judge.version, encode, texts, lambda: _late(until))
+
+
+def _late(until: float | None) -> bool:
+    return until is not None and time.monotonic() >= until
+
+
+def _judged(
+    judge: Judge,
+    cache: FindingCache,
+    asked: Sequence[_Asked],
+    until: float | None,
+    progress: Progress | None,
+) -> list[Finding]:
+    """Return the findings of the pairs that are cached or can be judged in time, the nearest pairs first."""
+    by_key = {pair.key: pair for pair in sorted(asked, key=lambda pair: (-pair.cosine, pair.key))}
+    known = {key: _read(text) for key, text in cache.get(by_key.keys()).items()}
+    todo = [(key, pair) for key, pair in by_key.items() if known.get(key) is None]
+    for start in range(0, len(todo), _BATCH):
+        if _late(until):
+            break
+        if progress is not None:
+            progress(start, len(todo))
+        known |= _judge(judge, cache, todo[start : start + _BATCH])
+    return [pair.finding(found) for pair in asked if (found := known.get(pair.key)) is not None]
+
+
+def _judge(judge: Judge, cache: FindingCache, some: Sequence[tuple[str, _Asked]]) -> dict[str, Judgement]:
+    answers = judge.judge([pair.texts for _, pair in some], [pair.cosine for _, pair in some])
+    found = {key: answer for (key, _), answer in zip(some, answers, strict=True) if answer is not None}
+    cache.put({key: _written(answer) for key, answer in found.items()})
+    return found
+
+
+def _unanswered(registry: Registry, judged: Iterable[Finding], unjudged: int) -> Findings:
+    ordered = sorted(judged, key=lambda finding: finding.id)
+    waiting = [finding for finding in ordered if registry.get(pair_id(*finding.sides)) is None]
+    return Findings(
+        conflicts=tuple(f for f in waiting if f.level is Level.CONFLICT),
+        possible=tuple(f for f in waiting if f.level is Level.POSSIBLE),
+        duplicates=tuple(f for f in ordered if f.judgement.duplicate),
+        judged=len(ordered),
+        unjudged=unjudged,
+    )
+
+
+def _written(judgement: Judgement) -> str:
+    values = (
+        judgement.probability,
+        judgement.level.value,
+        judgement.duplicate,
+        judgement.words,
+        judgement.reason,
+    )
+    return json.dumps(values)
+
+
+def _read(text: str) -> Judgement | None:
+    try:
+        probability, level, duplicate, (one, two), reason = json.loads(text)
+        return Judgement(
+            probability=float(probability),
+            level=Level(level),
+            duplicate=bool(duplicate),
+            words=(tuple(one), tuple(two)),
+            reason=str(reason),
+        )
+    except (ValueError, TypeError):
+        return None

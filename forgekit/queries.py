@@ -1,0 +1,310 @@
+"""Questions about a registry: lists, one entity with its origin, searches, what is stale, its index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from forgekit.errors import NotFoundError, UsageError
+from forgekit.forge import Forge
+from forgekit.model.kinds import Kind
+from forgekit.times import Instant
+
+if TYPE_CHECKING:
+    from forgekit.conflicts import ListedConflict
+    from forgekit.history import Provenance
+    from forgekit.ids import EntityId
+    from forgekit.index.query import MessageHit
+    from forgekit.insight.staleness import Shaken, Staleness
+    from forgekit.model.entity import Entity
+    from forgekit.model.registry import Registry
+    from forgekit.search import SearchResult
+    from forgekit.text.transcript import Message
+
+_DIGITS = 9
+"""Digits of a turn's number at most."""
+
+
+class Listing(NamedTuple):
+    """Entities of one kind, in the order asked for, and the registry that they are of.
+
+    Attributes:
+        conflicts: verdicts and findings with both sides; None for other kinds.
+        unjudged: pairs of decisions that were not judged in time.
+    """
+
+    kind: Kind
+    registry: Registry
+    entities: list[Entity]
+    conflicts: list[ListedConflict] | None = None
+    unjudged: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """One entity and where it came from, or turns of a conversation's kept text.
+
+    Attributes:
+        messages: the turns asked for; None where the entity was.
+        last_turn: of the kept text.
+        notice: what a person should know about files that could not be read.
+    """
+
+    registry: Registry
+    entity: Entity
+    provenance: Provenance | None = None
+    messages: tuple[Message, ...] | None = None
+    last_turn: int = 0
+    notice: str = ""
+
+
+class Found(NamedTuple):
+    """What a search found: entities, or turns of kept texts."""
+
+    query: str
+    result: SearchResult | None
+    messages: Sequence[MessageHit] = ()
+    notice: str = ""
+    hint: str = ""
+
+
+class StaleReport(NamedTuple):
+    """Stale decisions, and active decisions that depend on one that has ended."""
+
+    registry: Registry
+    stale: Staleness
+    shaken: list[Shaken]
+
+
+class IndexStatus(NamedTuple):
+    """What the index holds and where it lies; `existed` and the counts are of the look before."""
+
+    path: str
+    existed: bool
+    entities: int
+    bytes: int
+    added: int
+    updated: int
+    removed: int
+    unreadable: int
+    model: str | None
+    vectors: int
+    vectors_kind: str
+    vectors_bytes: int
+
+
+def list_entities(
+    forge: Forge,
+    kind: str,
+    *,
+    project: str | None = None,
+    status: str | None = None,
+    tags: Sequence[str] = (),
+    sort: str = "newest",
+    as_of: str | None = None,
+    limit: int | None = None,
+) -> Listing:
+    """Return the entities of a kind that all filters let through.
+
+    Raises NotFoundError for a project that is not known.
+    """
+    wanted_kind = Kind(kind)
+    registry = forge.registry() if as_of is None else forge.registry_at(as_of)
+    owner = forge.known_project(project, registry).id if project is not None else None
+
+    if wanted_kind is Kind.CONFLICT and as_of is None:
+        return _conflicts(forge, registry, owner, status, sort, limit)
+
+    def wanted(entity: Any) -> bool:
+        if status is not None and state_of(registry, entity) != status:
+            return False
+        if not set(tags) <= set(getattr(entity, "tags", ())):
+            return False
+        return owner is None or owner in _owners(registry, entity)
+
+    every = forge.catalogue.entities(wanted_kind) if as_of is None else registry
+    chosen = [entity for entity in every if entity.kind is wanted_kind and wanted(entity)]
+    return Listing(wanted_kind, registry, _sorted(chosen, sort)[:limit])
+
+
+def _sorted(entities: list[Any], sort: str) -> list[Any]:
+    if sort == "title":
+        return sorted(entities, key=lambda entity: (entity.title.casefold(), entity.id))
+    return sorted(entities, key=lambda entity: (when(entity), entity.id), reverse=sort == "newest")
+
+
+def _conflicts(
+    forge: Forge, registry: Registry, owner: EntityId | None, status: str | None, sort: str, limit: int | None
+) -> Listing:
+    """Return verdicts and findings."""
+    from forgekit.conflicts import listed
+
+    rows, findings = listed(forge, registry, project=owner, state=status)
+    by_id = {row.conflict.id: row for row in rows}
+    entities = _sorted([row.conflict for row in rows], sort)[:limit]
+    chosen = [by_id[entity.id] for entity in entities]
+    return Listing(Kind.CONFLICT, registry, entities, chosen, findings.unjudged)
+
+
+def _owners(registry: Registry, entity: Any) -> set[EntityId | None]:
+    if entity.kind is not Kind.CONFLICT:
+        return {entity.project_uuid}
+    sides = (registry.get(entity.decision_a), registry.get(entity.decision_b))
+    return {getattr(side, "project_uuid", None) for side in sides}
+
+
+def state_of(registry: Registry, entity: Any) -> str:
+    """Return the status of an entity as people see it."""
+    from forgekit.insight.staleness import conflict_state
+
+    return conflict_state(registry, entity) if entity.kind is Kind.CONFLICT else str(entity.status.value)
+
+
+def when(entity: Any) -> Instant:
+    """Return the event time by which an entity is sorted; a project has none."""
+    for name in ("compressed_at", "created_at", "detected_at"):
+        found = getattr(entity, name, None)
+        if found is not None:
+            return Instant(found)
+    if entity.kind is Kind.LINEAGE:
+        return max((c.compressed_at or Instant(0) for c in entity.compressions), default=Instant(0))
+    return Instant(0)
+
+
+def show(
+    forge: Forge, name: str, *, kind: str | None = None, at: str | None = None, turns: str | None = None
+) -> Shown:
+    """Return one entity with its origin, as it is or as it was, or turns of a conversation.
+
+    Raises NotFoundError, AmbiguousError.
+    """
+    from forgekit.history import past_entity, provenance
+    from forgekit.search import unread_then
+
+    if turns is not None:
+        if at is not None:
+            raise UsageError("--turns shows the text as it is kept now; leave --at out")
+        return _turns(forge, name, turns)
+    kinds = (Kind(kind),) if kind else ()
+    if at is None:
+        registry = forge.registry()
+        entity, notice = forge.entity(name, *kinds), ""
+    else:
+        registry = forge.registry_at(at)
+        entity, notice = past_entity(forge, registry, name, kinds, at), unread_then(registry)
+    origin = provenance(forge, registry, entity, at)
+    return Shown(registry=registry, entity=entity, provenance=origin, notice=notice)
+
+
+def _turns(forge: Forge, name: str, turns: str) -> Shown:
+    from forgekit.model.graph import one_talk
+    from forgekit.model.transcript import in_order
+    from forgekit.text.transcript import read_messages
+
+    first, _, last = turns.partition("-")
+    if not all(end.isdecimal() and len(end) <= _DIGITS for end in (first, last or first)):
+        raise UsageError(f"--turns takes numbers such as 12-18, not {turns[:40]!r}")
+    low, high = int(first), int(last or first)
+    entity = forge.entity(name, Kind.CONVERSATION)
+    registry = forge.registry()
+    texts = registry.transcripts
+    own = any(kept.conversation_id == entity.id for kept in texts)
+    conversation = entity.id if own else one_talk(registry).get(entity.id)
+    parts = in_order(kept for kept in texts if kept.conversation_id == conversation)
+    if not parts:
+        raise NotFoundError("text of conversation", name, "`forgekit ingest --with-text` keeps it")
+    near = [kept.body for kept in parts if kept.turn_range[0] <= high and kept.turn_range[1] >= low]
+    messages = tuple(message for message in read_messages(near) if low <= message.number <= high)
+    return Shown(registry=registry, entity=entity, messages=messages, last_turn=parts[-1].turn_range[1])
+
+
+def find(
+    forge: Forge,
+    query: str,
+    *,
+    scope: str = "all",
+    project: str | None = None,
+    status: str | None = None,
+    as_of: str | None = None,
+    mode: str | None = None,
+    limit: int = 20,
+) -> Found:
+    """Search entities of a scope, or the kept texts of conversations (`messages`).
+
+    Raises UsageError for a filter that messages have not; else as of `search`.
+    """
+    if scope == "messages":
+        if status or as_of or mode in {"semantic", "hybrid"}:
+            raise UsageError(
+                "messages are searched by words, as they are kept; leave --status, --as-of and --mode out"
+            )
+        owner = forge.known_project(project, forge.registry()).id if project is not None else None
+        forge.catalogue.refresh()
+        messages = forge.catalogue.messages(query, project=owner, limit=limit)
+        kept = bool(messages or forge.catalogue.entities(Kind.TRANSCRIPT))
+        hint = "" if kept else "no text is kept: `forgekit ingest --with-text`"
+        return Found(query, None, messages, hint=hint)
+    from forgekit.index.catalogue import SCOPES
+    from forgekit.search import Mode, search
+
+    result = search(
+        forge,
+        query,
+        kinds=None if scope == "all" else sorted(SCOPES[scope], key=lambda kind: kind.value),
+        status=status,
+        project=project,
+        limit=limit,
+        revision=as_of,
+        mode=Mode(mode) if mode else None,
+    )
+    return Found(query, result, notice=result.notice)
+
+
+def stale_decisions(
+    forge: Forge,
+    *,
+    days: int | None = None,
+    hops: int | None = None,
+    max_tier: float | None = None,
+    project: str | None = None,
+) -> StaleReport:
+    """Return what is stale by these limits, or by those of the settings."""
+    from forgekit.insight.staleness import needs_revalidation, stale
+
+    registry, settings = forge.registry(), forge.settings
+    owner = forge.known_project(project, registry).id if project is not None else None
+    found = stale(
+        registry,
+        forge.now(),
+        days=days if days is not None else settings.stale_days,
+        hops=hops if hops is not None else settings.stale_hops,
+        max_tier=max_tier if max_tier is not None else settings.stale_max_tier,
+        project=owner,
+    )
+    shaken = needs_revalidation(registry)
+    return StaleReport(
+        registry, found, [item for item in shaken if owner in {None, item.decision.project_uuid}]
+    )
+
+
+def index_status(forge: Forge) -> IndexStatus:
+    """Return what the index holds, brought up to date."""
+    path = forge.catalogue.path
+    existed = path.exists()
+    found = forge.catalogue.refresh()
+    vectors = forge.vectors.status() if forge.vectors else None
+    return IndexStatus(
+        path=str(path),
+        existed=existed,
+        entities=len(forge.catalogue.contents()),
+        bytes=path.stat().st_size if path.exists() else 0,
+        added=found.added,
+        updated=found.updated,
+        removed=found.removed,
+        unreadable=found.unreadable,
+        model=vectors.model if vectors else None,
+        vectors=vectors.count if vectors else 0,
+        vectors_kind=vectors.kind if vectors else "none",
+        vectors_bytes=vectors.size if vectors else 0,
+    )

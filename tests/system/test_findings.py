@@ -1,0 +1,394 @@
+"""Findings in real repositories: what is judged, where it shows, and how a person answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_runner import Cli
+from fake_judge import FakeJudge, give, install
+from repositories import files, git
+
+from forgekit import conflicts, decisions
+from forgekit.briefing.answers import ask
+from forgekit.briefing.blocks import prepare_compression
+from forgekit.change import WriteOptions
+from forgekit.context import context_load
+from forgekit.errors import NotFoundError, RuleError, TransitionError
+from forgekit.findings import CACHE_FILE, findings_of, of_written
+from forgekit.forge import Forge
+from forgekit.ids import pair_id
+from forgekit.model.conflict import ConflictStatus
+from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entity import entity_path
+from forgekit.model.kinds import Kind, short_id
+from forgekit.times import parse_instant
+from forgekit.upkeep.check import check
+from forgekit.worktree.roots import cache_dir
+
+NOW = parse_instant("2026-09-20T09:00:00Z")
+SQL, MONGO = "Use PostgreSQL as the primary database", "Use MongoDB as the primary database"
+MAYBE = "Maybe use SQLite as the primary database"
+EAT = "Eat lunch together"
+
+
+@pytest.fixture
+def forge(repository: Path) -> Forge:
+    forge = replace(Forge.open(repository), now=lambda: NOW)
+    give(forge)
+    return forge
+
+
+@pytest.fixture
+def judge(forge: Forge) -> FakeJudge:
+    found = vars(forge)["judge"]
+    assert isinstance(found, FakeJudge)
+    return found
+
+
+def made(forge: Forge, text: str, tier: float | None = None, project: str = "Ledger") -> Decision:
+    found = decisions.create(forge, text, project=project, tier=tier).entity
+    assert isinstance(found, Decision)
+    return found
+
+
+def dec(decision: Decision) -> str:
+    return short_id(Kind.DECISION, decision.id)
+
+
+def test_a_decision_is_written_without_a_judgement_and_its_findings_come_after(
+    forge: Forge, judge: FakeJudge
+) -> None:
+    one, other = made(forge, SQL), made(forge, MONGO)
+    made(forge, EAT)
+    assert judge.asked == []
+    assert forge.registry().conflicts == []
+    found = of_written(forge, [other])
+    assert [{f.a.id, f.b.id} for f in found.conflicts] == [{one.id, other.id}]
+    assert (MONGO, SQL) in judge.asked
+    assert git(forge.root, "status", "--porcelain") == ""
+
+
+def test_a_judgement_is_asked_for_once_and_again_after_a_new_version(forge: Forge, judge: FakeJudge) -> None:
+    made(forge, SQL)
+    made(forge, MONGO)
+    for _ in range(2):
+        assert len(findings_of(forge, forge.registry()).conflicts) == 1
+    assert len(judge.asked) == 1
+    vars(forge)["judge"] = newer = FakeJudge("fake-2", silent=True)
+    assert findings_of(forge, forge.registry()).conflicts == ()
+    assert len(newer.asked) == 1
+    (cache_dir(forge.root) / CACHE_FILE).write_bytes(b"damage")
+    assert findings_of(forge, forge.registry()).judged == 1
+
+
+def test_sides_in_either_order_give_one_finding(forge: Forge) -> None:
+    made(forge, MONGO)
+    made(forge, SQL)
+    [finding] = findings_of(forge, forge.registry()).conflicts
+    told = {finding.a.decision: finding.judgement.words[0], finding.b.decision: finding.judgement.words[1]}
+    assert told == {SQL: ("postgresql",), MONGO: ("mongodb",)}
+
+
+def test_findings_of_some_decisions_are_those_of_all_that_touch_them(forge: Forge) -> None:
+    every = [made(forge, text, project=p) for p in ("Ledger", "Harbour") for text in (SQL, MONGO, EAT)]
+    registry = forge.registry()
+    whole = findings_of(forge, registry)
+    assert len(whole.conflicts) == 4
+    for decision in every:
+        some = findings_of(forge, registry, {decision.id})
+        assert some.conflicts == tuple(f for f in whole.conflicts if decision.id in f.sides)
+
+
+def test_what_was_not_judged_in_time_is_counted(forge: Forge) -> None:
+    made(forge, SQL)
+    made(forge, MONGO)
+    findings_of(forge, forge.registry())
+    vars(forge)["judge"] = FakeJudge("fake-3")
+    found = findings_of(forge, forge.registry(), wait_ms=0)
+    assert (found.conflicts, found.judged, found.unjudged) == ((), 0, 1)
+
+
+def test_without_a_judge_there_are_no_findings_and_status_alone_says_what_to_do(
+    cli: Cli, registry: Path
+) -> None:
+    cli("decision", "new", SQL, "--project", "Ledger", root=registry)
+    ran = cli("decision", "new", MONGO, "--project", "Ledger")
+    assert len(ran.err.splitlines()) == 1
+    for command in (("conflict", "list"), ("prepare-compression",), ("search", "database"), ("stale",)):
+        ran = cli(*command)
+        assert "judge" not in ran.out + ran.err, command
+    status = cli("status")
+    assert [line.split()[0] for line in status.out.splitlines() if "judge" in line] == ["judge"]
+    assert cli("status", "--json").json["judge_missing"]
+
+
+def test_a_block_shows_findings_and_carries_neither_side(forge: Forge) -> None:
+    one, other = made(forge, SQL, 0.9), made(forge, MONGO, 0.8)
+    made(forge, EAT, 0.9)
+    findings_of(forge, forge.registry())
+    block = prepare_compression(forge, "Ledger")
+    shown, _, in_force = block.text.partition("### Decisions In Force")
+    assert f"| {dec(one)}: {SQL} (tier 0.9) |" in shown or f"| {dec(other)}: {MONGO} (tier 0.8) |" in shown
+    assert EAT in in_force
+    assert SQL not in in_force
+    assert MONGO not in in_force
+    shown_as: list[dict[str, Any]] = block.data["conflicts"]  # type: ignore[assignment] # JSON
+    assert [(view["status"], sorted(view["texts"])) for view in shown_as] == [("found", [MONGO, SQL])]
+    context = str(context_load(SQL, forge=forge)["context_text"])
+    assert context.count("[IN AN OPEN CONFLICT]") == 2
+    assert "[IN AN OPEN CONFLICT]" in ask(forge, "What decisions are in force?").text
+
+
+def test_a_block_says_how_many_pairs_wait_for_the_judge(
+    forge: Forge, judge: FakeJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(forge, SQL)
+    made(forge, MONGO)
+    monkeypatch.setattr("forgekit.briefing.blocks.BLOCK_WAIT_MS", 0)
+    block = prepare_compression(forge, "Ledger")
+    assert "1 pair not judged yet (`forgekit conflict scan`)" in block.text
+    assert block.data["unjudged_pairs"] == 1
+    assert judge.asked == []
+
+
+def test_a_much_lower_tier_yields_is_shown_and_is_not_rewritten(forge: Forge) -> None:
+    high, low = made(forge, SQL, 0.9), made(forge, MONGO, 0.3)
+    before = files(forge.root)
+    block = prepare_compression(forge, "Ledger")
+    head, _, in_force = block.text.partition("### Decisions In Force")
+    assert f"| {dec(low)}: {MONGO} (tier 0.3) | {dec(high)}: {SQL} (tier 0.9) |" in head
+    assert SQL in in_force
+    assert MONGO not in in_force
+    assert block.data["conflicts"] == []
+    assert files(forge.root) == before
+    assert all(d.status is DecisionStatus.ACTIVE for d in forge.registry().decisions)
+    written = conflicts.resolve(forge, dec(low), dec(high), "the tier says so")
+    assert written.entity.id == pair_id(high.id, low.id)
+    lost = forge.registry().get(low.id)
+    assert isinstance(lost, Decision)
+    assert (lost.status, lost.superseded_by) == (DecisionStatus.SUPERSEDED, high.id)
+
+
+@pytest.mark.parametrize("verb", ["resolve", "scope", "dismiss"])
+@pytest.mark.parametrize("form", ["finding", "decision"])
+def test_a_person_answers_a_finding_and_a_file_says_so(forge: Forge, verb: str, form: str) -> None:
+    one, other = made(forge, SQL), made(forge, MONGO)
+    [finding] = of_written(forge, [other]).conflicts
+    name = short_id(Kind.CONFLICT, finding.id) if form == "finding" else dec(one)
+    if verb == "resolve":
+        conflicts.resolve(forge, name, dec(other), "measured")
+    else:
+        getattr(conflicts, verb)(forge, name, "one is about tests")
+    [verdict] = forge.registry().conflicts
+    status = {"resolve": "resolved", "scope": "scoped", "dismiss": "dismissed"}[verb]
+    assert (verdict.id, verdict.status.value) == (finding.id, status)
+    assert findings_of(forge, forge.registry()).conflicts == ()
+    assert check(forge).problems == ()
+    said = short_id(Kind.CONFLICT, finding.id)
+    with pytest.raises(TransitionError, match=f"{said} is already {status}"):
+        conflicts.dismiss(forge, said, "again")
+
+
+def test_a_new_text_brings_the_finding_back(forge: Forge) -> None:
+    made(forge, SQL)
+    other = made(forge, MONGO)
+    conflicts.dismiss(forge, dec(other), "one is about tests")
+    decisions.revise(forge, dec(other), "Use MongoDB for everything")
+    assert len(findings_of(forge, forge.registry()).conflicts) == 1
+
+
+def test_a_name_that_means_no_conflict_or_several_is_refused(forge: Forge) -> None:
+    one = made(forge, SQL)
+    made(forge, EAT)
+    with pytest.raises(NotFoundError, match="no open conflict answers to"):
+        conflicts.dismiss(forge, dec(one), "no")
+    with pytest.raises(NotFoundError):
+        conflicts.dismiss(forge, "cfl_0123456789ab", "no")
+    made(forge, MONGO)
+    made(forge, MONGO, project="Harbour")
+    with pytest.raises(RuleError, match="has several open conflicts"):
+        conflicts.scope(forge, dec(one), "no")
+
+
+def test_a_finding_of_a_decision_that_has_ended_since_cannot_be_answered(forge: Forge) -> None:
+    made(forge, SQL)
+    other = made(forge, MONGO)
+    [finding] = of_written(forge, [other]).conflicts
+    decisions.invalidate(forge, dec(other), "too slow")
+    with pytest.raises(NotFoundError):
+        conflicts.scope(forge, short_id(Kind.CONFLICT, finding.id), "no")
+
+
+def test_lists_name_both_texts_and_the_level(forge: Forge) -> None:
+    one, other = made(forge, SQL), made(forge, MONGO)
+    made(forge, MAYBE)
+    of_written(forge, forge.registry().decisions)
+    conflicts.scope(forge, short_id(Kind.CONFLICT, conflicts.named(forge, dec(one), other.id).id), "both")
+    rows, _ = conflicts.listed(forge, forge.registry())
+    assert sorted(row.state for row in rows) == ["possible", "possible", "scoped"]
+    assert all(None not in row.sides for row in rows)
+    views = decisions.decision_conflicts(forge=forge)
+    assert [view["level"] for view in views] == ["possible", "possible"]
+    assert all(MAYBE in view["texts"] for view in views)  # type: ignore[operator] # JSON
+    assert {view["status"] for view in views} == {"possible"}
+
+
+def test_a_scan_writes_nothing(cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch)
+    for text in (SQL, MONGO, MAYBE):
+        ran = cli("decision", "new", text, "--project", "Ledger", root=registry)
+    assert "possible conflict cfl_" in ran.err
+    tip = git(registry, "rev-parse", "HEAD")
+    ran = cli("conflict", "scan")
+    assert (ran.code, git(registry, "rev-parse", "HEAD")) == (0, tip)
+    assert ran.err == "3 pairs judged: 1 conflict, 2 possible conflicts\n"
+    assert f"  dec_{ran.out.split('dec_')[1][:12]}: " in ran.out
+    assert {SQL, MONGO} == {line.partition(": ")[2] for line in ran.out.splitlines()[1:3]}
+    assert len(cli("conflict", "scan", "--possible", "--json").json["conflicts"]) == 3
+    assert git(registry, "status", "--porcelain") == ""
+
+
+def test_duplicates_are_no_conflicts(cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch)
+    assert cli("decision", "duplicates", root=registry).err.endswith("no duplicates\n")
+    for project in ("Ledger", "Harbour"):
+        assert cli("decision", "new", SQL, "--project", project).code == 0
+    found = cli("decision", "duplicates", "--json").json
+    assert [item["texts"] for item in found] == [[SQL, SQL]]
+    assert SQL in cli("decision", "duplicates", "--project", "Ledger").out
+
+
+def test_an_active_text_is_registered_again_only_when_asked(forge: Forge) -> None:
+    first = made(forge, SQL)
+    assert made(forge, f"  {SQL}  ").id == first.id  # in the same conversation, here none, it is the same
+    talk = "018bcfe5-6800-8625-89cf-d5faf30f5d9e"
+    with pytest.raises(RuleError) as refused:
+        decisions.create(forge, SQL, project="Ledger", conversation=talk)
+    assert str(refused.value) == (
+        f"{dec(first)} of Ledger says the same; use it, or pass --again to register it again"
+    )
+    second = decisions.create(forge, SQL, project="Ledger", conversation=talk, again=True).entity
+    assert second.id != first.id
+    decisions.invalidate(forge, dec(first), "wrong")
+    assert decisions.create(forge, MONGO, project="Harbour").entity.id  # another project is another matter
+
+
+# The commit hook
+
+
+@pytest.fixture
+def hooked(repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Return a repository whose commits are looked at by `forgekit-conflicts`, with the fake judge."""
+    hook = repository / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    support = Path(__file__).parents[1] / "support"
+    judged = tmp_path / "judged.py"
+    judged.write_text(
+        f"import sys; sys.path.insert(0, {str(support)!r})\n"
+        "from pytest import MonkeyPatch\nfrom fake_judge import install\n"
+        "if 'WITHOUT_JUDGE' not in __import__('os').environ: install(MonkeyPatch())\n"
+        "from forgekit.__main__ import main\nsys.exit(main())\n",
+        encoding="utf-8",
+    )
+    staged = "$(git diff --cached --name-only --diff-filter=d -- 'registry/*.md')"
+    hook.write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" {judged} hook conflicts {staged}\n', encoding="utf-8"
+    )
+    hook.chmod(0o755)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    return repository
+
+
+def commit(root: Path) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        ["git", "commit", "--message", "work"], cwd=root, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stderr.splitlines()
+
+
+def stage_both(root: Path) -> Forge:
+    forge = replace(Forge.open(root), now=lambda: NOW)
+    made(forge, SQL)
+    decisions.create(forge, MONGO, project="Harbour", options=WriteOptions(no_commit=True))
+    git(root, "add", ".")
+    return forge
+
+
+def test_a_commit_needs_the_verdict_on_its_contradiction(hooked: Path) -> None:
+    forge = stage_both(hooked)
+    status, said = commit(hooked)
+    [verdict] = forge.registry().conflicts
+    path = entity_path(verdict)
+    texts = {d.id: f"dec_{d.id[-12:]} ({d.decision})" for d in forge.registry().decisions}
+    line = (
+        f"{texts[verdict.decision_a]} contradicts {texts[verdict.decision_b]}: both cannot be followed"
+        f" (git add {path}; or change a side)"
+    )
+    assert (status, said) == (1, [line])
+    assert git(hooked, "status", "--porcelain", "--", path) == f"?? {path}\n"
+    assert commit(hooked) == (1, [line])  # written once, and still not part of the commit
+    git(hooked, "add", path)
+    assert commit(hooked)[0] == 0
+    assert path in git(hooked, "ls-tree", "-r", "--name-only", "HEAD")
+    assert verdict.status is ConflictStatus.OPEN
+    assert check(forge).problems == ()
+
+
+def test_without_a_judge_the_hook_says_so_and_passes_unless_one_is_required(
+    hooked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WITHOUT_JUDGE", "1")
+    (hooked / "forgekit.toml").write_text('judge = "llm"\n', encoding="utf-8")
+    stage_both(hooked)
+    status, said = commit(hooked)
+    assert (status, len(said)) == (0, 1)
+    assert said[0].startswith("note: conflicts were not looked for: ")
+    (hooked / "forgekit.toml").write_text('judge = "llm"\nconflicts = "require"\n', encoding="utf-8")
+    forge = replace(Forge.open(hooked), now=lambda: NOW)
+    decisions.create(forge, EAT, project="Harbour", options=WriteOptions(no_commit=True))
+    git(hooked, "add", ".")
+    status, said = commit(hooked)
+    assert status == 1
+    assert said[0].startswith("conflicts were not looked for: ")
+
+
+def test_settings_may_refuse_an_open_verdict_until_it_is_settled(hooked: Path) -> None:
+    (hooked / "forgekit.toml").write_text('conflicts = "refuse"\n', encoding="utf-8")
+    forge = stage_both(hooked)
+    commit(hooked)
+    git(hooked, "add", ".")
+    [verdict] = forge.registry().conflicts
+    a, b = (f"dec_{side[-12:]}" for side in (verdict.decision_a, verdict.decision_b))
+    choose = f"forgekit conflict resolve cfl_{verdict.id[-12:]} --keep {a}; or scope, or dismiss"
+    assert commit(hooked) == (1, [f"{a} and {b} cannot both be followed: both cannot be followed ({choose})"])
+
+
+def test_the_list_shows_both_texts_of_verdicts_and_findings(
+    cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch)
+    for text in (SQL, MONGO, MAYBE):
+        cli("decision", "new", text, "--project", "Ledger", root=registry)
+    assert cli("conflict", "dismiss", "Maybe use SQLite as the primary database", "--reason", "x").code == 1
+    lines = cli("conflict", "list").out.splitlines()
+    assert len(lines) == 3
+    assert sum(SQL in line and MONGO in line and "found" in line for line in lines) == 1
+    assert sum(MAYBE in line and "possible" in line for line in lines) == 2
+    views = cli("conflict", "list", "--json").json
+    assert sorted(view["level"] for view in views) == ["conflict", "possible", "possible"]
+    [found] = cli("conflict", "list", "--status", "found", "--json").json
+    name = found["short_id"]
+    assert cli("conflict", "dismiss", name, "--reason", "one is for tests").code == 0
+    [view] = cli("conflict", "list", "--status", "dismissed", "--json").json
+    assert (view["short_id"], view["level"], sorted(view["texts"])) == (name, None, [MONGO, SQL])
+    listed = cli("review", "--list")
+    assert sum("possible conflict cfl_" in line for line in listed.out.splitlines()) == 2
+    assert "possible" in cli("status").out
+    exported = cli("export").json
+    assert [item["level"] for item in exported["findings"]] == ["possible", "possible"]
+    assert cli("export", "--format", "markdown").out.count("[possible]") == 2

@@ -1,0 +1,85 @@
+"""Which pairs are judged, and which side of a contradiction yields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sample_entities import A, decision
+
+from forgekit.conflict.pairs import RARE, pair, pairs_to_judge, statement, superseded, yielding
+from forgekit.ids import project_id
+from forgekit.model.decision import Decision, DecisionStatus
+
+OTHER = "Harbour"
+WORDS = ("redis", "postgres", "queue", "session", "token", "backup", "weekly", "index")
+
+
+def tiered(text: str, tier: float | None) -> Decision:
+    return decision(text, A, epistemic_tier=tier)
+
+
+def elsewhere(text: str, tier: float | None) -> Decision:
+    return replace(tiered(text, tier), project_name=OTHER, project_uuid=project_id(OTHER))
+
+
+def test_a_statement_is_the_text_and_what_was_rejected() -> None:
+    made = decision("Use Redis", A, alternatives_rejected=("Memcached",))
+    assert (statement(made).text, statement(made).alternatives) == ("Use Redis", ("Memcached",))
+
+
+def test_decisions_that_share_a_rare_word_are_judged_and_rejected_words_count() -> None:
+    a = decision("Sessions live in Redis", A)
+    b = decision("Queues run on RabbitMQ", A, alternatives_rejected=("Redis",))
+    c = decision("Invoices are numbered", A)
+    assert pairs_to_judge([a, b, c], {}) == [pair(a.id, b.id)]
+    many = [decision(f"Redis part{number}", A) for number in range(RARE)]
+    assert pairs_to_judge([a, *many], {}) == [], "a word of more decisions is not rare"
+
+
+def test_neighbours_count_in_either_direction_and_only_among_the_decisions() -> None:
+    a, b, gone = decision("One", A), decision("Two", A), decision("Three", A)
+    for neighbours in ({a.id: [b.id]}, {b.id: [a.id, gone.id, b.id]}):
+        assert pairs_to_judge([a, b], neighbours) == [pair(a.id, b.id)]
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join), max_size=10, unique=True
+    ),
+    st.data(),
+)
+def test_the_pairs_are_a_function_of_the_set(texts: list[str], data: st.DataObject) -> None:
+    made = [decision(text, A) for text in texts]
+    near = {d.id: [o.id for o in made[:3]] for d in made[::2]}
+    pairs = pairs_to_judge(made, near)
+    shuffled = data.draw(st.permutations(made))
+    assert pairs_to_judge(shuffled, dict(reversed(near.items()))) == pairs
+    some = {d.id for d in made[: len(made) // 2]}
+    assert pairs_to_judge(made, near, some) == [p for p in pairs if p[0] in some or p[1] in some]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "loser"),
+    [
+        (tiered("Keep rows", 0.9), elsewhere("Drop rows", 0.1), None),  # across projects, whatever the tiers
+        (tiered("Keep rows", 0.7), tiered("Drop rows", 0.3), None),  # 0.7 - 0.3 is 0.39999999999999997
+        (tiered("Keep rows", 0.9), tiered("Drop rows", 0.5), None),  # a gap of 0.4 is not more than 0.4
+        (tiered("Keep rows", None), tiered("Drop rows", 0.1), None),
+        (tiered("Keep rows", 0.9), tiered("Drop rows", 0.49), "Drop rows"),
+        (tiered("Keep rows", 0.1), tiered("Drop rows", 0.95), "Keep rows"),
+    ],
+)
+def test_the_lower_tier_of_one_project_yields(a: Decision, b: Decision, loser: str | None) -> None:
+    for one, two in ((a, b), (b, a)):
+        found = yielding(one, two)
+        assert (found and found.decision) == loser
+
+
+def test_a_superseded_decision_names_its_successor_and_why() -> None:
+    a, b = decision("Keep rows", A), decision("Drop rows", A)
+    found = superseded(a, b.id, "Rows cost too much.")
+    assert (found.status, found.superseded_by) == (DecisionStatus.SUPERSEDED, b.id)
+    assert found.body.endswith("## Superseded\n\nRows cost too much.")

@@ -1,0 +1,97 @@
+"""The cache of judgements may be deleted or damaged at any time, and processes share it."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from forgekit.index.finding_cache import FindingCache, text_cosines
+
+SOURCE = Path(__file__).parents[2]
+
+
+def test_what_is_kept_is_found_again(tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "findings.sqlite"
+    with FindingCache(path) as cache:
+        assert cache.get(["a", "b"]) == {}
+        cache.put({"a": "one", "b": "zwei \u2713"})
+        cache.put({"a": "two"})
+    with FindingCache(path) as cache:
+        assert cache.get(["a", "b", "c"]) == {"a": "two", "b": "zwei \u2713"}
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database", b"SQLite format 3\x00" + bytes(84)])
+def test_a_damaged_database_is_made_anew(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "findings.sqlite"
+    with FindingCache(path) as cache:
+        cache.put({"a": "one"})
+    path.write_bytes(damage)
+    with FindingCache(path) as cache:
+        assert cache.get(["a"]) == {}
+        cache.put({"a": "two"})
+    with FindingCache(path) as cache:
+        assert cache.get(["a"]) == {"a": "two"}
+
+
+def test_a_row_that_was_changed_is_as_good_as_absent(tmp_path: Path) -> None:
+    path = tmp_path / "findings.sqlite"
+    with FindingCache(path) as cache:
+        cache.put({"a": "one", "b": "two"})
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE judgement SET data = CAST(substr(data, 1, 4) || 'six' AS BLOB) WHERE key = 'a'")
+    db.close()
+    with FindingCache(path) as cache:
+        assert cache.get(["a", "b"]) == {"b": "two"}
+
+
+def test_a_database_that_cannot_be_written_is_replaced_by_memory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with FindingCache(tmp_path / "file" / "findings.sqlite") as cache:
+        cache.put({"a": "one"})
+        assert cache.get(["a"]) == {"a": "one"}
+
+
+def test_processes_write_at_the_same_time(tmp_path: Path) -> None:
+    path = tmp_path / "findings.sqlite"
+    code = (
+        "import sys; from pathlib import Path; from forgekit.index.finding_cache import FindingCache\n"
+        "with FindingCache(Path(sys.argv[1])) as cache:\n"
+        "    for n in range(20): cache.put({f'{sys.argv[2]}-{n}': 'x'})\n"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", code, str(path), str(n)], cwd=SOURCE) for n in range(4)
+    ]
+    assert [process.wait() for process in running] == [0] * 4
+    with FindingCache(path) as cache:
+        assert len(cache.get([f"{p}-{n}" for p in range(4) for n in range(20)])) == 80
+
+
+def test_a_full_cache_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forgekit.index.finding_cache._MOST_ROWS", 3)
+    with FindingCache(tmp_path / "findings.sqlite") as cache:
+        cache.put({str(n): "x" for n in range(5)})
+        cache.put({"new": "y"})
+        assert cache.get(["1", "new"]) == {"new": "y"}
+
+
+def test_a_cosine_follows_from_two_texts_and_is_encoded_once(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def encode(text: str) -> NDArray[np.float32]:
+        asked.append(text)
+        return np.array([len(text), 1], np.float32) / np.float32(np.hypot(len(text), 1))
+
+    pairs = [("a", "bb"), ("bb", "a"), ("a", "a")]
+    with FindingCache(tmp_path / "findings.sqlite") as cache:
+        assert text_cosines(cache, "1", encode, pairs, lambda: True) == [None] * 3
+        first = text_cosines(cache, "1", encode, pairs, lambda: False)
+        assert first == text_cosines(cache, "1", encode, pairs, lambda: True)
+        assert text_cosines(cache, "1", encode, [("bb", "a"), ("a", "new")], lambda: True) == [first[0], None]
+    assert first[0] == first[1] == pytest.approx(0.949, abs=0.001)
+    assert asked == ["a", "bb"]
