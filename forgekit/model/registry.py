@@ -21,6 +21,7 @@ from forgekit.model.thread import Thread
 from forgekit.model.transcript import TranscriptPart
 
 Expected = TypeVar("Expected", Conflict, Decision, Thread)
+Listed = TypeVar("Listed", bound=Entity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,47 +54,51 @@ class Registry:
     def __iter__(self) -> Iterator[Entity]:
         return iter(self.entities.values())
 
+    def of_kind(self, kind: type[Listed]) -> list[Listed]:
+        """Return all entities of a kind, by id."""
+        return [entity for entity in self if isinstance(entity, kind)]
+
     @property
     def projects(self) -> list[Project]:
         """All projects."""
-        return [e for e in self if isinstance(e, Project)]
+        return self.of_kind(Project)
 
     @property
     def conversations(self) -> list[Conversation]:
         """All conversations."""
-        return [e for e in self if isinstance(e, Conversation)]
+        return self.of_kind(Conversation)
 
     @property
     def threads(self) -> list[Thread]:
         """All threads."""
-        return [e for e in self if isinstance(e, Thread)]
+        return self.of_kind(Thread)
 
     @property
     def decisions(self) -> list[Decision]:
         """All decisions."""
-        return [e for e in self if isinstance(e, Decision)]
+        return self.of_kind(Decision)
 
     @property
     def lineage(self) -> list[Lineage]:
         """All lineage edges."""
-        return [e for e in self if isinstance(e, Lineage)]
+        return self.of_kind(Lineage)
 
     @property
     def conflicts(self) -> list[Conflict]:
         """All conflicts."""
-        return [e for e in self if isinstance(e, Conflict)]
+        return self.of_kind(Conflict)
 
     @property
     def candidates(self) -> list[Candidate]:
         """All candidates, those that were answered included."""
-        return [e for e in self if isinstance(e, Candidate)]
+        return self.of_kind(Candidate)
 
     @property
     def transcripts(self) -> list[TranscriptPart]:
         """All kept texts of conversations."""
-        return [e for e in self if isinstance(e, TranscriptPart)]
+        return self.of_kind(TranscriptPart)
 
     @property
     def archives(self) -> list[Archive]:
         """All archives."""
-        return [e for e in self if isinstance(e, Archive)]
+        return self.of_kind(Archive)

@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 import sample_entities as w
 
-from forgekit.index.vectors import TEXT_LIMIT, embedding_texts
+from forgekit.index import query
+from forgekit.index.query import TEXT_LIMIT
+from forgekit.index.rows import memory_of
 from forgekit.model.entity import Entity
 from forgekit.model.lineage import Compression
 
@@ -33,6 +35,14 @@ auto-increment; UUID v4
 database, ids"""
 THREAD = w.thread("Which keys?", SOURCE, tags=("ids",), body="Rows need one.\n\n## Resolution\n\nUUID v7.")
 TAGGED = Compression(compression_tag="LEDGER_KEYS_SETTLED")
+
+
+def embedding_texts(entity: Entity) -> tuple[str, ...]:
+    db = memory_of([entity])
+    try:
+        return query.embedding_texts(db, entity.id, "")
+    finally:
+        db.close()
 
 
 @pytest.mark.parametrize(
