@@ -18,30 +18,43 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Collection
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, Unpack
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from forgekit.ids import EntityId, is_id
 from forgekit.index import names
 from forgekit.index import query as queries
 from forgekit.index.database import CacheDatabase
 from forgekit.index.names import NameMatch
-from forgekit.index.query import NAMED_SCORE, SCOPES, Filters, Hit, MessageHit, search_registry
+from forgekit.index.query import NAMED_SCORE, SCOPES, Hit, search_registry
 from forgekit.index.rows import MADE_BY, TABLES, entity_of
 from forgekit.index.update import Refresh, problems, update
 from forgekit.model.kinds import Kind
 
 if TYPE_CHECKING:
     from forgekit.model.entity import Entity
-    from forgekit.model.problem import Problem
     from forgekit.model.registry import Registry
 
 __all__ = ["NAMED_SCORE", "SCOPES", "Catalogue", "Hit", "NameMatch", "Refresh", "search_registry"]
 
 T = TypeVar("T")
 
+P = ParamSpec("P")
+
 _FACTS_KEPT = 20_000
+
+
+def _asked(
+    question: Callable[Concatenate[sqlite3.Connection, P], T],
+) -> Callable[Concatenate[Catalogue, P], T]:
+    """Return a question to the database as a method of the catalogue."""
+
+    @wraps(question)
+    def method(self: Catalogue, /, *args: P.args, **options: P.kwargs) -> T:
+        return self.ask(lambda db: question(db, *args, **options))
+
+    return method
 
 
 class Catalogue:
@@ -85,75 +98,34 @@ class Catalogue:
         # One query for both would not use the index of kinds.
         condition, values = (" WHERE kind = ?", (kind.value,)) if kind else ("", ())
         query = f"SELECT kind, fields, body FROM entity{condition}"  # noqa: S608 - constants only
-        return self._ask(lambda db: [entity_of(*row) for row in db.execute(query, values)])
+        return self.ask(lambda db: [entity_of(*row) for row in db.execute(query, values)])
 
     def entity(self, entity: EntityId) -> Entity | None:
         """Return one entity, or None."""
         if not is_id(entity):  # a file's name may hold what SQLite does not accept as text
             return None
         query = "SELECT kind, fields, body FROM entity WHERE id = ?"
-        found = self._ask(lambda db: [entity_of(*row) for row in db.execute(query, (entity,))])
+        found = self.ask(lambda db: [entity_of(*row) for row in db.execute(query, (entity,))])
         return found[0] if found else None
 
-    def problems(self) -> tuple[Problem, ...]:
-        """Return a Problem for each file that holds no entity, by path."""
-        return self._ask(problems)
-
-    def find(self, name: str, kinds: Collection[Kind] | None = None, *, bare: bool = True) -> list[NameMatch]:
-        """Return every entity that a name may mean; the options are those of `names.find`."""
-        return self._ask(lambda db: names.find(db, name, kinds, bare=bare))
-
-    def resolve(self, name: str, kinds: Collection[Kind] | None = None) -> EntityId:
-        """Return the one id that a person means: uuid, short id, prefix, suffix, `TAG:D003`, tag, title.
-
-        Raises NotFoundError or AmbiguousError.
-        """
-        return self._ask(lambda db: names.resolve(db, name, kinds))
-
-    def search(self, query: str, *, limit: int = 20, **filters: Unpack[Filters]) -> list[Hit]:
-        """Return what a query finds, best first."""
-        return self._ask(lambda db: queries.search(db, query, limit=limit, **filters))
-
-    def messages(self, query: str, *, project: str | None = None, limit: int = 20) -> list[MessageHit]:
-        """Return the turns of kept transcripts that contain words of a query, best first."""
-        return self._ask(lambda db: queries.messages(db, query, project=project, limit=limit))
-
-    def full_score(self, query: str) -> float:
-        """Return the bm25 that a text with every word of a query approaches and never reaches."""
-        return self._ask(lambda db: queries.full_score(db, query))
-
-    def matching(self, **filters: Unpack[Filters]) -> set[str]:
-        """Return the ids that a search with these filters chooses from."""
-        return self._ask(lambda db: queries.matching(db, **filters))
-
-    def tied(self, names: Collection[str]) -> list[EntityId]:
-        """Return the conversations that continue something, are continued, or have one of the names."""
-        return self._ask(lambda db: queries.tied(db, names))
-
-    def of_platform(self, external: str) -> list[EntityId]:
-        """Return the conversations that a platform knows by this id, in the order of ids."""
-        return self._ask(lambda db: queries.of_platform(db, external))
-
-    def hits(self, entities: Collection[str]) -> dict[EntityId, Hit]:
-        """Return hits for entities that no word of a query found."""
-        return self._ask(lambda db: queries.hits(db, entities))
-
-    def contents(self) -> list[tuple[EntityId, str]]:
-        """Return the id of each searchable entity and the blob id of its file, the newest first."""
-        return self._ask(queries.contents)
-
-    def state(self) -> str | None:
-        """Return a name of the files' state, or None; equal names mean equal `contents`."""
-        return self._ask(queries.state)
-
-    def embedding_texts(self, entity: str, blob: str) -> tuple[str, ...]:
-        """Return the texts whose mean vector represents an entity; none unless its file is that blob."""
-        return self._ask(lambda db: queries.embedding_texts(db, entity, blob))
+    find = _asked(names.find)
+    resolve = _asked(names.resolve)
+    search = _asked(queries.search)
+    messages = _asked(queries.messages)
+    full_score = _asked(queries.full_score)
+    matching = _asked(queries.matching)
+    tied = _asked(queries.tied)
+    of_platform = _asked(queries.of_platform)
+    hits = _asked(queries.hits)
+    contents = _asked(queries.contents)
+    state = _asked(queries.state)
+    embedding_texts = _asked(queries.embedding_texts)
+    problems = _asked(problems)
 
     def cached(self, text_hash: str, version: str) -> str | None:
         """Return what was remembered for a text's hash by this version of its reader."""
         query = "SELECT text FROM fact WHERE hash = ? AND version = ?"
-        found = self._ask(lambda db: db.execute(query, (text_hash, version)).fetchone())
+        found = self.ask(lambda db: db.execute(query, (text_hash, version)).fetchone())
         return found[0] if found and isinstance(found[0], str) else None
 
     def remember(self, text_hash: str, version: str, text: str) -> None:
@@ -165,7 +137,8 @@ class Catalogue:
             ).lastrowid
             db.execute("DELETE FROM fact WHERE rowid <= ?", ((row or 0) - _FACTS_KEPT,))
 
-        self._ask(write)
+        self.ask(write)
 
-    def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+    def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """Return the answer of the database, filled if it had to be made anew."""
         return self.database.ask(question, fill=partial(update, root=self._root))

@@ -53,9 +53,13 @@ _BY_WORDS = f"""
     SELECT e.row, bm25(words, 4.0, 1.0, 2.0) AS rank_, {_HIT} FROM words JOIN entity e ON e.row = words.rowid
     WHERE words MATCH :match AND {_FILTER} ORDER BY rank_, e.id LIMIT :limit
 """  # noqa: S608 - constants only
-_BEGINNING = f"SELECT substr(e.body, 1, 400), {_HIT} FROM entity e WHERE"
-_BY_ROW = f"{_BEGINNING} e.row IN (SELECT value FROM json_each(:rows)) AND {_FILTER} ORDER BY e.id"
-_BY_ID = f"{_BEGINNING} e.id IN (SELECT value FROM json_each(?))"
+_BY_ROW = f"""
+    SELECT substr(e.body, 1, 400), {_HIT} FROM entity e
+    WHERE e.row IN (SELECT value FROM json_each(:rows)) AND {_FILTER} ORDER BY e.id
+"""  # noqa: S608 - constants only
+_BY_ID = f"""
+    SELECT substr(e.body, 1, 400), {_HIT} FROM entity e WHERE e.id IN (SELECT value FROM json_each(?))
+"""  # noqa: S608 - constants only
 _MATCHING = f"SELECT e.id FROM entity e WHERE {_FILTER}"  # noqa: S608 - constants only
 _SNIPPET = f"""
     SELECT rowid, snippet(words, 1, '{MARK}', '{UNMARK}', '…', 24) FROM words
@@ -310,13 +314,9 @@ def _archive_texts(db: sqlite3.Connection, body: str) -> list[str]:
     kept = db.execute("SELECT text FROM fact WHERE hash = ? ORDER BY rowid DESC", (text_hash,)).fetchone()
     try:
         read = json.loads(checked_text(kept[0]) if kept else "")
-        texts = [
-            read.get("summary", ""),
-            *(record["text"] for record in read.get("decisions", ())),
-            *(record["title"] for record in read.get("threads", ())),
-        ]
-        if not all(isinstance(text, str) for text in texts):
-            raise ValueError("not a list of texts")
+        decisions = [record["text"] for record in read.get("decisions", ())]
+        texts = [read.get("summary", ""), *decisions, *(t["title"] for t in read.get("threads", ()))]
+        "".join(texts)  # raises TypeError unless all are texts
     except (ValueError, LookupError, TypeError, AttributeError, DamageError):  # unknown, or damaged
         from forgekit.archives.read import read_archive
 

@@ -54,18 +54,10 @@ CREATE TABLE fact (hash TEXT NOT NULL, version TEXT NOT NULL, text TEXT NOT NULL
 """
 
 # Fields that nobody searches for; ids and times are recognised by their form.
-_NOT_SEARCHED = frozenset(
-    [
-        "compression_mode",
-        "content_sha256",
-        "epistemic_tier",
-        "priority",
-        "similarity",
-        "status",
-        "tier_token",
-        "turn_range",
-    ]
-)
+_NOT_SEARCHED = {
+    *("compression_mode", "content_sha256", "epistemic_tier", "priority"),
+    *("similarity", "status", "tier_token", "turn_range"),
+}
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ].*")
 
 
@@ -130,7 +122,7 @@ def _put_messages(db: sqlite3.Connection, row: int, kept: Any) -> None:
     from forgekit.text.transcript import read_messages
 
     project = (kept.project_uuid, kept.project_name, match_key(kept.project_name))
-    insert = f"INSERT INTO message VALUES (NULL, {', '.join('?' * 9)})"
+    insert = "INSERT INTO message VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     for m in read_messages([kept.body]):
         turn = (row, m.number, m.speaker.value, m.time, kept.conversation_id, kept.title, *project)
         added = db.execute(insert, turn).lastrowid

@@ -14,16 +14,8 @@ so that no library maps damaged bytes: the index is then made anew from the cach
     ivf   above              ids matrix faiss   the nearest lists of IVF-SQ8 in FAISS, then the matrix
 
 Cosines are computed in one way for every kind, in double precision, and equal ones are ordered by key, so the
-exact kinds (scan, flat) give identical answers. Median ms of a query (two cores, 384 numbers per vector):
-
-    rows     allowed    NumPy   FAISS flat
-    10,000   all          0.2      1.7
-    50,000   all         12       31
-    100,000  all         18       40
-    100,000  half        16       12
-    100,000  a fifth     17        5
-
-NumPy is faster until a filter excludes most of very many rows; importing FAISS costs 25 to 40 ms besides.
+exact kinds (scan, flat) give identical answers. NumPy is faster up to 100,000 rows unless a filter excludes
+most of them (`benchmarks/vectors.py`), and importing FAISS costs 25 to 40 ms.
 """
 
 from __future__ import annotations
@@ -129,16 +121,16 @@ class VectorIndex:
         """Ask FAISS; exact for a flat index."""
         import faiss
 
-        options: dict[str, Any] = {}
+        library: Any = faiss
+        selector = None
         if rows is not None:
             wanted = np.zeros(len(self.keys), np.bool_)
             wanted[rows] = True
-            options["sel"] = faiss.IDSelectorBitmap(np.packbits(wanted, bitorder="little"))
+            selector = library.IDSelectorBitmap(np.packbits(wanted, bitorder="little"))
+        parameters = library.SearchParameters(sel=selector)
         if self.kind == "ivf":
             probes = max(8, self.faiss.nlist // _PROBES_OF_LISTS)
-            parameters = faiss.SearchParametersIVF(nprobe=probes, **options)
-        else:
-            parameters = faiss.SearchParameters(**options)
+            parameters = library.SearchParametersIVF(sel=selector, nprobe=probes)
         _, found = self.faiss.search(vector[None], min(count, len(self.keys)), params=parameters)
         return np.unique(found[0][found[0] >= 0])  # -1 where there was no further row
 

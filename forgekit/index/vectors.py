@@ -45,7 +45,7 @@ _WINDOW = 2_048  # texts held at once, and sorted by length
 _PAIR_ROWS = 256  # rows compared with all others at once
 _COMMIT = 64  # texts encoded between two commits: an interrupted build loses less than a second
 _SPARE_ROWS = 10_000
-_TABLE = "CREATE TABLE vector (space TEXT NOT NULL, hash TEXT NOT NULL, data BLOB NOT NULL, UNIQUE (space, hash));\n"
+_TABLE = "CREATE TABLE vector (space TEXT, hash TEXT, data BLOB NOT NULL, UNIQUE (space, hash));\n"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
