@@ -103,6 +103,10 @@ def test_every_command_has_help() -> None:
     assert [" ".join(words) for words, command in every if not (command.help or "").strip()] == []
 
 
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
 def test_every_daily_command_is_in_the_readme() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     context = click.Context(command_line)
