@@ -13,7 +13,7 @@ import sqlite3
 import stat
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -80,23 +80,20 @@ class CacheDatabase:
             return question(self._opened())
         except _DAMAGE as e:
             first: Exception = e
+
+        def ask_new() -> T:
+            db = self._opened()
+            if fill is not None:
+                fill(db)
+            return question(db)
+
         try:
             self._discard(first)
-            return self._ask_new(question, fill)
+            return ask_new()
         except _DAMAGE:
             self.close()
             self.in_memory = True
-            return self._ask_new(question, fill)
-
-    def _ask_new(
-        self,
-        question: Callable[[sqlite3.Connection], T],
-        fill: Callable[[sqlite3.Connection], object] | None,
-    ) -> T:
-        db = self._opened()
-        if fill is not None:
-            fill(db)
-        return question(db)
+            return ask_new()
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is not None:
@@ -175,28 +172,19 @@ def _is_empty(db: sqlite3.Connection) -> bool:
 
 def engine() -> tuple[str, bool]:
     """Return SQLite's version, and whether it has the full-text index that a search needs."""
-    db = sqlite3.connect(":memory:")
-    try:
-        db.execute("CREATE VIRTUAL TABLE probe USING fts5(word)")
-    except sqlite3.OperationalError:
-        return sqlite3.sqlite_version, False
-    finally:
-        db.close()
-    return sqlite3.sqlite_version, True
+    with closing(sqlite3.connect(":memory:")) as db:
+        modules = {name for (name,) in db.execute("PRAGMA module_list")}
+    return sqlite3.sqlite_version, "fts5" in modules
 
 
 def fault(path: Path) -> str:
     """Return what is wrong with a database file, or ""; one that another version made is sound."""
+    uri = f"{path.absolute().as_uri()}?mode=ro"
     try:
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_WAIT_S)
-    except sqlite3.Error as e:
-        return str(e)
-    try:
-        found = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
+        with closing(sqlite3.connect(uri, uri=True, timeout=_WAIT_S)) as db:
+            found = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
     except sqlite3.Error as e:
         return str(e)
     except UnicodeDecodeError:
         return "it holds bytes that are not text"
-    finally:
-        db.close()
     return "" if found == "ok" else found

@@ -48,7 +48,6 @@ _SPARE_SQ8 = 100  # ... and so did eight bits per number
 _TRAIN_PER_LIST = 40  # FAISS asks for 39
 _TRAIN_ROUNDS = 10
 _PROBES_OF_LISTS = 16  # one list in so many is searched
-_SCAN_ROWS = 65_536  # rows of the matrix that are copied at once
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,9 +106,7 @@ class VectorIndex:
         elif len(rows) * 4 > len(matrix):  # reading all is faster than picking a quarter
             scores = (matrix @ vector)[rows]
         else:
-            steps = range(0, len(rows), _SCAN_ROWS)
-            picked = [matrix[rows[i : i + _SCAN_ROWS]] @ vector for i in steps]
-            scores = np.concatenate(picked) if picked else np.empty(0, np.float32)
+            scores = matrix[rows] @ vector
         if len(scores) <= count:
             best = np.arange(len(scores))
         else:
