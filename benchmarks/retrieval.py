@@ -135,10 +135,10 @@ class Haystack:
         self.keys = {entity.id: key for key, entity in entities.items()}
         self._db = memory_of(entities.values())
         self._vectors = Vectors(cache, encoder)
-        texts = {key: catalogue_query.embedding_texts(self._db, key, "") for key in self.keys}
+        said = {entity: catalogue_query.embedding_texts(self._db, entity, "") for entity in self.keys}
         self._vectors.update(
-            (key, sha256("\0".join(said).encode()).hexdigest(), partial(tuple, said))
-            for key, said in texts.items()
+            (entity, sha256("\0".join(parts).encode()).hexdigest(), partial(tuple, parts))
+            for entity, parts in said.items()
         )
 
     def ranked(self, query: str) -> dict[Mode, list[str]]:
