@@ -42,6 +42,12 @@ if TYPE_CHECKING:
 _REBUILD_CACHE_KB = 65_536  # a rebuild that fits in memory is written once
 _NO_BLOB = ""  # of a file that could not be read: every refresh reads it again
 _TWICE = "duplicate-id"
+_STATE = """
+    INSERT INTO file (folder, name, size, mtime, inode, ctime, checked, blob)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (folder, name) DO UPDATE SET size = excluded.size,
+    mtime = excluded.mtime, inode = excluded.inode, ctime = excluded.ctime, checked = excluded.checked,
+    blob = excluded.blob RETURNING row
+"""
 
 
 class Refresh(NamedTuple):
@@ -190,7 +196,9 @@ class _Pass:
         same = known is not None and blob != _NO_BLOB and known.blob == blob
         if known and not same:
             drop(self._db, known.row)
-        row = self._state(known, folder, entry, blob)
+        # The state of the file when it was read.
+        state = (folder, entry.name, *entry[2:], self._now, blob)
+        ((row,),) = self._db.execute(_STATE, state).fetchall()
         if not same:
             if known is None or known.blob != blob:
                 self._counts["updated" if known else "added"] += 1
@@ -200,17 +208,6 @@ class _Pass:
                 text = problem and json.dumps({"code": "format", "path": f"{folder}/{entry.name}", **problem})
                 self._db.execute("UPDATE file SET problem = ? WHERE row = ?", (text, row))
         return blob == _NO_BLOB or not _settled(entry, self._now)
-
-    def _state(self, known: _File | None, folder: str, entry: FileEntry, blob: str) -> int:
-        """Record the state of a file when it was read, and return its row."""
-        state = (*entry[2:], self._now, blob)
-        if known:
-            query = "UPDATE file SET size = ?, mtime = ?, inode = ?, ctime = ?, checked = ?, blob = ?"
-            self._db.execute(f"{query} WHERE row = ?", (*state, known.row))
-            return known.row
-        query = "INSERT INTO file (size, mtime, inode, ctime, checked, blob, folder, name)"
-        cursor = self._db.execute(f"{query} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*state, folder, entry.name))
-        return cursor.lastrowid or 0
 
     def _parse(self, row: int, kind: Kind, path: str, blob: str, data: bytes) -> dict[str, Any] | None:
         """Write the rows of a file's entity, or return why it holds none."""
