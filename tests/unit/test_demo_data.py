@@ -20,7 +20,7 @@ def test_the_samples_are_written_into_any_folder_twice_the_same(tmp_path: Path) 
 
 
 def test_a_file_of_ones_own_is_not_overwritten(tmp_path: Path) -> None:
-    own = tmp_path / sorted(SAMPLES.iterdir())[-1].name
+    own = tmp_path / max(SAMPLES.iterdir()).name
     own.write_text("mine", encoding="utf-8")
     with pytest.raises(UsageError, match="differs from the sample; name another folder"):
         write_demo_data(tmp_path)
