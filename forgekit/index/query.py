@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
+from forgekit.archives import READER_VERSION
 from forgekit.ids import EntityId, match_key
 from forgekit.index.database import DamageError
 from forgekit.index.names import named_rows, storable
@@ -306,12 +307,10 @@ def _texts(kind: Kind, title: str, fields: Mapping[str, Any], body: str) -> tupl
 
 
 def _archive_texts(db: sqlite3.Connection, body: str) -> list[str]:
-    """Return an archive's summary, decisions and threads; its beginning where it has none of them.
-
-    What filing remembered of the text is used, whichever version of the reader read it.
-    """
+    """Return an archive's summary, decisions and threads; its beginning where it has none of them."""
     text_hash = hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
-    kept = db.execute("SELECT text FROM fact WHERE hash = ? ORDER BY rowid DESC", (text_hash,)).fetchone()
+    query = "SELECT text FROM fact WHERE hash = ? AND version = ?"
+    kept = db.execute(query, (text_hash, READER_VERSION)).fetchone()
     try:
         read = json.loads(checked_text(kept[0]) if kept else "")
         decisions = [record["text"] for record in read.get("decisions", ())]

@@ -9,6 +9,7 @@ import pytest
 import sample_entities as w
 from repositories import write
 
+from forgekit.archives import READER_VERSION
 from forgekit.archives import read as reader
 from forgekit.checks.texts import body_sha256
 from forgekit.index import query
@@ -114,7 +115,7 @@ def test_an_archive_is_read_again_only_where_the_cache_does_not_know_its_text(
     write(tmp_path / "root", archive)
     catalogue = Catalogue(tmp_path / "root", tmp_path / "cache")
     catalogue.refresh()
-    catalogue.remember(body_sha256(archive), "some reader", kept)
+    catalogue.remember(body_sha256(archive), READER_VERSION, kept)
     read: list[str] = []
     real = reader.read_archive
 
