@@ -10,13 +10,16 @@ import html
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from forgekit.conflict.finding import NOTHING, Finding, Findings
+from forgekit.conflict.judge import Level
 from forgekit.errors import UsageError
 from forgekit.ids import EntityId
-from forgekit.insight.staleness import open_conflicts
-from forgekit.insight.views import Derived
+from forgekit.insight.staleness import blocked_from_carrying
+from forgekit.insight.views import Derived, listed_conflict_view
 from forgekit.model.body import section
 from forgekit.model.conflict import Conflict
 from forgekit.model.conversation import Conversation
@@ -34,20 +37,30 @@ MERMAID_EDGES = 280
 """Older renderers draw no more."""
 
 
-def export(registry: Registry, form: str, project: EntityId | None = None) -> str:
+def export(
+    registry: Registry, form: str, project: EntityId | None = None, findings: Findings = NOTHING
+) -> str:
     """Return the registry, or one project of it, in a format.
 
     Args:
         registry: all entities; derived values are derived from all of them.
         form: a key of `FORMATS`.
         project: only its entities, and the conflicts of its decisions.
+        findings: shown beside the verdicts by JSON, Markdown and HTML.
 
     Raises UsageError for an unknown format.
     """
     if form not in FORMATS:
         raise UsageError(f"no format {form!r}; use one of {', '.join(FORMATS)}")
     chosen = [entity for entity in registry if project is None or _belongs(registry, entity, project)]
-    return FORMATS[form](registry, chosen)
+    return FORMATS[form](registry, chosen, _of(findings, project))
+
+
+def _of(findings: Findings, project: EntityId | None) -> Findings:
+    def kept(some: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        return tuple(f for f in some if project in (None, f.a.project_uuid, f.b.project_uuid))
+
+    return replace(findings, conflicts=kept(findings.conflicts), possible=kept(findings.possible))
 
 
 def _belongs(registry: Registry, entity: Entity, project: EntityId) -> bool:
@@ -57,15 +70,19 @@ def _belongs(registry: Registry, entity: Entity, project: EntityId) -> bool:
     return any(isinstance(side, Decision) and side.project_uuid == project for side in sides)
 
 
-def _json(registry: Registry, chosen: Sequence[Entity]) -> str:
+def _json(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> str:
     derived = Derived(registry)
     groups: dict[str, list[dict[str, object]]] = {kind.value: [] for kind in Kind}
     for entity in chosen:
         groups[entity.kind.value].append(derived.view(entity, body=True))
-    return json.dumps({"schema": "forgekit/registry@1", **groups}, indent=2) + "\n"
+    found = [
+        listed_conflict_view(derived, finding.verdict(), "found", (finding.a, finding.b), finding, loser)
+        for finding, loser in findings.with_losers()
+    ]
+    return json.dumps({"schema": "forgekit/registry@1", **groups, "findings": found}, indent=2) + "\n"
 
 
-def _jsonl(registry: Registry, chosen: Sequence[Entity]) -> str:
+def _jsonl(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
     derived = Derived(registry)
     views = (derived.view(entity, body=True) for entity in chosen)
     return "".join(json.dumps(view, separators=(",", ":")) + "\n" for view in views)
@@ -93,7 +110,7 @@ _COLUMNS = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def _csv(registry: Registry, chosen: Sequence[Entity]) -> str:
+def _csv(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
     derived = Derived(registry)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -126,9 +143,9 @@ class _Item(NamedTuple):
 _Parts = list[tuple[str, list[_Item]]]
 
 
-def _outline(registry: Registry, chosen: Sequence[Entity]) -> list[tuple[str, _Parts]]:
+def _outline(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> list[tuple[str, _Parts]]:
     """Return the chapters of a document: a project's parts, and the conflicts last."""
-    opposed = {side for c in open_conflicts(registry) for side in (c.decision_a, c.decision_b)}
+    opposed = blocked_from_carrying(registry, findings)
     chapters = []
     for name in sorted({getattr(e, "project_name", "") for e in chosen if e.kind is not Kind.CONFLICT}):
         own = [e for e in chosen if getattr(e, "project_name", None) == name]
@@ -142,10 +159,11 @@ def _outline(registry: Registry, chosen: Sequence[Entity]) -> list[tuple[str, _P
         ]
         chapters.append((name, [(title, items) for title, items in parts if items]))
     conflicts = [_conflict(entity) for entity in chosen if isinstance(entity, Conflict)]
+    conflicts += [_finding(finding, loser) for finding, loser in findings.with_losers()]
     return [*chapters, ("Conflicts", [("", conflicts)])] if conflicts else chapters
 
 
-def _decision(decision: Decision, opposed: set[EntityId]) -> _Item:
+def _decision(decision: Decision, opposed: Collection[EntityId]) -> _Item:
     state = "" if not decision.status.ended else f", {decision.status.value}"
     if decision.superseded_by:
         state += f" by {short_id(Kind.DECISION, decision.superseded_by)}"
@@ -170,16 +188,24 @@ def _conflict(conflict: Conflict) -> _Item:
     return _Item(f"{name} [{conflict.status.value}] {a} and {b}", conflict.nature)
 
 
-def _markdown(registry: Registry, chosen: Sequence[Entity]) -> str:
+def _finding(finding: Finding, loser: EntityId | None) -> _Item:
+    a, b = (short_id(Kind.DECISION, side) for side in finding.sides)
+    level = "found" if finding.level is Level.CONFLICT else "possible"
+    remark = f"; {short_id(Kind.DECISION, loser)} yields to the higher tier" if loser is not None else ""
+    return _Item(f"{short_id(Kind.CONFLICT, finding.id)} [{level}] {a} and {b}{remark}", "")
+
+
+def _markdown(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> str:
     lines = ["# Registry"]
-    for name, parts in _outline(registry, chosen):
+    for name, parts in _outline(registry, chosen, findings):
         lines += ["", f"## {quote(name)}"]
         for title, items in parts:
             lines += ["", f"### {title}", ""] if title else [""]
             for item in items:
                 mark = " **in an open conflict**" if item.disputed else ""
                 remarks = "".join(f" — {quote(remark)}" for remark in item.remarks)
-                lines.append(f"- {item.head}: {quote(item.text)}{mark}{remarks}")
+                text = f": {quote(item.text)}" if item.text else ""
+                lines.append(f"- {item.head}{text}{mark}{remarks}")
     return "\n".join(lines) + "\n"
 
 
@@ -189,7 +215,7 @@ li { margin: .6rem 0 } small { color: #666; display: block } b { color: #a00 } p
 """
 
 
-def _html(registry: Registry, chosen: Sequence[Entity]) -> str:
+def _html(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> str:
     """Write one page that needs no other file and runs no script."""
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     lines = [
@@ -198,7 +224,7 @@ def _html(registry: Registry, chosen: Sequence[Entity]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>Registry</title>\n<style>{_STYLE}</style>\n<h1>Registry</h1>",
     ]
-    for name, parts in _outline(registry, chosen):
+    for name, parts in _outline(registry, chosen, findings):
         lines.append(f"<h2>{_escaped(name)}</h2>")
         for title, items in parts:
             lines += [f"<h3>{title}</h3>"] if title else []
@@ -218,7 +244,7 @@ def _escaped(text: str) -> str:
     return html.escape(HIDDEN.sub("", one_line(text)))
 
 
-def _madr(_: Registry, chosen: Sequence[Entity]) -> str:
+def _madr(_: Registry, chosen: Sequence[Entity], __: Findings) -> str:
     """Write each decision as a MADR 4 record; a comment before it names a file for it."""
     decisions = [entity for entity in chosen if isinstance(entity, Decision)]
     return "\n".join(_madr_record(number, decision) for number, decision in enumerate(decisions, 1))
@@ -245,7 +271,7 @@ def _madr_record(number: int, decision: Decision) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _mermaid(registry: Registry, chosen: Sequence[Entity]) -> str:
+def _mermaid(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
     """Draw lineage and supersession; only the newest arrows where there are too many for a chart."""
     kept = {e.id for e in chosen}
     arrows = [
@@ -305,7 +331,7 @@ def _quoted(text: str) -> str:
     return line
 
 
-FORMATS: dict[str, Callable[[Registry, Sequence[Entity]], str]] = {
+FORMATS: dict[str, Callable[[Registry, Sequence[Entity], Findings], str]] = {
     "json": _json,  # one document, a list per kind
     "jsonl": _jsonl,  # one entity a line
     "csv": _csv,  # one entity a line, the columns that most kinds have
