@@ -107,6 +107,13 @@ def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
+def test_the_readme_shows_the_table_of_operations() -> None:
+    from forgekit.operations import command_table
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"<!-- commands -->\n{command_table()}<!-- /commands -->" in text
+
+
 def test_every_daily_command_is_in_the_readme() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     context = click.Context(command_line)
