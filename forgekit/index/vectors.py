@@ -239,9 +239,7 @@ class Vectors:
         out: list[float | None] = [None] * len(pairs)
         for start in range(0, len(known), _PAIR_ROWS):
             some = known[start : start + _PAIR_ROWS]
-            one, two = (
-                index.vectors(np.array([item[side] for item in some], np.int64)) for side in (1, 2)
-            )
+            one, two = (index.vectors(np.array([item[side] for item in some], np.int64)) for side in (1, 2))
             for (i, *_), cosine in zip(some, np.einsum("ij,ij->i", one, two), strict=True):
                 out[i] = float(cosine)
         return out
