@@ -25,7 +25,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -63,8 +62,7 @@ class MissingError(Exception):
     """A row cannot be had; says why."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(NamedTuple):
     """One line of the table: what runs, and the least that would do the same."""
 
     name: str
@@ -143,84 +141,37 @@ def rows(root: Path, long: Path) -> list[Row]:
     floor = process(root, *PYTHON, "-c", SEARCH_FLOOR, str(root), str(found.path))
     libraries = process(root, *PYTHON, "-c", "import sqlite3, json, numpy, tokenizers")
     one = str(edited.relative_to(root))
+    meaning = ("import NumPy, tokenizer", libraries)
     return [
+        Row("--version", "60", process(root, *FORGEKIT, "--version"), "interpreter", interpreter),
         Row(
-            name="--version",
-            budget="60",
-            run=process(root, *FORGEKIT, "--version"),
-            floor_name="interpreter",
-            floor=interpreter,
+            "hook, nothing to do",
+            "60",
+            process(root, *FORGEKIT, "hook", "archives"),
+            "interpreter",
+            interpreter,
         ),
+        Row("search by words", "100", search(root, "lexical"), "stat + FTS5", floor),
+        Row("search by meaning", "300", search(root, "semantic"), *meaning),
+        Row("search by both", "300", search(root, "hybrid"), *meaning),
         Row(
-            name="hook, nothing to do",
-            budget="60",
-            run=process(root, *FORGEKIT, "hook", "archives"),
-            floor_name="interpreter",
-            floor=interpreter,
+            "check of one file",
+            "120",
+            process(root, *FORGEKIT, "check", one, allowed=(0, 1)),
+            "git status",
+            status,
         ),
+        Row("write one decision", "200", decision, "git commit of a file", commit),
         Row(
-            name="search by words",
-            budget="100",
-            run=search(root, "lexical"),
-            floor_name="stat + FTS5",
-            floor=floor,
+            "history of one entity",
+            "100",
+            process(long, *FORGEKIT, "decision", "history", decisions[1].stem),
+            "git log -- PATH",
+            process(long, "git", "log", "--oneline", "--", watched),
         ),
-        Row(
-            name="search by meaning",
-            budget="300",
-            run=search(root, "semantic"),
-            floor_name="import NumPy, tokenizer",
-            floor=libraries,
-        ),
-        Row(
-            name="search by both",
-            budget="300",
-            run=search(root, "hybrid"),
-            floor_name="import NumPy, tokenizer",
-            floor=libraries,
-        ),
-        Row(
-            name="check of one file",
-            budget="120",
-            run=process(root, *FORGEKIT, "check", one, allowed=(0, 1)),
-            floor_name="git status",
-            floor=status,
-        ),
-        Row(
-            name="write one decision",
-            budget="200",
-            run=decision,
-            floor_name="git commit of a file",
-            floor=commit,
-        ),
-        Row(
-            name="history of one entity",
-            budget="100",
-            run=process(long, *FORGEKIT, "decision", "history", decisions[1].stem),
-            floor_name="git log -- PATH",
-            floor=process(long, "git", "log", "--oneline", "--", watched),
-        ),
-        Row(
-            name="refresh, nothing new (in process)",
-            budget="-",
-            run=found.refresh,
-            floor_name="git status",
-            floor=status,
-        ),
-        Row(
-            name="refresh after an edit (in process)",
-            budget="60",
-            run=refresh_edit,
-            floor_name="git status",
-            floor=status,
-        ),
-        Row(
-            name="rebuild catalogue (in process)",
-            budget="5,000",
-            run=rebuild,
-            floor_name="read and parse YAML",
-            floor=parse_all,
-        ),
+        Row("refresh, nothing new (in process)", "-", found.refresh, "git status", status),
+        Row("refresh after an edit (in process)", "60", refresh_edit, "git status", status),
+        Row("rebuild catalogue (in process)", "5,000", rebuild, "read and parse YAML", parse_all),
     ]
 
 

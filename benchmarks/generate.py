@@ -30,78 +30,37 @@ RECORDS_PER_CONVERSATION = 12
 PROJECTS = ("The Nexus", "Harbour Ledger", "Field Notes")
 
 
-def _lines(text: str) -> tuple[str, ...]:
-    return tuple(line.strip() for line in text.strip().splitlines())
+def _phrases(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(phrase.split()) for phrase in text.split(","))
 
 
-_VERBS = (
-    "use",
-    "keep",
-    "drop",
-    "split",
-    "cache",
-    "sign",
-    "queue",
-    "shard",
-    "retry",
-    "index",
-    "encrypt",
-    "pin",
-)
-THINGS = _lines(
+_VERBS = _phrases(
     """
-    UUID v7 ids
-    PostgreSQL rows
-    Redis sessions
-    gRPC calls
-    REST endpoints
-    audit events
-    feature flags
-    job queues
-    search indexes
-    access tokens
-    schema migrations
-    webhook deliveries
-    image thumbnails
-    invoice numbers
-    rate limits
-    backup snapshots
-    container images
-    error budgets
-    metric labels
-    message topics
+    use, keep, drop, split, cache, sign, queue, shard, retry, index, encrypt, pin
     """
 )
-PLACES = _lines(
+THINGS = _phrases(
     """
-    the billing service
-    the public API
-    the mobile client
-    the ingest pipeline
-    the staging cluster
-    the audit log
-    the reporting database
-    the login flow
-    the export job
-    the partner gateway
-    the edge cache
-    the admin console
+    UUID v7 ids, PostgreSQL rows, Redis sessions, gRPC calls, REST endpoints, audit events, feature
+    flags, job queues, search indexes, access tokens, schema migrations, webhook deliveries, image
+    thumbnails, invoice numbers, rate limits, backup snapshots, container images, error budgets,
+    metric labels, message topics
     """
 )
-_REASONS = _lines(
+PLACES = _phrases(
     """
-    It sorts by time and needs no coordination.
-    The old way lost writes under load.
-    Two teams asked for it.
-    It halves the p99 latency in the load test.
-    The licence allows it.
-    We can undo it within a day.
-    Operations already run it elsewhere.
-    The vendor ends support next year.
-    It keeps secrets out of the logs.
-    It makes the failure visible at once.
-    Nobody could explain the alternative.
-    It costs less than the disk it saves.
+    the billing service, the public API, the mobile client, the ingest pipeline, the staging
+    cluster, the audit log, the reporting database, the login flow, the export job, the partner
+    gateway, the edge cache, the admin console
+    """
+)
+_REASONS = _phrases(
+    """
+    It sorts by time and needs no coordination., The old way lost writes under load., Two teams
+    asked for it., It halves the p99 latency in the load test., The licence allows it., We can undo
+    it within a day., Operations already run it elsewhere., The vendor ends support next year., It
+    keeps secrets out of the logs., It makes the failure visible at once., Nobody could explain the
+    alternative., It costs less than the disk it saves.
     """
 )
 

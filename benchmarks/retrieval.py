@@ -36,8 +36,8 @@ from messages import scorer
 from forgekit.ids import EntityId, conversation_id, project_id, thread_id
 from forgekit.index import query as catalogue_query
 from forgekit.index.catalogue import NAMED_SCORE, Hit
-from forgekit.index.schema import memory_of
-from forgekit.index.vectors import Vectors, embedding_texts
+from forgekit.index.rows import memory_of
+from forgekit.index.vectors import Vectors
 from forgekit.model.rules import one_line
 from forgekit.model.settings import Settings
 from forgekit.model.thread import Thread
@@ -135,10 +135,10 @@ class Haystack:
         self.keys = {entity.id: key for key, entity in entities.items()}
         self._db = memory_of(entities.values())
         self._vectors = Vectors(cache, encoder)
-        said = {entity.id: embedding_texts(entity) for entity in entities.values()}
+        said = {entity: catalogue_query.embedding_texts(self._db, entity, "") for entity in self.keys}
         self._vectors.update(
-            (key, sha256("\0".join(texts).encode()).hexdigest(), partial(tuple, texts))
-            for key, texts in said.items()
+            (entity, sha256("\0".join(parts).encode()).hexdigest(), partial(tuple, parts))
+            for entity, parts in said.items()
         )
 
     def ranked(self, query: str) -> dict[Mode, list[str]]:

@@ -5,7 +5,6 @@
 #   KEEP=1 make demo     keeps the folder, to look around in
 set -euo pipefail
 
-samples=$(cd "$(dirname "${BASH_SOURCE[0]}")/archives" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/forgekit-demo.XXXXXX")
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$work"' EXIT
 
@@ -28,7 +27,7 @@ run() { printf '\n$ %s\n' "$1"; eval "$1"; }
 
 step "A registry is a folder in a git repository. This one goes away at the end."
 mkdir "$work/registry" && cd "$work/registry"
-cp -R "$samples" "$work/saved"
+run 'forgekit demo-data ../saved'
 run 'git init --quiet --initial-branch=main .'
 run 'forgekit init'
 
@@ -50,13 +49,13 @@ run 'git -C ../second rev-parse HEAD^{tree}'
 step "Where does everything stand?"
 run 'forgekit status'
 
-step "Two projects decided things that cannot both be followed. Filing found it; a person chooses, until then neither is carried."
-run 'forgekit conflict show cfl_37839f04cc90'
+step "Two projects decided things that cannot both be followed. A person chooses; until then neither is carried. (This needs the model.)"
+run 'forgekit conflict list'
 
 step "Before compressing the next conversation, paste this into it: what the registry knows and the model may not."
 run 'forgekit prepare-compression --project Trellis --budget 1500'
 
-step "Continue from an old archive. It shows threads as open that have been resolved since; the registry stands."
+step "Continue from an old archive. It shows threads as open that have been resolved since; the registry corrects it."
 run 'forgekit prepare-continuation --tag TRELLIS_PLACEMENT_CHOSEN --budget 1500'
 
 step "Ask why."
@@ -65,7 +64,7 @@ run 'forgekit ask "Why did we decide to offer the public API as REST?"'
 step "Which conversation led where? Named by the uuid that the chat platform gave it."
 run 'forgekit trace 5b0c8a52-6f0e-4c1b-9d57-2e94c6f3a7d1'
 
-step "Which decisions has nobody said again for a month, and which rest on one that was revised?"
+step "Which decisions has nobody stated again for a month, and which build on one that was revised?"
 run 'forgekit stale'
 
 step "All of it is plain files with a history. This is how filing the archive on spaced practice revised a decision."

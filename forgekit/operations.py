@@ -558,7 +558,8 @@ OPERATIONS: tuple[Operation, ...] = (
         Operation(
             "export", "Write the registry in another format to stdout.", "forgekit.upkeep.export:export",
             (Argument("form", Type.CHOICE, "The format.", "--format",
-                    of=("json", "jsonl", "csv", "markdown", "mermaid"), default="json"), _PROJECT),
+                    of=("json", "jsonl", "csv", "markdown", "html", "madr", "mermaid"),
+                    default="json"), _PROJECT),
             ("forgekit export --format jsonl > registry.jsonl", "forgekit export --format mermaid")),
         Operation("demo-data", "Write sample archives and transcripts into a folder, to try forgekit with.",
             "forgekit.upkeep.demo_data:write_demo_data",

@@ -252,17 +252,11 @@ def bring_up(
         limit: texts to encode at most.
         progress: called with how far the encoding is.
     """
-
-    def texts(entity: EntityId, blob: str) -> Sequence[str]:
-        from forgekit.index.vectors import embedding_texts
-
-        found = forge.catalogue.entity(entity, blob)  # another process may have looked at the files since
-        return embedding_texts(found) if found is not None else ()
-
-    state = forge.catalogue.state()  # before the contents: where they are newer, the next look finds out
-    standing = vectors.standing(state)
-    if standing is not None:
-        return standing
+    texts = forge.catalogue.embedding_texts
+    state = forge.catalogue.state()  # before the contents: if they are newer, the next search finds out
+    current = vectors.current(state)
+    if current is not None:
+        return current
     entries = ((entity, blob, partial(texts, entity, blob)) for entity, blob in forge.catalogue.contents())
     return vectors.update(entries, progress, limit, state)
 
@@ -272,16 +266,14 @@ def verify(forge: Forge, sample: int = 64) -> Checked:
 
     Raises ForgeError where there is no embedding model.
     """
-    from forgekit.index.vectors import embedding_texts
-
     vectors = _vectors(forge)
     forge.catalogue.refresh()
     missing = bring_up(forge, vectors, limit=0).missing
     contents = forge.catalogue.contents()
     compared = wrong = 0
     for entity, blob in contents[:: max(1, -(-len(contents) // sample))]:
-        found = forge.catalogue.entity(entity, blob)
-        kept = None if found is None else vectors.nearness(entity, *embedding_texts(found))
+        texts = forge.catalogue.embedding_texts(entity, blob)
+        kept = vectors.nearness(entity, *texts) if texts else None
         if kept is not None:
             compared += 1
             wrong += kept < SAME

@@ -151,14 +151,13 @@ def export(call: Call) -> None:
     """Export the registry."""
     from forgekit.conflict.finding import NOTHING
     from forgekit.findings import findings_of
-    from forgekit.upkeep.export import Format
     from forgekit.upkeep.export import export as exported
 
     forge, form = call.forge, call["form"]
     registry = forge.registry()
     owner = forge.known_project(call["project"], registry).id if call["project"] else None
-    findings = findings_of(forge, registry) if form in {"json", "markdown"} else NOTHING
-    console.verbatim(exported(registry, Format(form), owner, findings))
+    findings = findings_of(forge, registry) if form in {"json", "markdown", "html"} else NOTHING
+    console.verbatim(exported(registry, form, owner, findings))
     call.name_unread()
 
 

@@ -1,8 +1,8 @@
 """A registry that reads entities from the catalogue when they are asked for.
 
-For questions about a few of many entities: following references costs one row each, a kind is read when
-it is listed, and only listing everything reads everything. The answers are those of the whole registry:
-at the catalogue's last refresh (`over`), or as each folder is when it is first asked for (`as_asked`).
+For questions about a few of many entities: following a reference reads one row, a kind is read when it is
+listed, and only listing everything reads everything. The answers are those of the whole registry: as of the
+catalogue's last refresh (`over`), or of each folder when it is first asked for (`as_asked`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.entity import Entity
 from forgekit.model.kinds import Kind, path_of
-from forgekit.model.problem import Problem
 from forgekit.model.registry import E, Registry
 
 
@@ -23,26 +22,26 @@ class _Entities(Mapping[EntityId, Entity]):
 
     Args:
         catalogue: where they are read from.
-        looked: folders that have been looked into; None for all of them.
+        refreshed: folders that are up to date; None for all of them.
     """
 
-    def __init__(self, catalogue: Catalogue, looked: set[str] | None = None) -> None:
-        self._catalogue = catalogue
-        self._looked = looked
+    def __init__(self, catalogue: Catalogue, refreshed: set[str] | None = None) -> None:
+        self.catalogue = catalogue
+        self._refreshed = refreshed
         self._known: dict[EntityId, Entity | None] = {}
         self._kinds: dict[Kind, list[Entity]] = {}
 
-    def look(self, folders: Collection[str]) -> None:
-        """Bring the catalogue up to what these folders hold, once."""
-        if self._looked is not None and not self._looked.issuperset(folders):
-            self._catalogue.refresh(within=[folder for folder in folders if folder not in self._looked])
-            self._looked.update(folders)
+    def refresh(self, folders: Collection[str]) -> None:
+        """Refresh the catalogue within these folders, once."""
+        if self._refreshed is not None and not self._refreshed.issuperset(folders):
+            self.catalogue.refresh(within=[folder for folder in folders if folder not in self._refreshed])
+            self._refreshed.update(folders)
 
     def __getitem__(self, key: EntityId) -> Entity:
         if key not in self._known:
-            # An id does not say its kind, and each kind would file it elsewhere.
-            self.look({path_of(kind, key).rpartition("/")[0] for kind in Kind})
-            self._known[key] = self._catalogue.entity(key)
+            # An id does not contain its kind, and each kind has its own folder.
+            self.refresh({path_of(kind, key).rpartition("/")[0] for kind in Kind})
+            self._known[key] = self.catalogue.entity(key)
         found = self._known[key]
         if found is None:
             raise KeyError(key)
@@ -50,13 +49,10 @@ class _Entities(Mapping[EntityId, Entity]):
 
     def of_kind(self, kind: Kind) -> list[Entity]:
         if kind not in self._kinds:
-            self.look({kind.folder})
-            self._kinds[kind] = self._catalogue.entities(kind)
+            self.refresh({kind.folder})
+            self._kinds[kind] = self.catalogue.entities(kind)
             self._known.update((entity.id, entity) for entity in self._kinds[kind])
         return self._kinds[kind]
-
-    def problems(self) -> tuple[Problem, ...]:
-        return self._catalogue.problems()
 
     def __iter__(self) -> Iterator[EntityId]:
         return (entity.id for kind in Kind for entity in self.of_kind(kind))
@@ -72,7 +68,7 @@ class PartialRegistry(Registry):
 
     @classmethod
     def over(cls, catalogue: Catalogue) -> PartialRegistry:
-        """Return the registry of a catalogue; nothing but the problems is read yet."""
+        """Return the registry of a catalogue; only the problems are read yet."""
         return cls(_Entities(catalogue), catalogue.problems())
 
     @classmethod
@@ -80,17 +76,17 @@ class PartialRegistry(Registry):
         """Return the registry of a catalogue that is refreshed folder by folder, as they are asked for.
 
         Args:
-            catalogue: as old as it may be.
-            folders: to look into at once.
+            catalogue: of any age.
+            folders: to refresh at once.
         """
         entities = _Entities(catalogue, set())
-        entities.look(folders)
+        entities.refresh(folders)
         return cls(entities, catalogue.problems())
 
     def with_problems(self) -> PartialRegistry:
-        """Return it with the problems of all the folders that were looked into by now."""
+        """Return it with the problems of all folders that were refreshed by now."""
         entities = cast("_Entities", self.entities)
-        return type(self)(entities, entities.problems())
+        return type(self)(entities, entities.catalogue.problems())
 
     def of_kind(self, kind: type[E]) -> list[E]:
         """Return the entities of a class, in time order."""

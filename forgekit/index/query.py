@@ -1,7 +1,7 @@
-"""Questions to the catalogue: what a query finds, and what there is.
+"""Questions to the catalogue: what a query finds, and what the registry holds.
 
-Every answer is the same after a rebuild: ties are settled by id, never by the order of rows.
-Values are NamedTuples, not dataclasses, whose library alone costs a lexical search 20 ms.
+Every answer is the same after a rebuild: ties are broken by id, never by the order of rows.
+Values are NamedTuples: importing dataclasses alone would cost a lexical search 20 ms.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
+from forgekit.archives import READER_VERSION
 from forgekit.ids import EntityId, match_key
+from forgekit.index.database import DamageError
 from forgekit.index.names import named_rows, storable
-from forgekit.index.schema import DamageError, checked_id, checked_text, memory_of
+from forgekit.index.rows import checked_id, checked_text, fields_of, memory_of
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.rules import one_line
 from forgekit.text.words import match_expression, match_terms, readable
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
     from forgekit.model.registry import Registry
 
 MARK, UNMARK = "«", "»"
-"""What stands around a word of a snippet that the query asked for."""
+"""Around a word of a snippet that the query asked for."""
 NAMED_SCORE = 1000.0
 """The score of what the query names by id, tag or exact title; far above any bm25."""
+TEXT_LIMIT = 4_000
+"""Characters of the longest text to encode: more than the 512 tokens of common prose that models read."""
 
 SCOPES: dict[str, frozenset[Kind]] = {
     "threads": frozenset({Kind.THREAD}),
@@ -45,14 +49,31 @@ _FILTER = """
     AND (:status IS NULL OR e.status = :status)
     AND (:project IS NULL OR e.project_uuid = :project OR e.project_key = :project)
 """
-_HIT = "e.row, e.kind, e.id, e.title, e.status, e.project_name"
+_HIT = "e.kind, e.id, e.title, e.status, e.project_name"
 _BY_WORDS = f"""
-    SELECT {_HIT}, bm25(words, 4.0, 1.0, 2.0) AS rank_ FROM words JOIN entity e ON e.row = words.rowid
+    SELECT e.row, bm25(words, 4.0, 1.0, 2.0) AS rank_, {_HIT} FROM words JOIN entity e ON e.row = words.rowid
     WHERE words MATCH :match AND {_FILTER} ORDER BY rank_, e.id LIMIT :limit
 """  # noqa: S608 - constants only
-_BY_ROW = f"SELECT {_HIT}, substr(e.body, 1, 400) FROM entity e WHERE e.row = :row AND {_FILTER}"  # noqa: S608 - constants only
+_BY_ROW = f"""
+    SELECT substr(e.body, 1, 400), {_HIT} FROM entity e
+    WHERE e.row IN (SELECT value FROM json_each(:rows)) AND {_FILTER} ORDER BY e.id
+"""  # noqa: S608 - constants only
+_BY_ID = f"""
+    SELECT substr(e.body, 1, 400), {_HIT} FROM entity e WHERE e.id IN (SELECT value FROM json_each(?))
+"""  # noqa: S608 - constants only
 _MATCHING = f"SELECT e.id FROM entity e WHERE {_FILTER}"  # noqa: S608 - constants only
-_BY_ID = f"SELECT {_HIT}, substr(e.body, 1, 400) FROM entity e WHERE e.id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants only
+_SNIPPET = f"""
+    SELECT rowid, snippet(words, 1, '{MARK}', '{UNMARK}', '…', 24) FROM words
+    WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))
+"""  # noqa: S608 - constants only
+_MESSAGES = f"""
+    SELECT m.conversation, m.number, m.speaker, m.time, m.title, m.project_name,
+        snippet(message_words, 0, '{MARK}', '{UNMARK}', '…', 32), bm25(message_words) AS rank_
+    FROM message_words JOIN message m ON m.row = message_words.rowid
+    WHERE message_words MATCH :match
+    AND (:project IS NULL OR m.project_uuid = :project OR m.project_key = :project)
+    ORDER BY rank_, m.conversation, m.number LIMIT :limit
+"""  # noqa: S608 - constants only
 _TIED = """
     WITH wanted (name) AS (
         SELECT value FROM json_each(:names)
@@ -67,43 +88,19 @@ _OF_PLATFORM = """
     SELECT e.id FROM name n JOIN entity e ON e.row = n.row
     WHERE n.key = ? AND e.kind = 'conversation' AND e.external_id = ? ORDER BY e.id
 """
-_SNIPPET = f"""
-    SELECT rowid, snippet(words, 1, '{MARK}', '{UNMARK}', '…', 24) FROM words
-    WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))
-"""  # noqa: S608 - constants only
+# Candidates and transcripts are not among the texts that are searched.
+_SEARCHED = "kind NOT IN ({})".format(", ".join(f"'{kind.value}'" for kind in Kind if not kind.registered))
 
 
-# Rows as `put` writes them: candidates and kept texts have no words.
-_BESIDE = "({})".format(", ".join(f"'{kind.value}'" for kind in Kind if not kind.registered))
-_MESSAGES = f"""
-    SELECT m.conversation, m.number, m.speaker, m.time, m.title, m.project_name,
-        snippet(message_words, 0, '{MARK}', '{UNMARK}', '…', 32), bm25(message_words) AS rank_
-    FROM message_words JOIN message m ON m.row = message_words.rowid
-    WHERE message_words MATCH :match
-    AND (:project IS NULL OR m.project_uuid = :project OR m.project_key = :project)
-    ORDER BY rank_, m.conversation, m.number LIMIT :limit
-"""  # noqa: S608 - constants only
+class Filters(TypedDict, total=False):
+    """What narrows a search: kinds, a status such as `open`, a project's name or id; None for all.
 
-
-class MessageHit(NamedTuple):
-    """A turn of a kept text that a query found.
-
-    Attributes:
-        conversation: its id.
-        number: of the turn.
-        time: ms since 1970, None where it is not known.
-        snippet: one line of it, the query's words between MARK and UNMARK.
-        score: as of `Hit`.
+    Conflicts belong to no project.
     """
 
-    conversation: EntityId
-    number: int
-    speaker: str
-    time: int | None
-    title: str
-    project: str
-    snippet: str
-    score: float
+    kinds: Collection[Kind] | None
+    status: str | None
+    project: str | None
 
 
 class Hit(NamedTuple):
@@ -126,116 +123,110 @@ class Hit(NamedTuple):
     path: str
 
 
+class MessageHit(NamedTuple):
+    """A turn of a kept transcript that a query found; `time` in ms, None where unknown."""
+
+    conversation: EntityId
+    number: int
+    speaker: str
+    time: int | None
+    title: str
+    project: str
+    snippet: str
+    score: float
+
+
 def search_registry(
-    registry: Registry,
-    query: str,
-    *,
-    kinds: Collection[Kind] | None = None,
-    status: str | None = None,
-    project: str | None = None,
-    limit: int = 20,
+    registry: Registry, query: str, *, limit: int = 20, **filters: Unpack[Filters]
 ) -> list[Hit]:
-    """Return what a query finds among any entities, as `Catalogue.search` does among files."""
+    """Return what a query finds in a registry in memory, as `Catalogue.search` does among files."""
     db = memory_of(registry)
     try:
-        return search(db, query, kinds=kinds, status=status, project=project, limit=limit)
+        return search(db, query, limit=limit, **filters)
     finally:
         db.close()
 
 
-def search(
-    db: sqlite3.Connection,
-    query: str,
-    *,
-    kinds: Collection[Kind] | None = None,
-    status: str | None = None,
-    project: str | None = None,
-    limit: int = 20,
-) -> list[Hit]:
-    """Return what a query finds, best first: what it names, then its words ranked by bm25.
+def search(db: sqlite3.Connection, query: str, *, limit: int = 20, **filters: Unpack[Filters]) -> list[Hit]:
+    """Return what a query finds, best first: what it names, then what its words find, ranked by bm25.
 
-    Args:
-        db: a catalogue.
-        query: any text; none of it is taken for syntax.
-        kinds: None for all.
-        status: such as `open`; None for all.
-        project: name or id; None for all. Conflicts belong to no project.
-        limit: greatest number of hits.
+    No part of a query is read as syntax.
     """
-    given = {**_given(kinds, status, project), "limit": _rows(limit)}
-    rows = named_rows(db, query)
-    named = [
-        _hit(columns, NAMED_SCORE, one_line(checked_text(body))[:160])
-        for row in rows
-        for *columns, body in db.execute(_BY_ROW, {**given, "row": row})
-    ]
-    found = {hit.id: hit for hit in sorted(named, key=lambda hit: hit.id)}
+    given = {**_given(**filters), "limit": _rows(limit)}
+    named = db.execute(_BY_ROW, {**given, "rows": json.dumps(list(named_rows(db, query)))})
+    found = {hit.id: hit for hit in [_hit_by_name(row, NAMED_SCORE) for row in named]}
     match = match_expression(query)
     if match:
         ranked = db.execute(_BY_WORDS, {**given, "match": match}).fetchall()
         chosen = json.dumps([row[0] for row in ranked])
         snippets = dict(db.execute(_SNIPPET, (match, chosen)).fetchall())
-        for *columns, rank in ranked:
-            snippet = one_line(readable(checked_text(snippets.get(columns[0]))))
+        for row, rank, *columns in ranked:
+            snippet = one_line(readable(checked_text(snippets.get(row))))
             hit = _hit(columns, round(-rank, 6), snippet)
             found.setdefault(hit.id, hit)
     return list(found.values())[: max(limit, 0)]
 
 
+def hits(db: sqlite3.Connection, entities: Collection[str]) -> dict[EntityId, Hit]:
+    """Return hits for entities that no word of a query found; the snippet is the beginning of the text."""
+    rows = db.execute(_BY_ID, (json.dumps(list(entities)),)).fetchall()
+    return {hit.id: hit for hit in [_hit_by_name(row, 0.0) for row in rows]}
+
+
+def _hit_by_name(row: Iterable[Any], score: float) -> Hit:
+    beginning, *columns = row
+    return _hit(columns, score, one_line(checked_text(beginning))[:160])
+
+
+def _hit(columns: Iterable[Any], score: float, snippet: str) -> Hit:
+    kind_text, id_text, title, status, project = columns
+    kind, entity = checked_id(kind_text, id_text)
+    return Hit(
+        kind=kind,
+        id=entity,
+        short=short_id(kind, entity),
+        title=checked_text(title),
+        status=None if status is None else checked_text(status),
+        project=None if project is None else checked_text(project),
+        snippet=snippet,
+        score=score,
+        path=path_of(kind, entity),
+    )
+
+
 def messages(
     db: sqlite3.Connection, query: str, *, project: str | None = None, limit: int = 20
 ) -> list[MessageHit]:
-    """Return the turns of kept texts that say the words of a query, ranked by bm25.
-
-    Args:
-        db: a catalogue.
-        query: any text; none of it is taken for syntax.
-        project: name or id; None for all.
-        limit: greatest number of turns.
-    """
+    """Return the turns of kept transcripts that contain words of a query, ranked by bm25."""
     match = match_expression(query)
     if not match:
         return []
     given = {"match": match, "project": project and match_key(storable(project)), "limit": _rows(limit)}
-    return [_said(*row) for row in db.execute(_MESSAGES, given)]
+    return [_message_hit(*row) for row in db.execute(_MESSAGES, given)]
 
 
-def _said(*row: Any) -> MessageHit:
+def _message_hit(*row: Any) -> MessageHit:
     conversation, number, speaker, time, title, project, snippet, rank = row
     if type(number) is not int or not (time is None or type(time) is int):
         raise DamageError("a turn of another shape")
-    _, name = checked_id(Kind.CONVERSATION.value, conversation)
+    _, entity = checked_id(Kind.CONVERSATION.value, conversation)
     words = one_line(readable(checked_text(snippet)))
-    return MessageHit(
-        EntityId(name),
-        number,
-        checked_text(speaker),
-        time,
-        checked_text(title),
-        checked_text(project),
-        words,
-        round(-rank, 6),
-    )
+    about = (checked_text(title), checked_text(project))
+    return MessageHit(entity, number, checked_text(speaker), time, *about, words, round(-rank, 6))
 
 
 def full_score(db: sqlite3.Connection, query: str) -> float:
-    """Return what bm25 comes near to, and never reaches, for a text that says every word of a query."""
-    (texts,) = db.execute(f"SELECT count(*) FROM entity WHERE kind NOT IN {_BESIDE}").fetchone()  # noqa: S608 - constants only
-    ask = "SELECT count(*) FROM words WHERE words MATCH ?"
-    holding = [n for term in match_terms(query) for (n,) in db.execute(ask, (term,))]
-    # The weight of a word as FTS5 computes it; one that most texts hold counts next to nothing.
+    """Return the bm25 that a text with every word of a query approaches and never reaches."""
+    (texts,) = db.execute(f"SELECT count(*) FROM entity WHERE {_SEARCHED}").fetchone()  # noqa: S608 - constants only
+    count = "SELECT count(*) FROM words WHERE words MATCH ?"
+    holding = [n for term in match_terms(query) for (n,) in db.execute(count, (term,))]
+    # The weight of a word as FTS5 computes it; one that most texts contain counts next to nothing.
     return sum((_K1 + 1) * max(1e-6, math.log((texts - n + 0.5) / (n + 0.5))) for n in holding)
 
 
-def matching(
-    db: sqlite3.Connection,
-    *,
-    kinds: Collection[Kind] | None = None,
-    status: str | None = None,
-    project: str | None = None,
-) -> set[str]:
+def matching(db: sqlite3.Connection, **filters: Unpack[Filters]) -> set[str]:
     """Return the ids that a search with these filters chooses from."""
-    return {entity for (entity,) in db.execute(_MATCHING, _given(kinds, status, project))}
+    return {entity for (entity,) in db.execute(_MATCHING, _given(**filters))}
 
 
 def tied(db: sqlite3.Connection, names: Collection[str]) -> list[EntityId]:
@@ -250,30 +241,22 @@ def of_platform(db: sqlite3.Connection, external: str) -> list[EntityId]:
 
 
 def _conversations(rows: Iterable[tuple[Any, ...]]) -> list[EntityId]:
-    return [EntityId(checked_id(Kind.CONVERSATION.value, entity)[1]) for (entity,) in rows]
-
-
-def hits(db: sqlite3.Connection, entities: Collection[str]) -> dict[EntityId, Hit]:
-    """Return hits for entities that no word of a query found: the snippet is how their text begins."""
-    rows = db.execute(_BY_ID, (json.dumps(list(entities)),)).fetchall()
-    found = [_hit(columns, 0.0, one_line(checked_text(body))[:160]) for *columns, body in rows]
-    return {hit.id: hit for hit in found}
+    return [checked_id(Kind.CONVERSATION.value, entity)[1] for (entity,) in rows]
 
 
 def contents(db: sqlite3.Connection) -> list[tuple[EntityId, str]]:
-    """Return the id of each entity that is searched and the blob id of its file, the newest first."""
-    rows = db.execute(f"SELECT id, blob FROM entity WHERE kind NOT IN {_BESIDE} ORDER BY id DESC").fetchall()  # noqa: S608 - constants only
-    # All rows on the way of each search: their shape is looked at, no more.
+    """Return the id of each searchable entity and the blob id of its file, the newest first."""
+    rows = db.execute(f"SELECT id, blob FROM entity WHERE {_SEARCHED} ORDER BY id DESC").fetchall()  # noqa: S608 - constants only
+    # A search reads all of these rows, so only their shape is checked.
     if not all(type(entity) is type(blob) is str and len(entity) == 36 for entity, blob in rows):
         raise DamageError("an id or a hash of another shape")
     return rows
 
 
 def state(db: sqlite3.Connection) -> str | None:
-    """Return a name of the files' state; two equal ones stand for the same `contents`.
+    """Return a name of the files' state; equal names mean equal `contents`.
 
-    None while a file may change unseen. A database that was made anew gives another name: the one before may
-    have been damaged.
+    None while a file may change unseen. A new database gives another name: the former may have been damaged.
     """
     made = db.execute("SELECT value FROM meta WHERE key = 'instance'").fetchall()
     rows = db.execute("SELECT path, fingerprint FROM folder ORDER BY path").fetchall()
@@ -282,24 +265,73 @@ def state(db: sqlite3.Connection) -> str | None:
     return hashlib.blake2b(repr((made, rows)).encode(), digest_size=16).hexdigest()
 
 
-def _hit(columns: list[object], score: float, snippet: str) -> Hit:
-    _, kind_text, id_text, title, status, project = columns
-    kind, name = checked_id(kind_text, id_text)
-    entity = EntityId(name)
-    return Hit(
-        kind=kind,
-        id=entity,
-        short=short_id(kind, entity),
-        title=checked_text(title),
-        status=None if status is None else checked_text(status),
-        project=None if project is None else checked_text(project),
-        snippet=snippet,
-        score=score,
-        path=path_of(kind, entity),
-    )
+def embedding_texts(db: sqlite3.Connection, entity: str, blob: str) -> tuple[str, ...]:
+    """Return the texts whose mean vector represents an entity: its title and its whole text.
+
+    Only one where there is nothing but a title, "" for an entity without words, and none where its file is
+    not that blob any more. The rows suffice: no entity is built.
+    """
+    query = "SELECT kind, title, fields, body FROM entity WHERE id = ? AND blob = ?"
+    row = db.execute(query, (entity, blob)).fetchone()
+    if row is None:
+        return ()
+    fields, body = fields_of(row[2]), checked_text(row[3])
+    try:
+        kind = Kind(row[0])
+        if kind is Kind.ARCHIVE:
+            title = f"{_words(fields['compression_tag'])}\n\n{fields['conversation_title']}"
+            rest = _archive_texts(db, body)
+        else:
+            title, rest = _texts(kind, checked_text(row[1]), fields, body)
+    except (ValueError, LookupError, TypeError, AttributeError) as e:
+        raise DamageError(str(e)) from e
+    whole = "\n\n".join(part for part in map(str.strip, (title, *rest)) if part)[:TEXT_LIMIT].strip()
+    title = title.strip()[:TEXT_LIMIT].strip()
+    return (title, whole) if title and title != whole else (whole,)
 
 
-def _given(kinds: Collection[Kind] | None, status: str | None, project: str | None) -> dict[str, Any]:
+def _texts(kind: Kind, title: str, fields: Mapping[str, Any], body: str) -> tuple[str, list[str]]:
+    """Return a title and the other texts; any of them may be empty."""
+    from forgekit.model.body import parts
+
+    sections = [text if heading is None else text.partition("\n")[2] for heading, text in parts(body)]
+    match kind:
+        case Kind.LINEAGE:
+            tags = [_words(entry["compression_tag"]) for entry in fields.get("compressions", ())]
+            return "\n\n".join(tags), sections
+        case Kind.CONFLICT:
+            return title, [*fields.get("evidence", ()), fields.get("reason", ""), *sections]
+        case _:
+            rejected = "; ".join(fields.get("alternatives_rejected", ()))
+            return title, [*sections, rejected, ", ".join(fields.get("tags", ()))]
+
+
+def _archive_texts(db: sqlite3.Connection, body: str) -> list[str]:
+    """Return an archive's summary, decisions and threads; its beginning where it has none of them."""
+    text_hash = hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
+    query = "SELECT text FROM fact WHERE hash = ? AND version = ?"
+    kept = db.execute(query, (text_hash, READER_VERSION)).fetchone()
+    try:
+        read = json.loads(checked_text(kept[0]) if kept else "")
+        decisions = [record["text"] for record in read.get("decisions", ())]
+        texts = [read.get("summary", ""), *decisions, *(t["title"] for t in read.get("threads", ()))]
+        "".join(texts)  # raises TypeError unless all are texts
+    except (ValueError, LookupError, TypeError, AttributeError, DamageError):  # unknown, or damaged
+        from forgekit.archives.read import read_archive
+
+        new = read_archive(body)
+        texts = [new.summary, *(d.text for d in new.decisions), *(t.title for t in new.threads)]
+    return texts if any(texts) else [body[:TEXT_LIMIT]]
+
+
+def _words(tag: str) -> str:
+    """Return the words of a tag as a question would use them."""
+    return tag.replace("_", " ").lower()
+
+
+def _given(
+    kinds: Collection[Kind] | None = None, status: str | None = None, project: str | None = None
+) -> dict[str, Any]:
     return {
         "kinds": f" {' '.join(kind.value for kind in (SCOPES['all'] if kinds is None else kinds))} ",
         "status": status and storable(status),
@@ -308,5 +340,5 @@ def _given(kinds: Collection[Kind] | None, status: str | None, project: str | No
 
 
 def _rows(limit: int) -> int:
-    """Return a limit as SQLite takes it: a whole number of 64 bits."""
+    """Return a limit as SQLite accepts it: a whole number of 64 bits."""
     return min(max(limit, 0), 2**31)

@@ -198,5 +198,5 @@ def _listing(folder: str) -> Listing:
 
 
 def _unlisted(error: OSError) -> Listing:
-    """Return what stands for a folder that cannot be listed."""
+    """Return the listing of a folder that cannot be listed."""
     return [(f"({error.strerror})", 0, 0, 0, 0, 0)]

@@ -1,8 +1,8 @@
-"""Bringing the catalogue's rows up to what the files hold.
+"""Make the catalogue's rows those of the files.
 
-A folder whose fingerprint is the one on record holds nothing new. In any other, a file is read when its size,
+A folder whose fingerprint is the recorded one holds nothing new. In any other, a file is read when its size,
 inode or times differ from its row, or when it was written so shortly before it was last read that a further
-write could not show. A file with the bytes that its row stands for is not parsed again.
+write could go unseen. A file whose bytes are those of its row is not parsed again.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.errors import FormatError
+from forgekit.index.database import DamageError
+from forgekit.index.rows import drop, put
 from forgekit.index.scan import (
     RACY_NS,
     FileEntry,
     Listing,
-    Row,
     blob_id,
     fingerprint,
     folded,
@@ -33,18 +34,24 @@ from forgekit.index.scan import (
     scan,
     shown,
 )
-from forgekit.index.schema import DamageError, drop, put
 from forgekit.model.kinds import Kind, kind_of_path, path_of
 
 if TYPE_CHECKING:
     from forgekit.model.problem import Problem
 
 _REBUILD_CACHE_KB = 65_536  # a rebuild that fits in memory is written once
-_NO_BLOB = ""  # of a file that could not be read: every look reads it again
+_NO_BLOB = ""  # of a file that could not be read: every refresh reads it again
+_TWICE = "duplicate-id"
+_STATE = """
+    INSERT INTO file (folder, name, size, mtime, inode, ctime, checked, blob)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (folder, name) DO UPDATE SET size = excluded.size,
+    mtime = excluded.mtime, inode = excluded.inode, ctime = excluded.ctime, checked = excluded.checked,
+    blob = excluded.blob RETURNING row
+"""
 
 
 class Refresh(NamedTuple):
-    """What a look at the files found: how many came, changed and went, and how many hold no entity now."""
+    """What a refresh found: files added, updated and removed, and how many hold no entity now."""
 
     added: int
     updated: int
@@ -53,7 +60,7 @@ class Refresh(NamedTuple):
 
 
 class _File(NamedTuple):
-    """A row of the table `file`, as far as a look needs it; from `size` on as in `FileEntry`."""
+    """A row of the table `file`; from `size` on as in `FileEntry`."""
 
     row: int
     checked: int
@@ -70,7 +77,7 @@ def update(db: sqlite3.Connection, root: Path, within: Collection[str] | None = 
     Args:
         db: a catalogue.
         root: the registry's root.
-        within: folders to look into, as of `is_within`; all where None.
+        within: folders to compare, as of `is_within`; all where None.
 
     Raises DamageError for a catalogue that lost rows.
     """
@@ -79,21 +86,17 @@ def update(db: sqlite3.Connection, root: Path, within: Collection[str] | None = 
     if stale:
         db.execute("BEGIN IMMEDIATE")
         with db:
-            if _version(db) != version:  # another process wrote since, and may have seen newer files
+            if _version(db) != version:  # another process wrote since, and may have read newer files
                 stale = _stale(root, db, within)
             done = _Pass(db, root).over(stale)
     else:
         done = Refresh(0, 0, 0, _unreadable(db))
-    _require_whole(db)
-    return done
-
-
-def _require_whole(db: sqlite3.Connection) -> None:
-    """Raise DamageError unless each file without a problem has an entity of some kind."""
+    # Each file without a problem has an entity of some kind.
     kinds = dict(db.execute("SELECT kind, count(*) FROM entity GROUP BY kind").fetchall())
     (files,) = db.execute("SELECT count(*) FROM file").fetchone()
     if sum(kinds.get(kind.value, 0) for kind in Kind) != files - _unreadable(db):
         raise DamageError("files and entities do not agree")
+    return done
 
 
 def problems(db: sqlite3.Connection) -> tuple[Problem, ...]:
@@ -131,9 +134,6 @@ def _stale(root: Path, db: sqlite3.Connection, within: Collection[str] | None) -
     return {**stale, **dict.fromkeys(gone)}
 
 
-_TWICE = "duplicate-id"
-
-
 class _Pass:
     """One pass over folders that changed, inside a transaction."""
 
@@ -147,19 +147,18 @@ class _Pass:
         self._counts = {"added": 0, "updated": 0, "removed": 0}
 
     def over(self, stale: dict[str, Listing | None]) -> Refresh:
-        """Look into each folder and file its fingerprint.
+        """Compare each folder and record its fingerprint.
 
-        Raises DamageError where two files have one id and the order of folders no longer tells which stands.
+        Raises DamageError where two files have one id: which of them counts depends on the folders before.
         """
-        twice = f'%"code": "{_TWICE}"%'
-        if (
-            not self._whole
-            and self._db.execute("SELECT 1 FROM file WHERE problem LIKE ?", (twice,)).fetchone()
-        ):
+        twice = "SELECT 1 FROM file WHERE problem LIKE ?"
+        if not self._whole and self._db.execute(twice, (f'%"code": "{_TWICE}"%',)).fetchone():
             raise DamageError("two files had one id")
         for folder, listing in sorted(stale.items()):
             strays, racy = list[FileEntry](), False
-            known, kind = self._known(folder), kind_of_path(folder + "/")
+            query = "SELECT name, row, checked, blob, size, mtime, inode, ctime FROM file WHERE folder = ?"
+            known = {name: _File._make(seen) for name, *seen in self._db.execute(query, (folder,))}
+            kind = kind_of_path(folder + "/")
             for entry in map(FileEntry._make, listing or ()):
                 if stat.S_ISREG(entry.mode) and is_entity_name(entry.name) and kind:
                     racy |= self._file(kind, folder, entry, known.pop(entry.name, None))
@@ -177,12 +176,8 @@ class _Pass:
                 )
         return Refresh(**self._counts, unreadable=_unreadable(self._db))
 
-    def _known(self, folder: str) -> dict[str, _File]:
-        query = "SELECT name, row, checked, blob, size, mtime, inode, ctime FROM file WHERE folder = ?"
-        return {name: _File._make(seen) for name, *seen in self._db.execute(query, (folder,))}
-
     def _file(self, kind: Kind, folder: str, entry: FileEntry, known: _File | None) -> bool:
-        """Look at one file; say whether the next look must read it again."""
+        """Compare one file; return whether the next refresh must read it again."""
         if known and known.blob and _settled(entry, known.checked) and entry[2:] == known[3:]:
             return False
         problem: dict[str, Any] | None = None
@@ -196,32 +191,23 @@ class _Pass:
             return True
         except (OSError, FormatError) as e:
             blob = _NO_BLOB
-            problem = {
-                "message": e.message if isinstance(e, FormatError) else f"cannot be read: {e.strerror}"
-            }
+            why = e.message if isinstance(e, FormatError) else f"cannot be read: {e.strerror}"
+            problem = {"message": why}
         same = known is not None and blob != _NO_BLOB and known.blob == blob
         if known and not same:
             drop(self._db, known.row)
-        row = self._state(known, folder, entry, blob)
+        # The state of the file when it was read.
+        state = (folder, entry.name, *entry[2:], self._now, blob)
+        ((row,),) = self._db.execute(_STATE, state).fetchall()
         if not same:
             if known is None or known.blob != blob:
                 self._counts["updated" if known else "added"] += 1
             if problem is None:
                 problem = self._parse(row, kind, f"{folder}/{entry.name}", blob, data)
             if known or problem:
-                self._problem(row, folder, entry.name, problem)
+                text = problem and json.dumps({"code": "format", "path": f"{folder}/{entry.name}", **problem})
+                self._db.execute("UPDATE file SET problem = ? WHERE row = ?", (text, row))
         return blob == _NO_BLOB or not _settled(entry, self._now)
-
-    def _state(self, known: _File | None, folder: str, entry: FileEntry, blob: str) -> int:
-        """Write what a file was when it was read, and return its row."""
-        state = (*entry[2:], self._now, blob)
-        if known:
-            query = "UPDATE file SET size = ?, mtime = ?, inode = ?, ctime = ?, checked = ?, blob = ?"
-            self._db.execute(f"{query} WHERE row = ?", (*state, known.row))
-            return known.row
-        query = "INSERT INTO file (size, mtime, inode, ctime, checked, blob, folder, name)"
-        cursor = self._db.execute(f"{query} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*state, folder, entry.name))
-        return cursor.lastrowid or 0
 
     def _parse(self, row: int, kind: Kind, path: str, blob: str, data: bytes) -> dict[str, Any] | None:
         """Write the rows of a file's entity, or return why it holds none."""
@@ -239,10 +225,10 @@ class _Pass:
                 "code": "misplaced",
                 "message": f"holds {entity.id}, whose place is {home}",
                 "field": kind.id_field,
-                "fix": "move the file there, or mend the id",
+                "fix": "move the file there, or correct the id",
             }
         taken = self._db.execute("SELECT kind FROM entity WHERE id = ?", (entity.id,)).fetchone()
-        if taken is not None:  # the file of the first folder stands, in a pass over all of them
+        if taken is not None:  # in a pass over all folders the first file counts
             if not self._whole:
                 raise DamageError("two files have one id")
             return {
@@ -254,10 +240,6 @@ class _Pass:
         put(self._db, row, blob, entity, to_fields(entity))
         return None
 
-    def _problem(self, row: int, folder: str, name: str, problem: dict[str, Any] | None) -> None:
-        text = problem and json.dumps({"code": "format", "path": f"{folder}/{name}", **problem})
-        self._db.execute("UPDATE file SET problem = ? WHERE row = ?", (text, row))
-
     def _remove(self, row: int) -> None:
         drop(self._db, row)
         self._db.execute("DELETE FROM file WHERE row = ?", (row,))
@@ -268,50 +250,36 @@ def _settled(entry: FileEntry, checked: int) -> bool:
     return max(entry.mtime, entry.ctime) < checked - RACY_NS
 
 
-def _strays(folder: str, strays: Collection[FileEntry], listing: Collection[Row]) -> list[dict[str, str]]:
+def _strays(folder: str, strays: Collection[FileEntry], listing: Listing) -> list[dict[str, str]]:
     """Return a Problem's parts for each name that belongs in no registry."""
-    sound = dict[str, str]()
-    if strays:
-        stray = {entry.name for entry in strays}
-        names = (name for name, mode, *_ in listing if _is_sound(folder, name, mode) and name not in stray)
-        sound = {folded(name): name for name in names}
+    if not strays:
+        return []
+    stray = {entry.name for entry in strays}
+    sound = {
+        folded(name): name
+        for name, mode, *_ in listing
+        if name not in stray and (is_entity_name(name) if stat.S_ISREG(mode) else is_place(folder, name))
+    }
     return [_stray(folder, entry, sound.get(folded(entry.name))) for entry in strays]
-
-
-def _is_sound(folder: str, name: str, mode: int) -> bool:
-    return is_entity_name(name) if stat.S_ISREG(mode) else mode == stat.S_IFDIR and is_place(folder, name)
 
 
 def _stray(folder: str, entry: FileEntry, twin: str | None) -> dict[str, str]:
     path = shown(f"{folder}/{entry.name}" if folder else entry.name)
+    fix = "move it elsewhere"
     if entry.mode == 0:
         return {"code": "format", "path": shown(folder), "message": f"cannot be listed {shown(entry.name)}"}
     if stat.S_ISLNK(entry.mode):
-        return {
-            "code": "symlink",
-            "path": path,
-            "message": "is a symbolic link, and links are not followed",
-            "fix": "put the file itself here",
-        }
-    if twin is not None or (not folder and entry.name != folded(entry.name)):
-        return {
-            "code": "twin",
-            "path": path,
-            "message": f"differs from {twin or folded(entry.name)} in case or Unicode form only",
-            "fix": "move it elsewhere or delete it",
-        }
-    if is_gits(entry.name):
-        return {
-            "code": "stray-file",
-            "path": path,
-            "message": "is a name that git gives a meaning to, and means nothing good in a registry",
-            "fix": "delete it",
-        }
-    regular = "a file" if stat.S_ISREG(entry.mode) else "a pipe, a socket or a device"
-    what = "a folder" if entry.mode == stat.S_IFDIR else regular
-    return {
-        "code": "stray-file",
-        "path": path,
-        "message": f"is {what} that the registry has no place for",
-        "fix": "move it elsewhere",
-    }
+        code, message = "symlink", "is a symbolic link, and links are not followed"
+        fix = "put the file itself here"
+    elif twin is not None or (not folder and entry.name != folded(entry.name)):
+        other = twin or folded(entry.name)
+        code, message = "twin", f"differs from {other} in case or Unicode form only"
+        fix = "move it elsewhere or delete it"
+    elif is_gits(entry.name):
+        code, message = "stray-file", "has a name that git gives a meaning to, which harms a registry"
+        fix = "delete it"
+    else:
+        what = "a file" if stat.S_ISREG(entry.mode) else "a pipe, a socket or a device"
+        what = "a folder" if entry.mode == stat.S_IFDIR else what
+        code, message = "stray-file", f"is {what} that the registry has no place for"
+    return {"code": code, "path": path, "message": message, "fix": fix}

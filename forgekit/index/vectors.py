@@ -1,85 +1,25 @@
-"""Search by meaning: the vectors of a registry's texts, kept and searched in the cache folder.
+"""Search by meaning: the vectors of a registry's texts, cached and searched in the cache folder.
 
-Two things are kept, and either can be deleted or damaged at any moment without changing an answer: the
-vector of each text (`vectors.cache`, what costs time to make) and the index over them (`vectors.index`,
-made from the former in well under a second). What neither vouches for is made anew from the texts.
+Two things are cached, and either can be deleted or damaged at any moment without changing an answer: the
+vector of each text (`vectors.sqlite`, expensive to compute) and the index over them (`vector_index`, made
+from the former in well under a second).
 
     space   encoder and chunk rule; vectors of different spaces are never compared
-    entry   a key (an entity's id), the hash of what it says, and its texts; their mean is its vector
+    entry   a key (an entity's id), the hash of its texts, and the texts; their mean is its vector
 """
 
 from __future__ import annotations
 
+import json
+import sqlite3
+import zlib
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.index.vector_cache import VectorCache
-from forgekit.model.body import parts
-
-if TYPE_CHECKING:
-    from forgekit.model.entity import Entity
-
-CHUNK_RULE = "entity-2"
-"""Names the rule of this module; vectors made under another rule are not used."""
-TEXT_LIMIT = 4_000
-"""Characters of the longest text: more than the 512 tokens that the models read of common prose."""
-
-
-def embedding_texts(entity: Entity) -> tuple[str, ...]:
-    """Return the texts whose mean vector stands for an entity: its title and its whole text.
-
-    Only one where the title is all there is, and "" where it says nothing.
-    """
-    title, *rest = _parts(entity)
-    whole = "\n\n".join(part for part in map(str.strip, (title, *rest)) if part)[:TEXT_LIMIT].strip()
-    title = title.strip()[:TEXT_LIMIT].strip()
-    return (title, whole) if title and title != whole else (whole,)
-
-
-def _parts(entity: Entity) -> Iterable[str]:
-    """Return the title and what else is said; any of it may be empty."""
-    from forgekit.model.archive import Archive
-    from forgekit.model.conflict import Conflict
-    from forgekit.model.decision import Decision
-    from forgekit.model.lineage import Lineage
-
-    match entity:
-        case Archive():
-            title = f"{_words(entity.compression_tag)}\n\n{entity.conversation_title}"
-            return title, *_told(entity.body)
-        case Lineage():
-            title = "\n\n".join(_words(c.compression_tag) for c in entity.compressions)
-            return title, *_sections(entity.body)
-        case Conflict():
-            return entity.nature, *entity.evidence, entity.reason or "", *_sections(entity.body)
-        case Decision():
-            rejected = "; ".join(entity.alternatives_rejected)
-            return entity.decision, *_sections(entity.body), rejected, ", ".join(entity.tags)
-        case _:
-            return entity.title, *_sections(entity.body), ", ".join(getattr(entity, "tags", ()))
-
-
-def _sections(body: str) -> Iterable[str]:
-    """Return what a body's sections say, without their headings."""
-    return (text if heading is None else text.partition("\n")[2] for heading, text in parts(body))
-
-
-def _told(body: str) -> Iterable[str]:
-    """Return what an archive says in short, or its first part where it says nothing in short."""
-    from forgekit.archives.read import read_archive
-
-    read = read_archive(body)
-    told = (read.summary, *(d.text for d in read.decisions), *(t.title for t in read.threads))
-    return told if any(told) else (body[:TEXT_LIMIT],)
-
-
-def _words(tag: str) -> str:
-    """Return a tag as the words that it is made of, the way a question would use them."""
-    return tag.replace("_", " ").lower()
-
+from forgekit.index.database import CacheDatabase
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,16 +28,24 @@ if TYPE_CHECKING:
     from forgekit.index.vector_index import IndexFiles, VectorIndex
     from forgekit.models.encoder import Encoder
 
-Progress = Callable[[int, int], None]
-"""Called with the texts that are encoded so far, and how many there are to encode."""
-Texts = Callable[[], Sequence[str]] | str
-"""A text, or what returns one or more; none where the entry's text is another by now."""
-Entry = tuple[str, str, Texts]
-"""Key, hash, texts; neither of the first two holds a line break."""
+    Floats = NDArray[np.float32]
 
-_WINDOW = 2_048  # texts held at once, and put in order of length
+CHUNK_RULE = "entity-2"
+"""Names the rule of `query.embedding_texts`; vectors made under another rule are not used."""
+
+Progress = Callable[[int, int], None]
+"""Called with the number of texts encoded so far, and of those to encode."""
+Texts = Callable[[], Sequence[str]] | str
+"""A text, or what returns one or more; none where the entry's text has changed by now."""
+Entry = tuple[str, str, Texts]
+"""Key, hash, texts; the key and the hash have no line break."""
+
+_ITEM_BYTES = 2  # per number: half precision, which leaves the best ten as they are
+_WINDOW = 2_048  # texts held at once, and sorted by length
 _PAIR_ROWS = 256  # rows compared with all others at once
 _COMMIT = 64  # texts encoded between two commits: an interrupted build loses less than a second
+_SPARE_ROWS = 10_000
+_TABLE = "CREATE TABLE vector (space TEXT, hash TEXT, data BLOB NOT NULL, UNIQUE (space, hash));\n"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,9 +54,9 @@ class Built:
 
     Attributes:
         added: whose text had to be encoded.
-        reused: whose vector was known.
-        removed: that were in the index and are no more.
-        missing: that are not in the index yet: the limit was reached, or the text is another by now.
+        reused: whose vector was cached.
+        removed: that were in the index and are gone.
+        missing: that are not in the index yet: the limit was reached, or the text has changed by now.
     """
 
     added: int
@@ -134,7 +82,7 @@ class Vectors:
     Args:
         cache: the folder for everything that can be rebuilt.
         encoder: makes the vectors.
-        tree: tells the work trees that share the cache folder apart.
+        tree: distinguishes the work trees that share the cache folder.
     """
 
     def __init__(self, cache: Path, encoder: Encoder, tree: str = "main") -> None:
@@ -144,8 +92,8 @@ class Vectors:
         self._space = f"{encoder.fingerprint} {CHUNK_RULE}"
         self._index: VectorIndex | None = None
 
-    def standing(self, state: str | None) -> Built | None:
-        """Return what an update would say where the index was made from this state; None where it was not."""
+    def current(self, state: str | None) -> Built | None:
+        """Return the result of an update if the index was made from this state, else None."""
         index = self._current() if state is not None else None
         if index is None or index.state != state:
             return None
@@ -158,13 +106,13 @@ class Vectors:
         limit: int | None = None,
         state: str | None = None,
     ) -> Built:
-        """Make the index hold exactly these entries; what was encoded is kept even when this is interrupted.
+        """Make the index hold exactly these entries; an interrupted update keeps what it encoded.
 
         Args:
-            entries: all that are to be found; of two with one key the last counts.
-            progress: told how far the encoding is.
+            entries: all of them; of two with one key the last counts.
+            progress: called while texts are encoded.
             limit: texts to encode at most; the others are left for the next update.
-            state: names what all of the entries follow from, for `standing`.
+            state: names what all of the entries follow from, for `current`.
         """
         wanted = {key: (digest, text) for key, digest, text in entries}
         keys = sorted(wanted)
@@ -175,26 +123,26 @@ class Vectors:
                 self._index = self._files().stamp(before, state)
             return Built(added=0, reused=len(keys), removed=0, missing=0)
         cache = VectorCache(self._folder / "vectors.sqlite", self._space, self._encoder.dimension)
-        with cache:
+        try:
             known = cache.get(set(hashes))
-            texts = {digest: text for digest, text in wanted.values() if digest not in known}
-            todo = list(texts.items())[:limit]
             reused = sum(digest in known for digest in hashes)
-            for made in self._encoded(todo, progress):
+            texts = {digest: text for digest, text in wanted.values() if digest not in known}
+            for made in self._encoded(list(texts.items())[:limit], progress):
                 cache.put(made)
                 known |= made
             cache.trim(set(hashes))
+        finally:
+            cache.close()
         kept = [(key, digest) for key, digest in zip(keys, hashes, strict=True) if digest in known]
         gone = set(before.keys).difference(keys) if before is not None else ()
         if before is None or list(zip(before.keys, before.hashes, strict=True)) != kept:
-            whole = state if len(kept) == len(keys) else None
-            self._index = self._made([key for key, _ in kept], [digest for _, digest in kept], known, whole)
+            self._index = self._made(kept, known, state if len(kept) == len(keys) else None)
         return Built(
             added=len(kept) - reused, reused=reused, removed=len(gone), missing=len(keys) - len(kept)
         )
 
     def search(
-        self, query: str | NDArray[np.float32], k: int, allowed: Collection[str] | None = None
+        self, query: str | Floats, k: int, allowed: Collection[str] | None = None
     ) -> list[tuple[str, float]]:
         """Return the keys nearest to a query with their cosines, best first; equal ones by key.
 
@@ -206,26 +154,21 @@ class Vectors:
             k: how many at most.
             allowed: keys to choose from; None for all.
         """
-        import numpy as np
-
         index = self._current()
         if index is None or not index.keys:
             return []
-        rows = None
-        if allowed is not None:
-            picked = allowed if isinstance(allowed, (set, frozenset, dict)) else set(allowed)
-            rows = np.array([row for row, key in enumerate(index.keys) if key in picked], np.int64)
+        rows = None if allowed is None else _rows_of(index, allowed)
         return index.search(self.vector(query), k, rows)
 
-    def vector(self, query: str | NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the vector of a question, with which one can ask more than once."""
+    def vector(self, query: str | Floats) -> Floats:
+        """Return the vector of a question, for more than one search."""
         import numpy as np
 
         found = self._encoder.encode_queries([query])[0] if isinstance(query, str) else query
         return np.ascontiguousarray(found, np.float32)
 
-    def cosines(self, vector: NDArray[np.float32], keys: Iterable[str]) -> dict[str, float]:
-        """Return the cosines of keys with a vector of unit length; of those that are in the index."""
+    def cosines(self, vector: Floats, keys: Iterable[str]) -> dict[str, float]:
+        """Return the cosines of a vector of unit length with those keys that are in the index."""
         import numpy as np
 
         index = self._current()
@@ -236,9 +179,8 @@ class Vectors:
         return {index.keys[row]: float(cosine) for row, cosine in zip(rows, found, strict=True)}
 
     def nearness(self, key: str, *texts: str) -> float | None:
-        """Return the cosine of the vector that is kept for a key with a new one of texts."""
-        vector = self._vectors([texts])[0]
-        return next((cosine for _, cosine in self.search(vector, 1, [key])), None)
+        """Return the cosine of a key's indexed vector with a new one of these texts."""
+        return self.cosines(self._vectors([texts])[0], [key]).get(key)
 
     def pairs(
         self, these: Collection[str], those: Collection[str], least: float
@@ -249,15 +191,14 @@ class Vectors:
         index = self._current()
         if index is None:
             return {}
-        sides = (set(these), set(those))
-        a, b = (np.array([row for row, key in enumerate(index.keys) if key in s], np.int64) for s in sides)
+        a, b = _rows_of(index, these), _rows_of(index, those)
         if not len(a) or not len(b):
             return {}
-        others = index.candidates.vectors(b).T
+        others = index.vectors(b).T
         out = {}
         for start in range(0, len(a), _PAIR_ROWS):
             rows = a[start : start + _PAIR_ROWS]
-            cosines = index.candidates.vectors(rows) @ others
+            cosines = index.vectors(rows) @ others
             for i, j in np.argwhere(cosines >= least).tolist():
                 out[index.keys[int(rows[i])], index.keys[int(b[j])]] = round(float(cosines[i, j]), 6)
         return out
@@ -273,11 +214,11 @@ class Vectors:
         a, b = ((_rows(index.keys, keys) if index is not None else []) for keys in (own, others))
         if index is None or not a or not b:
             return {}
-        matrix = index.candidates.vectors(np.array(b, np.int64)).T
+        matrix = index.vectors(np.array(b, np.int64)).T
         out: dict[str, list[tuple[str, float]]] = {}
         for start in range(0, len(a), _PAIR_ROWS):
             rows = a[start : start + _PAIR_ROWS]
-            cosines = index.candidates.vectors(np.array(rows, np.int64)) @ matrix
+            cosines = index.vectors(np.array(rows, np.int64)) @ matrix
             most = min(count + 1, len(b))
             picked = np.argpartition(-cosines, most - 1, axis=1)[:, :most]
             for place, row in enumerate(rows):
@@ -298,23 +239,20 @@ class Vectors:
         out: list[float | None] = [None] * len(pairs)
         for start in range(0, len(known), _PAIR_ROWS):
             some = known[start : start + _PAIR_ROWS]
-            one, two = (
-                index.candidates.vectors(np.array([item[side] for item in some], np.int64)) for side in (1, 2)
-            )
+            one, two = (index.vectors(np.array([item[side] for item in some], np.int64)) for side in (1, 2))
             for (i, *_), cosine in zip(some, np.einsum("ij,ij->i", one, two), strict=True):
                 out[i] = float(cosine)
         return out
 
     def status(self) -> VectorStatus:
-        """Return what is on disk; opens none of it."""
-        said = self._files().read_manifest() or {}
-        sizes = [state[0] for state in said.get("files", {}).values()]
+        """Return what the manifest records; opens no other file."""
+        found = self._files().read_manifest() or {}
         return VectorStatus(
             model=self._encoder.name,
             fingerprint=self._encoder.fingerprint,
-            kind=str(said.get("kind", "none")),
-            count=said.get("count", 0),
-            size=sum(sizes),
+            kind=str(found.get("kind", "none")),
+            count=found.get("count", 0),
+            size=sum(state[0] for state in found.get("files", {}).values()),
         )
 
     def _current(self) -> VectorIndex | None:
@@ -330,17 +268,14 @@ class Vectors:
     def _encoded(
         self, todo: Sequence[tuple[str, Texts]], progress: Progress | None
     ) -> Iterator[dict[str, bytes]]:
-        """Yield the vectors of entries in half precision, in groups of entries of like length."""
+        """Yield the vectors of entries in half precision, in groups of entries of similar length."""
         done = 0
         if progress is not None and todo:
             progress(0, len(todo))
         for first in range(0, len(todo), _WINDOW):
-            read = [
-                (h, (texts,) if isinstance(texts, str) else texts())
-                for h, texts in todo[first : first + _WINDOW]
-            ]
-            window = [(h, texts) for h, texts in read if texts]
-            window.sort(key=lambda item: sum(map(len, item[1])))
+            part = todo[first : first + _WINDOW]
+            read = [(key, (texts,) if isinstance(texts, str) else texts()) for key, texts in part]
+            window = sorted(filter(lambda item: item[1], read), key=lambda item: sum(map(len, item[1])))
             for start in range(0, len(window), _COMMIT):
                 group = window[start : start + _COMMIT]
                 vectors = self._vectors([texts for _, texts in group]).astype("<f2")
@@ -349,7 +284,7 @@ class Vectors:
                 if progress is not None:
                     progress(done, len(todo))
 
-    def _vectors(self, entries: Sequence[Sequence[str]]) -> NDArray[np.float32]:
+    def _vectors(self, entries: Sequence[Sequence[str]]) -> Floats:
         """Return the vectors of entries: the mean of those of their texts, of unit length."""
         import numpy as np
 
@@ -357,14 +292,13 @@ class Vectors:
         starts = np.cumsum([0, *map(len, entries[:-1])])
         return _unit(np.add.reduceat(found, starts))
 
-    def _made(
-        self, keys: list[str], hashes: list[str], known: dict[str, bytes], state: str | None
-    ) -> VectorIndex:
+    def _made(self, kept: list[tuple[str, str]], known: dict[str, bytes], state: str | None) -> VectorIndex:
         import numpy as np
 
-        halves = np.frombuffer(b"".join(map(known.__getitem__, hashes)), "<f2")
-        matrix = halves.reshape(len(keys), self._encoder.dimension).astype(np.float32)
-        return self._files().write(keys, hashes, _unit(matrix), state)
+        halves = np.frombuffer(b"".join(known[digest] for _, digest in kept), "<f2")
+        matrix = _unit(halves.reshape(len(kept), self._encoder.dimension).astype(np.float32))
+        keys, hashes = [key for key, _ in kept], [digest for _, digest in kept]
+        return self._files().write(keys, hashes, matrix, state)
 
 
 def _rows(index: Sequence[str], keys: Iterable[str]) -> list[int]:
@@ -373,7 +307,67 @@ def _rows(index: Sequence[str], keys: Iterable[str]) -> list[int]:
     return [row for row, key in places if index[row : row + 1] == [key]]
 
 
-def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+class VectorCache:
+    """The cached vectors of one space; one database for all work trees.
+
+    A row has a checksum, and counts as absent where that does not fit.
+
+    Args:
+        path: the database.
+        space: names the encoder and the chunk rule.
+        dimension: numbers per vector.
+    """
+
+    def __init__(self, path: Path, space: str, dimension: int) -> None:
+        self._database = CacheDatabase(path, "vectors 2", lambda: _TABLE)
+        self._space = space
+        self._size = dimension * _ITEM_BYTES
+        self.close = self._database.close
+
+    def get(self, hashes: Collection[str]) -> dict[str, bytes]:
+        """Return the cached vectors, as half-precision numbers, by the hash of their text."""
+        query = "SELECT hash, data FROM vector WHERE space = ? AND hash IN (SELECT value FROM json_each(?))"
+        wanted = json.dumps(list(hashes))
+        rows = self._database.ask(lambda db: db.execute(query, (self._space, wanted)).fetchall())
+        return {key: data[4:] for key, data in rows if isinstance(data, bytes) and self._is_sound(key, data)}
+
+    def put(self, vectors: Mapping[str, bytes]) -> None:
+        """Cache vectors, in one transaction."""
+        rows = [(self._space, key, self._checksum(key, data) + data) for key, data in vectors.items()]
+
+        def write(db: sqlite3.Connection) -> None:
+            with db:
+                db.execute("BEGIN IMMEDIATE")
+                db.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?, ?)", rows)
+
+        self._database.ask(write)
+
+    def trim(self, used: Collection[str]) -> None:
+        """Delete what this space does not use, once that is most of the database."""
+
+        def delete(db: sqlite3.Connection) -> None:
+            (count,) = db.execute("SELECT count(*) FROM vector").fetchone()
+            if count > 2 * len(used) + _SPARE_ROWS:
+                query = "DELETE FROM vector WHERE space != ? OR hash NOT IN (SELECT value FROM json_each(?))"
+                db.execute(query, (self._space, json.dumps(list(used))))
+
+        self._database.ask(delete)
+
+    def _is_sound(self, key: str, data: bytes) -> bool:
+        return len(data) == 4 + self._size and data[:4] == self._checksum(key, data[4:])
+
+    def _checksum(self, key: str, data: bytes) -> bytes:
+        return zlib.crc32(data, zlib.crc32(f"{self._space} {key}".encode())).to_bytes(4, "little")
+
+
+def _rows_of(index: VectorIndex, keys: Collection[str]) -> NDArray[np.int64]:
+    import numpy as np
+
+    wanted = keys if isinstance(keys, (set, frozenset, dict)) else set(keys)
+    return np.array([row for row, key in enumerate(index.keys) if key in wanted], np.int64)
+
+
+def _unit(matrix: Floats) -> Floats:
     """Return the rows of a matrix, which is changed, with unit length."""
     import numpy as np
 

@@ -16,7 +16,7 @@ from forgekit.errors import ForgeError, FormatError, NoRegistryError, Repository
 from forgekit.forge import Forge
 from forgekit.git import driver, health
 from forgekit.git.repository import Repository
-from forgekit.index.catalogue import engine, fault
+from forgekit.index.database import engine, fault
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.settings import SETTINGS_FILE
 from forgekit.models.encoder import Missing
@@ -247,13 +247,13 @@ def _cache(root: Path) -> Iterator[Diagnosis]:
 
 def _damaged(cache: Path) -> Iterator[tuple[Path, str]]:
     """Yield the files of the cache that cannot be what was written, and why."""
-    from forgekit.index.vector_index import sound
+    from forgekit.index.vector_index import is_sound
 
     for path in sorted({*cache.glob("catalogue-*.sqlite"), *cache.glob("vectors.sqlite")}):
         if why := fault(path):
             yield path, why
     for path in sorted(cache.glob("vectors-*.json")):
-        if not sound(path):
+        if not is_sound(path):
             yield path, "its files are not those that it lists"
 
 

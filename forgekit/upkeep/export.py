@@ -1,19 +1,22 @@
-"""The registry in other people's formats: JSON, JSON lines, CSV, Markdown, Mermaid.
+"""The registry in other formats; each entry of `FORMATS` is one function in this module.
 
-Every format says the same of the same registry, byte for byte, so an export can be compared and kept.
+The same registry gives the same bytes in every format, so an export can be compared and kept.
 """
 
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
-from collections.abc import Collection, Iterable, Iterator
+import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from enum import Enum
+from typing import NamedTuple
 
 from forgekit.conflict.finding import NOTHING, Finding, Findings
 from forgekit.conflict.judge import Level
+from forgekit.errors import UsageError
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.insight.views import Derived, listed_conflict_view
@@ -27,51 +30,31 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import one_line
 from forgekit.model.thread import Thread
-from forgekit.text.blocks import quote
+from forgekit.text.blocks import HIDDEN, quote
 from forgekit.times import format_date
 
 MERMAID_NODES = 100
 MERMAID_EDGES = 280
-"""Older renderers stop there."""
-
-
-class Format(Enum):
-    """What an export is written in."""
-
-    JSON = "json"  # one document, a list per kind
-    JSONL = "jsonl"  # one entity a line
-    CSV = "csv"  # one entity a line, the columns that most of them have
-    MARKDOWN = "markdown"  # a document to read
-    MERMAID = "mermaid"  # lineage and supersession as a chart
-
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Older renderers draw no more."""
 
 
 def export(
-    registry: Registry, form: Format, project: EntityId | None = None, findings: Findings = NOTHING
+    registry: Registry, form: str, project: EntityId | None = None, findings: Findings = NOTHING
 ) -> str:
     """Return the registry, or one project of it, in a format.
 
     Args:
-        registry: all entities; what is derived is derived from all of them.
-        form: the format.
-        project: only its entities, and the conflicts that touch it.
-        findings: shown beside the verdicts by JSON and Markdown.
+        registry: all entities; derived values are derived from all of them.
+        form: a key of `FORMATS`.
+        project: only its entities, and the conflicts of its decisions.
+        findings: shown beside the verdicts by JSON, Markdown and HTML.
+
+    Raises UsageError for an unknown format.
     """
+    if form not in FORMATS:
+        raise UsageError(f"no format {form!r}; use one of {', '.join(FORMATS)}")
     chosen = [entity for entity in registry if project is None or _belongs(registry, entity, project)]
-    match form:
-        case Format.JSON:
-            return _json(registry, chosen, _of(findings, project))
-        case Format.JSONL:
-            derived = Derived(registry)
-            return "".join(f"{_compact(derived.view(entity, body=True))}\n" for entity in chosen)
-        case Format.CSV:
-            return _csv(registry, chosen)
-        case Format.MARKDOWN:
-            return _markdown(registry, chosen, _of(findings, project))
-        case Format.MERMAID:
-            return _mermaid(registry, chosen)
+    return FORMATS[form](registry, chosen, _of(findings, project))
 
 
 def _of(findings: Findings, project: EntityId | None) -> Findings:
@@ -88,7 +71,7 @@ def _belongs(registry: Registry, entity: Entity, project: EntityId) -> bool:
     return any(isinstance(side, Decision) and side.project_uuid == project for side in sides)
 
 
-def _json(registry: Registry, chosen: Iterable[Entity], findings: Findings) -> str:
+def _json(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> str:
     derived = Derived(registry)
     groups: dict[str, list[dict[str, object]]] = {kind.value: [] for kind in Kind}
     for entity in chosen:
@@ -100,11 +83,16 @@ def _json(registry: Registry, chosen: Iterable[Entity], findings: Findings) -> s
     return json.dumps({"schema": "forgekit/registry@1", **groups, "findings": found}, indent=2) + "\n"
 
 
-def _compact(view: dict[str, object]) -> str:
-    return json.dumps(view, separators=(",", ":"))
+def _jsonl(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
+    derived = Derived(registry)
+    views = (derived.view(entity, body=True) for entity in chosen)
+    return "".join(json.dumps(view, separators=(",", ":")) + "\n" for view in views)
 
 
-def _csv(registry: Registry, chosen: Iterable[Entity]) -> str:
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def _csv(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
     derived = Derived(registry)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -119,70 +107,155 @@ def _csv(registry: Registry, chosen: Iterable[Entity]) -> str:
 
 
 def _cell(value: object) -> str:
-    """Return a cell that no spreadsheet takes for a formula."""
+    """Return a cell that no spreadsheet reads as a formula."""
     if value is None:
         return ""
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def _markdown(registry: Registry, chosen: list[Entity], findings: Findings) -> str:
+class _Item(NamedTuple):
+    """One line of a document: `dec_... (tier 0.8, 2026-01-01)`, its text, and remarks on it."""
+
+    head: str
+    text: str
+    remarks: tuple[str, ...] = ()
+    disputed: bool = False
+
+
+_Parts = list[tuple[str, list[_Item]]]
+
+
+def _outline(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> list[tuple[str, _Parts]]:
+    """Return the chapters of a document: a project's parts, and the conflicts last."""
     opposed = blocked_from_carrying(registry, findings)
-    lines = ["# Registry"]
+    chapters = []
     for name in sorted({getattr(e, "project_name", "") for e in chosen if e.kind is not Kind.CONFLICT}):
         own = [e for e in chosen if getattr(e, "project_name", None) == name]
-        decisions = [e for e in own if isinstance(e, Decision)]
-        threads = [e for e in own if isinstance(e, Thread)]
-        lines += ["", f"## {quote(name)}"]
-        lines += _part("Decisions in force", (_decision(d, opposed) for d in decisions if not d.status.ended))
-        lines += _part("Open threads", (_thread(t) for t in threads if not t.status.ended))
-        lines += _part("Decisions out of force", (_decision(d, opposed) for d in decisions if d.status.ended))
-        lines += _part("Threads that ended", (_thread(t) for t in threads if t.status.ended))
-    conflicts = (
-        f"- {short_id(c.kind, c.id)} [{c.status.value}] {short_id(Kind.DECISION, c.decision_a)} and "
-        f"{short_id(Kind.DECISION, c.decision_b)}: {quote(c.nature)}"
-        for c in registry.conflicts
-        if c in chosen
-    )
-    found = list(conflicts)
-    for finding, loser in findings.with_losers():
-        a, b = (short_id(Kind.DECISION, side) for side in finding.sides)
-        mark = f"; {short_id(Kind.DECISION, loser)} yields to the higher tier" if loser is not None else ""
-        level = "found" if finding.level is Level.CONFLICT else "possible"
-        found.append(f"- {short_id(Kind.CONFLICT, finding.id)} [{level}] {a} and {b}{mark}")
-    if found:
-        lines += ["", "## Conflicts", "", *found]
-    return "\n".join(lines) + "\n"
+        decisions = [(d.status.ended, _decision(d, opposed)) for d in own if isinstance(d, Decision)]
+        threads = [(t.status.ended, _thread(t)) for t in own if isinstance(t, Thread)]
+        parts = [
+            ("Decisions in force", [item for ended, item in decisions if not ended]),
+            ("Open threads", [item for ended, item in threads if not ended]),
+            ("Decisions out of force", [item for ended, item in decisions if ended]),
+            ("Threads that ended", [item for ended, item in threads if ended]),
+        ]
+        chapters.append((name, [(title, items) for title, items in parts if items]))
+    conflicts = [_conflict(entity) for entity in chosen if isinstance(entity, Conflict)]
+    conflicts += [_finding(finding, loser) for finding, loser in findings.with_losers()]
+    return [*chapters, ("Conflicts", [("", conflicts)])] if conflicts else chapters
 
 
-def _part(title: str, items: Iterable[str]) -> Iterator[str]:
-    found = list(items)
-    if found:
-        yield from ("", f"### {title}", "", *found)
-
-
-def _decision(decision: Decision, opposed: Collection[EntityId]) -> str:
+def _decision(decision: Decision, opposed: Collection[EntityId]) -> _Item:
     state = "" if not decision.status.ended else f", {decision.status.value}"
     if decision.superseded_by:
         state += f" by {short_id(Kind.DECISION, decision.superseded_by)}"
-    mark = " **in an open conflict**" if decision.id in opposed else ""
-    why = f" — {quote(decision.rationale)}" if decision.rationale else ""
-    end = f" — {decision.status.value}: {quote(decision.ending)}" if decision.ending else ""
-    date = format_date(decision.created_at)
-    name = short_id(decision.kind, decision.id)
-    return f"- {name} (tier {decision.tier_words}, {date}{state}): {quote(decision.decision)}{mark}{why}{end}"
+    about = f"tier {decision.tier_words}, {format_date(decision.created_at)}{state}"
+    ending = f"{decision.status.value}: {decision.ending}" if decision.ending else ""
+    remarks = tuple(filter(None, (decision.rationale, ending)))
+    head = f"{short_id(decision.kind, decision.id)} ({about})"
+    return _Item(head, decision.decision, remarks, decision.id in opposed)
 
 
-def _thread(thread: Thread) -> str:
-    how = section(thread.body, "Resolution")
-    end = f" — {quote(how)}" if thread.status.ended and how else ""
-    state = f"{thread.status.value}, " if thread.status.ended else ""
+def _thread(thread: Thread) -> _Item:
+    ended = thread.status.ended
+    how = section(thread.body, "Resolution") if ended else None
+    state = f"{thread.status.value}, " if ended else ""
     about = f"{state}{thread.priority.value}, {format_date(thread.updated_at)}"
-    return f"- {short_id(thread.kind, thread.id)} ({about}): {quote(thread.title)}{end}"
+    return _Item(f"{short_id(thread.kind, thread.id)} ({about})", thread.title, (how,) if how else ())
 
 
-def _mermaid(registry: Registry, chosen: list[Entity]) -> str:
-    """Draw what continues what and what replaced what; the newest, where there is too much for a chart."""
+def _conflict(conflict: Conflict) -> _Item:
+    a, b = (short_id(Kind.DECISION, side) for side in (conflict.decision_a, conflict.decision_b))
+    name = short_id(conflict.kind, conflict.id)
+    return _Item(f"{name} [{conflict.status.value}] {a} and {b}", conflict.nature)
+
+
+def _finding(finding: Finding, loser: EntityId | None) -> _Item:
+    a, b = (short_id(Kind.DECISION, side) for side in finding.sides)
+    level = "found" if finding.level is Level.CONFLICT else "possible"
+    remark = f"; {short_id(Kind.DECISION, loser)} yields to the higher tier" if loser is not None else ""
+    return _Item(f"{short_id(Kind.CONFLICT, finding.id)} [{level}] {a} and {b}{remark}", "")
+
+
+def _markdown(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> str:
+    lines = ["# Registry"]
+    for name, parts in _outline(registry, chosen, findings):
+        lines += ["", f"## {quote(name)}"]
+        for title, items in parts:
+            lines += ["", f"### {title}", ""] if title else [""]
+            for item in items:
+                mark = " **in an open conflict**" if item.disputed else ""
+                remarks = "".join(f" — {quote(remark)}" for remark in item.remarks)
+                text = f": {quote(item.text)}" if item.text else ""
+                lines.append(f"- {item.head}{text}{mark}{remarks}")
+    return "\n".join(lines) + "\n"
+
+
+_STYLE = """
+body { font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
+li { margin: .6rem 0 } small { color: #666; display: block } b { color: #a00 } p { margin: .2rem 0 }
+"""
+
+
+def _html(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> str:
+    """Write one page that needs no other file and runs no script."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    lines = [
+        '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>Registry</title>\n<style>{_STYLE}</style>\n<h1>Registry</h1>",
+    ]
+    for name, parts in _outline(registry, chosen, findings):
+        lines.append(f"<h2>{_escaped(name)}</h2>")
+        for title, items in parts:
+            lines += [f"<h3>{title}</h3>"] if title else []
+            lines.append("<ul>")
+            for item in items:
+                mark = " <b>in an open conflict</b>" if item.disputed else ""
+                remarks = "".join(f"<p>{_escaped(remark)}</p>" for remark in item.remarks)
+                lines.append(
+                    f'<li id="{item.head[:16]}">{_escaped(item.text)}{mark}'
+                    f"<small>{_escaped(item.head)}</small>{remarks}</li>"
+                )
+            lines.append("</ul>")
+    return "\n".join([*lines, "</html>"]) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return html.escape(HIDDEN.sub("", one_line(text)))
+
+
+def _madr(_: Registry, chosen: Sequence[Entity], __: Findings) -> str:
+    """Write each decision as a MADR 4 record; a comment before it names a file for it."""
+    decisions = [entity for entity in chosen if isinstance(entity, Decision)]
+    return "\n".join(_madr_record(number, decision) for number, decision in enumerate(decisions, 1))
+
+
+def _madr_record(number: int, decision: Decision) -> str:
+    slug = re.sub(r"[^a-z0-9]+", "-", decision.decision.casefold()).strip("-")[:60] or "decision"
+    states = {"active": "accepted", "revised": "superseded", "invalidated": "rejected"}
+    status = states.get(decision.status.value, decision.status.value)
+    if decision.superseded_by:
+        status += f" by {short_id(Kind.DECISION, decision.superseded_by)}"
+    name, chosen = short_id(decision.kind, decision.id), quote(decision.decision)
+    because = f", because {quote(decision.rationale)}" if decision.rationale else ""
+    options = [chosen, *map(quote, decision.alternatives_rejected)]
+    lines = [
+        f"<!-- {number:04}-{slug}.md -->",
+        f'---\nstatus: "{status}"\ndate: {format_date(decision.created_at)}\n---\n',
+        f"# {chosen}\n",
+        f"## Context and Problem Statement\n\n{quote(decision.context) or '(not recorded)'}\n",
+        "## Considered Options\n\n" + "\n".join(f"* {option}" for option in options) + "\n",
+        f'## Decision Outcome\n\nChosen option: "{chosen}"{because}\n',
+        f"## More Information\n\n{name} of {quote(decision.project_name)}, tier {decision.tier_words}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _mermaid(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
+    """Draw lineage and supersession; only the newest arrows where there are too many for a chart."""
     kept = {e.id for e in chosen}
     arrows = [
         (edge.source_conversation_id, edge.target_conversation_id, edge.title)
@@ -227,7 +300,7 @@ def _label(registry: Registry, entity: EntityId) -> str:
 
 def _quoted(text: str) -> str:
     """Return a label that cannot end its quotes, open a tag or be read as an entity."""
-    line = one_line(text)
+    line = HIDDEN.sub("", one_line(text))
     line = line if len(line) <= 60 else line[:59] + "…"
     for mark, name in (
         ("#", "#35;"),
@@ -239,3 +312,15 @@ def _quoted(text: str) -> str:
     ):
         line = line.replace(mark, name)
     return line
+
+
+FORMATS: dict[str, Callable[[Registry, Sequence[Entity], Findings], str]] = {
+    "json": _json,  # one document, a list per kind
+    "jsonl": _jsonl,  # one entity a line
+    "csv": _csv,  # one entity a line, the columns that most kinds have
+    "markdown": _markdown,  # a document to read
+    "html": _html,  # the same as one page for a browser
+    "madr": _madr,  # decisions as Markdown Any Decision Records
+    "mermaid": _mermaid,  # lineage and supersession as a chart
+}
+"""Each format of `forgekit export`: its name, and what writes the chosen entities of a registry."""

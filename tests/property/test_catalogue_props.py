@@ -17,7 +17,7 @@ from strategies import any_text, entities
 from forgekit.errors import NotFoundError
 from forgekit.index.catalogue import NAMED_SCORE, Catalogue, search_registry
 from forgekit.index.query import full_score, search
-from forgekit.index.schema import memory_of
+from forgekit.index.rows import memory_of
 from forgekit.model.entity import Entity
 from forgekit.model.registry import Registry
 from forgekit.text.words import match_expression, readable

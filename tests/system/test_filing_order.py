@@ -19,8 +19,9 @@ from forgekit.findings import findings_of
 from forgekit.forge import Forge
 from forgekit.model.decision import DecisionStatus
 from forgekit.times import parse_instant
+from forgekit.upkeep.demo_data import SAMPLES as SAMPLES_FOLDER
 
-SAMPLES = sorted((Path(__file__).parents[2] / "examples" / "archives").glob("*.md"))
+SAMPLES = sorted(SAMPLES_FOLDER.glob("*.md"))
 NOW = parse_instant("2026-09-20T09:00:00Z")
 
 

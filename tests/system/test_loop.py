@@ -31,8 +31,9 @@ from forgekit.model.lineage import Lineage
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.threads import thread_active
 from forgekit.times import parse_instant
+from forgekit.upkeep.demo_data import SAMPLES as SAMPLES_FOLDER
 
-SAMPLES = sorted((Path(__file__).parents[2] / "examples" / "archives").glob("*.md"))
+SAMPLES = sorted(SAMPLES_FOLDER.glob("*.md"))
 NOW = parse_instant("2026-09-20T09:00:00Z")
 
 

@@ -550,7 +550,7 @@ def test_one_bad_file_hides_no_other(repository: Path) -> None:
         f"{PATH}:1: is not UTF-8 text; save it as UTF-8",
         (
             f"{other}: decision_id: holds {decision('Use C').id}, whose place is {path_of_text('Use C')} "
-            "(move the file there, or mend the id)"
+            "(move the file there, or correct the id)"
         ),
         (
             f"{path_of_text('Use D')}: is a pipe, a socket or a device that the registry has no place for "

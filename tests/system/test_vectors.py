@@ -15,7 +15,6 @@ import pytest
 from fake_encoder import FakeEncoder
 
 from forgekit.index import vector_index as vectors_index
-from forgekit.index.vector_index import Lists, Mapped
 from forgekit.index.vectors import Built, Entry, Vectors, VectorStatus
 
 TESTS = Path(__file__).parents[1]
@@ -135,20 +134,20 @@ def test_a_limit_leaves_the_rest_for_later(tmp_path: Path) -> None:
 
 def test_an_index_tells_of_what_state_it_was_made(tmp_path: Path) -> None:
     vectors, all_known = Vectors(tmp_path, FakeEncoder()), Built(added=0, reused=80, removed=0, missing=0)
-    assert vectors.standing("monday") is None
+    assert vectors.current("monday") is None
     assert vectors.update(entries(), limit=30, state="monday").missing == 50
-    assert vectors.standing("monday") is None, "not all of it"
+    assert vectors.current("monday") is None, "not all of it"
     vectors.update(entries(), state="monday")
     later = Vectors(tmp_path, FakeEncoder())
-    assert vectors.standing("monday") == later.standing("monday") == all_known
-    assert vectors.standing("tuesday") is later.standing(None) is None
+    assert vectors.current("monday") == later.current("monday") == all_known
+    assert vectors.current("tuesday") is later.current(None) is None
     assert later.update(entries(), state="tuesday") == all_known
     again = Vectors(tmp_path, FakeEncoder())
-    assert later.standing("tuesday") == again.standing("tuesday") == all_known
-    assert again.standing("monday") is None
+    assert later.current("tuesday") == again.current("tuesday") == all_known
+    assert again.current("monday") is None
     again.update(entries()[:79])
-    assert Vectors(tmp_path, FakeEncoder()).standing("tuesday") is None
-    assert Vectors(tmp_path, FakeEncoder("fake-2")).standing("tuesday") is None
+    assert Vectors(tmp_path, FakeEncoder()).current("tuesday") is None
+    assert Vectors(tmp_path, FakeEncoder("fake-2")).current("tuesday") is None
 
 
 @pytest.mark.parametrize("part", ["ids", "matrix", "json"])
@@ -157,9 +156,9 @@ def test_an_index_that_was_changed_tells_of_no_state(tmp_path: Path, part: str) 
     (path,) = tmp_path.glob(f"vectors-main*.{part}")
     path.write_bytes(b"7" * path.stat().st_size)
     vectors = Vectors(tmp_path, FakeEncoder())
-    assert vectors.standing("monday") is None
+    assert vectors.current("monday") is None
     assert vectors.update(entries(), state="monday").reused == 80
-    assert Vectors(tmp_path, FakeEncoder()).standing("monday") is not None
+    assert Vectors(tmp_path, FakeEncoder()).current("monday") is not None
 
 
 def test_a_state_that_cannot_be_noted_is_found_out_again(tmp_path: Path) -> None:
@@ -167,8 +166,8 @@ def test_a_state_that_cannot_be_noted_is_found_out_again(tmp_path: Path) -> None
     replace_by_folder(tmp_path / "vectors-main.lock")
     vectors = Vectors(tmp_path, FakeEncoder())
     assert vectors.update(entries(), state="monday").reused == 80
-    assert vectors.standing("monday") is not None
-    assert Vectors(tmp_path, FakeEncoder()).standing("monday") is None
+    assert vectors.current("monday") is not None
+    assert Vectors(tmp_path, FakeEncoder()).current("monday") is None
 
 
 def test_progress_goes_from_nothing_to_all(tmp_path: Path) -> None:
@@ -205,7 +204,7 @@ def test_the_status_says_what_is_on_disk(tmp_path: Path) -> None:
 def test_what_is_no_longer_used_goes_once_it_is_most_of_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forgekit.index.vector_cache._SPARE_ROWS", 30)
+    monkeypatch.setattr("forgekit.index.vectors._SPARE_ROWS", 30)
     Vectors(tmp_path, FakeEncoder("old")).update(entries())
     vectors = Vectors(tmp_path, FakeEncoder())
     vectors.update(entries())
@@ -275,11 +274,6 @@ def test_equal_texts_come_in_the_order_of_their_keys(tmp_path: Path) -> None:
     vectors = Vectors(tmp_path, FakeEncoder())
     vectors.update(same)
     assert [key for key, _ in vectors.search("use red", 3)] == ["dec-000", "dec-001", "dec-002"]
-
-
-def test_what_is_mapped_cannot_be_written_to() -> None:
-    public = {name for kind in (Mapped, Lists) for name in dir(kind) if not name.startswith("_")}
-    assert public == {"nearest", "vectors"}
 
 
 def test_a_small_registry_never_loads_faiss(tmp_path: Path) -> None:
@@ -402,7 +396,7 @@ def test_a_manifest_of_another_shape_counts_as_none(tmp_path: Path, changed: dic
     expected = answers(vectors)
     manifest = tmp_path / "vectors-main.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_bytes()) | changed), encoding="utf-8")
-    assert vectors_index.sound(manifest) is ("kind" in changed)
+    assert vectors_index.is_sound(manifest) is ("kind" in changed)
     after = Vectors(tmp_path, FakeEncoder())
     assert after.status().kind == "none"
     assert after.update(entries()).reused == 80
@@ -474,5 +468,5 @@ def test_an_entry_whose_text_is_another_by_now_waits(tmp_path: Path) -> None:
     vectors = Vectors(tmp_path, FakeEncoder())
     built = vectors.update([("a", "1", "ids"), ("b", "2", lambda: ())], state="now")
     assert built == Built(added=1, reused=0, removed=0, missing=1)
-    assert (vectors.standing("now"), vectors.nearness("b", "ids")) == (None, None)
+    assert (vectors.current("now"), vectors.nearness("b", "ids")) == (None, None)
     assert vectors.update([("a", "1", "ids"), ("b", "2", lambda: ("keys",))]).added == 1

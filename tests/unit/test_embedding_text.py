@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import sample_entities as w
+from repositories import write
 
-from forgekit.index.vectors import TEXT_LIMIT, embedding_texts
+from forgekit.archives import READER_VERSION
+from forgekit.archives import read as reader
+from forgekit.checks.texts import body_sha256
+from forgekit.index import query
+from forgekit.index.catalogue import Catalogue
+from forgekit.index.query import TEXT_LIMIT
+from forgekit.index.rows import memory_of
+from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entity import Entity
 from forgekit.model.lineage import Compression
 
@@ -33,6 +42,14 @@ auto-increment; UUID v4
 database, ids"""
 THREAD = w.thread("Which keys?", SOURCE, tags=("ids",), body="Rows need one.\n\n## Resolution\n\nUUID v7.")
 TAGGED = Compression(compression_tag="LEDGER_KEYS_SETTLED")
+
+
+def embedding_texts(entity: Entity) -> tuple[str, ...]:
+    db = memory_of([entity])
+    try:
+        return query.embedding_texts(db, entity.id, "")
+    finally:
+        db.close()
 
 
 @pytest.mark.parametrize(
@@ -86,3 +103,29 @@ def test_a_title_stands_beside_the_whole_text_where_there_is_more(entity: Entity
 
 def test_a_long_text_is_cut() -> None:
     assert [len(text) for text in embedding_texts(replace(DECISION, body="x" * 900_000))] == [11, TEXT_LIMIT]
+
+
+@pytest.mark.parametrize(
+    "kept", ['{"decisions": [{"text": "Use UUID v7"}]}', '{"decisions": [{"text": 7}]}', "junk"]
+)
+def test_an_archive_is_read_again_only_where_the_cache_does_not_know_its_text(
+    kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = replace(w.archive(SOURCE), body="# T\n\n## Decisions\n\n### D001: Use UUID v7\n")
+    write(tmp_path / "root", archive)
+    catalogue = Catalogue(tmp_path / "root", tmp_path / "cache")
+    catalogue.refresh()
+    catalogue.remember(body_sha256(archive), READER_VERSION, kept)
+    read: list[str] = []
+    real = reader.read_archive
+
+    def counted(body: str) -> ArchiveText:
+        read.append(body)
+        return real(body)
+
+    monkeypatch.setattr(reader, "read_archive", counted)
+    ((entity, blob),) = catalogue.contents()
+    assert catalogue.embedding_texts(entity, blob) == ("keys\n\nKeys", "keys\n\nKeys\n\nUse UUID v7")
+    assert read == ([] if "UUID" in kept else [archive.body])
+    assert catalogue.embedding_texts(entity, "another blob") == ()
+    catalogue.close()

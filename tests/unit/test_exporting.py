@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 from sample_entities import (
+    ARCHIVE,
     NAME,
     PROJECT,
     A,
@@ -22,12 +24,13 @@ from sample_entities import (
     thread,
 )
 
+from forgekit.errors import UsageError
 from forgekit.ids import decision_id, project_id
 from forgekit.model.kinds import short_id
 from forgekit.model.lineage import Compression
 from forgekit.model.project import Project
 from forgekit.model.registry import Registry
-from forgekit.upkeep.export import Format, export
+from forgekit.upkeep.export import FORMATS, export
 
 OTHER = project_id("Nexus")
 THEIRS = replace(
@@ -43,7 +46,7 @@ def test_the_export_of_a_project_holds_its_own_and_every_conflict_that_touches_i
     nexus = Project(project_uuid=OTHER, project_name="Nexus")
     own, shared = conflict(X, Y), conflict(X, THEIRS)
     registry = Registry.of([PROJECT, nexus, A, X, Y, THEIRS, own, shared])
-    found = [json.loads(line) for line in export(registry, Format.JSONL, OTHER).splitlines()]
+    found = [json.loads(line) for line in export(registry, "jsonl", OTHER).splitlines()]
     assert [(view["kind"], view["short_id"]) for view in found] == [
         (entity.kind.value, short_id(entity.kind, entity.id)) for entity in (shared, THEIRS, nexus)
     ]
@@ -53,7 +56,7 @@ def test_a_chart_of_too_much_draws_the_newest_arrows(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("forgekit.upkeep.export.MERMAID_EDGES", 2)
     talks = chain("a", "b", "c", "d")
     names = [short_id(talk.kind, talk.id) for talk in talks]
-    assert export(Registry.of([PROJECT, *talks, *links(*talks)]), Format.MERMAID).splitlines() == [
+    assert export(Registry.of([PROJECT, *talks, *links(*talks)]), "mermaid").splitlines() == [
         "flowchart LR",
         "    %% the newest 2 of 3 arrows",
         f'    {names[1]}["b (2023-11-15)"]',
@@ -67,18 +70,59 @@ def test_a_chart_of_too_much_draws_the_newest_arrows(monkeypatch: pytest.MonkeyP
 def test_a_label_in_a_chart_shows_its_signs_as_they_were_written() -> None:
     marked = conversation('a & #35; <b> "c" `d`')
     arrow = edge(marked, B, Compression(compression_tag="TAG"))
-    chart = export(Registry.of([PROJECT, marked, B, arrow]), Format.MERMAID)
+    chart = export(Registry.of([PROJECT, marked, B, arrow]), "mermaid")
     assert "[\"a #amp; #35;35; #lt;b#gt; #quot;c#quot; 'd' (2023-11-14)\"]" in chart
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t="])
 def test_no_cell_of_a_table_is_a_formula(sign: str) -> None:
-    rows = export(Registry.of([thread("Who pays", A, body=f"{sign}1+2")]), Format.CSV).splitlines()
+    rows = export(Registry.of([thread("Who pays", A, body=f"{sign}1+2")]), "csv").splitlines()
     assert f",'{sign}1+2," in rows[1]
 
 
 def test_the_columns_of_a_table_say_what_their_names_say() -> None:
     text = decision("Keep rows", A, body="## Rationale\n\nSmall.")
-    header, row = export(Registry.of([text]), Format.CSV).splitlines()
+    header, row = export(Registry.of([text]), "csv").splitlines()
     cells = dict(zip(header.split(","), row.split(","), strict=True))
     assert (cells["title"], cells["text"], cells["project_name"]) == ("Keep rows", "Small.", NAME)
+
+
+def test_an_html_page_escapes_every_text_and_runs_no_script() -> None:
+    attack = '<script>alert("x")</script>'
+    text = decision(f"Keep {attack}", A, body=f"## Rationale\n\n{attack}\u202e")
+    page = export(Registry.of([PROJECT, A, text]), "html")
+    assert "<script" not in page
+    assert "\u202e" not in page
+    assert page.count("&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;") == 2
+    assert "default-src 'none'" in page
+    assert not re.search(r"\b(?:src|href)=|@import|url\(", page)
+
+
+def test_a_madr_record_has_the_sections_of_the_template() -> None:
+    text = decision("Keep rows", A, alternatives_rejected=("columns",), body="## Rationale\n\nSmall.")
+    assert export(Registry.of([PROJECT, A, text, thread("Who pays", A)]), "madr") == (
+        "<!-- 0001-keep-rows.md -->\n"
+        '---\nstatus: "accepted"\ndate: 2023-11-14\n---\n\n'
+        "# Keep rows\n\n"
+        "## Context and Problem Statement\n\n(not recorded)\n\n"
+        "## Considered Options\n\n* Keep rows\n* columns\n\n"
+        '## Decision Outcome\n\nChosen option: "Keep rows", because Small.\n\n'
+        f"## More Information\n\n{short_id(text.kind, text.id)} of {NAME}, tier {text.tier_words}\n"
+    )
+
+
+def test_a_chart_shows_no_hidden_character() -> None:
+    marked = conversation("a\u202eb\u200bc")
+    chart = export(Registry.of([PROJECT, marked, B, edge(marked, B)]), "mermaid")
+    assert '["abc (2023-11-14)"]' in chart
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_writes_every_kind_of_entity_the_same_twice(form: str) -> None:
+    registry = Registry.of([PROJECT, A, B, X, Y, ARCHIVE, thread("t", A), edge(A, B), conflict(X, Y)])
+    assert export(registry, form) == export(registry, form) != ""
+
+
+def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="no format 'xml'; use one of json, jsonl, csv"):
+        export(Registry.of([]), "xml")

@@ -9,6 +9,7 @@ from pathlib import Path
 from forgekit.archives import READER_VERSION
 from forgekit.archives.read import read_archive
 from forgekit.text.plain import to_plain
+from forgekit.upkeep.demo_data import SAMPLES
 
 ROOT = Path(__file__).parents[2]
 READ = {"2": "d8b18e8a34be806fbfa3a2e086e5a93d165cb6b04eb60c99a82b9de9e0a26b92"}
@@ -16,7 +17,7 @@ READ = {"2": "d8b18e8a34be806fbfa3a2e086e5a93d165cb6b04eb60c99a82b9de9e0a26b92"}
 
 
 def test_another_reading_of_the_case_files_has_another_reader_version() -> None:
-    paths = [*(ROOT / "tests/cases/archives").glob("*.md"), *(ROOT / "examples/archives").glob("*.md")]
+    paths = [*(ROOT / "tests/cases/archives").glob("*.md"), *SAMPLES.glob("*.md")]
     read = [to_plain(read_archive(path.read_text("utf-8"))) for path in sorted(paths)]
     digest = hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()
     assert digest == READ[READER_VERSION], (

@@ -1,0 +1,190 @@
+"""A SQLite database in the cache folder, which may be deleted or damaged at any moment.
+
+A database that is damaged, or was made by another version, is deleted and made anew. One that is out of
+reach (locked, read-only, no space) is replaced by one in memory. So every answer is the same with and
+without the file.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import stat
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from forgekit.errors import StoreError
+
+T = TypeVar("T")
+
+_CACHE_KB = 4_096  # of the database, in memory
+_WAIT_S = 15.0  # for another process that rebuilds
+# The database is sound but cannot be used by this process: nothing to delete.
+_OUT_OF_REACH = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_READONLY,
+}
+
+
+class DamageError(Exception):
+    """The database does not hold what this version wrote."""
+
+
+# SQLite's own messages about a damaged database may contain bytes that are not text.
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError, DamageError, OSError)
+
+
+class CacheDatabase:
+    """One database of the cache.
+
+    Args:
+        path: its file; the folder is made when needed.
+        made_by: names the layout; a database with another name is made anew.
+        tables: returns the SQL statements that make an empty one, each ended by `;` and a line break.
+    """
+
+    def __init__(self, path: Path, made_by: str, tables: Callable[[], str]) -> None:
+        self.path = path
+        self.in_memory = False
+        self._made_by = made_by
+        self._tables = tables
+        self._db: sqlite3.Connection | None = None
+        self._inode = 0
+        self._finalizer: weakref.finalize[[], CacheDatabase] | None = None
+
+    def close(self) -> None:
+        """Close the database; the next question opens it again."""
+        if self._finalizer is not None:
+            self._finalizer()
+        self._db = None
+
+    def ask(
+        self,
+        question: Callable[[sqlite3.Connection], T],
+        fill: Callable[[sqlite3.Connection], object] | None = None,
+    ) -> T:
+        """Return the answer of the database; on damage that of a new one, and then of one in memory.
+
+        Args:
+            question: asks it.
+            fill: fills a new one before it is asked.
+        """
+        try:
+            return question(self._opened())
+        except _DAMAGE as e:
+            first: Exception = e
+
+        def ask_new() -> T:
+            db = self._opened()
+            if fill is not None:
+                fill(db)
+            return question(db)
+
+        try:
+            self._discard(first)
+            return ask_new()
+        except _DAMAGE:
+            self.close()
+            self.in_memory = True
+            return ask_new()
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._db is not None:
+            return self._db
+        if not self.in_memory:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        where = ":memory:" if self.in_memory else str(self.path)
+        self._db = db = sqlite3.connect(where, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+        self._finalizer = weakref.finalize(self, db.close)
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+        if db.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
+            # WAL: a writer never blocks readers, a kill leaves the last commit, and no commit waits for the
+            # disk. SQLite does not wait for its turn to switch, so this lock does.
+            with self._locked():
+                db.execute("PRAGMA journal_mode = WAL")
+        self._inode = 0 if self.in_memory else self.path.stat().st_ino
+        if _is_empty(db):
+            db.execute("BEGIN IMMEDIATE")
+            with db:
+                if _is_empty(db):  # no other process was faster
+                    create(db, self._made_by, self._tables())
+        found = db.execute("SELECT value FROM meta WHERE key = 'made_by'").fetchall()
+        if found != [(self._made_by,)]:
+            raise DamageError("made by another version")
+        return db
+
+    def _discard(self, error: Exception) -> None:
+        """Delete the database, unless another process did so already or it is only out of reach."""
+        self.close()
+        code = getattr(error, "sqlite_errorcode", 0)
+        moved = code == sqlite3.SQLITE_READONLY_DBMOVED
+        if self.in_memory or (code & 0xFF in _OUT_OF_REACH and not moved):
+            raise error
+        with self._locked():
+            try:
+                found = os.lstat(self.path)
+            except FileNotFoundError:
+                return
+            if self._inode not in (0, found.st_ino):
+                return
+            if stat.S_ISDIR(found.st_mode):
+                import shutil
+
+                shutil.rmtree(self.path)
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self.path.with_suffix(".lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def create(db: sqlite3.Connection, made_by: str, tables: str) -> None:
+    """Make the tables of an empty database, in the caller's transaction.
+
+    Raises StoreError where SQLite was built without full-text search.
+    """
+    for statement in tables.strip().split(";\n"):
+        try:
+            db.execute(statement)
+        except sqlite3.OperationalError as e:
+            if "no such module" not in str(e):
+                raise
+            raise StoreError("this Python's SQLite lacks FTS5; use a Python that has it") from e
+    db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+    db.execute("INSERT INTO meta VALUES ('made_by', ?), ('instance', hex(randomblob(16)))", (made_by,))
+
+
+def _is_empty(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+
+
+def engine() -> tuple[str, bool]:
+    """Return SQLite's version, and whether it has the full-text index that a search needs."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        modules = {name for (name,) in db.execute("PRAGMA module_list")}
+    return sqlite3.sqlite_version, "fts5" in modules
+
+
+def fault(path: Path) -> str:
+    """Return what is wrong with a database file, or ""; one that another version made is sound."""
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(uri, uri=True, timeout=_WAIT_S)) as db:
+            found = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except sqlite3.Error as e:
+        return str(e)
+    except UnicodeDecodeError:
+        return "it holds bytes that are not text"
+    return "" if found == "ok" else found

@@ -1,0 +1,209 @@
+"""The catalogue's tables, and how an entity becomes rows and comes back.
+
+Anything can be in a cache file: another program may have written it, and disks fail. Rows are read as text
+of a known shape, never as objects; any other shape raises DamageError, and the database is made anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from forgekit import __version__
+from forgekit.errors import FormatError
+from forgekit.ids import EntityId, is_id, match_key
+from forgekit.index.database import DamageError, create
+from forgekit.model.kinds import Kind
+from forgekit.text.words import indexed
+
+if TYPE_CHECKING:
+    from forgekit.model.entity import Entity
+
+_TOKENIZER = "porter unicode61 remove_diacritics 2"
+MADE_BY = f"schema 5, forgekit {__version__}, {_TOKENIZER}"
+"""Names the layout; a catalogue made by another version is rebuilt."""
+
+_TABLES = f"""
+CREATE TABLE folder (path TEXT PRIMARY KEY, fingerprint BLOB, problems TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE file (
+    row INTEGER PRIMARY KEY, folder TEXT NOT NULL, name TEXT NOT NULL, size INTEGER NOT NULL,
+    mtime INTEGER NOT NULL, inode INTEGER NOT NULL, ctime INTEGER NOT NULL, checked INTEGER NOT NULL,
+    blob TEXT NOT NULL, problem TEXT, UNIQUE (folder, name));
+CREATE INDEX file_problem ON file (row) WHERE problem IS NOT NULL;
+CREATE TABLE entity (
+    row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, hex TEXT NOT NULL, tail TEXT NOT NULL,
+    kind TEXT NOT NULL, blob TEXT NOT NULL, title TEXT NOT NULL, project_key TEXT, fields TEXT NOT NULL,
+    body TEXT NOT NULL, [columns]);
+CREATE INDEX entity_hex ON entity (hex);
+CREATE INDEX entity_tail ON entity (tail);
+CREATE INDEX entity_kind ON entity (kind);
+CREATE TABLE name (key TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (key, row)) WITHOUT ROWID;
+CREATE INDEX name_row ON name (row);
+CREATE VIRTUAL TABLE words USING fts5 (title, body, names, tokenize = '{_TOKENIZER}');
+CREATE TABLE message (
+    row INTEGER PRIMARY KEY, entity INTEGER NOT NULL, number INTEGER NOT NULL, speaker TEXT NOT NULL,
+    time INTEGER, conversation TEXT NOT NULL, title TEXT NOT NULL, project_uuid TEXT NOT NULL,
+    project_name TEXT NOT NULL, project_key TEXT NOT NULL);
+CREATE INDEX message_entity ON message (entity);
+CREATE VIRTUAL TABLE message_words USING fts5 (text, tokenize = '{_TOKENIZER}');
+CREATE TABLE fact (hash TEXT NOT NULL, version TEXT NOT NULL, text TEXT NOT NULL, UNIQUE (hash, version));
+"""
+
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ].*")
+
+
+def tables() -> str:
+    """Return the statements that make the catalogue; `FIELDS` says which fields have a column."""
+    from forgekit.model.fields import catalogue_columns
+
+    return _TABLES.replace("[columns]", ", ".join(f"{name} TEXT" for name in catalogue_columns()))
+
+
+def memory_of(entities: Iterable[Entity]) -> sqlite3.Connection:
+    """Return a catalogue in memory of any entities; it answers as the one of their files would."""
+    from forgekit.text.codec import to_fields
+
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    with db:
+        db.execute("BEGIN")
+        create(db, MADE_BY, tables())
+        for row, entity in enumerate(entities, 1):
+            put(db, row, "", entity, to_fields(entity))
+    return db
+
+
+def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Mapping[str, Any]) -> None:
+    """Write the rows of one entity.
+
+    Args:
+        db: inside a transaction.
+        row: free in all tables.
+        blob: the git blob id of its file, "" where there is none.
+        entity: what to write.
+        fields: what `from_fields` builds the entity from.
+    """
+    from forgekit.model.fields import catalogue_columns
+
+    project, title = getattr(entity, "project_name", None), entity.title
+    tag, external = getattr(entity, "compression_tag", None), getattr(entity, "external_id", None)
+    columns = (
+        row,
+        entity.id,
+        entity.id.replace("-", ""),
+        entity.id[-12:],
+        entity.kind.value,
+        blob,
+        title,
+        project and match_key(project),
+        json.dumps(fields),
+        entity.body,
+        *(fields.get(name) if hasattr(entity, name) else None for name in catalogue_columns()),
+    )
+    db.execute(f"INSERT INTO entity VALUES ({', '.join('?' * len(columns))})", columns)  # noqa: S608 - question marks only
+    # An edge shows the tags of its archives, a candidate words that a decision may have: neither is a name.
+    own = entity.kind.registered and entity.kind is not Kind.LINEAGE
+    named = [match_key(name) for name in (external, tag, title if own else None) if name]
+    db.executemany("INSERT OR IGNORE INTO name VALUES (?, ?)", [(key, row) for key in named])
+    if entity.kind.registered:
+        names = " ".join((entity.id[-12:], *_words({k: v for k, v in fields.items() if v != title})))
+        words = (row, indexed(title), indexed(entity.body), indexed(names))
+        db.execute("INSERT INTO words (rowid, title, body, names) VALUES (?, ?, ?, ?)", words)
+    elif entity.kind is Kind.TRANSCRIPT:
+        _put_messages(db, row, entity)
+
+
+def _put_messages(db: sqlite3.Connection, row: int, kept: Any) -> None:
+    """Write a row for each turn of a transcript."""
+    from forgekit.text.transcript import read_messages
+
+    project = (kept.project_uuid, kept.project_name, match_key(kept.project_name))
+    insert = "INSERT INTO message VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    for m in read_messages([kept.body]):
+        turn = (row, m.number, m.speaker.value, m.time, kept.conversation_id, kept.title, *project)
+        added = db.execute(insert, turn).lastrowid
+        db.execute("INSERT INTO message_words (rowid, text) VALUES (?, ?)", (added, indexed(m.text)))
+
+
+def drop(db: sqlite3.Connection, row: int) -> None:
+    """Remove the rows of one entity, if it has any."""
+    if db.execute("DELETE FROM entity WHERE row = ?", (row,)).rowcount:
+        turns = "SELECT row FROM message WHERE entity = ?"
+        db.execute("DELETE FROM name WHERE row = ?", (row,))
+        db.execute("DELETE FROM words WHERE rowid = ?", (row,))
+        db.execute(f"DELETE FROM message_words WHERE rowid IN ({turns})", (row,))  # noqa: S608 - a constant
+        db.execute("DELETE FROM message WHERE entity = ?", (row,))
+
+
+def entity_of(kind: object, fields: object, body: object) -> Entity:
+    """Build an entity from its row.
+
+    Raises DamageError.
+    """
+    from forgekit.text.codec import from_fields
+
+    try:
+        return from_fields(Kind(kind), fields_of(fields), checked_text(body))
+    except (ValueError, FormatError) as e:
+        raise DamageError(str(e)) from e
+
+
+def fields_of(column: object) -> dict[str, Any]:
+    """Return the fields in a row: text, lists and mappings.
+
+    Raises DamageError.
+    """
+    try:
+        tree = json.loads(checked_text(column))
+        if isinstance(tree, dict) and _is_plain(tree):
+            return tree
+    except (ValueError, RecursionError) as e:
+        raise DamageError(str(e)) from e
+    raise DamageError("fields of another shape")
+
+
+def checked_id(kind: object, entity: object) -> tuple[Kind, EntityId]:
+    """Return the kind and id in a row.
+
+    Raises DamageError.
+    """
+    try:
+        found = Kind(kind)
+    except ValueError as e:
+        raise DamageError(str(e)) from e
+    if not isinstance(entity, str) or not is_id(entity):
+        raise DamageError("an id of another shape")
+    return found, EntityId(entity)
+
+
+def checked_text(value: object) -> str:
+    """Return the value of a text column.
+
+    Raises DamageError.
+    """
+    # Files with NUL are never indexed, so one here comes from a page of zeros.
+    if not isinstance(value, str) or "\x00" in value:
+        raise DamageError("text of another shape")
+    return value
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.values()))
+    return isinstance(value, str) or (isinstance(value, list) and all(map(_is_plain, value)))
+
+
+def _words(value: Any) -> Iterator[str]:
+    """Yield what a person may search for among fields; the title has its own column."""
+    if isinstance(value, str):
+        if not is_id(value) and not _TIME.fullmatch(value):
+            yield value
+        return
+    if isinstance(value, dict):
+        from forgekit.model.fields import unsearched
+
+        value = [item for key, item in value.items() if key not in unsearched()]
+    for item in value:
+        yield from _words(item)
