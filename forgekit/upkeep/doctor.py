@@ -289,11 +289,11 @@ def _model(root: Path) -> Iterator[Diagnosis]:
 def _judge(root: Path) -> Iterator[Diagnosis]:
     try:
         settings = load_settings(root)
+        found = find_judge(settings, cache_dir(root))
     except ForgeError:
-        return  # said of the settings
+        return  # reported of git or of the settings
     for warning in settings.warnings:
         yield Diagnosis(subject="judge", good=True, message=warning.message, advice=warning.fix)
-    found = find_judge(settings, cache_dir(root))
     if isinstance(found, Missing):
         good = not isinstance(found, Damaged)
         yield Diagnosis(subject="judge", good=good, message=f"no findings: {found.reason}", advice=found.hint)

@@ -151,5 +151,5 @@ def test_another_file_under_the_default_models_name_is_refused(
     assert ran.err == (
         f"searched by words alone: {folder}/model.safetensors is not the published file of "
         "sentence-transformers/all-MiniLM-L6-v2: its SHA-256 differs; "
-        f"delete it and fetch it again: {INSTALL}\n"
+        f"fetch it again: {INSTALL}\n"
     )
