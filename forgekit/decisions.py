@@ -49,6 +49,7 @@ def create(
     conversation: str | None = None,
     dependencies: Iterable[str] = (),
     alternatives: Iterable[str] = (),
+    governs: Iterable[str] = (),
     tags: Iterable[str] = (),
     at: Instant | None = None,
     again: bool = False,
@@ -67,6 +68,7 @@ def create(
         conversation: the one that made it, by any name; an unknown uuid is registered along.
         dependencies: decisions it builds on, by any name.
         alternatives: what was rejected, one line each.
+        governs: path globs and component names that it applies to.
         tags: words.
         at: event time in ms since 1970, else the conversation's, else now.
         again: register the text although an active decision of the project has it.
@@ -77,7 +79,7 @@ def create(
     """
     bases = forge.resolve_all(dependencies, Kind.DECISION)
     line = typed(text, "--rationale")
-    others, words = tuple(dict.fromkeys(alternatives)), tuple(dict.fromkeys(tags))
+    others, words, governed = (tuple(dict.fromkeys(given)) for given in (alternatives, tags, governs))
 
     def decide(registry: Registry) -> list[Entity]:
         origin = origin_of(forge, registry, project, conversation, at)
@@ -93,6 +95,7 @@ def create(
             conversation_ids=(source,) if source else (),
             dependencies=bases,
             alternatives_rejected=others,
+            governs=governed,
             created_at=origin.at,
             last_validated=origin.at,
             tags=words,
@@ -109,6 +112,7 @@ def create(
                     local_id=local_id,
                     dependencies=bases,
                     alternatives_rejected=others,
+                    governs=governed,
                     tags=words,
                     created_at=at,
                 )
@@ -242,6 +246,7 @@ def edit(
     context: str | None = None,
     tier: float | None = None,
     alternatives: Iterable[str] | None = None,
+    governs: Iterable[str] | None = None,
     dependencies: Iterable[str] | None = None,
     tags: Iterable[str] | None = None,
     options: WriteOptions = COMMITTED,
@@ -253,7 +258,9 @@ def edit(
     bases = None if dependencies is None else forge.resolve_all(dependencies, Kind.DECISION)
     key = forge.resolve(name, Kind.DECISION)
     # A generator would be empty when this is decided again.
-    others, words = (None if given is None else tuple(dict.fromkeys(given)) for given in (alternatives, tags))
+    others, words, governed = (
+        None if given is None else tuple(dict.fromkeys(given)) for given in (alternatives, tags, governs)
+    )
 
     def decide(registry: Registry) -> list[Decision]:
         decision = registry.expect(Decision, key)
@@ -264,6 +271,7 @@ def edit(
             epistemic_tier=tier if tier is not None else decision.epistemic_tier,
             tier_token=None if tier is not None else decision.tier_token,
             alternatives_rejected=others if others is not None else decision.alternatives_rejected,
+            governs=governed if governed is not None else decision.governs,
             dependencies=bases if bases is not None else decision.dependencies,
             tags=words if words is not None else decision.tags,
             body=body,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from forgekit.checks.list import check as run_checks
 from forgekit.errors import FormatError, NotFoundError, StoreError
 from forgekit.forge import Forge
-from forgekit.git.repository import Repository
 from forgekit.model.entity import Entity, entity_path
 from forgekit.model.kinds import Kind
 from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry
 from forgekit.text import codec, frontmatter
 from forgekit.worktree import files
+
+if TYPE_CHECKING:
+    from forgekit.git.repository import Repository
 
 _OF_ITSELF = frozenset({"id-derivation", "edited-in-place", "archive-changed"})
 

@@ -535,7 +535,7 @@ def test_facts_are_kept_by_hash_and_version(catalogue: Catalogue) -> None:
 def test_a_python_without_full_text_search_is_told_so(root: Path, tmp_path: Path) -> None:
     db = sqlite3.connect(":memory:")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(catalogue_module, "TABLES", "CREATE VIRTUAL TABLE words USING fts99 (title);\n")
+        patch.setattr(catalogue_module, "tables", lambda: "CREATE VIRTUAL TABLE words USING fts99 (title);\n")
         with pytest.raises(StoreError) as caught:
             Catalogue(root, tmp_path / "none").refresh()
     db.close()

@@ -299,7 +299,10 @@ def test_doctor_says_what_to_do(cli: Cli, registry: Path, monkeypatch: pytest.Mo
     assert ran.code == 0
     said = [line for line in ran.out.splitlines() if not line.startswith(" ")]
     assert [line[:3].strip() for line in said] == ["ok"] * len(said)
-    assert "ok   model: no embedding model is installed\n    to search by meaning: pip install" in ran.out
+    assert (
+        "ok   model: no embedding model is installed\n    to search by meaning: forgekit model install"
+        in ran.out
+    )
     (registry / "registry" / "stray.txt").touch()
     lock = registry / ".git" / "index.lock"
     lock.touch()
@@ -311,7 +314,7 @@ def test_doctor_says_what_to_do(cli: Cli, registry: Path, monkeypatch: pytest.Mo
     assert cli("doctor").code == 1
     assert {name for name, f in findings.items() if not f["good"]} == {"identity", "stale-lock", "stray-file"}
     assert "git config --global user.name" in findings["identity"]["message"]
-    assert findings["stale-lock"]["advice"] == f"if no git command is running, delete {lock}"
+    assert findings["stale-lock"]["advice"] == f"if no other program uses the repository, delete {lock}"
     assert findings["stray-file"]["path"] == "registry/stray.txt"
 
 
