@@ -485,8 +485,7 @@ OPERATIONS: tuple[Operation, ...] = (
         Operation(
             "conflict scan", "Judge the pairs of active decisions and list what contradicts; writes nothing.",
             "forgekit.findings:of_project",
-            (_PROJECT, Argument("possible", Type.FLAG, "List possible conflicts too.", printing=True),
-                Argument("explain", Type.FLAG, "State the judge's expected precision.", printing=True)),
+            (_PROJECT, Argument("possible", Type.FLAG, "List possible conflicts too.", printing=True)),
             ("forgekit conflict scan", 'forgekit conflict scan --project "The Nexus" --possible'), "scanned"),
         Operation("conflict resolve", "Keep one side of a conflict; the other is superseded.",
             "forgekit.conflicts:resolve",

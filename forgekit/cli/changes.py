@@ -100,9 +100,10 @@ def finding_lines(finding: Finding, loser: EntityId | None) -> list[str]:
     ]
     if loser is not None:
         lines.append(f"  {short_id(Kind.DECISION, loser)} yields: its tier is lower by more than {GAP:g}")
+    keep = b if loser == finding.a.id else a
     return [
         *lines,
-        f"  choose: forgekit conflict resolve {name} --keep {a} --reason TEXT; or scope, or dismiss",
+        f"  choose: forgekit conflict resolve {name} --keep {keep} --reason TEXT; or scope, or dismiss",
     ]
 
 
@@ -131,9 +132,8 @@ def scan(call: Call) -> None:
         f"{console.count(len(found.possible), 'possible conflict')}"
         + (f"; {console.count(found.unjudged, 'pair')} could not be judged" if found.unjudged else "")
     )
-    if call["explain"]:
-        calibration = getattr(call.forge.judge, "calibration", None)
-        console.info(str(calibration or "this judge states no expected precision"))
+    if calibration := getattr(call.forge.judge, "calibration", None):
+        console.info(str(calibration))
 
 
 def duplicates(call: Call) -> None:

@@ -17,6 +17,7 @@ from forgekit import conflicts, decisions
 from forgekit.briefing.answers import ask
 from forgekit.briefing.blocks import prepare_compression
 from forgekit.change import WriteOptions
+from forgekit.conflict.calibration import Calibration, LevelCalibration
 from forgekit.context import context_load
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.findings import CACHE_FILE, findings_of, of_written
@@ -392,3 +393,26 @@ def test_the_list_shows_both_texts_of_verdicts_and_findings(
     exported = cli("export").json
     assert [item["level"] for item in exported["findings"]] == ["possible", "possible"]
     assert cli("export", "--format", "markdown").out.count("[possible]") == 2
+
+
+def test_the_decision_of_the_higher_tier_is_the_one_to_keep(
+    cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch)
+    kept = cli("decision", "new", SQL, "--project", "Ledger", "--tier", "1", root=registry).out.strip()
+    lost = cli("decision", "new", MONGO, "--project", "Ledger", "--tier", "0.1").out.strip()
+    found = cli("conflict", "scan").out
+    assert f"  {lost} yields: its tier is lower by more than 0.4\n" in found
+    assert f" --keep {kept} --reason TEXT" in found
+
+
+def test_a_scan_states_the_precision_to_expect(
+    cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch)
+    level = LevelCalibration(threshold=0.8, expected_precision=0.75, per_100=1.5)
+    monkeypatch.setattr(FakeJudge, "calibration", Calibration(conflict=level, possible=level))
+    each = "from 0.8 on, expected precision 0.75, 1.5 per 100 decisions"
+    assert cli("conflict", "scan", root=registry).err == (
+        f"0 pairs judged: 0 conflicts, 0 possible conflicts\nconflict {each}; possible conflict {each}\n"
+    )
