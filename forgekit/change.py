@@ -235,8 +235,8 @@ def unclaimed(entity: E, registry: Registry) -> E:
     return entity
 
 
-def as_it_stands(standing: E, part: Compression | None = None, **given: object) -> E:
-    """Make create idempotent: return the existing entity.
+def require_same(standing: E, part: Compression | None = None, **given: object) -> E:
+    """Return the entity that is registered already, so that creating it again changes nothing.
 
     Args:
         standing: the existing entity.
@@ -260,16 +260,16 @@ def as_it_stands(standing: E, part: Compression | None = None, **given: object) 
     return standing
 
 
-def in_force(registry: Registry, decision: Decision, then: str = "") -> Decision:
+def require_active(registry: Registry, decision: Decision, then: str = "") -> Decision:
     """Require an active decision; raise TransitionError, with its successor and `then`, for another."""
     if not decision.status.ended:
         return decision
-    from forgekit.insight.project_state import last_successor, nothing_stands
+    from forgekit.insight.project_state import ended_note, last_successor
 
     successor = last_successor(registry, decision)
     hint = ""
     if successor:
-        hint = f"; in its place: {nothing_stands(successor) or short_id(Kind.DECISION, successor.id)}"
+        hint = f"; in its place: {ended_note(successor) or short_id(Kind.DECISION, successor.id)}"
     raise TransitionError(f"{short_id(Kind.DECISION, decision.id)} is {decision.status.value}{hint}{then}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from forgekit.change import COMMITTED, WriteOptions, Written, in_force, write
+from forgekit.change import COMMITTED, WriteOptions, Written, require_active, write
 from forgekit.conflict.finding import Finding, Findings
 from forgekit.conflict.judge import Level
 from forgekit.conflict.pairs import superseded
@@ -159,7 +159,7 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOp
             raise RuleError(f"--keep must name a side of the conflict: {names}")
         winner, loser = (_decision(registry, s) for s in (kept, sides[sides[0] == kept]))
         if winner is not None:
-            in_force(registry, winner)
+            require_active(registry, winner)
         settled = replace(conflict, status=ConflictStatus.RESOLVED, kept=kept, reason=reason)
         if loser is None or loser.status is not DecisionStatus.ACTIVE:
             return [settled]
@@ -201,7 +201,7 @@ def _open(registry: Registry, chosen: Conflict) -> Conflict:
     conflict = registry.get(chosen.id)
     if not isinstance(conflict, Conflict):
         for side in (chosen.decision_a, chosen.decision_b):
-            in_force(registry, registry.expect(Decision, side))
+            require_active(registry, registry.expect(Decision, side))
         return chosen
     if conflict.status is not ConflictStatus.OPEN:
         raise TransitionError(f"{short_id(Kind.CONFLICT, conflict.id)} is already {conflict.status.value}")

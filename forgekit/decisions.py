@@ -9,9 +9,9 @@ from forgekit.change import (
     COMMITTED,
     WriteOptions,
     Written,
-    as_it_stands,
-    in_force,
     origin_of,
+    require_active,
+    require_same,
     typed,
     unclaimed,
     without_circle,
@@ -104,8 +104,8 @@ def create(
         titled = _titled(forge, line, owner)
         if same := [d for d in titled if d.originated_in == source]:
             return [
-                as_it_stands(
-                    in_force(registry, same[0], _AGAIN),
+                require_same(
+                    require_active(registry, same[0], _AGAIN),
                     rationale=decision.rationale,
                     context=decision.context,
                     epistemic_tier=tier,
@@ -150,7 +150,7 @@ def revise(
     line = typed(text, "--rationale")
 
     def decide(registry: Registry) -> list[Entity]:
-        old = in_force(registry, registry.expect(Decision, key))
+        old = require_active(registry, registry.expect(Decision, key))
         where = origin_of(forge, registry, old.project_name, conversation, at)
         source, moment = where.conversation, where.at
         origin = source or old.originated_in
@@ -160,7 +160,7 @@ def revise(
         titled = _titled(forge, line, old.project_uuid)
         same = (d for d in titled if d.originated_in == origin and not d.status.ended)
         if isinstance(taken := next(same, registry.get(new_id)), Decision):
-            by, here = (short_id(Kind.DECISION, d.id) for d in (in_force(registry, taken, _AGAIN), old))
+            by, here = (short_id(Kind.DECISION, d.id) for d in (require_active(registry, taken, _AGAIN), old))
             raise RuleError(f"{by} says so already; `forgekit decision supersede {here} --by {by}`")
         body = old.body if rationale is None else with_section(old.body, "Rationale", rationale)
         new = replace(
@@ -192,8 +192,8 @@ def supersede(
     key, successor = forge.resolve(name, Kind.DECISION), forge.resolve(by, Kind.DECISION)
 
     def decide(registry: Registry) -> list[Decision]:
-        in_force(registry, registry.expect(Decision, successor))
-        return [superseded(in_force(registry, registry.expect(Decision, key)), successor, reason)]
+        require_active(registry, registry.expect(Decision, successor))
+        return [superseded(require_active(registry, registry.expect(Decision, key)), successor, reason)]
 
     return write(forge, decide, "decision supersede", options)
 
@@ -287,7 +287,7 @@ def _change(
     key = forge.resolve(name, Kind.DECISION)
     return write(
         forge,
-        lambda registry: [change(in_force(registry, registry.expect(Decision, key)))],
+        lambda registry: [change(require_active(registry, registry.expect(Decision, key)))],
         operation,
         options,
     )

@@ -10,7 +10,7 @@ from forgekit.change import (
     COMMITTED,
     WriteOptions,
     Written,
-    as_it_stands,
+    require_same,
     typed,
     without_circle,
     word_of,
@@ -72,7 +72,7 @@ def new_conversation(
         )
         standing = registry.get(conversation.id)
         if isinstance(standing, Conversation):
-            return [as_it_stands(standing, title=line, external_id=external_id)]
+            return [require_same(standing, title=line, external_id=external_id)]
         return [conversation, *forge.new_project(name, registry)]
 
     return write(forge, decide, "conversation new", options)
@@ -118,11 +118,11 @@ def link(
             )
         body = edge.body if bridge_summary is None else with_section(edge.body, None, bridge_summary)
         if section(edge.body, None):
-            as_it_stands(edge, body=body)
+            require_same(edge, body=body)
         for entry in edge.compressions:
             if entry.compression_tag == compression.compression_tag:
                 values = {field.name: getattr(compression, field.name) for field in fields(compression)}
-                return [replace(as_it_stands(edge, entry, **values), body=body)]
+                return [replace(require_same(edge, entry, **values), body=body)]
         return [replace(edge, compressions=(*edge.compressions, compression), body=body)]
 
     return write(forge, decide, "lineage new", options)

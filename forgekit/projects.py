@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from forgekit.change import COMMITTED, WriteOptions, Written, as_it_stands, typed, write
+from forgekit.change import COMMITTED, WriteOptions, Written, require_same, typed, write
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
 from forgekit.ids import normalise, project_id
@@ -34,7 +34,7 @@ def create(
         standing = registry.get(project.id)
         if isinstance(standing, Project):
             wanted = with_section(standing.body, None, content) if content else ""
-            return [as_it_stands(standing, body=wanted, tags=words)]
+            return [require_same(standing, body=wanted, tags=words)]
         return [project]
 
     return write(forge, decide, "project new", options)

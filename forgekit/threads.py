@@ -10,8 +10,8 @@ from forgekit.change import (
     COMMITTED,
     WriteOptions,
     Written,
-    as_it_stands,
     origin_of,
+    require_same,
     typed,
     unclaimed,
     without_circle,
@@ -98,7 +98,7 @@ def create(
         same = sorted((t for t in titled if t.first_seen_in == source), key=lambda t: t.status.ended)
         if same:
             return [
-                as_it_stands(
+                require_same(
                     _open(same[0]),
                     local_id=local_id,
                     priority=level,

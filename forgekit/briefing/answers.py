@@ -13,7 +13,7 @@ from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge
 from forgekit.history import endings
 from forgekit.ids import EntityId
-from forgekit.insight.project_state import last_successor, nothing_stands
+from forgekit.insight.project_state import ended_note, last_successor
 from forgekit.insight.question import Command, Question, about, read_question
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.model.archive import Archive
@@ -241,7 +241,7 @@ def _state_decision(store: AnswerSources, found: AnswerData, decision: Decision)
     successor = last_successor(store.registry, decision)
     if successor is not None:
         name = f"{short_id(Kind.DECISION, successor.id)}: {quote(successor.decision)}"
-        found.lines.append(f"- In its place now: {nothing_stands(successor) or name}")
+        found.lines.append(f"- In its place now: {ended_note(successor) or name}")
 
 
 def _alternatives(store: AnswerSources, subject: str) -> AnswerData:

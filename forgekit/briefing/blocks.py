@@ -19,7 +19,7 @@ from forgekit.insight.project_state import (
     Opposed,
     Overtaken,
     ProjectState,
-    nothing_stands,
+    ended_note,
     project_state,
     titles,
 )
@@ -310,7 +310,7 @@ def _overtaken(forge: Forge, state: ProjectState, rank: int) -> BlockPart:
         elif item.successor is not None:
             tier = item.successor.tier_words
             name = f"{_name(item.successor)} (tier {tier}): {quote(item.successor.decision)}"
-            now = f"; in its place: {nothing_stands(item.successor) or name}"
+            now = f"; in its place: {ended_note(item.successor) or name}"
         return f"- {called(item.local_id, entity)}: {quote(entity.decision)} is {state_word}{how}{now}"
 
     title = "Changed Since This Archive"

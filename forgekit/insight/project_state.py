@@ -217,7 +217,7 @@ def last_successor(registry: Registry, decision: Decision) -> Decision | None:
     return successor if isinstance(successor, Decision) else None
 
 
-def nothing_stands(successor: Decision) -> str:
+def ended_note(successor: Decision) -> str:
     """Say that what came in a decision's place has ended as well; "" where it is active."""
     short = short_id(Kind.DECISION, successor.id)
     return f"nothing; {short}, which followed, was {successor.status.value}" if successor.status.ended else ""
