@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -207,12 +208,12 @@ def unavailable(scratch: Path) -> str:
 
 def left_over(root: Path) -> list[str]:
     """Return what a write leaves only while it lasts: locks, temporary files, journals."""
-    held = {"forgekit/write.lock", "forgekit/catalogue.lock"}
+    held = re.compile(r"forgekit/(?:write|findings|vectors|catalogue-[0-9a-f]+)\.lock")
     found = [path.relative_to(root / ".git").as_posix() for path in _all(root / ".git")]
     return [
         name
         for name in found
-        if name not in held
+        if not held.fullmatch(name)
         and not name.startswith("forgekit/vectors-")
         and (
             name.endswith(".lock")
@@ -231,7 +232,8 @@ def sound(root: Path, files: Mapping[str, str]) -> None:
     plain_git(root, "fsck", "--strict", "--no-dangling")
     assert plain_git(root, "status", "--porcelain", "--untracked-files=all").decode() == ""
     assert placed(root) == files
-    assert left_over(root) == []
+    left = left_over(root)
+    assert not left, left
 
 
 def restore(source: Path, target: Path) -> None:

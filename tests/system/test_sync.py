@@ -71,7 +71,7 @@ def test_a_file_that_one_side_made_executable_needs_a_person(pair: tuple[Path, P
     git(one, "commit", "--quiet", "-a", "-m", "a mode")
     assert cli("sync", root=one).code == 0
     ran = cli("sync", root=two)
-    why = f"{PATH_A} was made executable, or no longer is; run `git merge` with the fetched branch, mend them"
+    why = f"{PATH_A} was made executable, or no longer is; run `git merge` with the fetched branch, fix them"
     assert (ran.code, ran.err) == (1, f"forgekit: these need a person: {why}, commit, and sync again\n")
 
 
@@ -500,7 +500,7 @@ def test_a_changed_file_stays_where_the_other_side_deleted_it(pair: tuple[Path, 
     cli("sync", root=one)
     ran = cli("sync", root=two)
     assert ran.code == 1
-    assert ran.out == f"{PATH_A}: one side deleted it and the other changed it; the changed file stays\n"
+    assert ran.out == f"{PATH_A}: one side deleted it and the other changed it; the changed file was kept\n"
     cli("sync", root=one)
     assert "tags: [kept]" in (one / PATH_A).read_text(encoding="utf-8")
 
