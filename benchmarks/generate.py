@@ -16,10 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from forgekit.ids import EntityId, conversation_id, decision_id, project_id, thread_id
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity, entity_path
-from forgekit.model.project import Project
+from forgekit.model.entities import Conversation, Entity, Project, entity_path
 from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.text.codec import dumps
 from forgekit.times import DAY_MS, Instant

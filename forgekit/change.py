@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 from forgekit.errors import ChangedError, NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, conversation_id, is_id, normalise, project_id, timestamp
-from forgekit.model.conflict import Conflict
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Compression, Conflict, Conversation, Entity, entity_path
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.lineage import Compression
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT, one_line
 from forgekit.times import Instant

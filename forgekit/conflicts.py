@@ -6,17 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from forgekit.change import COMMITTED, WriteOptions, Written, require_active, write
-from forgekit.conflict.finding import Finding, Findings
 from forgekit.conflict.judge import Level
-from forgekit.conflict.pairs import superseded
+from forgekit.conflict.pairs import Finding, Findings, superseded
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import conflict_state, open_conflicts
-from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Conflict, ConflictStatus, Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 

@@ -26,7 +26,7 @@ from forgekit.insight.staleness import stale
 from forgekit.insight.views import Derived, listed_conflict_view
 from forgekit.model.body import with_section
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import one_line, require_line

@@ -14,14 +14,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from forgekit.conflict.finding import NOTHING, Finding, Findings
 from forgekit.conflict.judge import Judgement, Level
-from forgekit.conflict.pairs import NEAREST, Pair, pairs_to_judge, statement
+from forgekit.conflict.pairs import NEAREST, NOTHING, Finding, Findings, Pair, pairs_to_judge, statement
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Entity
 from forgekit.model.registry import Registry
 from forgekit.search import INLINE_TEXTS, bring_up
 from forgekit.worktree.roots import cache_dir

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from forgekit.conflict.judge import Judge
     from forgekit.index.catalogue import Catalogue
     from forgekit.index.vectors import Vectors
-    from forgekit.model.entity import Entity
-    from forgekit.model.project import Project
+    from forgekit.model.entities import Entity, Project
     from forgekit.model.registry import Registry
     from forgekit.model.settings import JudgeKind, Settings
     from forgekit.models.encoder import Encoder, Missing
@@ -225,7 +224,7 @@ class Forge:
 
     def new_project(self, name: str, registry: Registry) -> list[Project]:
         """Return the project to register along with its first entity; nothing where it is known."""
-        from forgekit.model.project import Project
+        from forgekit.model.entities import Project
 
         project = Project(project_uuid=project_id(name), project_name=name)
         return [] if project.id in registry.entities else [project]

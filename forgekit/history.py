@@ -16,7 +16,7 @@ from forgekit.times import Instant
 from forgekit.worktree.roots import TOPS
 
 if TYPE_CHECKING:
-    from forgekit.model.entity import Entity
+    from forgekit.model.entities import Entity
     from forgekit.model.registry import Registry
 
 

@@ -11,9 +11,8 @@ from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
 from forgekit.ids import normalise, project_id
 from forgekit.model.body import with_section
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Entity, Project
 from forgekit.model.kinds import Kind
-from forgekit.model.project import Project
 from forgekit.model.registry import Registry
 from forgekit.model.rules import one_line
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from forgekit.ids import EntityId
     from forgekit.index.query import MessageHit
     from forgekit.insight.staleness import Shaken, Staleness
-    from forgekit.model.entity import Entity
+    from forgekit.model.entities import Entity
     from forgekit.model.registry import Registry
     from forgekit.search import SearchResult
     from forgekit.text.transcript import Message
@@ -198,8 +198,8 @@ def show(
 
 
 def _turns(forge: Forge, name: str, turns: str) -> Shown:
+    from forgekit.model.entities import in_order
     from forgekit.model.graph import one_talk
-    from forgekit.model.transcript import in_order
     from forgekit.text.transcript import read_messages
 
     first, _, last = turns.partition("-")

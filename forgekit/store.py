@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgekit.errors import DirtyFileError, FormatError, SecretError, StoreError, WriteError
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Entity, entity_path
 from forgekit.model.registry import Registry
 from forgekit.text import codec
 from forgekit.text.edit import update

@@ -25,7 +25,7 @@ sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 from registers import CACHE, judged_pairs, read_registers
 
-from forgekit.conflict.calibration import Calibration, LevelCalibration
+from forgekit.conflict.judge import Calibration, LevelCalibration
 from forgekit.conflict.pairs import statement
 from forgekit.model.settings import Settings
 from forgekit.models.encoder import Missing, find_default, find_encoder

@@ -14,12 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from forgekit.ids import EntityId, pair_id
-from forgekit.model.archive import Archive
 from forgekit.model.archive_record import DecisionRecord, ThreadRecord
 from forgekit.model.body import with_section
-from forgekit.model.conflict import Conflict
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entities import Archive, Conflict, Conversation
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.rules import statement
 from forgekit.model.thread import Priority, Thread, ThreadStatus

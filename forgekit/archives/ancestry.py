@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from forgekit.ids import EntityId
-from forgekit.model.archive import Archive
+from forgekit.model.entities import Archive
 from forgekit.model.graph import Graph, order
 
 Parents = Mapping[EntityId, tuple[Archive, ...]]

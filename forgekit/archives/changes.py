@@ -16,12 +16,9 @@ from forgekit.ids import EntityId, pair_id
 from forgekit.merge.merge import merge
 from forgekit.merge.rules import FieldConflict
 from forgekit.model.body import with_section
-from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity
-from forgekit.model.field_types import Merge
-from forgekit.model.fields import FIELDS, Field, ids_in
-from forgekit.model.lineage import Compression
+from forgekit.model.entities import Compression, Conflict, Entity
+from forgekit.model.fields import FIELDS, Field, Merge, ids_in
 from forgekit.model.registry import Registry
 
 

@@ -25,7 +25,7 @@ from forgekit.model.archive_record import (
     ThreadRecord,
 )
 from forgekit.model.decision import DecisionStatus, band
-from forgekit.model.lineage import TurnRange
+from forgekit.model.entities import TurnRange
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import one_line, statement
 from forgekit.model.thread import Priority, ThreadStatus

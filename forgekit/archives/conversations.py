@@ -18,14 +18,19 @@ from forgekit.archives.ancestry import closest, moment, names_of
 from forgekit.archives.fold import FoldResult, Mention
 from forgekit.archives.lineage_edges import unique_pairs
 from forgekit.ids import EntityId, decision_id, match_key, pair_id, thread_id
-from forgekit.model.archive import Archive
 from forgekit.model.body import with_section
-from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity
-from forgekit.model.lineage import Compression, Lineage
-from forgekit.model.project import UNSORTED
+from forgekit.model.entities import (
+    UNSORTED,
+    Archive,
+    Candidate,
+    CandidateStatus,
+    Compression,
+    Conversation,
+    Entity,
+    Lineage,
+    Proposal,
+)
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.times import Instant
 

@@ -37,13 +37,11 @@ from forgekit.archives.lineage_edges import (
 )
 from forgekit.archives.matching import EntityIndex, LocalIds
 from forgekit.ids import EntityId, decision_id, thread_id
-from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Archive, Entity, Project
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
-from forgekit.model.project import Project
 from forgekit.model.rules import statement
 from forgekit.model.thread import Thread
 

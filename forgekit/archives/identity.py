@@ -11,9 +11,8 @@ import hashlib
 from dataclasses import dataclass
 
 from forgekit.ids import EntityId, archive_id, conversation_id, is_id, normalise, project_id, timestamp
-from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.lineage import CompressionMode
+from forgekit.model.entities import Archive, CompressionMode
 from forgekit.model.rules import one_line
 from forgekit.times import Instant
 

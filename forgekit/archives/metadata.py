@@ -23,7 +23,7 @@ from forgekit.archives.document import Table, fold
 from forgekit.archives.formats.machine import MachineBlock
 from forgekit.archives.formats.records import Page, field_of
 from forgekit.ids import is_id
-from forgekit.model.lineage import CompressionMode, TurnRange
+from forgekit.model.entities import CompressionMode, TurnRange
 from forgekit.model.rules import one_line
 from forgekit.times import Instant
 

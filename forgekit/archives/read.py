@@ -27,7 +27,7 @@ from forgekit.archives.formats.machine import MachineBlock, is_log, read_blocks,
 from forgekit.archives.formats.records import Page, record_start
 from forgekit.ids import match_key
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, Scope, ThreadRecord
-from forgekit.model.lineage import CompressionMode
+from forgekit.model.entities import CompressionMode
 
 _COMPACTION = "This session is being continued from a previous conversation"
 

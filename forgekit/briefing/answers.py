@@ -16,10 +16,9 @@ from forgekit.ids import EntityId
 from forgekit.insight.project_state import ended_note, last_successor
 from forgekit.insight.question import Command, Question, about, read_question
 from forgekit.insight.staleness import blocked_from_carrying
-from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, ThreadRecord
 from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Archive, Entity, entity_path
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread

@@ -24,8 +24,8 @@ from forgekit.insight.project_state import (
     titles,
 )
 from forgekit.insight.views import Derived
-from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
+from forgekit.model.entities import Archive
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread

@@ -6,13 +6,11 @@ from collections.abc import Collection, Iterable, Iterator
 
 from forgekit.checks.base import CheckInput, finding, is_unread, name_of, unread_paths
 from forgekit.ids import EntityId
-from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Conflict, ConflictStatus, Entity, Lineage, entity_path
 from forgekit.model.fields import FIELDS, ids_in
 from forgekit.model.graph import Graph, cycles, lineage_graph
 from forgekit.model.kinds import Kind, path_of, short_id
-from forgekit.model.lineage import Lineage
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from forgekit.change import Written
     from forgekit.cli.call import Call
-    from forgekit.conflict.finding import Finding, Findings
+    from forgekit.conflict.pairs import Finding, Findings
     from forgekit.ids import EntityId
-    from forgekit.model.entity import Entity
+    from forgekit.model.entities import Entity
     from forgekit.store import Outcome
 
 UNCHANGED = "unchanged"
@@ -69,7 +69,7 @@ def done(outcome: Outcome, unchanged: str = UNCHANGED) -> str:
 
 def findings_after(call: Call, outcome: Outcome, entities: Iterable[Entity]) -> Findings:
     """Return the findings of the decisions that a command wrote; none where it wrote nothing."""
-    from forgekit.conflict.finding import NOTHING
+    from forgekit.conflict.pairs import NOTHING
     from forgekit.findings import of_written
 
     return of_written(call.forge, entities) if outcome.written and not outcome.diff else NOTHING

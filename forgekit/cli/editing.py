@@ -42,7 +42,7 @@ def _in_editor(forge: Forge, kind: Kind, name: str, way: WriteOptions) -> Writte
     import subprocess
     import tempfile
 
-    from forgekit.model.entity import entity_path
+    from forgekit.model.entities import entity_path
     from forgekit.upkeep.check import accept
     from forgekit.worktree import files
 

@@ -159,7 +159,7 @@ def _print_turns(found: Shown, turns: str) -> None:
 
 
 def _print_entity(registry: Registry, entity: Any, view: dict[str, object], origin: Provenance) -> None:
-    from forgekit.model.lineage import Compression
+    from forgekit.model.entities import Compression
 
     console.data(f"{short_id(entity.kind, entity.id)}  {entity.title}")
     parts = {spec.name for spec in fields(Compression)}  # an edge shows each compression on its own

@@ -149,7 +149,7 @@ def index_verified(found: Checked, call: Call) -> None:
 
 def export(call: Call) -> None:
     """Export the registry."""
-    from forgekit.conflict.finding import NOTHING
+    from forgekit.conflict.pairs import NOTHING
     from forgekit.findings import findings_of
     from forgekit.upkeep.export import export as exported
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from forgekit.filing.review import Answers, Reviewed, Seen, Waiting
     from forgekit.forge import Forge
     from forgekit.ids import EntityId
-    from forgekit.model.candidate import Candidate
+    from forgekit.model.entities import Candidate
 
 _ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
 

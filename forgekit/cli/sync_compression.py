@@ -16,7 +16,7 @@ from forgekit.times import format_date
 if TYPE_CHECKING:
     from forgekit.cli.call import Call
     from forgekit.filing.archives import FiledArchive, SyncReport
-    from forgekit.model.entity import Entity
+    from forgekit.model.entities import Entity
 
 _PROBLEMS_SHOWN = 40
 _LONGEST = 512_000_000

@@ -11,13 +11,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from forgekit.conflict.finding import NATURE
+from forgekit.conflict.pairs import NATURE
 from forgekit.errors import FormatError
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.body import section, with_section
-from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import entity_path
+from forgekit.model.entities import Conflict, ConflictStatus, entity_path
 from forgekit.model.kinds import Kind, path_of
 from forgekit.text import codec, edit
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from forgekit.extraction.sentences import Sentence
-from forgekit.model.candidate import Proposal
+from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Speaker
 
 DECISION = Proposal.DECISION

@@ -15,7 +15,7 @@ from forgekit.extraction.cues import alternatives, content_words, one_line, reas
 from forgekit.extraction.records import Record, records, rows
 from forgekit.extraction.replies import accepted
 from forgekit.extraction.sentences import Sentence, offsets, sentences, verbatim
-from forgekit.model.candidate import Proposal
+from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Speaker, Turn
 
 LONGEST = 400_000

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from forgekit.archives.formats.records import annotated
 from forgekit.extraction.sentences import own_lines
-from forgekit.model.candidate import Proposal
+from forgekit.model.entities import Proposal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,9 +15,9 @@ from forgekit.archives.conversations import Ingested, gather
 from forgekit.archives.fold import FoldResult, ids_of_records
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
-from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.decision import Decision
+from forgekit.model.entities import Archive
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread

@@ -24,10 +24,9 @@ from forgekit.filing.archive_facts import Fact, by_people, facts
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.merge.rules import FieldConflict
-from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.body import clean
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Archive, Entity, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry

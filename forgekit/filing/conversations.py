@@ -29,15 +29,21 @@ from forgekit.forge import Forge
 from forgekit.ids import EntityId, conversation_id, normalise, project_id, text_hash, timestamp, v8_named
 from forgekit.merge.rules import longer_text
 from forgekit.model.body import clean, with_section
-from forgekit.model.candidate import Candidate, CandidateStatus
-from forgekit.model.conversation import Conversation
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import (
+    UNSORTED,
+    Candidate,
+    CandidateStatus,
+    Conversation,
+    Entity,
+    TranscriptPart,
+    entity_path,
+    part_id,
+)
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
-from forgekit.model.project import UNSORTED
 from forgekit.model.registry import Registry
 from forgekit.model.rules import one_line, statement
-from forgekit.model.transcript import ImportedConversation, Speaker, TranscriptPart, Turn, part_id
+from forgekit.model.transcript import ImportedConversation, Speaker, Turn
 from forgekit.store import Change, Outcome
 from forgekit.text.secrets import redact
 from forgekit.text.transcript import write_parts

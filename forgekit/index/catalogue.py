@@ -23,17 +23,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from forgekit.ids import EntityId, is_id
-from forgekit.index import names
+from forgekit.index import query
 from forgekit.index import query as queries
 from forgekit.index.database import CacheDatabase
-from forgekit.index.names import NameMatch
-from forgekit.index.query import NAMED_SCORE, SCOPES, Hit, search_registry
+from forgekit.index.query import NAMED_SCORE, SCOPES, Hit, NameMatch, search_registry
 from forgekit.index.rows import MADE_BY, entity_of, tables
 from forgekit.index.update import Refresh, problems, update
 from forgekit.model.kinds import Kind
 
 if TYPE_CHECKING:
-    from forgekit.model.entity import Entity
+    from forgekit.model.entities import Entity
     from forgekit.model.registry import Registry
 
 __all__ = ["NAMED_SCORE", "SCOPES", "Catalogue", "Hit", "NameMatch", "Refresh", "search_registry"]
@@ -108,8 +107,8 @@ class Catalogue:
         found = self.ask(lambda db: [entity_of(*row) for row in db.execute(query, (entity,))])
         return found[0] if found else None
 
-    find = _asked(names.find)
-    resolve = _asked(names.resolve)
+    find = _asked(query.find)
+    resolve = _asked(query.resolve)
     search = _asked(queries.search)
     messages = _asked(queries.messages)
     full_score = _asked(queries.full_score)

@@ -12,7 +12,7 @@ from typing import cast
 
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Entity
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.registry import E, Registry
 

@@ -20,7 +20,7 @@ from forgekit.model.kinds import Kind
 from forgekit.text.words import indexed
 
 if TYPE_CHECKING:
-    from forgekit.model.entity import Entity
+    from forgekit.model.entities import Entity
 
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
 MADE_BY = f"schema 5, forgekit {__version__}, {_TOKENIZER}"

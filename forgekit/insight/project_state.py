@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forgekit.archives.fold import fold
-from forgekit.conflict.finding import NOTHING, Findings
+from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import (
     Shaken,
@@ -22,14 +22,11 @@ from forgekit.insight.staleness import (
     open_conflicts,
     stale,
 )
-from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.conflict import Conflict
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
+from forgekit.model.entities import Archive, Conflict, Conversation, Lineage
 from forgekit.model.graph import Direction, trace
 from forgekit.model.kinds import Kind, is_short, short_id
-from forgekit.model.lineage import Lineage
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.text.words import needed, words

@@ -18,13 +18,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from forgekit.conflict.finding import NOTHING, Findings
+from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
-from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision
+from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus
 from forgekit.model.graph import dependency_graph, lineage_graph, one_talk, order
 from forgekit.model.kinds import short_id
-from forgekit.model.lineage import CompressionMode
 from forgekit.model.registry import Registry
 from forgekit.times import DAY_MS, Instant
 

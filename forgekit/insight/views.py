@@ -15,24 +15,26 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from forgekit.conflict.finding import Finding
 from forgekit.conflict.judge import Level
+from forgekit.conflict.pairs import Finding
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import MOOT, Ages, conflict_state, open_conflicts
-from forgekit.model.archive import Archive
-from forgekit.model.candidate import Candidate
-from forgekit.model.conflict import Conflict
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity, entity_path
-from forgekit.model.field_types import INSTANT, PAIRS
-from forgekit.model.fields import COMPRESSION, FIELDS, json_fields
+from forgekit.model.entities import (
+    Archive,
+    Candidate,
+    Conflict,
+    Conversation,
+    Entity,
+    Lineage,
+    TranscriptPart,
+    entity_path,
+)
+from forgekit.model.fields import COMPRESSION, FIELDS, INSTANT, PAIRS, json_fields
 from forgekit.model.graph import Graph, dependency_graph, lineage_graph, one_talk
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.lineage import Lineage
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
-from forgekit.model.transcript import TranscriptPart
 from forgekit.text.codec import to_fields
 from forgekit.times import Instant, format_instant
 

@@ -14,11 +14,9 @@ from typing import Any
 
 from forgekit.merge.rules import FieldConflict
 from forgekit.model.body import parts
-from forgekit.model.entity import Entity
-from forgekit.model.field_types import FieldType, Plain
-from forgekit.model.fields import COMPRESSION, FIELDS, known_fields, write_fields
+from forgekit.model.entities import Compression, Entity
+from forgekit.model.fields import COMPRESSION, FIELDS, FieldType, Plain, known_fields, write_fields
 from forgekit.model.kinds import Kind
-from forgekit.model.lineage import Compression
 from forgekit.model.rules import one_line
 from forgekit.text.codec import dump_field, plain_tree
 

@@ -16,7 +16,7 @@ from forgekit.ids import EntityId
 from forgekit.merge import conflicting_edits
 from forgekit.merge.merge import reconcile
 from forgekit.merge.rules import FieldConflict, Sides, united
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Entity
 from forgekit.model.kinds import Kind
 from forgekit.text import codec, edit, frontmatter
 

@@ -19,9 +19,8 @@ from forgekit.ids import EntityId, is_id, pair_id
 from forgekit.merge import conflicting_edits
 from forgekit.merge.rules import FieldConflict
 from forgekit.model.body import parts, with_section
-from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Conflict, Entity
 from forgekit.model.fields import group_fields
 from forgekit.model.kinds import Kind, short_id
 

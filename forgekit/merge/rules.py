@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from forgekit.model.candidate import Candidate, CandidateStatus
-from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity
-from forgekit.model.field_types import Merge
-from forgekit.model.fields import COMPRESSION, FIELDS, Field, group_fields
+from forgekit.model.entities import (
+    Candidate,
+    CandidateStatus,
+    Conflict,
+    ConflictStatus,
+    Entity,
+    TranscriptPart,
+)
+from forgekit.model.fields import COMPRESSION, FIELDS, Field, Merge, group_fields
 from forgekit.model.kinds import Kind
 from forgekit.model.thread import Thread, ThreadStatus
-from forgekit.model.transcript import TranscriptPart
 from forgekit.times import UNKNOWN
 
 E = TypeVar("E", bound=Entity)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from forgekit.model.decision import DecisionStatus
-from forgekit.model.lineage import CompressionMode, TurnRange
+from forgekit.model.entities import CompressionMode, TurnRange
 from forgekit.model.problem import Problem
 from forgekit.model.thread import Priority, ThreadStatus
 from forgekit.times import Instant

@@ -14,7 +14,7 @@ from enum import Enum
 from types import MappingProxyType
 
 from forgekit.ids import EntityId, timestamp
-from forgekit.model.lineage import Lineage
+from forgekit.model.entities import Lineage
 from forgekit.model.registry import Registry
 
 Neighbours = Mapping[EntityId, Sequence[EntityId]]

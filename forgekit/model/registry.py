@@ -8,17 +8,19 @@ from typing import TypeVar
 
 from forgekit.errors import NotFoundError
 from forgekit.ids import EntityId
-from forgekit.model.archive import Archive
-from forgekit.model.candidate import Candidate
-from forgekit.model.conflict import Conflict
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity
-from forgekit.model.lineage import Lineage
+from forgekit.model.entities import (
+    Archive,
+    Candidate,
+    Conflict,
+    Conversation,
+    Entity,
+    Lineage,
+    Project,
+    TranscriptPart,
+)
 from forgekit.model.problem import Problem
-from forgekit.model.project import Project
 from forgekit.model.thread import Thread
-from forgekit.model.transcript import TranscriptPart
 
 E = TypeVar("E", bound=Entity)
 

@@ -25,8 +25,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.conflict.calibration import Calibration, LevelCalibration
-from forgekit.conflict.judge import Judgement, Level, Statement
+from forgekit.conflict.judge import Calibration, Judgement, Level, LevelCalibration, Statement
 from forgekit.errors import FormatError
 from forgekit.ids import match_key
 from forgekit.models.encoder import DEFAULT_MODEL, Missing, find_default

@@ -35,9 +35,8 @@ from forgekit.ids import EntityId, pair_id
 from forgekit.merge.files import MergedFile
 from forgekit.merge.revisions import SUCCESSORS, completed, recorded, reinstated
 from forgekit.merge.rules import FieldConflict
-from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Conflict, Entity, entity_path
 from forgekit.model.graph import Graph, cycles
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.problem import Problem

@@ -21,10 +21,8 @@ import yaml
 
 from forgekit.errors import FormatError, RuleError
 from forgekit.ids import is_id
-from forgekit.model.archive import Archive
-from forgekit.model.entity import CLASSES, Entity
-from forgekit.model.field_types import Plain
-from forgekit.model.fields import FIELDS, read_fields, write_fields
+from forgekit.model.entities import CLASSES, Archive, Entity
+from forgekit.model.fields import FIELDS, Plain, read_fields, write_fields
 from forgekit.model.kinds import Kind
 from forgekit.text import frontmatter
 

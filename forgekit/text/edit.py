@@ -21,8 +21,7 @@ from typing import Any
 import yaml
 
 from forgekit.errors import FormatError, RuleError
-from forgekit.model.archive import Archive
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Archive, Entity
 from forgekit.model.fields import known_fields
 from forgekit.text import codec, frontmatter
 

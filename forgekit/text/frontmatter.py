@@ -17,7 +17,7 @@ import yaml
 from frontmatter.default_handlers import BaseHandler
 
 from forgekit.errors import FormatError
-from forgekit.model.field_types import Null
+from forgekit.model.fields import Null
 from forgekit.model.rules import MERGE_MARKER
 
 ENTITY_LIMIT = 1_000_000

@@ -19,9 +19,8 @@ from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.index.lazy_registry import PartialRegistry
 from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity, entity_path
-from forgekit.model.field_types import INSTANT
-from forgekit.model.fields import FIELDS, known_fields
+from forgekit.model.entities import Entity, entity_path
+from forgekit.model.fields import FIELDS, INSTANT, known_fields
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry

@@ -14,17 +14,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from forgekit.conflict.finding import NOTHING, Finding, Findings
 from forgekit.conflict.judge import Level
+from forgekit.conflict.pairs import NOTHING, Finding, Findings
 from forgekit.errors import UsageError
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.insight.views import Derived, listed_conflict_view
 from forgekit.model.body import section
-from forgekit.model.conflict import Conflict
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Conflict, Conversation, Entity
 from forgekit.model.fields import csv_columns
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry

@@ -13,7 +13,7 @@ from forgekit.conflict import first_version
 from forgekit.errors import FormatError, NoRegistryError, RepositoryError, UsageError, WriteError
 from forgekit.git import driver
 from forgekit.git.repository import create
-from forgekit.index.scan import scan
+from forgekit.index.update import scan
 from forgekit.model.settings import DEFAULT_TOML, SCHEMA_VERSION, SETTINGS_FILE, schema_of, with_schema
 from forgekit.store import Change, Outcome, Store
 from forgekit.text.frontmatter import decode

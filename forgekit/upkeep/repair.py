@@ -27,7 +27,7 @@ from forgekit.git.locks import clear_dead
 from forgekit.git.publish import Places
 from forgekit.git.repository import Repository, diff
 from forgekit.ids import EntityId
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Entity
 from forgekit.model.kinds import path_of
 from forgekit.model.settings import SETTINGS_FILE
 from forgekit.store import Change, Store

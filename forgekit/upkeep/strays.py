@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from forgekit.checks.list import check as run_checks
 from forgekit.errors import FormatError, NotFoundError, StoreError
 from forgekit.forge import Forge
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Entity, entity_path
 from forgekit.model.kinds import Kind
 from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from forgekit.errors import FormatError, RuleError, WriteError
 from forgekit.ids import EntityId, is_id, timestamp
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Entity
 from forgekit.model.kinds import Kind
 from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry

@@ -28,7 +28,7 @@ from forgekit.forge import Forge
 from forgekit.hooks.pre_commit import HOOKS
 from forgekit.ids import match_key, parse_id
 from forgekit.insight.question import read_question
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Entity
 from forgekit.model.kinds import Kind
 from forgekit.model.settings import DEFAULT_TOML
 from forgekit.search import search

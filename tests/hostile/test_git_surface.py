@@ -17,7 +17,7 @@ from guarantees import Report
 from repositories import git
 
 from forgekit.git.program import Program
-from forgekit.model.entity import entity_path
+from forgekit.model.entities import entity_path
 
 ROOT = Path(__file__).parents[2]
 NAME = sound.DECISIONS[3].id

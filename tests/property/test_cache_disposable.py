@@ -21,8 +21,8 @@ from repositories import git
 
 from forgekit.forge import Forge
 from forgekit.index import update as catalogue_update
-from forgekit.index.scan import RACY_NS
-from forgekit.model.entity import entity_path
+from forgekit.index.update import RACY_NS
+from forgekit.model.entities import entity_path
 from forgekit.search import INLINE_TEXTS, Mode, search
 from forgekit.store import Change, Store
 from forgekit.upkeep.init_migrate import initialise

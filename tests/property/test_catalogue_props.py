@@ -18,7 +18,7 @@ from forgekit.errors import NotFoundError
 from forgekit.index.catalogue import NAMED_SCORE, Catalogue, search_registry
 from forgekit.index.query import full_score, search
 from forgekit.index.rows import memory_of
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Entity
 from forgekit.model.registry import Registry
 from forgekit.text.words import match_expression, readable
 

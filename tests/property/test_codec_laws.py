@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgekit.errors import ForgeError
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Entity
 from forgekit.model.kinds import Kind
 from forgekit.text import codec, frontmatter
 

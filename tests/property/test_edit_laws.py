@@ -10,9 +10,8 @@ import strategies as s
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgekit.model.archive import Archive
 from forgekit.model.body import with_section
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Archive, Entity
 from forgekit.model.kinds import Kind
 from forgekit.text import codec, edit, frontmatter
 

@@ -14,11 +14,9 @@ from forgekit.archives.identity import ImportOptions, identify
 from forgekit.checks.base import CheckInput
 from forgekit.checks.references import no_cycles
 from forgekit.ids import EntityId, decision_id, match_key, project_id, thread_id
-from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity, entity_path
-from forgekit.model.lineage import CompressionMode
+from forgekit.model.entities import Archive, CompressionMode, Entity, entity_path
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.text.codec import dumps

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from test_edit_laws import assert_only_its_lines
 
-from forgekit.model.entity import CLASSES
+from forgekit.model.entities import CLASSES
 from forgekit.model.kinds import Kind
 from forgekit.text import codec, edit, frontmatter
 

@@ -18,10 +18,8 @@ from forgekit.git.repository import Repository
 from forgekit.ids import thread_id
 from forgekit.merge import conflicting_edits
 from forgekit.model.body import with_section
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity, entity_path
-from forgekit.model.project import Project
+from forgekit.model.entities import Conversation, Entity, Project, entity_path
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.sharing.sync import bring_together
 from forgekit.text import codec

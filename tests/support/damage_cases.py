@@ -18,7 +18,7 @@ from repositories import git
 from forgekit.git import driver
 from forgekit.git.publish import Publication, Step
 from forgekit.git.repository import blob_of
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Entity, entity_path
 from forgekit.model.thread import ThreadStatus
 from forgekit.store import Change, Store
 from forgekit.text import codec

@@ -7,10 +7,9 @@ from dataclasses import replace
 from forgekit.archives.fold import FoldResult
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.ids import EntityId, decision_id, project_id, thread_id
-from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Family, ThreadRecord
 from forgekit.model.decision import Decision
-from forgekit.model.lineage import Lineage
+from forgekit.model.entities import Archive, Lineage
 from forgekit.model.thread import Thread
 from forgekit.times import Instant, parse_instant
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pygit2
 
 from forgekit.forge import Forge
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Entity
 from forgekit.store import Change
 from forgekit.upkeep.init_migrate import initialise
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import hostile_registry as sound
 import sample_entities
 
-from forgekit.model.entity import entity_path
+from forgekit.model.entities import entity_path
 from forgekit.text import codec
 
 GUEST = sample_entities.decision("Count the ledger twice", sound.CONVERSATIONS[3])

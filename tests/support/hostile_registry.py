@@ -9,7 +9,7 @@ from pathlib import Path
 import sample_entities
 from repositories import git
 
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Entity, entity_path
 from forgekit.text import codec
 
 CONVERSATIONS = [sample_entities.conversation(f"talk {n}", n) for n in range(20)]

@@ -8,12 +8,16 @@ from typing import Any
 
 from forgekit import ids
 from forgekit.ids import EntityId
-from forgekit.model.archive import Archive
-from forgekit.model.conflict import Conflict
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision
-from forgekit.model.lineage import Compression, CompressionMode, Lineage
-from forgekit.model.project import Project
+from forgekit.model.entities import (
+    Archive,
+    Compression,
+    CompressionMode,
+    Conflict,
+    Conversation,
+    Lineage,
+    Project,
+)
 from forgekit.model.thread import Thread
 from forgekit.times import DAY_MS, Instant
 

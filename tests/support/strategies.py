@@ -12,19 +12,27 @@ from hypothesis import strategies as st
 
 from forgekit.ids import BASE as NAMESPACE
 from forgekit.ids import EntityId, v8_named
-from forgekit.model.archive import Archive
-from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
-from forgekit.model.conflict import Conflict, ConflictStatus
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import CLASSES, Entity
+from forgekit.model.entities import (
+    CLASSES,
+    Archive,
+    Candidate,
+    CandidateStatus,
+    Compression,
+    CompressionMode,
+    Conflict,
+    ConflictStatus,
+    Conversation,
+    Entity,
+    Lineage,
+    Project,
+    Proposal,
+    TranscriptPart,
+)
 from forgekit.model.fields import known_fields
 from forgekit.model.kinds import Kind
-from forgekit.model.lineage import Compression, CompressionMode, Lineage
-from forgekit.model.project import Project
 from forgekit.model.rules import MERGE_MARKER, one_line
 from forgekit.model.thread import Priority, Thread, ThreadStatus
-from forgekit.model.transcript import TranscriptPart
 from forgekit.text import codec
 from forgekit.times import LAST, Instant
 

@@ -18,8 +18,8 @@ from forgekit.errors import UsageError
 from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.forge import Forge
 from forgekit.ids import pair_id
-from forgekit.model.conflict import Conflict
 from forgekit.model.decision import Decision
+from forgekit.model.entities import Conflict
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.thread import ThreadStatus
 from forgekit.text.words import tokens

@@ -20,18 +20,14 @@ from repositories import BORN, PROJECT, TALK, decision, git, write
 from forgekit.errors import AmbiguousError, NotFoundError, StoreError
 from forgekit.ids import EntityId, archive_id, conversation_id, thread_id
 from forgekit.index import catalogue as catalogue_module
-from forgekit.index import scan as catalogue_scan
+from forgekit.index import update as catalogue_scan
 from forgekit.index import update as catalogue_update
 from forgekit.index.catalogue import SCOPES, Catalogue, Hit, Refresh, search_registry
 from forgekit.index.database import engine, fault
-from forgekit.model.archive import Archive
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Archive, CompressionMode, Conversation, Entity, Project, entity_path
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.lineage import CompressionMode
 from forgekit.model.problem import Problem
-from forgekit.model.project import Project
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.times import Instant

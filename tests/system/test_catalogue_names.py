@@ -12,8 +12,7 @@ from sample_entities import ARCHIVE, PROJECT, A, B, X, Y, decision, edge
 from forgekit.errors import NotFoundError
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.lazy_registry import PartialRegistry
-from forgekit.model.entity import entity_path
-from forgekit.model.lineage import Compression
+from forgekit.model.entities import Compression, entity_path
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from damage_cases import ARCHIVE, COLUMNS, ROWS, commit_all, edit, make, path_of
 from repositories import git
 
 from forgekit.forge import Forge
-from forgekit.model.entity import entity_path
+from forgekit.model.entities import entity_path
 from forgekit.model.problem import Problem, Severity
 from forgekit.upkeep.check import check, fix
 

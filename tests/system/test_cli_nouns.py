@@ -118,8 +118,8 @@ def test_of_two_names_that_differ_in_case_the_exact_one_answers(nexus: Path, cli
     from forgekit.change import write
     from forgekit.forge import Forge
     from forgekit.ids import project_id
+    from forgekit.model.entities import Project
     from forgekit.model.kinds import short_id
-    from forgekit.model.project import Project
 
     one, other = (
         Project(project_uuid=project_id(name), project_name=name) for name in ("The Nexus", "the nexus")
@@ -449,7 +449,7 @@ def _recorded(root: Path, *names: str) -> None:
     from forgekit.change import write
     from forgekit.forge import Forge
     from forgekit.ids import pair_id
-    from forgekit.model.conflict import Conflict
+    from forgekit.model.entities import Conflict
     from forgekit.times import parse_instant
 
     forge = Forge.open(root)

@@ -17,7 +17,7 @@ from repositories import git
 
 from forgekit.git import health
 from forgekit.git.repository import Repository
-from forgekit.model.entity import entity_path
+from forgekit.model.entities import entity_path
 from forgekit.upkeep.doctor import Diagnosis, bad, diagnose
 from forgekit.upkeep.repair import plan_repair, repair
 

@@ -17,15 +17,14 @@ from forgekit import conflicts, decisions
 from forgekit.briefing.answers import ask
 from forgekit.briefing.blocks import prepare_compression
 from forgekit.change import WriteOptions
-from forgekit.conflict.calibration import Calibration, LevelCalibration
+from forgekit.conflict.judge import Calibration, LevelCalibration
 from forgekit.context import context_load
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.findings import CACHE_FILE, findings_of, of_written
 from forgekit.forge import Forge
 from forgekit.ids import pair_id
-from forgekit.model.conflict import ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import entity_path
+from forgekit.model.entities import ConflictStatus, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import parse_instant
 from forgekit.upkeep.check import check

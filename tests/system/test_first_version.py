@@ -12,8 +12,8 @@ from repositories import files, git
 from forgekit.findings import findings_of
 from forgekit.forge import Forge
 from forgekit.git import driver
-from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entities import Conflict, ConflictStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.upkeep.check import check
 from forgekit.upkeep.repair import repair

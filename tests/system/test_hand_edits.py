@@ -14,7 +14,7 @@ from repositories import git
 from forgekit import decisions, threads
 from forgekit.errors import DirtyFileError, ForgeError
 from forgekit.forge import Forge
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Entity, entity_path
 
 ENTITIES: tuple[Entity, ...] = (ROWS, COLUMNS, THREAD, TALK, LATER)
 WAYS = (

@@ -26,8 +26,8 @@ from forgekit.insight.staleness import Ages
 from forgekit.lineage import lineage_bridge, lineage_trace
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.decision import Decision
+from forgekit.model.entities import Lineage
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.lineage import Lineage
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.threads import thread_active
 from forgekit.times import parse_instant

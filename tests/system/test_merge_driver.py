@@ -21,7 +21,7 @@ from forgekit.git import driver
 from forgekit.git.repository import Repository
 from forgekit.merge.files import merge_file
 from forgekit.model.decision import Decision
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Entity, entity_path
 from forgekit.sharing.sync import bring_together
 from forgekit.upkeep.init_migrate import initialise
 from forgekit.worktree import files

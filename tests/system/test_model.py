@@ -33,7 +33,7 @@ from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.forge import Forge
 from forgekit.git import publish
 from forgekit.merge.merge import reconcile
-from forgekit.model.entity import Entity, entity_path
+from forgekit.model.entities import Entity, entity_path
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.sharing.sync import bring_together
 from forgekit.store import Change

@@ -14,7 +14,7 @@ from forgekit.decisions import decision_create, decision_revise
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, timestamp
-from forgekit.model.conversation import Conversation
+from forgekit.model.entities import Conversation
 from forgekit.threads import thread_create
 from forgekit.times import Instant, format_instant, parse_instant
 from forgekit.upkeep.check import check

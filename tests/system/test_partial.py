@@ -14,8 +14,7 @@ from forgekit.forge import Forge
 from forgekit.ids import BASE, EntityId, project_id
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.lazy_registry import PartialRegistry
-from forgekit.model.entity import Entity, entity_path
-from forgekit.model.project import Project
+from forgekit.model.entities import Entity, Project, entity_path
 from forgekit.model.registry import Registry
 from forgekit.text.codec import dumps
 from forgekit.upkeep import check

@@ -12,10 +12,8 @@ from forgekit.errors import UsageError
 from forgekit.filing import review
 from forgekit.forge import Forge
 from forgekit.ids import v8_named
-from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
 from forgekit.model.decision import DecisionStatus
-from forgekit.model.entity import Entity
-from forgekit.model.project import Project
+from forgekit.model.entities import Candidate, CandidateStatus, Entity, Project, Proposal
 from forgekit.store import Change, Store
 from forgekit.times import Instant
 

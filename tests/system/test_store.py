@@ -23,9 +23,8 @@ from forgekit.errors import (
     WriteError,
 )
 from forgekit.git import publish
-from forgekit.model.entity import entity_path
+from forgekit.model.entities import Project, entity_path
 from forgekit.model.problem import Problem
-from forgekit.model.project import Project
 from forgekit.store import Change, Store
 from forgekit.text import codec
 

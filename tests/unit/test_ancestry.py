@@ -7,7 +7,7 @@ from itertools import permutations
 from fold_archives import Pair, archive
 
 from forgekit.archives.ancestry import ancestry
-from forgekit.model.archive import Archive
+from forgekit.model.entities import Archive
 
 
 def parents(child: Pair, *others: Pair) -> list[Archive]:

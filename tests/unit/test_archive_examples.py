@@ -18,7 +18,7 @@ from forgekit.model.archive_record import (
     ThreadRecord,
 )
 from forgekit.model.decision import DecisionStatus
-from forgekit.model.lineage import CompressionMode
+from forgekit.model.entities import CompressionMode
 from forgekit.model.thread import Priority, ThreadStatus
 from forgekit.times import parse_instant
 

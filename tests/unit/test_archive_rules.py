@@ -14,7 +14,7 @@ from forgekit.archives.formats.machine import (
 from forgekit.archives.read import read_archive
 from forgekit.model.archive_record import ArchiveText, Family, Scope
 from forgekit.model.decision import DecisionStatus
-from forgekit.model.lineage import CompressionMode
+from forgekit.model.entities import CompressionMode
 from forgekit.model.problem import Severity
 from forgekit.model.thread import Priority, ThreadStatus
 

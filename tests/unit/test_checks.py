@@ -13,11 +13,16 @@ from forgekit.checks.base import CheckInput, locate
 from forgekit.checks.fixes import Fix, fixes
 from forgekit.checks.list import check
 from forgekit.ids import EntityId
-from forgekit.model.candidate import Candidate, CandidateStatus, Proposal
-from forgekit.model.conflict import ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity, entity_path
-from forgekit.model.lineage import Compression
+from forgekit.model.entities import (
+    Candidate,
+    CandidateStatus,
+    Compression,
+    ConflictStatus,
+    Entity,
+    Proposal,
+    entity_path,
+)
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.thread import ThreadStatus

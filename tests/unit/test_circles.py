@@ -14,10 +14,9 @@ from forgekit.archives.read import read_archive
 from forgekit.checks.base import CheckInput
 from forgekit.checks.references import no_cycles
 from forgekit.ids import EntityId
-from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.decision import Decision
-from forgekit.model.lineage import Lineage
+from forgekit.model.entities import Archive, Lineage
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 

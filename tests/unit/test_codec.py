@@ -11,14 +11,10 @@ import pytest
 
 from forgekit.errors import FormatError, RuleError
 from forgekit.ids import EntityId, project_id
-from forgekit.model.archive import Archive
 from forgekit.model.decision import Decision
-from forgekit.model.entity import CLASSES
-from forgekit.model.field_types import Plain
-from forgekit.model.fields import known_fields
+from forgekit.model.entities import CLASSES, Archive, Compression, CompressionMode, Lineage, Project
+from forgekit.model.fields import Plain, known_fields
 from forgekit.model.kinds import Kind
-from forgekit.model.lineage import Compression, CompressionMode, Lineage
-from forgekit.model.project import Project
 from forgekit.model.thread import Thread
 from forgekit.text import codec, edit, frontmatter
 from forgekit.text.codec import dump_field, scalar

@@ -5,7 +5,7 @@ from __future__ import annotations
 from forgekit.archives.identity import ImportOptions
 from forgekit.archives.read import is_compaction, read_archive
 from forgekit.filing.archives import Incoming, arrival
-from forgekit.model.lineage import CompressionMode
+from forgekit.model.entities import CompressionMode
 
 SUMMARY = """This session is being continued from a previous conversation that ran out of context.
 

@@ -9,10 +9,9 @@ from sample_entities import NAME, PROJECT, P, archive, chain, conflict, decision
 
 from forgekit.insight.views import Derived
 from forgekit.model.decision import DecisionStatus
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Compression, CompressionMode, Entity
 from forgekit.model.fields import known_fields
 from forgekit.model.kinds import Kind, path_of
-from forgekit.model.lineage import Compression, CompressionMode
 from forgekit.model.registry import Registry
 from forgekit.model.thread import ThreadStatus
 from forgekit.times import UNKNOWN

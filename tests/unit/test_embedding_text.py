@@ -17,8 +17,7 @@ from forgekit.index.catalogue import Catalogue
 from forgekit.index.query import TEXT_LIMIT
 from forgekit.index.rows import memory_of
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.entity import Entity
-from forgekit.model.lineage import Compression
+from forgekit.model.entities import Compression, Entity
 
 SOURCE, TARGET = w.chain("Keys", "Rows")
 DECISION = w.decision(

@@ -26,9 +26,8 @@ from sample_entities import (
 
 from forgekit.errors import UsageError
 from forgekit.ids import decision_id, project_id
+from forgekit.model.entities import Compression, Project
 from forgekit.model.kinds import short_id
-from forgekit.model.lineage import Compression
-from forgekit.model.project import Project
 from forgekit.model.registry import Registry
 from forgekit.upkeep.export import FORMATS, export
 

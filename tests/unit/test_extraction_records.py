@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forgekit.extraction.extract import Find, extract
-from forgekit.model.candidate import Proposal
+from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Attachment, Speaker, Turn
 
 

@@ -9,12 +9,12 @@ import pytest
 from sample_entities import A, day, decision
 
 from forgekit import ids
-from forgekit.conflict.finding import NATURE, Finding, Findings
 from forgekit.conflict.judge import Judgement, Level
+from forgekit.conflict.pairs import NATURE, Finding, Findings
 from forgekit.ids import project_id
 from forgekit.insight.staleness import blocked_from_carrying
-from forgekit.model.conflict import ConflictStatus
 from forgekit.model.decision import Decision
+from forgekit.model.entities import ConflictStatus
 from forgekit.model.registry import Registry
 
 OTHER = "Harbour"

@@ -11,12 +11,8 @@ from forgekit.archives.conversations import Ingested, gather
 from forgekit.archives.fold import FoldResult, fold
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.ids import EntityId, conversation_id, project_id
-from forgekit.model.archive import Archive
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.conversation import Conversation
-from forgekit.model.entity import Entity
-from forgekit.model.lineage import Compression, Lineage
-from forgekit.model.project import UNSORTED
+from forgekit.model.entities import UNSORTED, Archive, Compression, Conversation, Entity, Lineage
 from forgekit.times import Instant, parse_instant
 
 AT = parse_instant("2026-03-01")

@@ -15,12 +15,10 @@ from forgekit.merge.files import merge_file
 from forgekit.merge.merge import merge, reconcile
 from forgekit.merge.revisions import completed, recorded
 from forgekit.merge.rules import CHOICES, FieldConflict, Merged
-from forgekit.model.archive import Archive
-from forgekit.model.conflict import Conflict, ConflictStatus
 from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entities import Archive, Compression, CompressionMode, Conflict, ConflictStatus, Lineage
 from forgekit.model.fields import COMPRESSION, FIELDS
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.lineage import Compression, CompressionMode, Lineage
 from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.text import codec
 from forgekit.times import Instant

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sample_entities import X
 
-from forgekit.model.field_types import COUNT
+from forgekit.model.fields import COUNT
 from forgekit.model.kinds import Kind
 from forgekit.text import codec, frontmatter
 

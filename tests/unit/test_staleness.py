@@ -28,11 +28,8 @@ from forgekit.insight.staleness import (
     open_conflicts,
     stale,
 )
-from forgekit.model.conflict import ConflictStatus
-from forgekit.model.conversation import Conversation
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity
-from forgekit.model.lineage import Compression
+from forgekit.model.entities import Compression, ConflictStatus, Conversation, Entity
 from forgekit.model.registry import Registry
 
 

@@ -13,7 +13,7 @@ from forgekit.ids import EntityId
 from forgekit.insight.project_state import Limits, Opposed, ProjectState, last_successor, project_state
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entity import Entity
+from forgekit.model.entities import Entity
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Priority
 from forgekit.text import words
