@@ -20,7 +20,7 @@ from guarantees import Level, Report
 from repositories import git
 
 from forgekit.forge import Forge
-from forgekit.index import update as catalogue_update
+from forgekit.index import update
 from forgekit.index.update import RACY_NS
 from forgekit.model.entities import entity_path
 from forgekit.search import INLINE_TEXTS, Mode, search
@@ -179,10 +179,10 @@ def test_answers_are_those_of_a_fresh_cache(
         rng = level.random(f"disposable {case}")
         root = Path(shutil.copytree(base, tmp_path / str(case)))
         way = list(WAYS)[case % len(WAYS)]
-        monkeypatch.setattr(catalogue_update, "RACY_NS", RACY_NS)
+        monkeypatch.setattr(update, "RACY_NS", RACY_NS)
         live(root, rng)
         if case // len(WAYS) % 2:  # as if nothing had been written for long: little is looked at again
-            monkeypatch.setattr(catalogue_update, "RACY_NS", 0)
+            monkeypatch.setattr(update, "RACY_NS", 0)
             time.sleep(0.02)  # two ticks of the file system's clock
         answers(root)
         before = work_tree(root)

@@ -20,8 +20,7 @@ from repositories import BORN, PROJECT, TALK, decision, git, write
 from forgekit.errors import AmbiguousError, NotFoundError, StoreError
 from forgekit.ids import EntityId, archive_id, conversation_id, thread_id
 from forgekit.index import catalogue as catalogue_module
-from forgekit.index import update as catalogue_scan
-from forgekit.index import update as catalogue_update
+from forgekit.index import update
 from forgekit.index.catalogue import SCOPES, Catalogue, Hit, Refresh, search_registry
 from forgekit.index.database import engine, fault
 from forgekit.model.decision import Decision, DecisionStatus
@@ -151,7 +150,7 @@ def test_an_edit_an_addition_and_a_deletion_are_seen(root: Path, catalogue: Cata
 def test_an_edit_that_keeps_size_and_mtime_is_seen(
     root: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue_update, "RACY_NS", 0)
+    monkeypatch.setattr(update, "RACY_NS", 0)
     time.sleep(0.02)  # two ticks of the file system's clock
     catalogue.refresh()
     path = root / entity_path(IDS)
@@ -178,12 +177,13 @@ def test_a_young_file_is_read_once_more_and_an_old_one_never(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
+    real = update.read_file
 
-    def counted(path: str, name: str) -> tuple[bytes, catalogue_scan.FileEntry]:
+    def counted(path: str, name: str) -> tuple[bytes, update.FileEntry]:
         read.append(name)
-        return catalogue_scan.read_file(path, name)
+        return real(path, name)
 
-    monkeypatch.setattr(catalogue_update, "read_file", counted)
+    monkeypatch.setattr(update, "read_file", counted)
     catalogue.refresh()
     assert len(read) == len(WORLD)
     now = time.time_ns()
@@ -197,7 +197,7 @@ def test_a_young_file_is_read_once_more_and_an_old_one_never(
 def test_a_touched_file_is_not_parsed_again(
     root: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue_update, "put", lambda *_: pytest.fail("parsed again"))
+    monkeypatch.setattr(update, "put", lambda *_: pytest.fail("parsed again"))
     (root / entity_path(IDS)).touch()
     assert catalogue.refresh() == Refresh(0, 0, 0, 0)
 
@@ -457,14 +457,14 @@ def test_a_database_locked_for_good_is_done_without(
 _SLOW = """
 import sys, time
 from pathlib import Path
-from forgekit.index import update as catalogue_update
+from forgekit.index import update
 from forgekit.index.catalogue import Catalogue
-real = catalogue_update.put
+real = update.put
 def slow(*arguments):
     real(*arguments)
     print("put", flush=True)
     time.sleep(60)
-catalogue_update.put = slow
+update.put = slow
 Catalogue(Path(sys.argv[1]), Path(sys.argv[2])).refresh()
 """
 

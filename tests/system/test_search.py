@@ -21,7 +21,7 @@ from forgekit.context import context_load
 from forgekit.errors import ForgeError, FormatError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.index import update as catalogue_update
+from forgekit.index import update
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.vectors import Vectors
 from forgekit.model.kinds import Kind
@@ -140,7 +140,7 @@ def test_an_edit_is_found_at_once_and_costs_one_text(root: Path, encoder: Synony
 
 @pytest.mark.usefixtures("encoder")
 def test_what_did_not_change_is_not_compared_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue_update, "RACY_NS", 0)
+    monkeypatch.setattr(update, "RACY_NS", 0)
     compared: list[int] = []
     contents = Catalogue.contents
 
