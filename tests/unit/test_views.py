@@ -1,4 +1,4 @@
-"""What readers get: every field of the schema, with what is never stored."""
+"""Views: every field of the schema and what is derived from it."""
 
 from __future__ import annotations
 

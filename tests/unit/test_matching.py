@@ -1,4 +1,4 @@
-"""Which entity a record speaks of, among those spoken of before."""
+"""Match a record with an entity that is already registered."""
 
 from __future__ import annotations
 

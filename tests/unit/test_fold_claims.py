@@ -1,4 +1,4 @@
-"""What the archives say of one decision or thread, and of one that a person registered."""
+"""What the fold makes of the claims about one decision or thread, and of one that a person registered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a pasted archive is the one that is filed, with a message behind it."""
+"""A message behind a pasted archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives that lead back to where they began: nothing of it enters the registry, and each is named."""
+"""Cycles of lineage: no edge of one enters the registry, and each is reported."""
 
 from __future__ import annotations
 

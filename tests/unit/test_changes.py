@@ -1,4 +1,4 @@
-"""From what the archives said to what the files must say."""
+"""Changes to the registry that follow from a fold."""
 
 from __future__ import annotations
 
