@@ -18,7 +18,7 @@ from forgekit.conflict.judge import Judgement, Level
 from forgekit.conflict.pairs import NEAREST, NOTHING, Finding, Findings, Pair, pairs_to_judge, statement
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge
-from forgekit.ids import EntityId, pair_id
+from forgekit.ids import EntityId
 from forgekit.model.decision import Decision
 from forgekit.model.entities import Entity
 from forgekit.model.registry import Registry
@@ -36,6 +36,7 @@ CACHE_FILE = "findings.sqlite"
 BLOCK_WAIT_MS = 200
 """How long a block waits for judgements that are not cached."""
 _BATCH = 8  # pairs between two looks at the clock
+_FEW = 30  # decisions chosen, up to which not everyone's neighbours are looked up
 _REACH = 1_000  # nearest decisions whose own neighbours are looked up
 
 
@@ -61,19 +62,23 @@ def findings_of(
     from forgekit.index.finding_cache import FindingCache
     from forgekit.models.encoder import Missing
 
-    active = {decision.id: decision for decision in registry.decisions if not decision.status.ended}
-    chosen = None if decisions is None else active.keys() & set(decisions)
-    if len(active) < 2 or (chosen is not None and not chosen):
-        return Findings(missing=missing_judge(forge))
     try:
         judge, vectors = forge.judge, forge.vectors
         if isinstance(judge, Missing) or vectors is None:
             return Findings(missing=missing_judge(forge))
-        limit = INLINE_TEXTS if progress is None else None
-        bring_up(forge, vectors, limit=0 if wait_ms == 0 else limit)
-        sides = _pairs(vectors, active, chosen)
-        until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
         with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
+            state = _state(registry, judge, vectors)
+            known = cache.get([state]).get(state) if decisions is None or wait_ms is not None else None
+            if known is not None:
+                return _remembered(registry, known, decisions)
+            active = {decision.id: decision for decision in registry.decisions if not decision.status.ended}
+            chosen = None if decisions is None else active.keys() & set(decisions)
+            if len(active) < 2 or (chosen is not None and not chosen):
+                return NOTHING
+            limit = INLINE_TEXTS if progress is None else None
+            built = bring_up(forge, vectors, limit=0 if wait_ms == 0 else limit)
+            sides = _pairs(vectors, active, chosen)
+            until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
             cosines = _cosines(judge, cache, vectors, [(active[a], active[b]) for a, b in sides], until)
             asked = [
                 _Asked(active[a], active[b], cosine, judge.version)
@@ -81,9 +86,45 @@ def findings_of(
                 if cosine is not None
             ]
             judged = _judged(judge, cache, asked, until, progress)
-        return _unanswered(registry, judged, unjudged=len(sides) - len(judged))
+            if state and chosen is None and not built.missing and len(judged) == len(sides):
+                cache.put({state: _kept(judged)})
+        return _unanswered(registry, judged, len(judged), len(sides) - len(judged))
     except (ForgeError, OSError) as e:
         return Findings(missing=str(e))
+
+
+def _state(registry: Registry, judge: Judge, vectors: Vectors) -> str:
+    """Return the key of everything that the findings of a registry follow from; "" where it is not known."""
+    from forgekit.index.lazy_registry import PartialRegistry
+
+    if not isinstance(registry, PartialRegistry):
+        return ""
+    parts = ["findings 1", judge.version, vectors.space, registry.active_decisions()]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _kept(judged: Sequence[Finding]) -> str:
+    """Return the findings of all pairs as text: those that say something, and how many there are."""
+    rows = [[*f.sides, f.cosine, _written(f.judgement)] for f in judged if _speaks(f.judgement)]
+    return json.dumps([len(judged), rows])
+
+
+def _remembered(registry: Registry, text: str, decisions: Collection[EntityId] | None) -> Findings:
+    """Return the findings that `_kept` wrote; `judged` counts all pairs of the registry."""
+    judged, rows = json.loads(text)
+    found = []
+    if len(rows) > _FEW:
+        registry.decisions  # noqa: B018 - one query instead of one for each side
+    for one, two, cosine, written in rows:
+        if decisions is None or one in decisions or two in decisions:
+            a, b, judgement = registry.get(one), registry.get(two), _read(written)
+            if isinstance(a, Decision) and isinstance(b, Decision) and judgement is not None:
+                found.append(Finding(a=a, b=b, judgement=judgement, cosine=cosine))
+    return _unanswered(registry, found, judged, 0)
+
+
+def _speaks(judgement: Judgement) -> bool:
+    return judgement.duplicate or judgement.level is not Level.NONE
 
 
 def of_written(forge: Forge, entities: Iterable[Entity]) -> Findings:
@@ -121,12 +162,13 @@ def _pairs(
 ) -> list[Pair]:
     """Return the pairs to judge, those of the chosen decisions where some are chosen."""
     looked_up: Collection[str] = active
-    if chosen is not None:
-        near = vectors.nearest(chosen, active, _REACH)
-        looked_up = {*chosen, *(other for others in near.values() for other, _ in others)}
+    if chosen is not None and len(chosen) <= _FEW:
+        looked_up = {
+            *chosen,
+            *(other for near in vectors.nearest(chosen, active, _REACH).values() for other in near),
+        }
     nearest = vectors.nearest(looked_up, active, NEAREST)
-    near_ids = {EntityId(key): [EntityId(other) for other, _ in others] for key, others in nearest.items()}
-    return pairs_to_judge(active.values(), near_ids, chosen)
+    return pairs_to_judge(active.values(), nearest, chosen)
 
 
 class _Asked:
@@ -200,14 +242,15 @@ def _judge(judge: Judge, cache: FindingCache, some: Sequence[tuple[str, _Asked]]
     return found
 
 
-def _unanswered(registry: Registry, judged: Iterable[Finding], unjudged: int) -> Findings:
-    ordered = sorted(judged, key=lambda finding: finding.id)
-    waiting = [finding for finding in ordered if registry.get(pair_id(*finding.sides)) is None]
+def _unanswered(registry: Registry, found: Iterable[Finding], judged: int, unjudged: int) -> Findings:
+    ordered = sorted((f for f in found if _speaks(f.judgement)), key=lambda finding: finding.id)
+    answered = {verdict.id for verdict in registry.conflicts} if ordered else set()
+    waiting = [f for f in ordered if f.id not in answered]
     return Findings(
         conflicts=tuple(f for f in waiting if f.level is Level.CONFLICT),
         possible=tuple(f for f in waiting if f.level is Level.POSSIBLE),
         duplicates=tuple(f for f in ordered if f.judgement.duplicate),
-        judged=len(ordered),
+        judged=judged,
         unjudged=unjudged,
     )
 

@@ -53,7 +53,8 @@ def listing(found: Listing, call: Call) -> None:
             pairs = console.count(found.unjudged, "pair")
             console.info(f"{pairs} not judged yet; `forgekit conflict scan` judges them")
         return
-    counts = project_counts(found.registry, (e.id for e in found.entities if e.kind is Kind.PROJECT))
+    projects = [e.id for e in found.entities if e.kind is Kind.PROJECT]
+    counts = project_counts(found.registry, projects) if projects else {}
     console.table(COLUMNS[found.kind], [row(found.registry, e, counts) for e in found.entities])
     if not found.entities:
         console.info(f"no {PLURALS.get(found.kind.value, f'{found.kind.value}s')}")

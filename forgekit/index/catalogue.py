@@ -118,6 +118,7 @@ class Catalogue:
     hits = _asked(queries.hits)
     contents = _asked(queries.contents)
     state = _asked(queries.state)
+    active_decisions = _asked(queries.active_decisions)
     embedding_texts = _asked(queries.embedding_texts)
     problems = _asked(problems)
 

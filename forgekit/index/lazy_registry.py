@@ -39,8 +39,9 @@ class _Entities(Mapping[EntityId, Entity]):
 
     def __getitem__(self, key: EntityId) -> Entity:
         if key not in self._known:
-            # An id does not contain its kind, and each kind has its own folder.
-            self.refresh({path_of(kind, key).rpartition("/")[0] for kind in Kind})
+            if self._refreshed is not None:
+                # An id does not contain its kind, and each kind has its own folder.
+                self.refresh({path_of(kind, key).rpartition("/")[0] for kind in Kind})
             self._known[key] = self.catalogue.entity(key)
         found = self._known[key]
         if found is None:
@@ -91,3 +92,9 @@ class PartialRegistry(Registry):
     def of_kind(self, kind: type[E]) -> list[E]:
         """Return the entities of a class, in time order."""
         return cast("list[E]", cast("_Entities", self.entities).of_kind(kind.kind))
+
+    def active_decisions(self) -> str:
+        """Return a name of the set of active decisions; equal names mean equal decisions."""
+        entities = cast("_Entities", self.entities)
+        entities.refresh({Kind.DECISION.folder})
+        return entities.catalogue.active_decisions()

@@ -266,6 +266,12 @@ def state(db: sqlite3.Connection) -> str | None:
     return hashlib.blake2b(repr((made, rows)).encode(), digest_size=16).hexdigest()
 
 
+def active_decisions(db: sqlite3.Connection) -> str:
+    """Return a name of the set of active decisions: a hash of their ids and the blob ids of their files."""
+    query = "SELECT id, blob FROM entity WHERE kind = 'decision' AND status = 'active' ORDER BY id"
+    return hashlib.blake2b(repr(db.execute(query).fetchall()).encode(), digest_size=16).hexdigest()
+
+
 def embedding_texts(db: sqlite3.Connection, entity: str, blob: str) -> tuple[str, ...]:
     """Return the texts whose mean vector represents an entity: its title and its whole text.
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forgekit.ids import EntityId
 from forgekit.index.database import CacheDatabase
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Vectors:
         self._folder = cache
         self._encoder = encoder
         self._tree = tree
-        self._space = f"{encoder.fingerprint} {CHUNK_RULE}"
+        self.space = f"{encoder.fingerprint} {CHUNK_RULE}"
         self._index: VectorIndex | None = None
 
     def current(self, state: str | None) -> Built | None:
@@ -122,7 +123,7 @@ class Vectors:
             if state is not None and before.state != state:
                 self._index = self._files().stamp(before, state)
             return Built(added=0, reused=len(keys), removed=0, missing=0)
-        cache = VectorCache(self._folder / "vectors.sqlite", self._space, self._encoder.dimension)
+        cache = VectorCache(self._folder / "vectors.sqlite", self.space, self._encoder.dimension)
         try:
             known = cache.get(set(hashes))
             reused = sum(digest in known for digest in hashes)
@@ -205,26 +206,29 @@ class Vectors:
 
     def nearest(
         self, these: Collection[str], among: Collection[str], count: int
-    ) -> dict[str, list[tuple[str, float]]]:
-        """Return, for each of these, the nearest others among some keys with their cosines, best first."""
+    ) -> dict[EntityId, list[EntityId]]:
+        """Return, for each of these, the nearest others among some keys, best first, equal ones by key."""
         import numpy as np
 
         index = self._current()
-        own, others = (sorted(set(keys)) for keys in (these, among))
-        a, b = ((_rows(index.keys, keys) if index is not None else []) for keys in (own, others))
-        if index is None or not a or not b:
+        if index is None:
             return {}
-        matrix = index.vectors(np.array(b, np.int64)).T
-        out: dict[str, list[tuple[str, float]]] = {}
-        for start in range(0, len(a), _PAIR_ROWS):
-            rows = a[start : start + _PAIR_ROWS]
-            cosines = index.vectors(np.array(rows, np.int64)) @ matrix
-            most = min(count + 1, len(b))
-            picked = np.argpartition(-cosines, most - 1, axis=1)[:, :most]
-            for place, row in enumerate(rows):
-                found = [(index.keys[b[j]], round(float(cosines[place, j]), 6)) for j in picked[place]]
-                best = sorted(found, key=lambda item: (-item[1], item[0]))
-                out[index.keys[row]] = [item for item in best if item[0] != index.keys[row]][:count]
+        own, others = _rows_of(index, these), _rows_of(index, among)
+        if not len(own) or not len(others):
+            return {}
+        matrix = index.vectors(others).T
+        keys = [EntityId(index.keys[row]) for row in others]
+        most = min(count + 1, len(others))
+        out: dict[EntityId, list[EntityId]] = {}
+        for start in range(0, len(own), _PAIR_ROWS):
+            rows = own[start : start + _PAIR_ROWS]
+            cosines = np.round(index.vectors(rows) @ matrix, 6)
+            picked = np.sort(np.argpartition(-cosines, most - 1, axis=1)[:, :most], axis=1)
+            order = np.argsort(-np.take_along_axis(cosines, picked, axis=1), axis=1, kind="stable")
+            best = np.take_along_axis(picked, order, axis=1).tolist()
+            for row, near in zip(rows, best, strict=True):
+                key = index.keys[row]
+                out[EntityId(key)] = [keys[j] for j in near if keys[j] != key][:count]
         return out
 
     def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
@@ -263,7 +267,7 @@ class Vectors:
     def _files(self) -> IndexFiles:
         from forgekit.index.vector_index import IndexFiles
 
-        return IndexFiles(self._folder, self._tree, self._space)
+        return IndexFiles(self._folder, self._tree, self.space)
 
     def _encoded(
         self, todo: Sequence[tuple[str, Texts]], progress: Progress | None

@@ -86,6 +86,21 @@ def test_a_judgement_is_asked_for_once_and_again_after_a_new_version(forge: Forg
     assert findings_of(forge, forge.registry()).judged == 1
 
 
+def test_findings_of_unchanged_decisions_are_remembered_and_made_anew_after_a_change(
+    forge: Forge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = made(forge, SQL), made(forge, MONGO)
+    first = findings_of(forge, forge.registry())
+    with monkeypatch.context() as patch:
+        patch.setattr("forgekit.findings.pairs_to_judge", lambda *_: pytest.fail("paired again"))
+        assert findings_of(forge, forge.registry()) == first
+        assert findings_of(forge, forge.registry(), {one.id}, wait_ms=0).conflicts == first.conflicts
+    made(forge, MAYBE)
+    assert len(findings_of(forge, forge.registry()).possible) == 2
+    conflicts.dismiss(forge, short_id(Kind.CONFLICT, first.conflicts[0].id), "both are used")
+    assert findings_of(forge, forge.registry()).conflicts == ()
+
+
 def test_sides_in_either_order_give_one_finding(forge: Forge) -> None:
     made(forge, MONGO)
     made(forge, SQL)
