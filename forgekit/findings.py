@@ -20,7 +20,7 @@ from forgekit.errors import ForgeError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.model.decision import Decision
-from forgekit.model.entities import Entity
+from forgekit.model.entities import Archive, Entity
 from forgekit.model.registry import Registry
 from forgekit.search import INLINE_TEXTS, bring_up
 from forgekit.worktree.roots import cache_dir
@@ -47,6 +47,7 @@ def findings_of(
     *,
     wait_ms: int | None = None,
     progress: Progress | None = None,
+    index_all: bool = False,
 ) -> Findings:
     """Return the findings of active decisions that no verdict answers.
 
@@ -58,6 +59,7 @@ def findings_of(
         decisions: only pairs with one of these; all pairs where None.
         wait_ms: how long to judge pairs that are not cached; without end where None, not at all where 0.
         progress: called with how many of the pairs are judged; with it every missing vector is made first.
+        index_all: bring the index up to date with all entities, not with the active decisions alone.
     """
     from forgekit.index.finding_cache import FindingCache
     from forgekit.models.encoder import Missing
@@ -76,7 +78,7 @@ def findings_of(
             if len(active) < 2 or (chosen is not None and not chosen):
                 return NOTHING
             limit = INLINE_TEXTS if progress is None else None
-            built = bring_up(forge, vectors, limit=0 if wait_ms == 0 else limit)
+            bring_up(forge, vectors, limit=0 if wait_ms == 0 else limit, only=None if index_all else active)
             sides = _pairs(vectors, active, chosen)
             until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
             cosines = _cosines(judge, cache, vectors, [(active[a], active[b]) for a, b in sides], until)
@@ -86,7 +88,8 @@ def findings_of(
                 if cosine is not None
             ]
             judged = _judged(judge, cache, asked, until, progress)
-            if state and chosen is None and not built.missing and len(judged) == len(sides):
+            complete = len(judged) == len(sides) and vectors.holds(active)
+            if state and chosen is None and complete:
                 cache.put({state: _kept(judged)})
         return _unanswered(registry, judged, len(judged), len(sides) - len(judged))
     except (ForgeError, OSError) as e:
@@ -129,8 +132,10 @@ def _speaks(judgement: Judgement) -> bool:
 
 def of_written(forge: Forge, entities: Iterable[Entity]) -> Findings:
     """Return the findings of the decisions among entities that were just written; it never fails."""
-    decisions = {entity.id for entity in entities if isinstance(entity, Decision)}
-    return findings_of(forge, forge.registry(), decisions) if decisions else NOTHING
+    written = list(entities)
+    decisions = {entity.id for entity in written if isinstance(entity, Decision)}
+    filed = any(isinstance(entity, Archive) for entity in written)
+    return findings_of(forge, forge.registry(), decisions, index_all=filed) if decisions else NOTHING
 
 
 def of_project(forge: Forge, project: str | None = None, progress: Progress | None = None) -> Findings:

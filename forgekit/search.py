@@ -242,7 +242,12 @@ def _near(cosines: Mapping[EntityId, float], named: Sequence[EntityId]) -> dict[
 
 
 def bring_up(
-    forge: Forge, vectors: Vectors, *, limit: int | None = None, progress: Progress | None = None
+    forge: Forge,
+    vectors: Vectors,
+    *,
+    limit: int | None = None,
+    progress: Progress | None = None,
+    only: Collection[str] | None = None,
 ) -> Built:
     """Make the vectors those of the catalogue as it was last refreshed, the newest entities first.
 
@@ -251,6 +256,7 @@ def bring_up(
         vectors: its vectors.
         limit: texts to encode at most.
         progress: called with how far the encoding is.
+        only: the entities whose texts may be encoded; None for all.
     """
     texts = forge.catalogue.embedding_texts
     state = forge.catalogue.state()  # before the contents: if they are newer, the next search finds out
@@ -258,7 +264,7 @@ def bring_up(
     if current is not None:
         return current
     entries = ((entity, blob, partial(texts, entity, blob)) for entity, blob in forge.catalogue.contents())
-    return vectors.update(entries, progress, limit, state)
+    return vectors.update(entries, progress, limit, state, only)
 
 
 def verify(forge: Forge, sample: int = 64) -> Checked:

@@ -106,6 +106,7 @@ class Vectors:
         progress: Progress | None = None,
         limit: int | None = None,
         state: str | None = None,
+        only: Collection[str] | None = None,
     ) -> Built:
         """Make the index hold exactly these entries; an interrupted update keeps what it encoded.
 
@@ -114,6 +115,7 @@ class Vectors:
             progress: called while texts are encoded.
             limit: texts to encode at most; the others are left for the next update.
             state: names what all of the entries follow from, for `current`.
+            only: keys whose texts may be encoded; None for all.
         """
         wanted = {key: (digest, text) for key, digest, text in entries}
         keys = sorted(wanted)
@@ -127,7 +129,8 @@ class Vectors:
         try:
             known = cache.get(set(hashes))
             reused = sum(digest in known for digest in hashes)
-            texts = {digest: text for digest, text in wanted.values() if digest not in known}
+            chosen = (entry for key, entry in wanted.items() if only is None or key in only)
+            texts = {digest: text for digest, text in chosen if digest not in known}
             for made in self._encoded(list(texts.items())[:limit], progress):
                 cache.put(made)
                 known |= made
@@ -247,6 +250,11 @@ class Vectors:
             for (i, *_), cosine in zip(some, np.einsum("ij,ij->i", one, two), strict=True):
                 out[i] = float(cosine)
         return out
+
+    def holds(self, keys: Collection[str]) -> bool:
+        """Say whether the index has a vector of each key."""
+        index = self._current()
+        return index is not None and len(_rows_of(index, keys)) == len(keys)
 
     def status(self) -> VectorStatus:
         """Return what the manifest records; opens no other file."""
