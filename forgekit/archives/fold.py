@@ -36,7 +36,7 @@ from forgekit.archives.lineage_edges import (
     without_cycles,
 )
 from forgekit.archives.matching import EntityIndex, LocalIds
-from forgekit.ids import EntityId, decision_id, thread_id
+from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entities import Archive, Entity, Project
@@ -88,6 +88,24 @@ def ids_of_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> set[Entit
         found.update(_made(archive, record)[0] for record in text.decisions)
         found.update(_made(archive, record)[0] for record in text.threads)
     return found
+
+
+def named_by_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> tuple[set[str], set[str]]:
+    """Return the match keys of all texts of the archives' records, and the ends of the ids that they name.
+
+    A manual entry that has none of them is in no record's history and behind no reference.
+    """
+    keys: set[str] = set()
+    names: set[str] = set()
+    for archive, text in archives:
+        for decision in (*text.carried, *text.decisions):
+            keys.add(match_key(_made(archive, decision)[1]))
+            names.update(decision.dependencies or (), decision.revises)
+            names.update(filter(None, (decision.entity, decision.superseded_by)))
+        for thread in text.threads:
+            keys.add(match_key(_made(archive, thread)[1]))
+            names.update(thread.blocked_by or (), filter(None, (thread.entity,)))
+    return keys, {name[-12:] for name in names}
 
 
 def _made(archive: Archive, record: DecisionRecord | ThreadRecord) -> tuple[EntityId, str]:

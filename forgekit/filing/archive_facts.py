@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from forgekit.archives import READER_VERSION
 from forgekit.archives.conversations import Ingested, gather
-from forgekit.archives.fold import FoldResult, ids_of_records
-from forgekit.ids import EntityId
+from forgekit.archives.fold import FoldResult, ids_of_records, named_by_records
+from forgekit.ids import match_key
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.decision import Decision
-from forgekit.model.entities import Archive
+from forgekit.model.entities import Archive, Candidate
 from forgekit.model.kinds import Kind
-from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.text.plain import from_plain, to_plain
 
@@ -48,14 +47,24 @@ def _read(catalogue: Catalogue, archive: Archive) -> ArchiveText:
 
 
 def by_people(
-    catalogue: Catalogue, registry: Registry, known: Iterable[Fact], remembered: Ingested
+    catalogue: Catalogue,
+    known: Collection[Fact],
+    remembered: Ingested,
+    new: Iterable[Fact] = (),
+    proposed: Iterable[Candidate] = (),
 ) -> tuple[Decision | Thread, ...]:
-    """Return the manual entries: decisions and threads that no archive and no candidate made.
+    """Return the manual entries that a record is about or refers to, active ones first, then older ones.
 
-    Active ones come first, then older ones. Of all other entities only the ids are read.
+    Args:
+        catalogue: up to date.
+        known: the filed archives; what their records made is no manual entry.
+        remembered: likewise.
+        new: archives that are being filed.
+        proposed: candidates that are being registered.
     """
     made = ids_of_records(known) | gather(FoldResult(), Ingested((), remembered.registered)).entities.keys()
-    ids = (EntityId(key) for key in catalogue.matching(kinds=(Kind.DECISION, Kind.THREAD)))
-    found = (registry.get(key) for key in ids if key not in made)
-    manual = [entity for entity in found if isinstance(entity, (Decision, Thread))]
+    keys, tails = named_by_records((*known, *new))
+    keys |= {match_key(candidate.candidate) for candidate in (*remembered.registered, *proposed)}
+    found = catalogue.named((Kind.DECISION, Kind.THREAD), keys, tails)
+    manual = [e for e in found if isinstance(e, (Decision, Thread)) and e.id not in made]
     return tuple(sorted(manual, key=lambda entity: (entity.status.ended, entity.created_at, entity.id)))

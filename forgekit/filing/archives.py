@@ -306,7 +306,7 @@ def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText, ImportOptio
             )
     known = facts(forge.catalogue, filed.values())
     ingested = Ingested.of(ours.conversations, ours.candidates)
-    manual = by_people(forge.catalogue, ours, known, ingested)
+    manual = by_people(forge.catalogue, known, ingested, new.values())
     before = gather(fold(known, manual), ingested)
     if new:
         others = [fact for fact in known if fact[0].id not in new]

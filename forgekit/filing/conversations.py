@@ -614,7 +614,8 @@ def _changes(
     ]
     ingested = Ingested.of(known.values(), registered)
     new = {archive.id for archive, _ in archives}
-    manual = by_people(forge.catalogue, ours, filed, ingested)
+    candidates = list(candidates)
+    manual = by_people(forge.catalogue, filed, ingested, archives, candidates)
     before = gather(fold(filed, manual), ingested)
     after = gather(
         fold([*(fact for fact in filed if fact[0].id not in new), *archives], manual),

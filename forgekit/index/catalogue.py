@@ -15,9 +15,10 @@ A search loads neither YAML nor git nor a model library.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -92,6 +93,16 @@ class Catalogue:
     def entities(self, kind: Kind) -> list[Entity]:
         """Return the entities of a kind in the order of their ids, which is that of time."""
         return sorted(self._entities(kind), key=lambda entity: entity.id)
+
+    def named(self, kinds: Iterable[Kind], keys: Iterable[str], tails: Iterable[str]) -> list[Entity]:
+        """Return, in no order, the entities with one of some match keys or ends of ids."""
+        query = """
+            SELECT kind, fields, body FROM entity WHERE kind IN (SELECT value FROM json_each(?))
+            AND (row IN (SELECT row FROM name WHERE key IN (SELECT value FROM json_each(?)))
+                 OR tail IN (SELECT value FROM json_each(?)))
+        """
+        values = [json.dumps(list(some)) for some in ([kind.value for kind in kinds], keys, tails)]
+        return self.ask(lambda db: [entity_of(*row) for row in db.execute(query, values)])
 
     def _entities(self, kind: Kind | None) -> list[Entity]:
         # One query for both would not use the index of kinds.

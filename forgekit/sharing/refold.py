@@ -78,7 +78,7 @@ def _changes(forge: Forge, ours: Registry, sides: MergedSides) -> ChangeSet:
     if not (sides.here & sources and sides.there & sources):
         return ChangeSet((), (), {}, ())
     known = facts(forge.catalogue, ours.archives)
-    manual = by_people(forge.catalogue, ours, known, Ingested.of(ours.conversations, ours.candidates))
+    manual = by_people(forge.catalogue, known, Ingested.of(ours.conversations, ours.candidates))
 
     def fold_without(left_out: Collection[EntityId]) -> FoldResult:
         ingested = Ingested.of(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgekit.archives.changes import settle
-from forgekit.archives.fold import FoldResult, fold, ids_of_records
+from forgekit.archives.fold import FoldResult, fold, ids_of_records, named_by_records
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.checks.base import CheckInput
 from forgekit.checks.references import no_cycles
@@ -116,14 +116,27 @@ def by_people(files: Mapping[EntityId, Entity], filed: Sequence[Pair]) -> list[D
     return [entity for entity in found if isinstance(entity, (Decision, Thread))]
 
 
+def related(manual: Sequence[Decision | Thread], pairs: Sequence[Pair]) -> list[Decision | Thread]:
+    """Return the manual entries that a record is about or refers to."""
+    keys, tails = named_by_records(pairs)
+    return [entity for entity in manual if match_key(entity.title) in keys or entity.id[-12:] in tails]
+
+
 def file_all(
-    commands: Sequence[Sequence[Pair]], own: Sequence[Decision | Thread] = ()
+    commands: Sequence[Sequence[Pair]], own: Sequence[Decision | Thread] = (), *, every: bool = False
 ) -> dict[EntityId, Entity]:
-    """File archives, some with each command, as `sync-compression` does, beside manual entries."""
+    """File archives, some with each command, as `sync-compression` does, beside manual entries.
+
+    Args:
+        commands: the archives of each.
+        own: the manual entries.
+        every: fold all manual entries, not only those that a record is about.
+    """
     files: dict[EntityId, Entity] = {entity.id: entity for entity in own}
     filed: list[Pair] = []
     for pairs in commands:
         manual = by_people(files, filed)
+        manual = manual if every else related(manual, [*filed, *pairs])
         before, after = fold(filed, manual), fold([*filed, *pairs], manual)
         changes = settle(before, after, Registry.of(files.values()))
         for gone in changes.deletes:
@@ -153,6 +166,15 @@ def test_any_order_and_any_split_into_commands_give_the_same_tree(
     tree = texts(file_all(commands, own))
     assert tree == texts(file_all(one_by_one(pairs), own))
     assert tree == texts(file_all([pairs], own))
+
+
+@settings(max_examples=100, deadline=None)
+@given(worlds, people)
+def test_manual_entries_that_no_record_is_about_change_nothing(
+    pairs: list[Pair], own: list[Decision | Thread]
+) -> None:
+    commands = one_by_one(pairs)
+    assert texts(file_all(commands, own)) == texts(file_all(commands, own, every=True))
 
 
 @settings(max_examples=60, deadline=None)

@@ -14,6 +14,7 @@ from forgekit.archives.conversations import Ingested
 from forgekit.filing.archive_facts import by_people, facts
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.decision import DecisionStatus
+from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.thread import ThreadStatus
 
@@ -38,8 +39,14 @@ def test_what_is_in_force_comes_before_what_is_older(root: Path, catalogue: Cata
     open_still, active = thread("Who reads", B), decision("Keep columns", C)
     registry = Registry.of([PROJECT, A, B, C, ended, revised, open_still, active])
     write(root, *registry)
+    write(root, thread("Who writes", B))
     catalogue.refresh()
-    assert by_people(catalogue, registry, [], Ingested.of([], [])) == (open_still, active, ended, revised)
+    body = (
+        "- T001: Who pays\n- T002: who reads.\n- D001: Keep columns\n"
+        f"- **D002 (revises {short_id(Kind.DECISION, revised.id)}):** Keep both\n"
+    )
+    said = facts(catalogue, [archive(A, body=body)])
+    assert by_people(catalogue, [], Ingested.of([], []), said) == (open_still, active, ended, revised)
 
 
 def test_an_archive_that_claims_the_hash_of_another_says_what_its_own_text_says(catalogue: Catalogue) -> None:
