@@ -95,7 +95,7 @@ def judged_pairs(decisions: Mapping[EntityId, Decision], encoder: Encoder) -> li
     np.fill_diagonal(cosines, -1)
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEAREST]
     neighbours = {key: [keys[i] for i in row] for key, row in zip(keys, nearest, strict=True)}
-    return pairs_to_judge(decisions.values(), neighbours)
+    return pairs_to_judge({key: statement(one) for key, one in decisions.items()}, neighbours)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from forgekit.conflict.judge import Judgement, Level
+from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.conflict.pairs import NEAREST, NOTHING, Finding, Findings, Pair, pairs_to_judge, statement
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from forgekit.index.vectors import Vectors
 
 Progress = Callable[[int, int], None]
+_Told = tuple[EntityId, EntityId, float, Judgement]  # both sides, their cosine, what the judge says
 
 CACHE_FILE = "findings.sqlite"
 BLOCK_WAIT_MS = 200
@@ -73,7 +74,7 @@ def findings_of(
             known = cache.get([state]).get(state) if decisions is None or wait_ms is not None else None
             if known is not None:
                 return _remembered(registry, known, decisions)
-            active = {decision.id: decision for decision in registry.decisions if not decision.status.ended}
+            active = _active(registry)
             chosen = None if decisions is None else active.keys() & set(decisions)
             if len(active) < 2 or (chosen is not None and not chosen):
                 return NOTHING
@@ -81,17 +82,19 @@ def findings_of(
             bring_up(forge, vectors, limit=0 if wait_ms == 0 else limit, only=None if index_all else active)
             sides = _pairs(vectors, active, chosen)
             until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
-            cosines = _cosines(judge, cache, vectors, [(active[a], active[b]) for a, b in sides], until)
+            cosines = _cosines(judge, cache, vectors, active, sides, until)
             asked = [
-                _Asked(active[a], active[b], cosine, judge.version)
-                for (a, b), cosine in zip(sides, cosines, strict=True)
+                _Asked(pair, (active[pair[0]], active[pair[1]]), cosine, judge.version)
+                for pair, cosine in zip(sides, cosines, strict=True)
                 if cosine is not None
             ]
             judged = _judged(judge, cache, asked, until, progress)
+            told = [(*one.sides, one.cosine, found) for one, found in judged if _speaks(found)]
             complete = len(judged) == len(sides) and vectors.holds(active)
             if state and chosen is None and complete:
-                cache.put({state: _kept(judged)})
-        return _unanswered(registry, judged, len(judged), len(sides) - len(judged))
+                rows = [(a, b, cosine, _written(found)) for a, b, cosine, found in told]
+                cache.put({state: json.dumps([len(judged), rows])})
+        return _unanswered(registry, told, len(judged), len(sides) - len(judged))
     except (ForgeError, OSError) as e:
         return Findings(missing=str(e))
 
@@ -106,24 +109,23 @@ def _state(registry: Registry, judge: Judge, vectors: Vectors) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _kept(judged: Sequence[Finding]) -> str:
-    """Return the findings of all pairs as text: those that say something, and how many there are."""
-    rows = [[*f.sides, f.cosine, _written(f.judgement)] for f in judged if _speaks(f.judgement)]
-    return json.dumps([len(judged), rows])
+def _active(registry: Registry) -> Mapping[EntityId, Statement]:
+    from forgekit.index.lazy_registry import PartialRegistry
+
+    if isinstance(registry, PartialRegistry):
+        return registry.active_statements()
+    return {decision.id: statement(decision) for decision in registry.decisions if not decision.status.ended}
 
 
 def _remembered(registry: Registry, text: str, decisions: Collection[EntityId] | None) -> Findings:
-    """Return the findings that `_kept` wrote; `judged` counts all pairs of the registry."""
+    """Return the findings of a complete run that was kept; `judged` counts all pairs of the registry."""
     judged, rows = json.loads(text)
-    found = []
-    if len(rows) > _FEW:
-        registry.decisions  # noqa: B018 - one query instead of one for each side
-    for one, two, cosine, written in rows:
-        if decisions is None or one in decisions or two in decisions:
-            a, b, judgement = registry.get(one), registry.get(two), _read(written)
-            if isinstance(a, Decision) and isinstance(b, Decision) and judgement is not None:
-                found.append(Finding(a=a, b=b, judgement=judgement, cosine=cosine))
-    return _unanswered(registry, found, judged, 0)
+    told = [
+        (a, b, cosine, found)
+        for a, b, cosine, written in rows
+        if (decisions is None or a in decisions or b in decisions) and (found := _read(written)) is not None
+    ]
+    return _unanswered(registry, told, judged, 0)
 
 
 def _speaks(judgement: Judgement) -> bool:
@@ -163,7 +165,7 @@ def missing_judge(forge: Forge) -> str:
 
 
 def _pairs(
-    vectors: Vectors, active: dict[EntityId, Decision], chosen: Collection[EntityId] | None
+    vectors: Vectors, active: Mapping[EntityId, Statement], chosen: Collection[EntityId] | None
 ) -> list[Pair]:
     """Return the pairs to judge, those of the chosen decisions where some are chosen."""
     looked_up: Collection[str] = active
@@ -173,34 +175,36 @@ def _pairs(
             *(other for near in vectors.nearest(chosen, active, _REACH).values() for other in near),
         }
     nearest = vectors.nearest(looked_up, active, NEAREST)
-    return pairs_to_judge(active.values(), nearest, chosen)
+    return pairs_to_judge(active, nearest, chosen)
 
 
 class _Asked:
     """A pair to judge; `key` is the hash of everything that its judgement follows from."""
 
-    __slots__ = ("a", "b", "cosine", "key", "swapped", "texts")
+    __slots__ = ("cosine", "key", "sides", "swapped", "texts")
 
-    def __init__(self, a: Decision, b: Decision, cosine: float, version: str) -> None:
-        self.a, self.b = a, b
+    def __init__(
+        self, sides: Pair, statements: tuple[Statement, Statement], cosine: float, version: str
+    ) -> None:
+        self.sides = sides
         self.cosine = round(cosine, 3)
-        one, two = statement(a), statement(b)
+        one, two = statements
         self.swapped = (one.text, one.alternatives) > (two.text, two.alternatives)
         self.texts = (two, one) if self.swapped else (one, two)
         texts = [[side.text, *side.alternatives] for side in self.texts]
         self.key = hashlib.sha256(json.dumps([version, self.cosine, texts]).encode()).hexdigest()
 
-    def finding(self, judgement: Judgement) -> Finding:
-        one, two = judgement.words
-        turned = replace(judgement, words=(two, one)) if self.swapped else judgement
-        return Finding(a=self.a, b=self.b, judgement=turned, cosine=self.cosine)
+    def turned(self, judgement: Judgement) -> Judgement:
+        """Return a judgement of the texts as one of the sides, in their order."""
+        return replace(judgement, words=judgement.words[::-1]) if self.swapped else judgement
 
 
 def _cosines(
     judge: Judge,
     cache: FindingCache,
     vectors: Vectors,
-    sides: Sequence[tuple[Decision, Decision]],
+    active: Mapping[EntityId, Statement],
+    sides: Sequence[Pair],
     until: float | None,
 ) -> list[float | None]:
     """Return the cosine of each pair: of the two texts, where the judge has an encoder of its own.
@@ -209,10 +213,10 @@ def _cosines(
     """
     encode = getattr(judge, "vector", None)
     if encode is None:
-        return vectors.between([(a.id, b.id) for a, b in sides])
+        return vectors.between(sides)
     from forgekit.index.finding_cache import text_cosines
 
-    texts = [(a.decision, b.decision) for a, b in sides]
+    texts = [(active[a].text, active[b].text) for a, b in sides]
     return text_cosines(cache, judge.version, encode, texts, lambda: _late(until))
 
 
@@ -226,8 +230,8 @@ def _judged(
     asked: Sequence[_Asked],
     until: float | None,
     progress: Progress | None,
-) -> list[Finding]:
-    """Return the findings of the pairs that are cached or can be judged in time, the nearest pairs first."""
+) -> list[tuple[_Asked, Judgement]]:
+    """Return the judgements of pairs that are cached or can be judged in time, the nearest first."""
     by_key = {pair.key: pair for pair in sorted(asked, key=lambda pair: (-pair.cosine, pair.key))}
     known = {key: _read(text) for key, text in cache.get(by_key.keys()).items()}
     todo = [(key, pair) for key, pair in by_key.items() if known.get(key) is None]
@@ -237,7 +241,7 @@ def _judged(
         if progress is not None:
             progress(start, len(todo))
         known |= _judge(judge, cache, todo[start : start + _BATCH])
-    return [pair.finding(found) for pair in asked if (found := known.get(pair.key)) is not None]
+    return [(pair, pair.turned(found)) for pair in asked if (found := known.get(pair.key)) is not None]
 
 
 def _judge(judge: Judge, cache: FindingCache, some: Sequence[tuple[str, _Asked]]) -> dict[str, Judgement]:
@@ -247,8 +251,15 @@ def _judge(judge: Judge, cache: FindingCache, some: Sequence[tuple[str, _Asked]]
     return found
 
 
-def _unanswered(registry: Registry, found: Iterable[Finding], judged: int, unjudged: int) -> Findings:
-    ordered = sorted((f for f in found if _speaks(f.judgement)), key=lambda finding: finding.id)
+def _unanswered(registry: Registry, told: Sequence[_Told], judged: int, unjudged: int) -> Findings:
+    if len(told) > _FEW:
+        registry.decisions  # noqa: B018 - one query instead of one for each side
+    found = []
+    for one, two, cosine, judgement in told:
+        a, b = registry.get(one), registry.get(two)
+        if isinstance(a, Decision) and isinstance(b, Decision):
+            found.append(Finding(a=a, b=b, judgement=judgement, cosine=cosine))
+    ordered = sorted(found, key=lambda finding: finding.id)
     answered = {verdict.id for verdict in registry.conflicts} if ordered else set()
     waiting = [f for f in ordered if f.id not in answered]
     return Findings(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from textwrap import shorten
 
 from forgekit.archives.formats.machine import MachineBlock, MachineRecord, record_line, write_machine_block
@@ -43,12 +44,12 @@ class Block:
 
     Attributes:
         text: Markdown.
-        data: the same as JSON values.
+        data: returns the same as JSON values.
         cut: what did not fit, in words.
     """
 
     text: str
-    data: dict[str, object]
+    data: Callable[[], dict[str, object]]
     cut: tuple[str, ...]
 
 
@@ -167,7 +168,7 @@ def _block(forge: Forge, registry: Registry, state: ProjectState, page: _Page, b
         decisions=tuple(_record(decision, page.archive) for decision in state.decisions[: kept[_DECISIONS]]),
     )
     text = f"{laid.text}\n{write_machine_block(names, laid.text)}"
-    return Block(text=text, data=_data(registry, state, page.purpose), cut=laid.cut)
+    return Block(text=text, data=partial(_data, registry, state, page.purpose), cut=laid.cut)
 
 
 def _record(entity: Decision | Thread, archive: Archive | None) -> MachineRecord:

@@ -47,27 +47,27 @@ def statement(decision: Decision) -> Statement:
 
 
 def pairs_to_judge(
-    decisions: Iterable[Decision],
+    active: Mapping[EntityId, Statement],
     neighbours: Mapping[EntityId, Iterable[EntityId]],
     only: Collection[EntityId] | None = None,
 ) -> list[Pair]:
     """Return the pairs of active decisions to judge, in the order of ids.
 
     Args:
-        decisions: all active ones of the registry.
+        active: all active decisions of the registry.
         neighbours: of each decision its `NEAREST` nearest by cosine; empty without vectors.
         only: return only pairs with one of these; None for all pairs.
     """
     having: dict[str, list[EntityId]] = defaultdict(list)
-    known: set[EntityId] = set()
-    for decision in decisions:
-        known.add(decision.id)
-        for word in words(" ".join((decision.decision, *decision.alternatives_rejected))):
-            having[word].append(decision.id)
+    for key, said in active.items():
+        for word in words(" ".join((said.text, *said.alternatives))):
+            having[word].append(key)
     groups = [ids for ids in having.values() if len(ids) <= RARE]
     found = {pair(a, b) for ids in groups for a in ids for b in ids if a != b}
-    found |= {pair(a, b) for a, near in neighbours.items() for b in near if a != b and {a, b} <= known}
-    chosen = known if only is None else frozenset(only)
+    found |= {
+        pair(a, b) for a, near in neighbours.items() for b in near if a != b and a in active and b in active
+    }
+    chosen = active.keys() if only is None else frozenset(only)
     return sorted(sides for sides in found if not chosen.isdisjoint(sides))
 
 

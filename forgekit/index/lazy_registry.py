@@ -8,13 +8,16 @@ catalogue's last refresh (`over`), or of each folder when it is first asked for 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.entities import Entity
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.registry import E, Registry
+
+if TYPE_CHECKING:
+    from forgekit.conflict.judge import Statement
 
 
 class _Entities(Mapping[EntityId, Entity]):
@@ -98,3 +101,9 @@ class PartialRegistry(Registry):
         entities = cast("_Entities", self.entities)
         entities.refresh({Kind.DECISION.folder})
         return entities.catalogue.active_decisions()
+
+    def active_statements(self) -> Mapping[EntityId, Statement]:
+        """Return what a judge reads of each active decision, in the order of ids."""
+        entities = cast("_Entities", self.entities)
+        entities.refresh({Kind.DECISION.folder})
+        return entities.catalogue.active_statements()

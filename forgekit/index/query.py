@@ -24,6 +24,7 @@ from forgekit.model.rules import one_line
 from forgekit.text.words import match_expression, match_terms, readable
 
 if TYPE_CHECKING:
+    from forgekit.conflict.judge import Statement
     from forgekit.model.registry import Registry
 
 MARK, UNMARK = "«", "»"
@@ -270,6 +271,22 @@ def active_decisions(db: sqlite3.Connection) -> str:
     """Return a name of the set of active decisions: a hash of their ids and the blob ids of their files."""
     query = "SELECT id, blob FROM entity WHERE kind = 'decision' AND status = 'active' ORDER BY id"
     return hashlib.blake2b(repr(db.execute(query).fetchall()).encode(), digest_size=16).hexdigest()
+
+
+def active_statements(db: sqlite3.Connection) -> dict[EntityId, Statement]:
+    """Return what a judge reads of each active decision, in the order of ids."""
+    from forgekit.conflict.judge import Statement
+
+    query = """
+        SELECT id, title, json_extract(fields, '$.alternatives_rejected') FROM entity
+        WHERE kind = 'decision' AND status = 'active' ORDER BY id
+    """
+    return {
+        EntityId(checked_text(key)): Statement(
+            text=checked_text(text), alternatives=tuple(json.loads(others or "[]"))
+        )
+        for key, text, others in db.execute(query)
+    }
 
 
 def embedding_texts(db: sqlite3.Connection, entity: str, blob: str) -> tuple[str, ...]:

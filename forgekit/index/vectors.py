@@ -44,6 +44,7 @@ Entry = tuple[str, str, Texts]
 _ITEM_BYTES = 2  # per number: half precision, which leaves the best ten as they are
 _WINDOW = 2_048  # texts held at once, and sorted by length
 _PAIR_ROWS = 256  # rows compared with all others at once
+_NEAREST = 20  # of those that are paired with one key
 _COMMIT = 64  # texts encoded between two commits: an interrupted build loses less than a second
 _SPARE_ROWS = 10_000
 _TABLE = "CREATE TABLE vector (space TEXT, hash TEXT, data BLOB NOT NULL, UNIQUE (space, hash));\n"
@@ -189,7 +190,7 @@ class Vectors:
     def pairs(
         self, these: Collection[str], those: Collection[str], least: float
     ) -> dict[tuple[str, str], float]:
-        """Return the cosine of each pair, one of these and one of those, that is at least so near."""
+        """Return the cosine of each pair, one of these and one of its nearest of those, at least so near."""
         import numpy as np
 
         index = self._current()
@@ -203,6 +204,9 @@ class Vectors:
         for start in range(0, len(a), _PAIR_ROWS):
             rows = a[start : start + _PAIR_ROWS]
             cosines = index.vectors(rows) @ others
+            if len(b) > _NEAREST:
+                bound = -np.partition(-cosines, _NEAREST - 1, axis=1)[:, _NEAREST - 1 : _NEAREST]
+                cosines[cosines < bound] = -2  # below every cosine
             for i, j in np.argwhere(cosines >= least).tolist():
                 out[index.keys[int(rows[i])], index.keys[int(b[j])]] = round(float(cosines[i, j]), 6)
         return out

@@ -32,6 +32,8 @@ from forgekit.model.thread import Thread
 from forgekit.text.words import needed, words
 from forgekit.times import Instant
 
+_COMMON = 100  # decisions of other projects up to which a word of theirs tells something
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
@@ -265,7 +267,10 @@ def _abroad(
 def _sharing(
     own: Iterable[Thread | Decision], others: Iterable[Decision]
 ) -> Iterator[tuple[Thread | Decision, Mapping[EntityId, list[str]]]]:
-    """Yield each with the words that others share with it where these are enough; a text is read once."""
+    """Yield each with the words that others share with it where these are enough; a text is read once.
+
+    A word that very many others have tells nothing.
+    """
     saying: dict[str, list[EntityId]] = defaultdict(list)
     for other in others:
         for word in words(other.decision):
@@ -274,9 +279,11 @@ def _sharing(
         telling = words(mine.title)
         common: dict[EntityId, list[str]] = defaultdict(list)
         for word in telling:
-            for key in saying.get(word, ()):
+            having = saying.get(word, ())
+            for key in having if len(having) <= _COMMON else ():
                 common[key].append(word)
-        yield mine, {key: shared for key, shared in common.items() if len(shared) >= needed(telling)}
+        least = needed(telling)
+        yield mine, {key: shared for key, shared in common.items() if len(shared) >= least}
 
 
 def _nearness(found: Abroad) -> tuple[int, float]:

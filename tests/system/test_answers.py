@@ -73,7 +73,7 @@ def test_a_decision_that_ended_stands_in_no_place(filed: Forge) -> None:
     nothing = f"nothing; {short(new)}, which followed, was invalidated"
     block = prepare_continuation(filed, "TRELLIS_PLACEMENT_CHOSEN")
     assert f"{line}{nothing}" in block.text.splitlines()
-    overtaken = block.data["overtaken"]
+    overtaken = block.data()["overtaken"]
     assert isinstance(overtaken, list)
     assert [o["superseded_by"] for o in overtaken if o["local_id"] == "D002"] == [None]
     assert f"- In its place now: {nothing}" in told(ask(filed, f"Why did we decide {OLD}?"))

@@ -152,7 +152,7 @@ def test_a_block_shows_findings_and_carries_neither_side(forge: Forge) -> None:
     assert EAT in in_force
     assert SQL not in in_force
     assert MONGO not in in_force
-    shown_as: list[dict[str, Any]] = block.data["conflicts"]  # type: ignore[assignment] # JSON
+    shown_as: list[dict[str, Any]] = block.data()["conflicts"]  # type: ignore[assignment] # JSON
     assert [(view["status"], sorted(view["texts"])) for view in shown_as] == [("found", [MONGO, SQL])]
     context = str(context_load(SQL, forge=forge)["context_text"])
     assert context.count("[IN AN OPEN CONFLICT]") == 2
@@ -167,7 +167,7 @@ def test_a_block_says_how_many_pairs_wait_for_the_judge(
     monkeypatch.setattr("forgekit.briefing.blocks.BLOCK_WAIT_MS", 0)
     block = prepare_compression(forge, "Ledger")
     assert "1 pair not judged yet (`forgekit conflict scan`)" in block.text
-    assert block.data["unjudged_pairs"] == 1
+    assert block.data()["unjudged_pairs"] == 1
     assert judge.asked == []
 
 
@@ -179,7 +179,7 @@ def test_a_much_lower_tier_yields_is_shown_and_is_not_rewritten(forge: Forge) ->
     assert f"| {dec(low)}: {MONGO} (tier 0.3) | {dec(high)}: {SQL} (tier 0.9) |" in head
     assert SQL in in_force
     assert MONGO not in in_force
-    assert block.data["conflicts"] == []
+    assert block.data()["conflicts"] == []
     assert files(forge.root) == before
     assert all(d.status is DecisionStatus.ACTIVE for d in forge.registry().decisions)
     written = conflicts.resolve(forge, dec(low), dec(high), "the tier says so")

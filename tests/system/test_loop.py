@@ -141,7 +141,7 @@ def test_a_continuation_says_nothing_that_the_archive_says_itself(repository: Pa
     text = saved("FOUR", 2, "ONE", queue.format("open"), split.replace("by year", "by month"))
     paste(forge, f"{text}\n## Inherited Context\n\n```yaml\n{carried}```\n")
     told = {
-        tag: prepare_continuation(forge, tag).data["overtaken"] for tag in ("ONE", "TWO", "THREE", "FOUR")
+        tag: prepare_continuation(forge, tag).data()["overtaken"] for tag in ("ONE", "TWO", "THREE", "FOUR")
     }
     shown = {tag: [item["local_id"] for item in found] for tag, found in told.items()}  # type: ignore[attr-defined] # JSON
     assert shown == {"ONE": ["D001", "T001"], "TWO": [], "THREE": [], "FOUR": ["T001"]}
@@ -169,7 +169,7 @@ def test_a_speculative_decision_keeps_its_tier_and_stays_out_of_the_continuation
     (guess,) = [d for d in filed.registry().decisions if d.epistemic_tier == 0.15]
     block = prepare_continuation(filed, "TRELLIS_CURRICULUM_GRAPH")
     assert guess.decision not in block.text
-    assert block.data["speculative_left_out"] == 1
+    assert block.data()["speculative_left_out"] == 1
     assert guess.decision in prepare_compression(filed, "Trellis").text
 
 

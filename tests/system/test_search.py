@@ -236,7 +236,7 @@ def test_a_foreign_decision_may_bear_on_this_project_by_its_meaning(root: Path) 
     block = prepare_compression(forge, "Nexus")
     assert "overlaps with" in block.text
     assert "(Sortable identifiers): close in meaning (1.00) |" in block.text
-    rows = block.data["cross_project"]
+    rows = block.data()["cross_project"]
     assert isinstance(rows, list)
     (row,) = [row for row in rows if row["decision"]["decision_id"] == foreign.id]
     assert (row["bears_on"], row["words"], row["cosine"]) == (own.id, [], pytest.approx(1, abs=0.01))
@@ -336,6 +336,8 @@ def test_pairs_are_those_whose_cosine_is_at_least_so_great(
         ("b", "b"): pytest.approx(1, abs=1e-3),
     }
     assert found["c", "b"] == pytest.approx(vectors.nearness("b", "ids of rows"), abs=1e-3)
+    monkeypatch.setattr("forgekit.index.vectors._NEAREST", 1)
+    assert set(vectors.pairs(["a", "b"], ["b", "c", "d"], -1)) == {("a", "b"), ("b", "b")}
     assert vectors.nearness("none", "ids") is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -9,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_entities import A, decision
 
+from forgekit.conflict.judge import Statement
 from forgekit.conflict.pairs import RARE, pair, pairs_to_judge, statement, superseded, yielding
-from forgekit.ids import project_id
+from forgekit.ids import EntityId, project_id
 from forgekit.model.decision import Decision, DecisionStatus
 
 OTHER = "Harbour"
@@ -25,6 +27,10 @@ def elsewhere(text: str, tier: float | None) -> Decision:
     return replace(tiered(text, tier), project_name=OTHER, project_uuid=project_id(OTHER))
 
 
+def stated(made: Iterable[Decision]) -> dict[EntityId, Statement]:
+    return {one.id: statement(one) for one in made}
+
+
 def test_a_statement_is_the_text_and_what_was_rejected() -> None:
     made = decision("Use Redis", A, alternatives_rejected=("Memcached",))
     assert (statement(made).text, statement(made).alternatives) == ("Use Redis", ("Memcached",))
@@ -34,15 +40,15 @@ def test_decisions_that_share_a_rare_word_are_judged_and_rejected_words_count() 
     a = decision("Sessions live in Redis", A)
     b = decision("Queues run on RabbitMQ", A, alternatives_rejected=("Redis",))
     c = decision("Invoices are numbered", A)
-    assert pairs_to_judge([a, b, c], {}) == [pair(a.id, b.id)]
+    assert pairs_to_judge(stated([a, b, c]), {}) == [pair(a.id, b.id)]
     many = [decision(f"Redis part{number}", A) for number in range(RARE)]
-    assert pairs_to_judge([a, *many], {}) == [], "a word of more decisions is not rare"
+    assert pairs_to_judge(stated([a, *many]), {}) == [], "a word of more decisions is not rare"
 
 
 def test_neighbours_count_in_either_direction_and_only_among_the_decisions() -> None:
     a, b, gone = decision("One", A), decision("Two", A), decision("Three", A)
     for neighbours in ({a.id: [b.id]}, {b.id: [a.id, gone.id, b.id]}):
-        assert pairs_to_judge([a, b], neighbours) == [pair(a.id, b.id)]
+        assert pairs_to_judge(stated([a, b]), neighbours) == [pair(a.id, b.id)]
 
 
 @given(
@@ -54,11 +60,11 @@ def test_neighbours_count_in_either_direction_and_only_among_the_decisions() -> 
 def test_the_pairs_are_a_function_of_the_set(texts: list[str], data: st.DataObject) -> None:
     made = [decision(text, A) for text in texts]
     near = {d.id: [o.id for o in made[:3]] for d in made[::2]}
-    pairs = pairs_to_judge(made, near)
+    pairs = pairs_to_judge(stated(made), near)
     shuffled = data.draw(st.permutations(made))
-    assert pairs_to_judge(shuffled, dict(reversed(near.items()))) == pairs
+    assert pairs_to_judge(stated(shuffled), dict(reversed(near.items()))) == pairs
     some = {d.id for d in made[: len(made) // 2]}
-    assert pairs_to_judge(made, near, some) == [p for p in pairs if p[0] in some or p[1] in some]
+    assert pairs_to_judge(stated(made), near, some) == [p for p in pairs if p[0] in some or p[1] in some]
 
 
 @pytest.mark.parametrize(
