@@ -130,6 +130,7 @@ class Catalogue:
     contents = _asked(queries.contents)
     state = _asked(queries.state)
     active_decisions = _asked(queries.active_decisions)
+    referring = _asked(queries.referring)
     active_statements = _asked(queries.active_statements)
     embedding_texts = _asked(queries.embedding_texts)
     problems = _asked(problems)

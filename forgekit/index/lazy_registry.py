@@ -7,7 +7,8 @@ catalogue's last refresh (`over`), or of each folder when it is first asked for 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from forgekit.ids import EntityId
@@ -95,6 +96,12 @@ class PartialRegistry(Registry):
     def of_kind(self, kind: type[E]) -> list[E]:
         """Return the entities of a class, in time order."""
         return cast("list[E]", cast("_Entities", self.entities).of_kind(kind.kind))
+
+    def referring(self, kind: type[E], field: str) -> Callable[[EntityId], Sequence[EntityId]]:
+        """Return what gives the entities of a class that name another one in a field, in time order."""
+        entities = cast("_Entities", self.entities)
+        entities.refresh({kind.kind.folder})
+        return partial(entities.catalogue.referring, kind.kind, field)
 
     def active_decisions(self) -> str:
         """Return a name of the set of active decisions; equal names mean equal decisions."""

@@ -289,6 +289,15 @@ def active_statements(db: sqlite3.Connection) -> dict[EntityId, Statement]:
     }
 
 
+def referring(db: sqlite3.Connection, kind: Kind, field: str, target: EntityId) -> list[EntityId]:
+    """Return the entities of a kind that name another one in a field, in time order."""
+    query = """
+        SELECT e.id FROM reference r JOIN entity e ON e.row = r.row
+        WHERE r.target = ? AND r.field = ? AND e.kind = ? ORDER BY e.id
+    """
+    return [checked_id(kind.value, found)[1] for (found,) in db.execute(query, (target, field, kind.value))]
+
+
 def embedding_texts(db: sqlite3.Connection, entity: str, blob: str) -> tuple[str, ...]:
     """Return the texts whose mean vector represents an entity: its title and its whole text.
 

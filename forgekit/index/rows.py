@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from forgekit.model.entities import Entity
 
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
-MADE_BY = f"schema 5, forgekit {__version__}, {_TOKENIZER}"
+MADE_BY = f"schema 6, forgekit {__version__}, {_TOKENIZER}"
 """Names the layout; a catalogue made by another version is rebuilt."""
+
+_REFERRING = ("dependencies", "blocked_by")
+"""Fields whose references are followed backwards."""
 
 _TABLES = f"""
 CREATE TABLE folder (path TEXT PRIMARY KEY, fingerprint BLOB, problems TEXT NOT NULL) WITHOUT ROWID;
@@ -42,6 +45,10 @@ CREATE INDEX entity_tail ON entity (tail);
 CREATE INDEX entity_kind ON entity (kind);
 CREATE TABLE name (key TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (key, row)) WITHOUT ROWID;
 CREATE INDEX name_row ON name (row);
+CREATE TABLE reference (
+    target TEXT NOT NULL, field TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (target, field, row)
+) WITHOUT ROWID;
+CREATE INDEX reference_row ON reference (row);
 CREATE VIRTUAL TABLE words USING fts5 (title, body, names, tokenize = '{_TOKENIZER}');
 CREATE TABLE message (
     row INTEGER PRIMARY KEY, entity INTEGER NOT NULL, number INTEGER NOT NULL, speaker TEXT NOT NULL,
@@ -107,6 +114,8 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
     own = entity.kind.registered and entity.kind is not Kind.LINEAGE
     named = [match_key(name) for name in (external, tag, title if own else None) if name]
     db.executemany("INSERT OR IGNORE INTO name VALUES (?, ?)", [(key, row) for key in named])
+    named_in = ((target, name, row) for name in _REFERRING for target in getattr(entity, name, ()))
+    db.executemany("INSERT OR IGNORE INTO reference VALUES (?, ?, ?)", named_in)
     if entity.kind.registered:
         names = " ".join((entity.id[-12:], *_words({k: v for k, v in fields.items() if v != title})))
         words = (row, indexed(title), indexed(entity.body), indexed(names))
@@ -132,6 +141,7 @@ def drop(db: sqlite3.Connection, row: int) -> None:
     if db.execute("DELETE FROM entity WHERE row = ?", (row,)).rowcount:
         turns = "SELECT row FROM message WHERE entity = ?"
         db.execute("DELETE FROM name WHERE row = ?", (row,))
+        db.execute("DELETE FROM reference WHERE row = ?", (row,))
         db.execute("DELETE FROM words WHERE rowid = ?", (row,))
         db.execute(f"DELETE FROM message_words WHERE rowid IN ({turns})", (row,))  # noqa: S608 - a constant
         db.execute("DELETE FROM message WHERE entity = ?", (row,))

@@ -11,7 +11,7 @@ what was asked for, which an outcome that changed nothing does not say.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -31,7 +31,7 @@ from forgekit.model.entities import (
     entity_path,
 )
 from forgekit.model.fields import COMPRESSION, FIELDS, INSTANT, PAIRS, json_fields
-from forgekit.model.graph import Graph, dependency_graph, lineage_graph, one_talk
+from forgekit.model.graph import Graph, lineage_graph, one_talk
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
@@ -80,7 +80,7 @@ class Derived:
             return {
                 "content": entity.content,
                 "resolution": entity.resolution or None,
-                "blocks": list(self._blocks[entity.id]),
+                "blocks": list(self._blocked(entity.id)),
             }
         if isinstance(entity, Lineage):
             return _edge(entity)
@@ -107,7 +107,7 @@ class Derived:
             "last_validated": INSTANT.json(age.last_validated),
             "hops_since_validated": age.hops,
             "validation_count": max(len(age.conversations) - 1, 0),
-            "dependents": list(self._dependencies.after.get(decision.id, ())),
+            "dependents": list(self._dependents(decision.id)),
             "conflicts_with": list(self._opposed[decision.id]),
         }
 
@@ -124,16 +124,12 @@ class Derived:
         return lineage_graph(self._registry, self._same)
 
     @cached_property
-    def _dependencies(self) -> Graph:
-        return dependency_graph(self._registry)
+    def _dependents(self) -> Callable[[EntityId], Sequence[EntityId]]:
+        return self._registry.referring(Decision, "dependencies")
 
     @cached_property
-    def _blocks(self) -> dict[EntityId, list[EntityId]]:
-        blocks: dict[EntityId, list[EntityId]] = defaultdict(list)
-        for thread in self._registry.threads:
-            for blocker in thread.blocked_by:
-                blocks[blocker].append(thread.id)
-        return blocks
+    def _blocked(self) -> Callable[[EntityId], Sequence[EntityId]]:
+        return self._registry.referring(Thread, "blocked_by")
 
     @cached_property
     def _opposed(self) -> dict[EntityId, list[EntityId]]:

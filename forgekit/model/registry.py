@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -58,6 +59,14 @@ class Registry:
     def of_kind(self, kind: type[E]) -> list[E]:
         """Return the entities of a class, in time order."""
         return [entity for entity in self if isinstance(entity, kind)]
+
+    def referring(self, kind: type[E], field: str) -> Callable[[EntityId], Sequence[EntityId]]:
+        """Return what gives the entities of a class that name another one in a field, in time order."""
+        found: dict[EntityId, list[EntityId]] = defaultdict(list)
+        for entity in self.of_kind(kind):
+            for target in dict.fromkeys(getattr(entity, field)):
+                found[target].append(entity.id)
+        return lambda target: found.get(target, ())
 
     @property
     def projects(self) -> list[Project]:
