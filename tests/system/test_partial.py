@@ -10,12 +10,15 @@ import pytest
 from repositories import new_repository, write
 from sample_entities import ARCHIVE, PROJECT, A, B, X, Y, conflict, conversation, decision, edge, thread
 
+from forgekit.conflict.pairs import statement
 from forgekit.forge import Forge
 from forgekit.ids import BASE, EntityId, project_id
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.lazy_registry import PartialRegistry
+from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entities import Entity, Project, entity_path
 from forgekit.model.registry import Registry
+from forgekit.model.thread import Thread
 from forgekit.text.codec import dumps
 from forgekit.upkeep import check
 
@@ -41,6 +44,28 @@ def test_it_answers_like_the_whole_registry(tmp_path: Path) -> None:
     assert len(part.problems) == 1
     for name in ("projects", "conversations", "threads", "decisions", "lineage", "conflicts", "archives"):
         assert getattr(part, name) == getattr(Registry.of(EVERYTHING), name)
+
+
+def test_it_finds_references_and_statements_as_the_whole_registry_does(tmp_path: Path) -> None:
+    first = thread("t", A)
+    rests = decision("Rest on rows", A, dependencies=(X.id,), alternatives_rejected=("columns", "a, b"))
+    waits = thread("u", A, blocked_by=(first.id,))
+    ended = decision("Keep columns", A, status=DecisionStatus.INVALIDATED)
+    write(tmp_path, *EVERYTHING, rests, waits, ended)
+    catalogue = Catalogue(tmp_path, tmp_path / "cache")
+    catalogue.refresh()
+    part, whole = PartialRegistry.over(catalogue), catalogue.registry()
+    assert rests.id in part.referring(Decision, "dependencies")(X.id)
+    assert list(part.referring(Thread, "blocked_by")(first.id)) == [waits.id]
+    for entity in whole:
+        for kind, field in ((Decision, "dependencies"), (Thread, "blocked_by")):
+            found = [list(each.referring(kind, field)(entity.id)) for each in (part, whole)]
+            assert found[0] == found[1]
+    active = [one for one in whole.decisions if one.id != ended.id]
+    assert part.active_statements() == {one.id: statement(one) for one in active}
+    before = part.active_decisions()
+    write(tmp_path, dataclasses.replace(rests, tags=("edited",)))
+    assert PartialRegistry.as_asked(catalogue, []).active_decisions() != before
 
 
 def test_one_that_looks_as_it_is_asked_answers_like_a_fresh_one(tmp_path: Path) -> None:
