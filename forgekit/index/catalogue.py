@@ -28,7 +28,7 @@ from forgekit.index import query
 from forgekit.index import query as queries
 from forgekit.index.database import CacheDatabase
 from forgekit.index.query import NAMED_SCORE, SCOPES, Hit, NameMatch, search_registry
-from forgekit.index.rows import MADE_BY, entity_of, tables
+from forgekit.index.rows import ENTITY, MADE_BY, entity_of, tables
 from forgekit.index.update import Refresh, problems, update
 from forgekit.model.kinds import Kind
 
@@ -96,25 +96,25 @@ class Catalogue:
 
     def named(self, kinds: Iterable[Kind], keys: Iterable[str], tails: Iterable[str]) -> list[Entity]:
         """Return, in no order, the entities with one of some match keys or ends of ids."""
-        query = """
-            SELECT kind, fields, body FROM entity WHERE kind IN (SELECT value FROM json_each(?))
+        query = f"""
+            {ENTITY} WHERE kind IN (SELECT value FROM json_each(?))
             AND (row IN (SELECT row FROM name WHERE key IN (SELECT value FROM json_each(?)))
                  OR tail IN (SELECT value FROM json_each(?)))
-        """
+        """  # noqa: S608 - constants only
         values = [json.dumps(list(some)) for some in ([kind.value for kind in kinds], keys, tails)]
         return self.ask(lambda db: [entity_of(*row) for row in db.execute(query, values)])
 
     def _entities(self, kind: Kind | None) -> list[Entity]:
         # One query for both would not use the index of kinds.
         condition, values = (" WHERE kind = ?", (kind.value,)) if kind else ("", ())
-        query = f"SELECT kind, fields, body FROM entity{condition}"  # noqa: S608 - constants only
+        query = f"{ENTITY}{condition}"
         return self.ask(lambda db: [entity_of(*row) for row in db.execute(query, values)])
 
     def entity(self, entity: EntityId) -> Entity | None:
         """Return one entity, or None."""
         if not is_id(entity):  # a file's name may hold what SQLite does not accept as text
             return None
-        query = "SELECT kind, fields, body FROM entity WHERE id = ?"
+        query = f"{ENTITY} WHERE id = ?"
         found = self.ask(lambda db: [entity_of(*row) for row in db.execute(query, (entity,))])
         return found[0] if found else None
 

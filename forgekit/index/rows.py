@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from forgekit.model.entities import Entity
 
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
-MADE_BY = f"schema 6, forgekit {__version__}, {_TOKENIZER}"
+MADE_BY = f"schema 7, forgekit {__version__}, {_TOKENIZER}"
 """Names the layout; a catalogue made by another version is rebuilt."""
 
 _REFERRING = ("dependencies", "blocked_by")
@@ -39,7 +40,7 @@ CREATE INDEX file_problem ON file (row) WHERE problem IS NOT NULL;
 CREATE TABLE entity (
     row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, hex TEXT NOT NULL, tail TEXT NOT NULL,
     kind TEXT NOT NULL, blob TEXT NOT NULL, title TEXT NOT NULL, project_key TEXT, fields TEXT NOT NULL,
-    body TEXT NOT NULL, [columns]);
+    body TEXT NOT NULL, sum INTEGER NOT NULL, [columns]);
 CREATE INDEX entity_hex ON entity (hex);
 CREATE INDEX entity_tail ON entity (tail);
 CREATE INDEX entity_kind ON entity (kind);
@@ -105,8 +106,9 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         blob,
         title,
         project and match_key(project),
-        json.dumps(fields),
+        text := json.dumps(fields),
         entity.body,
+        _sum(entity.kind.value, text, entity.body),
         *(fields.get(name) if hasattr(entity, name) else None for name in catalogue_columns()),
     )
     db.execute(f"INSERT INTO entity VALUES ({', '.join('?' * len(columns))})", columns)  # noqa: S608 - question marks only
@@ -147,16 +149,29 @@ def drop(db: sqlite3.Connection, row: int) -> None:
         db.execute("DELETE FROM message WHERE entity = ?", (row,))
 
 
-def entity_of(kind: object, fields: object, body: object) -> Entity:
+ENTITY = "SELECT kind, fields, body, sum FROM entity"
+"""What `entity_of` is made from."""
+
+
+def _sum(kind: str, fields: str, body: str) -> int:
+    return zlib.crc32(f"{kind} {fields} {body}".encode("utf-8", "surrogatepass"))
+
+
+def entity_of(kind: object, fields: object, body: object, checksum: object) -> Entity:
     """Build an entity from its row.
+
+    The values were checked when the row was written, and its checksum says that they are the same.
 
     Raises DamageError.
     """
-    from forgekit.text.codec import from_fields
+    from forgekit.text.codec import from_checked
 
+    text, rest = checked_text(fields), checked_text(body)
     try:
-        return from_fields(Kind(kind), fields_of(fields), checked_text(body))
-    except (ValueError, FormatError) as e:
+        if checksum != _sum(str(kind), text, rest):
+            raise DamageError("another checksum")
+        return from_checked(Kind(kind), json.loads(text), rest)
+    except (ValueError, TypeError, RecursionError, FormatError) as e:
         raise DamageError(str(e)) from e
 
 
