@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NewType
 
 Instant = NewType("Instant", int)
@@ -26,12 +27,19 @@ _ISO = re.compile(
     re.ASCII,
 )
 
+_CANONICAL = re.compile(r"(?:19[789]|[2-9]\d\d)\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)  # from 1970 on
+
 
 def parse_instant(text: str) -> Instant:
     """Read a date or a date with time.
 
     Raises ValueError for anything that is not a real date from 1970 on.
     """
+    if _CANONICAL.fullmatch(text):
+        try:
+            return Instant(int(datetime.fromisoformat(text).timestamp()) * 1000)
+        except ValueError as e:
+            raise ValueError(f"{text!r} is not a real date: {e}") from e
     match = _ISO.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text[:40]!r} is not a date such as 2026-03-04T16:20:00Z")
@@ -72,4 +80,9 @@ def format_date(moment: Instant) -> str:
 
 def month(moment: int) -> str:
     """Write the month that names a folder, such as `2023-11`."""
-    return (EPOCH + timedelta(milliseconds=min(moment, LAST))).strftime("%Y-%m")
+    return _month_of(min(moment, LAST) // DAY_MS)
+
+
+@lru_cache(maxsize=4096)
+def _month_of(day: int) -> str:
+    return (EPOCH + timedelta(days=day)).strftime("%Y-%m")
