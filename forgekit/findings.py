@@ -71,9 +71,10 @@ def findings_of(
             return Findings(missing=missing_judge(forge))
         with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
             state = _state(registry, judge, vectors)
-            known = cache.get([state]).get(state) if decisions is None or wait_ms is not None else None
-            if known is not None:
-                return _remembered(registry, known, decisions)
+            kept = cache.get([state]).get(state) if decisions is None or wait_ms is not None else None
+            known = _remembered(registry, kept, decisions) if kept else None
+            if known is not None and (wait_ms == 0 or not known.unjudged):
+                return known
             active = _active(registry)
             chosen = None if decisions is None else active.keys() & set(decisions)
             if len(active) < 2 or (chosen is not None and not chosen):
@@ -90,10 +91,11 @@ def findings_of(
             ]
             judged = _judged(judge, cache, asked, until, progress)
             told = [(*one.sides, one.cosine, found) for one, found in judged if _speaks(found)]
-            complete = len(judged) == len(sides) and vectors.holds(active)
-            if state and chosen is None and complete:
+            if state and chosen is None and vectors.holds(active):
                 rows = [(a, b, cosine, _written(found)) for a, b, cosine, found in told]
-                cache.put({state: json.dumps([len(judged), rows])})
+                cache.put({state: json.dumps([len(judged), len(sides) - len(judged), rows])})
+            elif state and chosen is not None and wait_ms != 0:
+                cache.put({state: ""})  # more is judged by now than was kept
         return _unanswered(registry, told, len(judged), len(sides) - len(judged))
     except (ForgeError, OSError) as e:
         return Findings(missing=str(e))
@@ -105,7 +107,7 @@ def _state(registry: Registry, judge: Judge, vectors: Vectors) -> str:
 
     if not isinstance(registry, PartialRegistry):
         return ""
-    parts = ["findings 1", judge.version, vectors.space, registry.active_decisions()]
+    parts = ["findings 2", judge.version, vectors.space, registry.active_decisions()]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -118,14 +120,14 @@ def _active(registry: Registry) -> Mapping[EntityId, Statement]:
 
 
 def _remembered(registry: Registry, text: str, decisions: Collection[EntityId] | None) -> Findings:
-    """Return the findings of a complete run that was kept; `judged` counts all pairs of the registry."""
-    judged, rows = json.loads(text)
+    """Return the findings of a run that was kept; `judged` and `unjudged` count all pairs of the registry."""
+    judged, unjudged, rows = json.loads(text)
     told = [
         (a, b, cosine, found)
         for a, b, cosine, written in rows
         if (decisions is None or a in decisions or b in decisions) and (found := _read(written)) is not None
     ]
-    return _unanswered(registry, told, judged, 0)
+    return _unanswered(registry, told, judged, unjudged)
 
 
 def _speaks(judgement: Judgement) -> bool:
