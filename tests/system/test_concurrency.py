@@ -40,7 +40,9 @@ root, stop = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 done = 0
 
 def git(*command):
-    return subprocess.run(["git", *command], cwd=root, capture_output=True).returncode
+    # A gc that outlives its commit removes objects while the test verifies them.
+    attached = ["-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=false"]
+    return subprocess.run(["git", *attached, *command], cwd=root, capture_output=True).returncode
 
 while not stop.exists():
     (root / "other").mkdir(exist_ok=True)
