@@ -1,10 +1,9 @@
 """Claims: what one record states about one local id, and the merging of several claims into records.
 
-In: mappings of raw keys to raw values, from every shape of records (machine block, YAML, heading, bullet,
-table row). Out: decision, thread and artifact records. Steps: `make_claim` resolves synonyms of keys and
-converts each value (one that cannot be converted becomes a problem, never a guess); `join` merges the claims
-about one local id, the most trusted family first; `records` builds the records. The parsers of single values
-come first.
+In: raw values under the names of fields, from every layout (machine block, YAML, heading, item, table row,
+sentence). Out: decision, thread and artifact records. Steps: `make_claim` converts each value (one that
+cannot be converted becomes a problem, never a guess); `join` merges the claims about one local id, the most
+trusted family first; `records` builds the records. The parsers of single values come first.
 """
 
 from __future__ import annotations
@@ -14,7 +13,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from forgekit.archives.document import fold
+from forgekit.archives.labels import (
+    BANDS,
+    CONFIDENCE,
+    MARKS,
+    MONTHS,
+    NONE,
+    ORDER,
+    PREFIXES,
+    STATES,
+    field_like,
+    field_named,
+    fold,
+    leading,
+    letters,
+    priority_in,
+)
 from forgekit.ids import match_key
 from forgekit.model.archive_record import (
     ArtifactRecord,
@@ -33,10 +47,10 @@ from forgekit.times import Instant, parse_instant
 
 RECORDS_LIMIT = 20_000
 
-T = TypeVar("T")
-
 _THOUSANDS = re.compile(r"(\[[^\[\]]*\])|(?<=\d),(?=\d{3}(?!\d))")
-_RANGE = re.compile(r"(?<!\d)(\d{1,9})\s{0,3}(?:-|\u2013|\u2014|,|to|through|\.\.)\s{0,3}(\d{1,9})(?!\d)")
+_RANGE = re.compile(
+    r"(?<!\d)(\d{1,9})\s{0,3}(?:-|\u2013|\u2014|,|to|through|bis|\u00e0|a|\u301c|\uff5e|\.\.)\s{0,3}(\d{1,9})(?!\d)"
+)
 
 
 def ungrouped(text: str) -> str:
@@ -53,103 +67,121 @@ def parse_range(text: str) -> TurnRange | None:
     return (first, last) if 1 <= first <= last else None
 
 
-LOCAL_ID = re.compile(r"(?:OT|[DTA])\d{1,4}")
-IDS = re.compile(r"(?<![A-Za-z0-9_])(?:OT\d{3}|[DTA]\d{3,4})(?![A-Za-z0-9_])")
+# Ids: `D001`, `D1`, `D-001`, `DEC-001`, `Decision 1` are one; an id is kept as it was written
+
+_LONG = "|".join(word for word in PREFIXES if len(word) > 3 or not word.isascii())
 SHORT = r"(?:dec|thr)_[0-9a-f]{12}"
 SHORT_ID = re.compile(rf"(?<![A-Za-z0-9_]){SHORT}(?![A-Za-z0-9_])")
+PLAIN_ID = r"(?:OT|DEC|THR|ART|[DTA])-?\d{1,6}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
+NUMBERED_ID = rf"(?:{_LONG})\s?#?\d{{1,4}}(?![A-Za-z0-9_.])"
+LOCAL_ID = re.compile(rf"{PLAIN_ID}|{NUMBERED_ID}", re.IGNORECASE)
+IDS = re.compile(
+    r"(?<![A-Za-z0-9_-])(?:(?:OT|[DTA])\d{3,6}[a-z]?|(?:OT|DEC|THR|ART|[DTA])-\d{1,6})(?![A-Za-z0-9_])(?!-\d)"
+)
 _REFERENCES = re.compile(
-    r"(?<![A-Za-z0-9_-])(?:(?:[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}:)?(?:OT\d{1,3}|[DTA]\d{1,4})"
-    rf"|{SHORT}"
-    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])"
+    r"(?<![A-Za-z0-9_-])(?:(?:[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}:)?(?:OT|DEC|THR|ART|[DTA])-?\d{1,6}[a-z]?"
+    rf"|{NUMBERED_ID}|(?!V\d)[A-Z]{{1,5}}-?\d{{1,4}}|{SHORT}"
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])",
+    re.IGNORECASE,
 )
-_NONE = {"", "none", "-", "\u2013", "\u2014", "n/a", "na", "null", "~", "nothing", "no", "[]"}
+_ID_PARTS = re.compile(r"([^\W\d_]+(?: [^\W\d_]+)?)[\s_.#-]*0*(\d+)([a-z]?)", re.IGNORECASE)
+WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20}
+"""Full-width forms to ASCII, one character for one."""
+
+
+def key_of(local_id: str) -> str:
+    """Return the key under which the spellings of one local id meet: `D1` of `D001` and `Decision 1`."""
+    plain = local_id.translate(WIDE)
+    match = None if SHORT_ID.fullmatch(plain) else _ID_PARTS.fullmatch(plain.strip())
+    if match is None:
+        return plain
+    prefix = letters(match[1])
+    return f"{PREFIXES.get(prefix, prefix.upper())}{match[2]}{match[3].casefold()}"
+
+
+def kind_of(local_id: str) -> str:
+    """Return D, T or A; of a short id D or T; "" of an id that does not say."""
+    plain = local_id.translate(WIDE)
+    if SHORT_ID.fullmatch(plain):
+        return plain[0].upper()
+    match = _ID_PARTS.fullmatch(plain.strip())
+    prefix = PREFIXES.get(letters(match[1]), "") if match else ""
+    return "D" if match and match[1] == "OD" else prefix[-1:]
+
+
 _NUMBER = re.compile(
-    r"(?:tier\s*)?([-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|[.,]\d{1,20}))(?![\w.])(?!\s*/)", re.IGNORECASE
+    r"(?:tier\s*)?(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|[.,]\d{1,20}))(?![\w.])\s*(?P<of>%|/\s*\d{1,3}(?!\d))?",
+    re.IGNORECASE,
 )
-_INSIDE = re.compile(r"[(\[]\s*([-+]?(?:\d{1,20}(?:\.\d{1,20})?|\.\d{1,20}))\s*[)\]]")
+_INSIDE = re.compile(r"[(\[]\s*(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|\.\d{1,20}))\s*(?P<of>%)?\s*[)\]]")
 _INTEGER = re.compile(r"(?:turns?\s*)?#?(\d{1,9})(?!\d)", re.IGNORECASE)
 _DATE = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?: ?(?:Z|z|UTC|[+-]\d{2}:?\d{2}))?)?"
 )
-_MARK = re.compile(r"[,;()\[\]{}]")
+_DAY_MONTH = re.compile(
+    r"(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|\.|\u00ba)?\s+(?:de\s+|of\s+)?([^\W\d_]{3,12})\.?,?\s+(?:de\s+|del\s+)?(\d{4})"
+)
+_MONTH_DAY = re.compile(r"([^\W\d_]{3,12})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})")
+_YEAR_FIRST = re.compile(
+    r"(?<!\d)(\d{4})\s*(?:[./-]|\u5e74)\s*(\d{1,2})\s*(?:[./-]|\u6708)\s*(\d{1,2})(?!\d)"
+)
+_DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})\s?([./-])\s?(\d{1,2})\s?[./-]\s?(\d{4})(?!\d)")
+_MARK = re.compile(r"[,;()\[\]{}\uff0c\u3001\uff1b\uff08\uff09]")
 _LETTERS = re.compile(r"[^a-z ]+")
-
 _CLASSES = {"1": 0.9, "2": 0.5, "3": 0.1}
-BANDS = {"validated": 0.9, "heuristic": 0.5, "speculative": 0.1}
-CONFIDENCE = {"highest": 0.9, "high": 0.7, "medium": 0.5, "low": 0.3, "speculative": 0.2}
-_PRIORITIES = {
-    **dict.fromkeys(("high", "critical", "urgent", "highest"), Priority.HIGH),
-    **dict.fromkeys(("medium", "normal", "moderate"), Priority.MEDIUM),
-    **dict.fromkeys(("low", "lowest", "minor"), Priority.LOW),
-}
-
-
-def table(*rows: tuple[T, str]) -> dict[str, T]:
-    """Return word to value for some rows (value, words)."""
-    return {word: value for value, words in rows for word in words.split()}
-
-
-_THREAD_STATUS = table(
-    (
-        ThreadStatus.OPEN,
-        "open active planned in pending blocked reopen reopened unresolved ongoing todo new paused deferred",
-    ),
-    (ThreadStatus.RESOLVED, "resolved done closed complete completed answered settled fixed"),
-    (ThreadStatus.SUPERSEDED, "superseded"),
-    (ThreadStatus.ABANDONED, "abandoned dropped wontfix cancelled canceled obsolete"),
-)
-DECISION_STATUS = table(
-    (DecisionStatus.ACTIVE, "active accepted confirmed final decided approved validated locked"),
-    (DecisionStatus.REVISED, "revised"),
-    (DecisionStatus.SUPERSEDED, "superseded replaced"),
-    (DecisionStatus.INVALIDATED, "invalidated deprecated rejected withdrawn retracted"),
-)
-
-
-def kind_of(local_id: str) -> str:
-    """Return D, T or A; of a short id D or T."""
-    return local_id.lstrip("O")[0].upper()
+_OPEN, _SHUT = "([{\uff08", ")]}\uff09"
 
 
 def is_none(value: Any) -> bool:
     """Say whether a value is a spelling of "none"."""
     return value is None or (
-        isinstance(value, str) and re.sub(r"\s*\([^()]*\)$", "", bare(value)[:200]).casefold() in _NONE
+        isinstance(value, str)
+        and re.sub(r"\s*\([^()]*\)$", "", bare(value)[:200]).casefold().rstrip(".") in NONE
     )
 
 
 def bare(text: str) -> str:
     """Return the text without backticks, quotes, bold marks and blanks around it."""
-    return text.strip().strip("`*\"'\u201c\u201d").strip()
+    return text.strip().strip("`*\"'\u201c\u201d\u201e\u00ab\u00bb").strip()
 
 
-def items(value: Any) -> tuple[str, ...]:
-    """Return a YAML list, `[a, b]`, `a, b` or `a; b` as its items; every spelling of none is empty."""
+def items(value: Any, *, prefer: str = "") -> tuple[str, ...]:
+    """Return a YAML list, `[a, b]`, `a, b` or `a; b` as its items; every spelling of none is empty.
+
+    Args:
+        value: text, list or mapping.
+        prefer: a mark that alone separates items where it occurs.
+    """
     if is_none(value):
         return ()
     if isinstance(value, str):
         inner = value.strip()
         if inner.startswith("[") and inner.endswith("]"):
             inner = inner[1:-1]
-        value = _outside_brackets(inner)
+        parts = _outside_brackets(inner)
+        if prefer and any(mark and mark in prefer for _, mark in parts):
+            parts = [(part, mark) for part, mark in _outside_brackets(inner, prefer)]
+        value = [part for part, _ in parts]
     elif isinstance(value, dict):
         value = list(value.values())
     found = (one_line(bare(flat(item))) for item in value)
     return tuple(item for item in found if not is_none(item))
 
 
-def _outside_brackets(text: str) -> list[str]:
-    """Split at commas and semicolons outside brackets; at all of them if a bracket is never closed."""
+def _outside_brackets(text: str, marks: str = ",;\uff0c\u3001\uff1b") -> list[tuple[str, str]]:
+    """Split at marks outside brackets, each part with its mark; at all marks if a bracket stays open."""
     parts, depth, start = [], 0, 0
     for match in _MARK.finditer(text):
-        if match.group() in "([{":
+        if match.group() in _OPEN:
             depth += 1
-        elif match.group() in ")]}":
+        elif match.group() in _SHUT:
             depth = max(depth - 1, 0)
-        elif depth == 0:
-            parts.append(text[start : match.start()])
+        elif depth == 0 and match.group() in marks:
+            parts.append((text[start : match.start()], match.group()))
             start = match.end()
-    return re.split(r"[,;]", text) if depth else [*parts, text[start:]]
+    if depth:
+        return [(part, "") for part in re.split(f"[{marks}]", text)]
+    return [*parts, (text[start:], "")]
 
 
 def flat(value: Any) -> str:
@@ -170,7 +202,7 @@ def text_of(value: Any) -> str:
 
 def references(value: Any) -> tuple[str, ...]:
     """Return the local ids, those behind a tag (`TAG:D003`), short ids and uuids, in order, each once."""
-    return tuple(dict.fromkeys(_REFERENCES.findall(flat(value)[:20_000])))
+    return tuple(dict.fromkeys(_REFERENCES.findall(flat(value)[:20_000].translate(WIDE))))
 
 
 def parse_tier(text: str) -> tuple[float | None, str | None]:
@@ -178,48 +210,95 @@ def parse_tier(text: str) -> tuple[float | None, str | None]:
 
     Raises ValueError for a number outside 0 to 1 and for what is no tier.
     """
-    token = bare(text)[:200]
+    token = bare(text.translate(WIDE))[:200].rstrip(".")
     match = _NUMBER.match(token) or _INSIDE.search(token)
     if match is None:
-        word = token.casefold().split()[:1]
-        if word and word[0].strip(",;:") in BANDS:
-            return BANDS[word[0].strip(",;:")], None
+        value, _ = leading(token, BANDS)
+        if value is not None:
+            return value, None
         raise ValueError(f"{token[:40]!r} is not a tier between 0 and 1")
-    number = match.group(1).replace(",", ".")
+    number = match["n"].replace(",", ".")
+    if share := match["of"]:
+        whole = 100.0 if share == "%" else float(share.strip("/ ") or 0)
+        return (float(number) / whole, None) if 0 <= float(number) <= whole > 0 else _outside(token)
     if number in _CLASSES:
         return _CLASSES[number], number
-    if not 0 <= float(number) <= 1:
-        raise ValueError(f"the tier {number[:40]} lies outside 0 to 1")
-    return float(number), None
+    return (float(number), None) if 0 <= float(number) <= 1 else _outside(number)
+
+
+def _outside(number: str) -> tuple[float | None, str | None]:
+    raise ValueError(f"the tier {number[:40]} lies outside 0 to 1")
 
 
 def parse_moment(text: str) -> Instant:
-    """Read the first ISO date in a text.
+    """Read the first date in a text, in the forms people write.
 
-    Raises ValueError.
+    Raises ValueError, also for 03/04/2026, which may be of March or of April.
     """
-    match = _DATE.search(text[:200])
-    return parse_instant(match.group() if match else text)
+    head = text[:200].translate(WIDE)
+    match = _DATE.search(head)
+    if match:
+        return parse_instant(match.group())
+    folded = letters(head)
+    if match := _YEAR_FIRST.search(folded):
+        year, month, day = map(int, match.groups())
+    elif (
+        (match := _DAY_FIRST.search(folded))
+        and match[2] == "/"
+        and int(match[1]) <= 12 >= int(match[3]) != int(match[1])
+    ):
+        raise ValueError(f"{match.group()!r} may mean two days")
+    elif match:
+        day, month, year = int(match[1]), int(match[3]), int(match[4])
+        day, month = (month, day) if month > 12 else (day, month)
+    else:
+        year, month, day = _spelled_out(folded)
+    return parse_instant(f"{year:04}-{month:02}-{day:02}" if year else text)
+
+
+def _spelled_out(text: str) -> tuple[int, int, int]:
+    """Return the first date with the name of a month: year, month, day; zeros if there is none."""
+    for pattern, order in ((_DAY_MONTH, (3, 2, 1)), (_MONTH_DAY, (3, 1, 2))):
+        for match in pattern.finditer(text):
+            year, name, day = (match[group] for group in order)
+            months = {n for n, names in enumerate(MONTHS, 1) if any(each.startswith(name) for each in names)}
+            if len(months) == 1:
+                return int(year), months.pop(), int(day)
+    return 0, 0, 0
 
 
 def word_in(text: str, table: Mapping[str, Any]) -> Any:
-    """Return the table's value of the text's first word, or None."""
-    words = _LETTERS.sub(" ", text[:200].casefold()).split()
-    return next((table[word] for word in words[:1] if word in table), None)
+    """Return the table's value of the words that a text begins with, or None."""
+    return leading(text, table)[0]
 
 
 def parse_priority(text: str) -> Priority | None:
-    """Return the priority that a word names, or None."""
-    found = word_in(text, _PRIORITIES)
-    return found if isinstance(found, Priority) else None
+    """Return the priority that a text names, or None."""
+    return priority_in(bare(text))
+
+
+_FILLING = re.compile(r"(?:still|now|already|noch|encore|aun|todavia)\s+", re.IGNORECASE)
 
 
 def parse_thread_status(text: str) -> tuple[ThreadStatus | None, bool]:
     """Return the status that a text begins with, and whether the thread was reopened."""
     words = " ".join(_LETTERS.sub(" ", text[:200].casefold()).split())
-    words = {"wont fix": "wontfix", "won t fix": "wontfix", "not started": "open"}.get(words, words)
-    words = words.replace("re open", "reopen", 1) if words.startswith("re open") else words
-    return word_in(words, _THREAD_STATUS), words.startswith("reopen") or "re-open" in text[:20].casefold()
+    plain = _FILLING.sub("", text.lstrip(" *`_[(\"'"), count=1)
+    if words.startswith("re open"):
+        plain = plain.replace("-", "", 1).replace(" ", "", 1)
+    found, _ = leading(plain, STATES["T"])
+    found = found or next((MARKS[c] for c in text[:40] if c in MARKS), None)
+    status = found if isinstance(found, ThreadStatus) else None
+    return status, words.startswith(("reopen", "re open")) or "re-open" in text[:20].casefold()
+
+
+def parse_decision_status(text: str) -> DecisionStatus | None:
+    """Return the status that a text begins with, or that its mark shows."""
+    found, _ = leading(text.lstrip(" *`_[(\"'"), STATES["D"])
+    if found is None:
+        mark = next((MARKS[c] for c in text[:40] if c in MARKS), None)
+        found = DecisionStatus.INVALIDATED if mark is ThreadStatus.ABANDONED else found
+    return found if isinstance(found, DecisionStatus) else None
 
 
 def parse_integer(value: Any) -> int | None:
@@ -228,74 +307,18 @@ def parse_integer(value: Any) -> int | None:
     return int(match.group(1)) if match else None
 
 
-_COMMON = {
-    "status": ("status", "final status", "state"),
-    "scope": ("scope", "source"),
-    "inherited_from": ("inherited from",),
-    "turn": ("turn", "turn reference"),
-    "tags": ("tags",),
-    "entity": ("entity",),
-}
-_SYNONYMS: Mapping[str, Mapping[str, Sequence[str]]] = {
-    "D": {
-        **_COMMON,
-        "text": ("decision", "text", "title", "description", "name", "summary"),
-        "rationale": ("rationale", "reason", "reasoning", "why"),
-        "context": ("context", "notes", "note"),
-        "tier": ("tier", "epistemic tier"),
-        "confidence": ("confidence",),
-        "timestamp": ("timestamp", "date", "decided"),
-        "dependencies": ("dependencies", "depends on", "dependency"),
-        "alternatives": (
-            "alternatives considered",
-            "alternatives rejected",
-            "alternatives",
-            "rejected alternatives",
-        ),
-        "revises": ("revises", "supersedes", "replaces"),
-        "superseded_by": ("superseded by", "replaced by", "revised by"),
-        "full_context_ref": ("full context ref", "ref", "transcript reference"),
-    },
-    "T": {
-        **_COMMON,
-        "text": ("title", "thread", "question", "text", "name", "issue", "summary"),
-        "content": ("description", "context", "notes", "note", "details", "content"),
-        "priority": ("priority",),
-        "blocked_by": ("blocked by", "blocked on", "blockers"),
-        "resolution": ("resolution", "outcome", "answer"),
-    },
-    "A": {
-        "status": ("status",),
-        "turn": ("turn", "created", "created turn"),
-        "type": ("type",),
-        "text": ("name", "title", "artifact", "text"),
-        "summary": ("summary", "description", "notes", "location"),
-        "versions": ("versions",),
-    },
-}
-KEYS = {
-    kind: {key: target for target, keys in synonyms.items() for key in keys}
-    for kind, synonyms in _SYNONYMS.items()
-}
-"""For each kind, folded key to attribute; if two keys of one attribute have values, the first counts."""
-
-
 @dataclass(kw_only=True, slots=True)
 class Claim:
     """What one record states: `values` holds converted fields under the attribute names of the record.
 
-    Decision text, thread title and artifact name are all `text`.
+    Decision text, thread title and artifact name are all `text`; `kind` is D, T or A.
     """
 
     local_id: str
     line: int
     family: Family
+    kind: str
     values: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def kind(self) -> str:
-        """D, T or A; open threads `OT001` are threads."""
-        return kind_of(self.local_id)
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -309,18 +332,18 @@ class Claim:
 
 @dataclass(kw_only=True, slots=True)
 class ClaimList:
-    """What the readers of all shapes have found so far.
+    """What the readers of all layouts have found so far.
 
     Attributes:
         carried: claims of `inherited_context`.
-        unnumbered: (line, title, raw fields) of open threads without an id.
+        unnumbered: (line, kind, raw fields, number) of records without an id, under a label.
         documents: every YAML mapping, for the metadata in it.
         names: match key to short id, from blocks that forgekit printed and a person pasted along.
     """
 
     claims: list[Claim] = field(default_factory=list)
     carried: list[Claim] = field(default_factory=list)
-    unnumbered: list[tuple[int, str, Mapping[str, Any]]] = field(default_factory=list)
+    unnumbered: list[tuple[int, str, Mapping[str, Any], Any]] = field(default_factory=list)
     documents: list[Mapping[str, Any]] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -339,16 +362,18 @@ def make_claim(
     line: int,
     family: Family,
     *,
+    kind: str = "",
     carried: bool = False,
-) -> None:
+) -> Claim | None:
     """Convert one record and add its claim and problems to what was found.
 
     Args:
         found: receives the claim and a problem for each value that cannot be converted.
-        local_id: `D001`, in any case, or the short id in its place.
-        raw: keys as written to raw values.
+        local_id: as written, or the short id in its place.
+        raw: names of fields to raw values.
         line: of the record.
-        family: the shape it was written in.
+        family: the layout it was written in.
+        kind: D, T or A; else the id says it.
         carried: whether it is a mention of a parent's record.
     """
     claims = found.carried if carried else found.claims
@@ -356,25 +381,67 @@ def make_claim(
         if not any(problem.code == "too-many-records" for problem in found.problems[-1:]):
             message = f"more than {RECORDS_LIMIT:,} records; the rest was left out"
             found.warn("too-many-records", message, line)
-        return
-    name = local_id if SHORT_ID.fullmatch(local_id) else local_id.upper()
-    claim = Claim(local_id=name, line=line, family=family)
-    keys = KEYS[claim.kind]
-    folded = {fold(str(key)): raw[key] for key in reversed(list(raw))}
-    if claim.kind == "T" and not any(keys.get(key) == "text" for key in folded):
-        folded = {"title" if key == "description" else key: value for key, value in folded.items()}
-    for name, target in keys.items():
-        if name in folded and not claim.values.get(target):
+        return None
+    claim = Claim(local_id=local_id, line=line, family=family, kind=kind or kind_of(local_id))
+    for target, value in raw.items():
+        is_text = target in ("context", "content")
+        if is_text or claim.values.get(target) in (None, "", ()):
             try:
-                converted = _CONVERT.get(target, _line_or_text)(claim, target, folded[name])
+                converted = _CONVERT.get(target, _line_or_text)(claim, target, value)
             except _UnreadableValueError as e:
                 found.warn(e.code, f"{claim.local_id}: {e}", line, e.fix)
                 continue
+            if is_text and claim.values.get(target):  # words that another field left there
+                converted = f"{converted or ''}\n{claim.values[target]}".strip()
             if converted is not None:
                 claim.values[target] = converted
     if claim.values.get("inherited_from"):
         claim.values.setdefault("scope", Scope.INHERITED)
+    if words := claim.values.pop("waits_for", ""):
+        message = (
+            f"{claim.local_id}: {words[:60]!r} names no record that may stand there; it was kept in the text"
+        )
+        found.warn("no-reference", message, line)
     claims.append(claim)
+    return claim
+
+
+def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return labelled values under the names of their fields, and those whose label is not known.
+
+    If two labels name one field, the one that stands first in the table of labels counts.
+    """
+    known: dict[str, Any] = {}
+    rank: dict[str, int] = {}
+    unknown: dict[str, Any] = {}
+    titled = any(field_named(str(key), kind) == "text" and text_of(value) for key, value in raw.items())
+    for key, value in raw.items():
+        name = field_like(str(key), kind)
+        if kind == "T" and name == "content" and not titled and fold(str(key)) == "description":
+            name = "text"
+        if name is None:
+            unknown[str(key)] = value
+            continue
+        place = ORDER[kind].get(fold(str(key)), 0)
+        if name not in known or is_none(known[name]) or (place < rank[name] and not is_none(value)):
+            known[name], rank[name] = value, place
+        if name == "resolution" and leading(str(key), STATES["T"])[0] is ThreadStatus.RESOLVED:
+            known.setdefault("status", "resolved")
+    known.pop("ignored", None)
+    return known, unknown
+
+
+def keep_unknown(
+    found: ClaimList, local_id: str, unknown: Mapping[str, Any], raw: dict[str, Any], kind: str, line: int
+) -> None:
+    """Keep labelled values that are not understood in the record's text, and say so."""
+    rest = "context" if kind == "D" else "content"
+    for label, value in unknown.items():
+        if text := text_of(value):
+            raw[rest] = f"{text_of(raw.get(rest, ''))}\n- {label}: {text}".strip()
+            where = f"{local_id}: " if local_id else ""
+            message = f"{where}the label {label[:40]!r} is not known; its line was kept in the record's text"
+            found.warn("unknown-label", message, line or None)
 
 
 class _UnreadableValueError(ValueError):
@@ -401,14 +468,24 @@ def _line_or_text(_claim: Claim, target: str, value: Any) -> Any:
 def _tier(claim: Claim, _target: str, value: Any) -> Any:
     if is_none(value):
         return None
+    text = flat(value)
     try:
-        tier, token = parse_tier(flat(value))
+        tier, token = parse_tier(text)
     except ValueError as e:
-        claim.values["tier_refused"] = True
-        raise _UnreadableValueError("bad-tier", str(e), "write a tier between 0 and 1") from None
+        tier, token = word_in(text, CONFIDENCE), None
+        if tier is None:
+            claim.values["tier_refused"] = True
+            raise _UnreadableValueError("bad-tier", str(e), "write a tier between 0 and 1") from None
     if token:
         claim.values["tier_token"] = token
     return tier
+
+
+def _confidence(claim: Claim, _target: str, value: Any) -> Any:
+    found = word_in(flat(value), CONFIDENCE)
+    if found is None and not is_none(value):
+        return _tier(claim, "tier", value)
+    return found
 
 
 def _status(claim: Claim, target: str, value: Any) -> Any:
@@ -422,15 +499,41 @@ def _status(claim: Claim, target: str, value: Any) -> Any:
         status, reopened = parse_thread_status(text)
         if reopened:
             claim.values["reopened"] = True
-        if status is ThreadStatus.OPEN and "blocked" in text.casefold() and references(text):
-            claim.values["blocked_by"] = references(text)
+        ids = references(text)
+        if status is ThreadStatus.OPEN and ids and field_named(_head(text), "T") == "blocked_by":
+            claim.values["blocked_by"] = ids
+        elif status is not None and status.ended and (rest := _behind_status(text)):
+            claim.values.setdefault("resolution", rest)
     else:
-        status = word_in(text, DECISION_STATUS)
+        status = parse_decision_status(text)
         if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and references(text):
             claim.values["superseded_by"] = references(text)[0]
+        ids = references(text)
     if status is None:
         raise _UnreadableValueError("unknown-status", f"{text[:40]!r} is not a known status")
+    more = leading(text, STATES[claim.kind])[1] if claim.kind in STATES else ""
+    if not ids and "resolution" not in claim.values and len(re.findall(r"[^\W\d_]+", more)) > 1:
+        rest = "content" if claim.kind == "T" else "context"
+        claim.values[rest] = f"{claim.values.get(rest, '')}\nStatus: {text}".strip()
     return status
+
+
+def _head(text: str) -> str:
+    """Return the words before the first id of a text."""
+    match = _REFERENCES.search(text)
+    words = text[: match.start()] if match else text
+    return " ".join(re.findall(r"[^\W\d_]+", words)[-2:])
+
+
+def _behind_status(text: str) -> str:
+    """Return what stands behind the word of a status: `Resolved - glass`, `done (see D002)`."""
+    match = re.match(
+        r"[^\w]*[^\W_]+(?:\s+[^\W_]+)?\s*?(?:\s-+\s|[:,;\u2013\u2014]|(?=\())\s*(?P<rest>.+)$",
+        text,
+        re.DOTALL,
+    )
+    rest = match["rest"].strip() if match else ""
+    return one_line(rest[1:-1] if rest[:1] == "(" and rest[-1:] == ")" else rest)
 
 
 def _scope(_claim: Claim, _target: str, value: Any) -> Any:
@@ -447,12 +550,28 @@ def _timestamp(_claim: Claim, _target: str, value: Any) -> Any:
         raise _UnreadableValueError("bad-time", str(e)) from None
 
 
-def _blocked_by(claim: Claim, _target: str, value: Any) -> Any:
+def _named(claim: Claim, target: str, value: Any) -> Any:
+    """Return the ids that a value names; words without any are kept in the record's text."""
     ids = references(value)
     if not ids and not is_none(value) and items(value):
-        earlier = claim.values.get("content", "")
-        claim.values["content"] = f"{earlier}\nBlocked by: {one_line(flat(value))}".strip()
+        words = one_line(flat(value))
+        claim.values["context"] = f"{claim.values.get('context', '')}\n{target.capitalize()}: {words}".strip()
+        claim.values["waits_for"] = words
     return ids
+
+
+def _blocked_by(claim: Claim, _target: str, value: Any) -> Any:
+    ids = references(re.sub(r"#(\d{1,3})(?!\d)", lambda m: f"OT{int(m[1]):03d}", flat(value)))
+    ids, others = tuple(i for i in ids if kind_of(i) != "D"), [i for i in ids if kind_of(i) == "D"]
+    if others or (not ids and not is_none(value) and items(value)):
+        earlier, words = claim.values.get("content", ""), ", ".join(others) or one_line(flat(value))
+        claim.values["content"] = f"{earlier}\nBlocked by: {words}".strip()
+        claim.values["waits_for"] = words
+    return ids
+
+
+def _content(_claim: Claim, _target: str, value: Any) -> Any:
+    return text_of(value) or None
 
 
 def _priority(_claim: Claim, _target: str, value: Any) -> Any:
@@ -463,15 +582,15 @@ def _priority(_claim: Claim, _target: str, value: Any) -> Any:
 
 
 def _alternatives(_claim: Claim, _target: str, value: Any) -> Any:
-    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
-        return tuple(filter(None, map(_alternative, value)))
-    return items(value)
+    if isinstance(value, list):
+        return tuple(filter(None, (_alternative(item) for item in value if not is_none(item))))
+    return tuple(item.rstrip(".") for item in items(value, prefer=";\uff1b"))
 
 
 def _alternative(item: Any) -> str:
     if not isinstance(item, dict):
         return one_line(bare(flat(item)))
-    option = one_line(text_of(item.get("option", "")))
+    option = one_line(text_of(item.get("option", item.get("name", ""))))
     reason = one_line(text_of(item.get("reason_rejected", item.get("reason", ""))))
     return f"{option} ({reason})" if option and reason else option or one_line(flat(item))
 
@@ -494,17 +613,18 @@ def _versions(claim: Claim, _target: str, value: Any) -> Any:
 
 _CONVERT: Mapping[str, Callable[[Claim, str, Any], Any]] = {
     "tier": _tier,
-    "confidence": lambda _claim, _target, value: word_in(flat(value), CONFIDENCE),
+    "confidence": _confidence,
     "status": _status,
     "scope": _scope,
     "inherited_from": lambda _claim, _target, value: None if is_none(value) else one_line(bare(flat(value))),
     "turn": lambda _claim, _target, value: parse_integer(value),
     "timestamp": _timestamp,
     "tags": lambda _claim, _target, value: items(value),
-    "dependencies": lambda _claim, _target, value: references(value),
-    "revises": lambda _claim, _target, value: references(value),
+    "dependencies": _named,
+    "revises": _named,
     "superseded_by": lambda _claim, _target, value: next(iter(references(value)), None),
     "blocked_by": _blocked_by,
+    "content": _content,
     "priority": _priority,
     "alternatives": _alternatives,
     "versions": _versions,
@@ -523,12 +643,33 @@ def join(found: ClaimList, claims: Sequence[Claim]) -> list[Claim]:
     that lines which forgekit prints can be kept among the new records of an archive, which count from D001.
     """
     own = {claim.local_id: _key(claim) for claim in claims if not _is_printed(claim)}
-    groups: dict[str, list[Claim]] = {}
+    groups: dict[tuple[str, str], list[Claim]] = {}
     for claim in claims:
         apart = _is_printed(claim) and own.get(claim.local_id, _key(claim)) != _key(claim)
         each = replace(claim, local_id=claim.values["entity"]) if apart else claim
-        groups.setdefault(each.local_id, []).append(each)
-    return [_merge(found, group) for group in groups.values()]
+        groups.setdefault((each.kind, key_of(each.local_id)), []).append(each)
+    merged = [_merge(found, group) for group in groups.values()]
+    _spell(merged)
+    return merged
+
+
+def _spell(merged: Sequence[Claim]) -> None:
+    """Write each reference to a record of this archive as the record writes its id; drop what is none."""
+    names = {key_of(claim.local_id): claim.local_id for claim in merged}
+    for claim in merged:
+        for name in ("dependencies", "blocked_by", "revises"):
+            if claim.values.get(name):
+                spelled = (names.get(key_of(each), each) for each in claim.values[name])
+                is_known = (
+                    each for each in spelled if each in names.values() or ":" in each or _is_ours(each)
+                )
+                claim.values[name] = tuple(dict.fromkeys(is_known))
+        if successor := claim.values.get("superseded_by"):
+            claim.values["superseded_by"] = names.get(key_of(successor), successor)
+
+
+def _is_ours(reference: str) -> bool:
+    return kind_of(reference) != "" or "-" in reference[8:9] or SHORT_ID.fullmatch(reference) is not None
 
 
 def _key(claim: Claim) -> str:

@@ -1,9 +1,9 @@
-"""The Markdown structure of a pasted text: which lines are headings, fences, comments and tables.
+"""The structure of a pasted text: a tree of headings, list items, lines, tables and code, and who speaks.
 
-In: a text of any size. Out: a `Document`, and `own_lines`: which lines speak for the archive itself and not
-for a quoted parent, a transcript or a block that forgekit printed. One pass over the lines, in linear time:
-people paste transcripts of 100,000 lines. Fences and tables may be inside list items and quotes. A fence that
-is never closed ends at the next heading, a comment that is never closed hides nothing.
+In: a text of any size. Out: a `Document`: the tree by markdown-it, the code fences and comments, and
+`zones`: the lines that quote a parent, a transcript, an example or a block that forgekit printed. A wrapper
+around the whole text (a fence, a block quote) is taken off first. A fence that is never closed ends at the
+next heading; a comment that is never closed hides nothing.
 
 Lines are 1-based in every value that leaves this module, and end at LF only, as editors count them.
 """
@@ -11,32 +11,64 @@ Lines are 1-based in every value that leaves this module, and end at LF only, as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
+from typing import TYPE_CHECKING
 
+from forgekit.archives.labels import fold, letters, quotes
 from forgekit.model.archive_record import Section
 from forgekit.model.problem import Problem
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 LINES_LIMIT = 200_000
 HEADINGS_LIMIT = 20_000
 LINE_LIMIT = 20_000
+_CUTS_LIMIT = 20
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
-_CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+[ \t]*$")
-_ITEM = re.compile(r" *(?:[-*+]|\d{1,9}[.)]) +(?=\S)")
-_FENCE = re.compile(
-    r"(?P<place>[> \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}(?!.*`)|~{3,})(?P<info>.*)$"
-)
-_DELIMITERS = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
-_AFTER_TABLE = re.compile(
-    r" {4}| {0,3}(?:>|#{1,6}(?:\s|$)|`{3}|~{3}|[-*+] |\d{1,9}[.)] |<!--|([-*_])(?: *\1){2,} *$)"
-)
-_UNDERLINE = re.compile(r" {0,3}=+[ \t]*$")
-_WRAPPER = re.compile(r"(`{3,}|~{3,})[ \t]*(?:markdown|md)[ \t]*$", re.IGNORECASE)
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
+_DEEP_HEADING = re.compile(r" {0,3}#{2,6}[ \t]")
+_FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[\w+-]*)[ \t]*$")
+_QUOTE = re.compile(r" {0,3}> ?")
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+_SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.IGNORECASE)
+_BULLETS = tuple("\u2022\u25e6\u25aa\u25b8\u2023\u25cf\u25cb\u30fb")
+_WIKI = re.compile(r"(?P<mark>={2,6})\s*(?P<title>[^=\s][^=]{0,200}?)\s*={2,6}\s*$")
 _BAR = re.compile(r"(?<!\\)\|")
-_SUFFIX = re.compile(r"\s*\([^()]*\)\s*$")
+_MARKED = re.compile(r"<!--\s*(/?)\s*forgekit:(registry-state|updated-context)\b")
+_PRINTED = ("registry state", "updated context")
+_PRINTED_END = tuple(f"(end of {title})" for title in _PRINTED)
+_TURN = re.compile(
+    r"\s{0,3}(?:#{1,6} |[-*] )?(?:\*\*|__)?(?:user|human|assistant|system|ai|claude|chatgpt|model"
+    r"|(?:turn|exchange)[ _]\d+)(?: \([^()]{0,40}\))?\s?(?:\*\*|__)?\s?(?::|$)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class Node:
+    """A part of a text.
+
+    Attributes:
+        kind: `heading`, `item`, `line`, `table`, `row`, `code` or `rule`.
+        line, last: the first and last line.
+        text: of a heading, item or line without its mark; the content of code.
+        level: of a heading; of a line 1 if it goes on a paragraph.
+        number: of an ordered list item.
+        cells: of a table's head, and of a row.
+    """
+
+    kind: str
+    line: int
+    last: int
+    text: str = ""
+    level: int = 0
+    number: str = ""
+    cells: tuple[str, ...] = ()
+    column: int = 0
+    children: list[Node] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,44 +79,25 @@ class Fence:
     last_line: int
     info: str
     content: str
-    closed: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Comment:
-    """An HTML comment that is a block of its own."""
-
-    first_line: int
-    last_line: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Table:
-    """A table: folded column names and the rows with their lines."""
-
-    line: int
-    columns: tuple[str, ...]
-    rows: tuple[tuple[int, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
-    """A text in its blocks."""
+    """A text in its parts.
+
+    Attributes:
+        comments: first and last line of each HTML comment that is a block of its own.
+        quoted: first and last line of each block quote and piece of indented code.
+    """
 
     lines: tuple[str, ...]
+    root: Node
     sections: tuple[Section, ...]
     fences: tuple[Fence, ...]
-    comments: tuple[Comment, ...]
-    tables: tuple[Table, ...]
+    comments: tuple[tuple[int, int], ...]
+    quoted: tuple[tuple[int, int], ...]
     truncated: str
     problems: tuple[Problem, ...]
-
-
-@lru_cache(maxsize=4096)
-def fold(text: str) -> str:
-    """Return the key of a heading, column or field: case, `_` and a trailing (...) do not count."""
-    plain = text[:200].replace("`", "").replace("*", "").replace("_", " ").replace("-", " ").strip(" \t:")
-    return " ".join(_SUFFIX.sub("", plain).strip(" \t:").casefold().split())
 
 
 def split_lines(text: str) -> list[str]:
@@ -93,7 +106,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def read_document(text: str) -> Document:
-    """Find the blocks of a text of any size in linear time."""
+    """Find the parts of a text of any size in linear time."""
     lines = split_lines(text)
     problems: list[Problem] = []
     headings = (number for number, line in enumerate(lines) if line[:1] == "#" and _HEADING.match(line[:200]))
@@ -104,208 +117,274 @@ def read_document(text: str) -> Document:
         problems.append(Problem(code="too-long", message=message, line=cut + 1, fix=fix))
         del lines[cut:]
     _unwrap(lines)
-    blocks = _Blocks(lines)
+    lines[:] = [_as_markdown(line) for line in lines]
+    builder = _Builder(lines)
     return Document(
         lines=tuple(lines),
-        sections=_sections(lines, blocks),
-        fences=tuple(blocks.fences),
-        comments=tuple(blocks.comments),
-        tables=tuple(blocks.tables),
-        truncated=blocks.truncated or _cut_row(lines, blocks.tables),
-        problems=(*problems, *blocks.problems),
+        root=builder.root,
+        sections=_sections(builder.headings, len(lines)),
+        fences=tuple(builder.fences),
+        comments=tuple(builder.comments),
+        quoted=tuple(builder.quoted),
+        truncated=builder.truncated or _cut_row(lines, builder.root),
+        problems=(*problems, *builder.problems),
     )
 
 
+def _as_markdown(line: str) -> str:
+    """Return a line with bullets and headings of other markups (`== X ==`) as those of Markdown."""
+    start = line[:40].lstrip()[:2]
+    if start[:1] in _BULLETS and start[1:].isspace():
+        return line.replace(start[0], "-", 1)
+    heading = _WIKI.match(line) if start == "==" else None
+    return f"{'#' * len(heading['mark'])} {heading['title']}" if heading else line
+
+
 def _unwrap(lines: list[str]) -> None:
-    """Blank the fence around a whole document that was copied as one Markdown block."""
-    full = [i for i, line in enumerate(lines) if line.strip()]
-    opening = _WRAPPER.match(lines[full[0]]) if full else None
-    if opening and len(full) > 1 and lines[full[-1]].strip() == opening.group(1):
-        lines[full[0]] = lines[full[-1]] = ""
+    """Blank what is wrapped around a whole archive: a fence with chat around it, the marks of a quote."""
+    full = [number for number, line in enumerate(lines) if line.strip()]
+    if full and all(lines[number].lstrip().startswith(">") for number in full):
+        lines[:] = [_QUOTE.sub("", line, count=1) for line in lines]
+        full = [number for number, line in enumerate(lines) if line.strip()]
+    opening = next((number for number in full if _FENCE.match(lines[number])), None)
+    match = _FENCE.match(lines[opening]) if opening is not None else None
+    if opening is None or match is None or any(_HEADING.match(line[:9]) for line in lines[:opening]):
+        return
+    first = next((lines[number] for number in full if number > opening), "")
+    markdown = match["info"].casefold() in ("markdown", "md")
+    if not markdown and (match["info"] not in ("", "text") or not (_HEADING.match(first) or first == "---")):
+        return
+    closing = next((number for number in reversed(full) if lines[number].strip() == match["mark"]), opening)
+    if closing > opening and not any(
+        _HEADING.match(lines[number][:9]) for number in full if number > closing
+    ):
+        for number in (*(n for n in full if n < opening or n > closing), opening, closing):
+            lines[number] = ""
 
 
-class _Blocks:
-    """The fences, comments, tables and underlined headings of some lines.
+class _Builder:
+    """Builds the tree of some lines from markdown-it's tokens."""
 
-    Attributes:
-        hidden: for each line whether a fence or a comment covers it.
-        underlined: 0-based line of the underline to the heading's text.
-    """
-
-    def __init__(self, lines: list[str]) -> None:
+    def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
+        self.root = Node("root", 1, len(lines))
+        self.headings: list[Node] = []
         self.fences: list[Fence] = []
-        self.comments: list[Comment] = []
-        self.tables: list[Table] = []
-        self.underlined: dict[int, str] = {}
-        self.hidden = bytearray(len(lines) + 2)
+        self.comments: list[tuple[int, int]] = []
+        self.quoted: list[tuple[int, int]] = []
         self.problems: list[Problem] = []
         self.truncated = ""
+        self._stack = [self.root]
+        self._place = 0
         self._last_full = max((i for i, line in enumerate(lines) if line.strip()), default=-1)
-        self._last_end = max((i for i, line in enumerate(lines) if "-->" in line), default=-1)
-        item = 0  # column of the text of the list item that a line may belong to
-        number = 0
-        while number < len(lines):
-            line = lines[number][:LINE_LIMIT]
-            start = len(line) - len(line.lstrip(" "))
-            marker = _ITEM.match(line)
-            if line.strip() and start < item and (not marker or start < item - marker.end()):
-                item = 0 if not marker and (number == 0 or not lines[number - 1].strip()) else item
-            base = item if start >= item else 0
-            number = self._block(number, line, start - base, base)
-            if marker and start - base < 4:
-                item = marker.end()
+        plain = self._plain_lines()
+        start, cuts = self._front_matter(), 0
+        while start < len(lines):
+            start = self._parse(plain, start, may_cut=cuts < _CUTS_LIMIT)
+            cuts += 1
 
-    def _block(self, number: int, line: str, indent: int, base: int) -> int:
-        """Read the block that begins on a line, if any, and return where to go on.
+    def _plain_lines(self) -> list[str]:
+        """Return the lines for markdown-it: without HTML tags, endless comments and overlong lines."""
+        last_end = max((i for i, line in enumerate(self.lines) if "-->" in line), default=-1)
+        plain = []
+        for number, line in enumerate(self.lines):
+            start = line[:200].lstrip()
+            if len(line) > LINE_LIMIT:
+                plain.append("x")
+            elif start.startswith("<!--") and number > last_end:
+                self.truncated = f"the comment opened on line {number + 1} is never closed"
+                plain.append(f"\\{start}")
+            elif start.startswith("<") and not start.startswith("<!--"):
+                plain.append(_TAG.sub("", _SUMMARY.sub(r"**\1**", line)))
+            else:
+                plain.append(line)
+        return plain
 
-        Args:
-            number: 0-based.
-            line: its text.
-            indent: of the text, from the list item around it.
-            base: column of that item's text.
-        """
-        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
-        if fence and indent < 4:
-            return self._fence(number, fence, base)
-        if indent >= 4:
-            return number + 1
-        if line.lstrip().startswith("<!--"):
-            return self._comment(number)
-        if "|" in line and number + 1 < len(self.lines) and _DELIMITERS.match(self.lines[number + 1][:500]):
-            columns, marks = cells(line), cells(self.lines[number + 1])
-            if len(columns) == len(marks) and not line.lstrip().startswith(">"):
-                return self._table(number, base, tuple(map(fold, columns)))
-        if _UNDERLINE.match(line) and base == 0 and number and not self.hidden[number - 1]:
-            above = self.lines[number - 1]
-            if above.strip() and not _AFTER_TABLE.match(above) and number - 1 not in self.underlined:
-                self.underlined[number] = above.strip()
-        return number + 1
+    def _front_matter(self) -> int:
+        """Take the front matter as YAML; return where the text behind it begins."""
+        if self.lines[0].rstrip() != "---":
+            return 0
+        end = next((n for n, line in enumerate(self.lines[1:200], 1) if line.rstrip() == "---"), 0)
+        if not end or not all(":" in line or line[:1] in " -#" for line in self.lines[1:end] if line):
+            return 0
+        content = "\n".join(self.lines[1:end]) + "\n"
+        self.fences.append(Fence(first_line=1, last_line=end + 1, info="front matter", content=content))
+        return end + 1
 
-    def _comment(self, first: int) -> int:
-        if first > self._last_end:
-            self.truncated = f"the comment opened on line {first + 1} is never closed"
-            return first + 1
-        end = next(i for i in range(first, len(self.lines)) if "-->" in self.lines[i]) + 1
-        self._hide(first, end)
-        self.comments.append(Comment(first_line=first + 1, last_line=end))
-        return end
+    def _parse(self, plain: Sequence[str], start: int, *, may_cut: bool) -> int:
+        """Read the text from a line on; return where to go on: behind a fence that was never closed."""
+        from markdown_it import MarkdownIt  # for readers alone
 
-    def _hide(self, first: int, end: int) -> None:
-        self.hidden[first:end] = b"\x01" * (end - first)
-
-    def _fence(self, first: int, opening: re.Match[str], base: int) -> int:
-        mark, place = opening["mark"], opening["place"]
-        quoted = ">" in place
-        inside = max(base, len(place) if place.strip(" \t>") else 0)
-        closed = False
-        end = first + 1
-        while end < len(self.lines) and not closed:
-            line = self.lines[end][:LINE_LIMIT]
-            text = line.strip(" \t>")
-            start = len(line) - len(line.lstrip(" "))
-            if (quoted and not line.lstrip().startswith(">")) or (not quoted and text and start < inside):
-                break  # the quote or the list item ends, and the fence with it
-            closed = len(text) >= len(mark) and not text.strip(mark[0]) and (quoted or start - inside < 4)
-            end += 1
-        if not closed and end > self._last_full:
-            end = self._unclosed(first)
-        self._hide(first, end)
-        indent = len(place)
-        content = [_dedent(line, indent) for line in self.lines[first + 1 : end - closed]]
-        self.fences.append(
-            Fence(
-                first_line=first + 1,
-                last_line=end,
-                info=opening["info"].strip().partition(" ")[0].casefold(),
-                content="\n".join(content) + "\n",
-                closed=closed,
-            )
-        )
-        return end
-
-    def _unclosed(self, first: int) -> int:
-        """Return where a fence without an end is taken to end: at the next heading, else with the text."""
-        place = f"the code block opened on line {first + 1} is never closed"
-        for number in range(first + 1, len(self.lines)):
-            if self.lines[number][:2] == "##" and _HEADING.match(self.lines[number]):
-                message = f"{place}; the next heading was taken for its end"
-                self.problems.append(Problem(code="unclosed-fence", message=message, line=first + 1))
-                return number
-        self.truncated = place
+        parser = MarkdownIt("commonmark", {"maxNesting": 40}).enable("table")
+        parser.disable(["inline", "reference", "text_join"], ignoreInvalid=True)
+        self._place = start
+        self._stack = self._around(self.headings[-1]) if self.headings else [self.root]
+        tokens = parser.parse("\n".join(plain[start:]))
+        quotes_open = 0
+        for index, token in enumerate(tokens):
+            if token.type.startswith("blockquote"):
+                quotes_open += token.nesting
+                if token.nesting > 0 and quotes_open == 1:
+                    self.quoted.append(self._span(token))
+            elif quotes_open and token.type not in ("fence", "html_block"):
+                continue
+            elif token.type == "fence" and (end := self._fence(token, may_cut=may_cut)):
+                return end
+            else:
+                self._take(token, tokens[index + 1].content if token.type == "heading_open" else "")
         return len(self.lines)
 
-    def _table(self, first: int, base: int, columns: tuple[str, ...]) -> int:
-        end = first + 2
-        while end < len(self.lines) and self.lines[end].strip():
-            if _AFTER_TABLE.match(self.lines[end][base : base + 200]):
-                break
-            end += 1
-        rows = tuple((i + 1, cells(self.lines[i])) for i in range(first + 2, end))
-        self.tables.append(Table(line=first + 1, columns=columns, rows=rows))
+    def _around(self, last: Node) -> list[Node]:
+        found = [self.root]
+        while found[-1] is not last:
+            found.append(next(n for n in reversed(found[-1].children) if n.kind == "heading"))
+        return found
+
+    def _span(self, token: Token) -> tuple[int, int]:
+        first, end = token.map or (0, 1)
+        while end > first + 1 and not self.lines[self._place + end - 1].strip():
+            end -= 1
+        return self._place + first + 1, self._place + end
+
+    def _add(self, node: Node) -> None:
+        self._stack[-1].children.append(node)
+
+    def _take(self, token: Token, heading: str) -> None:
+        """Add what a token opens or holds to the tree."""
+        first, last = self._span(token)
+        if token.type == "heading_open":
+            self._heading(token, heading)
+        elif token.type == "list_item_open":
+            mark = re.match(r"[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s+)*", self.lines[first - 1])
+            self._add(Node("item", first, last, number=token.info, column=mark.end() if mark else 0))
+            self._stack.append(self._stack[-1].children[-1])
+        elif token.type == "list_item_close":
+            self._stack.pop()
+        elif token.type == "paragraph_open":
+            self._paragraph(first, last)
+        elif token.type == "tr_open":
+            self._row(first)
+        elif token.type in ("table_open", "hr"):
+            self._add(Node("rule" if token.type == "hr" else "table", first, last))
+        elif token.type == "code_block":
+            self.quoted.append((first, last))
+            self._add(Node("code", first, last, "\n".join(self.lines[first - 1 : last])))
+        elif token.type == "html_block" and self.lines[first - 1].lstrip()[:4] == "<!--":
+            self.comments.append((first, last))
+
+    def _heading(self, token: Token, text: str) -> None:
+        """Add a heading; an underlined one is a line alone, and no labelled line above a rule."""
+        first, last = self._span(token)
+        level = int(token.tag[1:])
+        if token.markup in "=-":
+            *above, text = text.split("\n")
+            if above:
+                self._paragraph(first, first + len(above) - 1)
+            first = last - 1
+            if token.markup == "-" and (":" in text or text[-1:] in ".!?"):
+                self._paragraph(first, first)
+                return
+        node = Node("heading", first, last, text.strip(), level)
+        while self._stack[-1].kind == "heading" and self._stack[-1].level >= level:
+            self._stack.pop()
+        self._add(node)
+        if self._stack[-1].kind != "item":
+            self.headings.append(node)
+            self._stack.append(node)
+
+    def _paragraph(self, first: int, last: int) -> None:
+        """Add the lines of a paragraph; one that a list item has only by its lack of a mark is apart."""
+        inner = self._stack[-1]
+        for number in range(first, last + 1):
+            line = self.lines[number - 1]
+            indent = len(line) - len(line.lstrip())
+            text = _TAG.sub(" ", line).strip() if "<" in line else line.strip()
+            if inner.kind == "item" and number == inner.line and not inner.text:
+                inner.text = line[inner.column :].strip()
+                continue
+            lazy = number > first and inner.kind == "item" and indent < min(inner.column, 2)
+            holder = next(n for n in reversed(self._stack) if n.kind != "item") if lazy else inner
+            holder.children.append(
+                Node("line", number, number, text, level=int(number > first), column=indent)
+            )
+
+    def _row(self, number: int) -> None:
+        table = self._stack[-1].children[-1]
+        row = cells(self.lines[number - 1])
+        if table.cells:
+            table.children.append(Node("row", number, number, cells=row))
+        else:
+            table.cells = row
+
+    def _fence(self, token: Token, *, may_cut: bool) -> int:
+        """Take a fence; return where to go on if it is never closed and a heading follows, else 0."""
+        first, last = self._span(token)
+        closed = last > first and not self.lines[last - 1].strip(" \t>").strip(token.markup[0])
+        end = 0
+        if not closed and last - 1 >= self._last_full and token.level == 0:
+            place = f"the code block opened on line {first} is never closed"
+            after = range(first, len(self.lines)) if may_cut else ()
+            end = next((n for n in after if _DEEP_HEADING.match(self.lines[n][:9])), 0)
+            if end:
+                message = f"{place}; the next heading was taken for its end"
+                self.problems.append(Problem(code="unclosed-fence", message=message, line=first))
+                last = end
+            else:
+                self.truncated = place
+        content = "\n".join(token.content.split("\n")[: last - first]) if end else token.content
+        if "<" in content or len(content) > LINE_LIMIT:  # markdown-it was given other lines
+            indent = len(self.lines[first - 1]) - len(self.lines[first - 1].lstrip())
+            content = "\n".join(_dedent(line, indent) for line in self.lines[first : last - closed]) + "\n"
+        info = token.info.strip().partition(" ")[0].casefold()
+        self.fences.append(Fence(first_line=first, last_line=last, info=info, content=content))
+        self._add(Node("code", first, last, "\n".join(self.lines[first - 1 : last])))
         return end
 
 
 def _dedent(line: str, indent: int) -> str:
-    head = line[:indent]
-    return line[len(head) - len(head.lstrip(" \t>")) if head.strip(" \t>") else indent :]
+    return line[min(indent, len(line) - len(line.lstrip(" \t"))) :]
 
 
 def cells(row: str) -> tuple[str, ...]:
-    r"""Return the cells of a table row; `\|` is a bar."""
+    r"""Return the cells of a table row; `\|` is a bar, `<br>` a blank."""
     inner = row.strip().removeprefix("|")
     if inner.endswith("|") and not inner.endswith("\\|"):
         inner = inner[:-1]
-    return tuple(cell.strip().replace("\\|", "|") for cell in _BAR.split(inner))
+    return tuple(_TAG.sub(" ", cell).strip().replace("\\|", "|") for cell in _BAR.split(inner))
 
 
-def _sections(lines: list[str], blocks: _Blocks) -> tuple[Section, ...]:
-    found: list[tuple[int, int, str, int]] = []
-    for number, line in enumerate(lines):
-        if blocks.hidden[number]:
-            continue
-        if number in blocks.underlined:
-            found.append((number - 1, 1, blocks.underlined[number], number + 1))
-        elif "#" in line[:4] and len(line) <= LINE_LIMIT and (match := _HEADING.match(line)):
-            title = _CLOSING_HASHES.sub("", match.group(2) or "").strip()
-            found.append((number, len(match.group(1)), title, number + 1))
-    ends = [len(lines)] * len(found)
+def _sections(headings: Sequence[Node], count: int) -> tuple[Section, ...]:
+    ends = [count] * len(headings)
     open_: list[int] = []
-    for index, (number, level, _, _) in enumerate(found):
-        while open_ and found[open_[-1]][1] >= level:
-            ends[open_.pop()] = number
+    for index, node in enumerate(headings):
+        while open_ and headings[open_[-1]].level >= node.level:
+            ends[open_.pop()] = node.line - 1
         open_.append(index)
     return tuple(
-        Section(title=title, level=level, heading_line=number + 1, first_line=first + 1, last_line=end)
-        for (number, level, title, first), end in zip(found, ends, strict=True)
+        Section(title=n.text, level=n.level, heading_line=n.line, first_line=n.last + 1, last_line=end)
+        for n, end in zip(headings, ends, strict=True)
     )
 
 
-def _cut_row(lines: list[str], tables: list[Table]) -> str:
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and everything below it, in the order of the text."""
+    stack = [node]
+    while stack:
+        each = stack.pop()
+        yield each
+        stack.extend(reversed(each.children))
+
+
+def _cut_row(lines: list[str], root: Node) -> str:
     """Say when the very last line is a table row that stops before its last column."""
-    if not tables or not tables[-1].rows or lines[-1] == "":
+    if lines[-1] == "" or "|" not in lines[-1]:
         return ""
-    number, row = tables[-1].rows[-1]
-    if number == len(lines) and len(row) < len(tables[-1].columns) and not lines[-1].rstrip().endswith("|"):
-        return f"the table row on line {number} stops before its last column"
+    for node in walk(root):
+        if node.kind == "table" and node.last == len(lines) and node.children:
+            row = node.children[-1]
+            if len(row.cells) < len(node.cells) and not lines[-1].rstrip().endswith("|"):
+                return f"the table row on line {row.line} stops before its last column"
     return ""
-
-
-_INHERITED = re.compile("inherited context(?: snapshot)?")
-_QUOTED = re.compile(
-    rf"{_INHERITED.pattern}|inherited decisions|previous archive|carried decisions|conflicts"
-    "|cross project context|revalidation required|retrieval protocol"
-)
-_REGISTRY = ("registry state", "updated context")
-_REGISTRY_END = tuple(f"(end of {title})" for title in _REGISTRY)
-_TRANSCRIPT = re.compile("(?:full )?transcript|full conversation|exchange log|exchanges")
-_AFTER_TRANSCRIPT = re.compile(
-    rf"{_QUOTED.pattern}|{'|'.join(_REGISTRY)}|continuation prompt|transcript range markers"
-    "|decision (?:log|index)|decisions(?: made)?|key decisions|extracted entities|insights|chunk index"
-    "|artifacts(?: produced)?|artifact history|compression lineage"
-    "|threads|(?:open|active|unresolved|resolved|closed) threads"
-)
-_MARKED = re.compile(r"<!--\s*(/?)\s*forgekit:(registry-state|updated-context)\b")
 
 
 def own_lines(
@@ -318,22 +397,25 @@ def own_lines(
         blocks: first and last line (1-based) of each machine block.
         code: whether code fences count like the lines around them.
     """
-    covers: list[Comment | Fence] = [*document.comments, *(() if code else document.fences)]
-    spans = [*blocks, *_named(document, _QUOTED), *printed_lines(document)]
+    fences = () if code else tuple((fence.first_line, fence.last_line) for fence in document.fences)
     own = [True] * len(document.lines)
-    for first, last in (*spans, *((each.first_line, each.last_line) for each in covers)):
+    named = (*inherited_lines(document), *_titled(document, "earlier"))
+    for first, last in (
+        *(*blocks, *named, *printed_lines(document)),
+        *(*document.comments, *document.quoted, *fences),
+    ):
         own[first - 1 : last] = [False] * (min(last, len(own)) - first + 1)
     return own
 
 
 def inherited_lines(document: Document) -> list[tuple[int, int]]:
     """Return first and last line of the sections that quote the parent's context."""
-    return list(_named(document, _INHERITED))
+    return list(_titled(document, "inherited"))
 
 
-def _named(document: Document, titles: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+def _titled(document: Document, what: str) -> Iterator[tuple[int, int]]:
     for section in document.sections:
-        if titles.fullmatch(fold(section.title)):
+        if quotes(section.title) == what:
             yield section.heading_line, section.last_line
 
 
@@ -345,12 +427,12 @@ def printed_lines(document: Document) -> Iterator[tuple[int, int]]:
         if section.heading_line <= reached:
             continue
         key = fold(section.title)
-        if _TRANSCRIPT.fullmatch(key):
-            reached = _transcript_end(document.sections, index, len(document.lines))
-        elif key.partition(":")[0] in _REGISTRY or key.startswith("forge os:"):
+        if quotes(section.title) == "transcript":
+            reached = _transcript_end(document, index)
+        elif key.partition(":")[0] in _PRINTED or key.startswith("forge os:"):
             body = range(section.first_line, section.last_line + 1)
-            ends = (number for number in body if document.lines[number - 1].startswith(_REGISTRY_END))
-            reached = next(ends, section.last_line)
+            ends = (number for number in body if document.lines[number - 1].startswith(_PRINTED_END))
+            reached = max(ends, default=section.last_line)
         else:
             continue
         yield section.heading_line, reached
@@ -359,14 +441,14 @@ def printed_lines(document: Document) -> Iterator[tuple[int, int]]:
 def _marked(document: Document) -> Iterator[tuple[int, int]]:
     """Yield the blocks between our own marks; one without an end reaches to the next archive heading."""
     opened: int | None = None
-    for comment in document.comments:
-        match = _MARKED.match(document.lines[comment.first_line - 1].lstrip())
+    for first, last in document.comments:
+        match = _MARKED.match(document.lines[first - 1].lstrip())
         if match is None:
             continue
         if not match.group(1) and opened is None:
-            opened = comment.first_line
+            opened = first
         elif match.group(1) and opened is not None:
-            yield opened, comment.last_line
+            yield opened, last
             opened = None
     if opened is not None:
         after = (
@@ -380,11 +462,12 @@ def _begins_archive(section: Section) -> bool:
     return key.startswith("conversation archive") or key in ("continuation prompt", "compression")
 
 
-def _transcript_end(sections: tuple[Section, ...], index: int, last_line: int) -> int:
-    level = sections[index].level
-    for section in sections[index + 1 :]:
-        if section.level <= level and (
-            _AFTER_TRANSCRIPT.fullmatch(fold(section.title)) or _begins_archive(section)
-        ):
-            return section.heading_line - 1
-    return last_line
+def _transcript_end(document: Document, index: int) -> int:
+    """Return the last line of a transcript: up to a heading of its level behind the last turn in it."""
+    section = document.sections[index]
+    after = [s for s in document.sections[index + 1 :] if s.level <= section.level]
+    limit = next((s.heading_line for s in after if _begins_archive(s)), len(document.lines) + 1)
+    said = range(section.first_line, limit)
+    last_turn = max((n for n in said if _TURN.match(document.lines[n - 1][:120])), default=0)
+    ends = (s.heading_line - 1 for s in after if s.heading_line > last_turn and letters(s.title))
+    return min(next(ends, len(document.lines)), limit - 1 if limit > last_turn else len(document.lines))

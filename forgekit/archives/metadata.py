@@ -1,16 +1,19 @@
 """What an archive says of itself: tag, session, time, turns, mode, and what it continues.
 
-In: the page with its machine blocks and YAML mappings. Out: `Facts`, the values under each key, the most
+In: the page with its machine blocks and YAML mappings. Out: `Facts`, the values of each fact, the most
 trusted place first (machine blocks, text, tables, YAML); the other functions read one fact each from them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from forgekit.archives.claims import (
+    LOCAL_ID,
+    WIDE,
     ClaimList,
     bare,
     is_none,
@@ -19,31 +22,35 @@ from forgekit.archives.claims import (
     parse_moment,
     parse_range,
 )
-from forgekit.archives.document import Table, fold
+from forgekit.archives.document import Node, walk
 from forgekit.archives.formats.machine import MachineBlock
-from forgekit.archives.formats.records import Page, field_of
+from forgekit.archives.formats.notes import LABEL, split_labels
+from forgekit.archives.formats.records import Page
+from forgekit.archives.labels import MODES, fact_named, fold, is_symbol, leading, lists_kind
 from forgekit.ids import is_id
 from forgekit.model.entities import CompressionMode, TurnRange
 from forgekit.model.rules import one_line
 from forgekit.times import Instant
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,127}")
-_TAG_KEYS = ("last compressed tag", "compression tag", "compressed tag")
-_PARENT_KEYS = ("continues", "continues from", "inherits from", "parent", "parent tag", "parent archive")
-_HEAD_PARENT = "parent in the head"
-_PLAIN_KEYS = (
-    *(*_TAG_KEYS, *_PARENT_KEYS),
-    *("tag", "project", "project name", "date", "created", "session id", "inherited from"),
-)
-"""Keys that count without marks in the first block of a text."""
-_FRONT_LIMIT = 200
+_OTHER_TAG = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _NAMES_ONE = re.compile(r"[-_.\d]")  # a mere word is no tag
-
+_PLACES = {
+    *(
+        "session reference",
+        "metadata",
+        "compression",
+        "archive metadata",
+        "metadaten",
+        "metadonnees",
+        "metadatos",
+    ),
+    "\u30e1\u30bf\u30c7\u30fc\u30bf",
+}
 _BRIDGING = re.compile(
     r"bridg(?:ing|es?|ed)\s{1,3}from\s{1,3}[`\"'*]*([A-Za-z0-9][A-Za-z0-9._-]{1,127})", re.IGNORECASE
 )
-_SEVERAL = re.compile(r"[|\u00b7]\s{1,3}(?=\*\*)")
-_ITEM = re.compile(r"\s+(?:[-*+]|\d{1,3}[.)])\s+(\S.*)$")
+_SEVERAL = re.compile(r"\s[|\u00b7\u2022]\s")
 _ORDER = re.compile(r"#(\d{1,4})")
 _ARROWS = re.compile(r"->|\u2192|=>")
 _NOTE = re.compile(r"\s*\([^()]*\)$")
@@ -51,39 +58,40 @@ _ARCHIVE_TITLE = re.compile(r"conversation archive\s*[:\u2013\u2014-]\s*(\S.*)$"
 
 
 class Facts:
-    """Folded keys with their values and lines, the most trusted place first."""
+    """Facts with their values and lines, the most trusted place first."""
 
     def __init__(self) -> None:
         self._pairs: dict[str, list[tuple[str, int]]] = {}
 
-    def add(self, key: str, value: str, line: int) -> None:
+    def add(self, name: str, value: str, line: int) -> None:
         """Add one value."""
-        self._pairs.setdefault(fold(key), []).append((value, line))
+        self._pairs.setdefault(name, []).append((value, line))
 
-    def all(self, *keys: str) -> Iterator[tuple[str, int]]:
-        """Yield every value under the keys, in their order, but for spellings of "none"."""
-        for key in keys:
-            yield from (pair for pair in self._pairs.get(key, ()) if not is_none(pair[0]))
+    def all(self, *names: str) -> Iterator[tuple[str, int]]:
+        """Yield every value under the names, in their order, but for spellings of "none"."""
+        for name in names:
+            yield from (pair for pair in self._pairs.get(name, ()) if not is_none(pair[0]))
 
-    def first(self, *keys: str) -> str | None:
+    def first(self, *names: str) -> str | None:
         """Return the first value as one line, without marks around it."""
-        return next((one_line(bare(value)) for value, _ in self.all(*keys)), None)
+        return next((one_line(bare(value)) for value, _ in self.all(*names)), None)
 
 
 def collect(page: Page, blocks: Sequence[MachineBlock]) -> Facts:
     """Gather the facts of machine blocks, of the text and of the YAML in it, in that order."""
     facts = Facts()
     for block in blocks:
-        for key, value in (("compression tag", block.tag), ("project", block.project)):
+        for name, value in (("tag", block.tag), ("project", block.project)):
             if value:
-                facts.add(key, value, block.first_line)
+                facts.add(name, value, block.first_line)
         _mapping_facts(facts, block.payload, block.first_line)
     _text_facts(facts, page)
-    for table in page.document.tables:
-        keys = len(table.columns) == 2 and table.columns[0] in ("field", "key", "property", "attribute")
-        for line, row in table.rows if keys and page.own[table.line - 1] else ():
-            if len(row) == 2:
-                facts.add(row[0], row[1], line)
+    for table in walk(page.document.root):
+        if table.kind == "table" and len(table.cells) == 2 and page.own[table.line - 1]:
+            rows = [(fact_named(row.cells[0]), row) for row in table.children if len(row.cells) == 2]
+            known = [(each, row) for each, row in rows if each]
+            for each, row in known if 2 * len(known) > len(rows) else ():
+                facts.add(each, row.cells[1], row.line)
     for mapping in page.found.documents:
         _mapping_facts(facts, mapping, getattr(mapping, "line", 0) or 1)
     return facts
@@ -91,70 +99,110 @@ def collect(page: Page, blocks: Sequence[MachineBlock]) -> Facts:
 
 def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:
     for key, value in mapping.items():
-        name = fold(key)
+        name, fact = fold(key), fact_named(key)
         if isinstance(value, str):
-            facts.add(key, value, line)
+            if fact:
+                facts.add(fact, value, line)
         elif isinstance(value, Mapping):
             if name in ("compression scope", "inherited context") and isinstance(value.get("mode"), str):
-                facts.add(name.replace("context", "mode"), value["mode"], line)
-            if name in ("conversation state", "compression scope", "metadata"):
+                facts.add("scope", value["mode"], line)
+            source = value.get("source_description")
+            if (
+                name == "inherited context"
+                and isinstance(source, str)
+                and "_" in source
+                and _TAG.fullmatch(bare(source))
+            ):
+                facts.add("inherited", source, line)
+            if name in ("conversation state", "compression scope", "metadata", "archive", "session"):
                 _mapping_facts(facts, value, getattr(value, "line", line))
-        elif isinstance(value, list) and all(isinstance(item, str) for item in value):
-            facts.add(key, f"[{', '.join(value)}]", line)
+        elif fact and isinstance(value, list) and all(isinstance(item, str) for item in value):
+            facts.add(fact, f"[{', '.join(value)}]", line)
 
 
 def _text_facts(facts: Facts, page: Page) -> None:
-    """Gather `- **Key:** value` lines of the title's and the metadata sections, tags of any section."""
-    sections = {section.heading_line: section for section in page.document.sections}
-    lines = page.document.lines
-    front = 0
-    if lines[0].rstrip() == "---":
-        front = next((n for n, line in enumerate(lines[1:_FRONT_LIMIT], 2) if line.rstrip() == "---"), 0)
-    head = next((s.heading_line for s in sections.values() if s.level > 1), len(lines) + 1)
-    plain = _first_block_end(lines, head)
-    inside = True
-    for number, line in enumerate(lines, 1):
-        if section := sections.get(number):
-            places = ("session reference", "metadata", "compression", "archive metadata")
-            inside = section.level == 1 or fold(section.title) in places
-        elif page.own[number - 1] and ":" in line:
-            for part in _SEVERAL.split(line):
-                pair = field_of(part.rstrip())
-                if pair is None:
-                    continue
-                key = fold(pair[0])
-                marked = "**" in part or "__" in part or line.lstrip().startswith(("-", "*"))
-                marked = marked or number <= front or (number < plain and key in _PLAIN_KEYS)
-                if marked and (inside or key in _TAG_KEYS):
-                    if key in _PARENT_KEYS and number < head and line[:1].strip():
-                        key = _HEAD_PARENT
-                    facts.add(key, pair[1] or _listed(page, number), number)
+    """Gather the labelled lines of the head, of metadata sections, and tags wherever they stand."""
+    root, sections = page.document.root, [n for n in walk(page.document.root) if n.kind == "heading"]
+    head = [node for node in root.children if node.kind != "heading"] if not sections else []
+    before = [
+        node for node in root.children if node.kind != "heading" and sections and node.line < sections[0].line
+    ]
+    places = [before or head, *([n for n in s.children if n.kind != "heading"] for s in sections[:1])]
+    places += [s.children for s in sections[1:] if s.level == 1 or fold(s.text) in _PLACES]
+    in_head = {id(node) for nodes in places for node in nodes}
+    plain = True
+    for nodes in places:
+        for index, node in enumerate(nodes):
+            if node.kind not in ("line", "item") or not page.speaks(node):
+                continue
+            if LOCAL_ID.match(node.text.lstrip("*_ ").translate(WIDE)) or any(
+                lists_kind(node.text, k) for k in "DT"
+            ):
+                plain = False
+                continue
+            labelled = _line_facts(facts, node, nodes[index + 1 :], is_plain=plain)
+            first = nodes is places[0] and index == 0
+            plain = plain and (labelled or first or node.line in page.taken)
+        plain = plain and nodes is places[0]
+    for node in walk(root):
+        if (
+            node.kind in ("line", "item")
+            and id(node) not in in_head
+            and page.speaks(node)
+            and "_" in node.text
+        ):
+            match = LABEL.match(node.text)
+            if (
+                match
+                and (match["mark"] or node.kind == "item")
+                and fact_named(match["key"]) == "tag"
+                and fold(match["key"]) != "tag"
+            ):
+                facts.add("tag", node.text[match.end() :], node.line)
 
 
-def _first_block_end(lines: Sequence[str], head: int) -> int:
-    """Return the first line that is no title, not blank and no `Key: value`; `head` if there is none."""
-    for number, line in enumerate(lines[: head - 1], 1):
-        if line.strip(" -=") and not line.startswith("# ") and field_of(line) is None:
-            return number
-    return head
-
-
-def _listed(page: Page, number: int) -> str:
-    """Return the items of the list below a key without a value."""
-    found: list[str] = []
-    lines = page.document.lines
-    for index in range(number, min(number + _FRONT_LIMIT, len(lines))):
-        match = _ITEM.match(lines[index][:20_000]) if page.own[index] else None
-        if match is None:
-            break
-        found.append(match.group(1))
-    return ", ".join(found)
+def _line_facts(facts: Facts, node: Node, after: Sequence[Node], *, is_plain: bool) -> bool:
+    """Add the facts of a line; return whether it has a label."""
+    start = next((n for n, c in enumerate(node.text[:12]) if not (is_symbol(c) or c.isspace())), 0)
+    text, labelled = node.text[start:], False
+    for part in _SEVERAL.split(text):
+        match = LABEL.match(part.lstrip("- ").translate(WIDE))
+        marked = node.kind == "item" or (match is not None and match["mark"] != "")
+        lead, pairs = split_labels(
+            part.strip().lstrip("*_") if part.startswith("*") and not part.startswith("**") else part, ""
+        )
+        labelled = labelled or bool(pairs) or (match is not None and ":" in match["sep"])
+        if (
+            match
+            and ":" in match["sep"]
+            and not part[match.end() :].strip()
+            and (name := fact_named(match["key"]))
+        ):
+            below = [c.text for c in node.children] or [
+                c.text
+                for c in takewhile(lambda each: each.kind == "item" and not LOCAL_ID.match(each.text), after)
+            ]
+            pairs = [(name, ", ".join(below))]
+            lead = ""
+        value = _bare_name(part[match.end() :]) if match and ":" in match["sep"] else ""
+        if not pairs and _OTHER_TAG.fullmatch(value):  # whatever its label, another tag is continued
+            lead, pairs = "", [("parent", value)]
+        if (marked or is_plain) and not lead.strip(" *_"):
+            for name, value in pairs:
+                facts.add(name, value, node.line)
+        elif is_plain and not pairs and len(part) < 40 and _SEVERAL.search(text):
+            try:
+                parse_moment(part)
+            except ValueError:
+                continue
+            facts.add("created", part, node.line)
+    return labelled
 
 
 def tag_of(found: ClaimList, facts: Facts) -> str | None:
     """Return the compression tag; two places that disagree are a problem."""
     tags: list[tuple[str, int]] = []
-    for value, line in facts.all(*_TAG_KEYS, "tag"):
+    for value, line in facts.all("tag"):
         tag = _bare_name(value)
         if _TAG.fullmatch(tag):
             tags.append((tag, line))
@@ -177,16 +225,7 @@ def _bare_name(value: str) -> str:
 def created_of(found: ClaimList, facts: Facts) -> Instant | None:
     """Return the first time that the text names, one with a time of day before a mere date."""
     dates: list[tuple[bool, Instant]] = []
-    keys = (
-        "created",
-        "last updated",
-        "compression timestamp",
-        "compressed at",
-        "timestamp",
-        "date",
-        "updated",
-    )
-    for value, line in facts.all(*keys):
+    for value, line in facts.all("created"):
         try:
             dates.append((re.search(r"\d[Tt ]\d{1,2}:\d\d", value[:100]) is None, parse_moment(bare(value))))
         except ValueError as e:
@@ -196,9 +235,8 @@ def created_of(found: ClaimList, facts: Facts) -> Instant | None:
 
 def turns_of(facts: Facts) -> tuple[int | None, TurnRange | None]:
     """Return the number of turns and the range that was compressed."""
-    keys = ("compressed turn range", "turn range", "turns", "turns compressed", "compression scope", "scope")
-    ranges = [value for value, _ in facts.all(*keys)]
-    values = facts.all("turns", "turns compressed", "last compressed turn", "last compressed turn count")
+    ranges = [value for value, _ in facts.all("turns", "scope")]
+    values = facts.all("turns")
     counts = (parse_integer(value) for value, _ in values if parse_range(value) is None)
     turns = next((count for count in counts if count is not None), None)
     known = next(filter(None, map(parse_range, ranges)), None)
@@ -211,32 +249,32 @@ def turns_of(facts: Facts) -> tuple[int | None, TurnRange | None]:
 
 def conversation_of(facts: Facts) -> str | None:
     """Return the uuid by which the archive names its own conversation."""
-    keys = ("source conversation", "conversation id", "conversation uuid", "conversation")
-    return next((bare(v).casefold() for v, _ in facts.all(*keys) if is_id(bare(v).casefold())), None)
+    return next((bare(v).casefold() for v, _ in facts.all("conversation") if is_id(bare(v).casefold())), None)
 
 
 def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: str | None) -> tuple[str, ...]:
     """Return the tags and conversations that the archive continues, nearest first."""
     named: list[str] = []
-    for value, _ in facts.all("inherited from", "previous session", "prior compression tag"):
+    for value, _ in facts.all("inherited"):
         named += _names(value)
-    for value, line in facts.all(_HEAD_PARENT):
+    for value, line in facts.all("parent"):
         for name in _names(value):
             if _TAG.fullmatch(name) and _NAMES_ONE.search(name):
                 named.append(name)
             else:
                 message = f"{name[:40]!r} is no compression tag"
                 page.found.warn("bad-parent", message, line, "write the parent's tag")
-    for table in page.document.tables:
-        if page.own[table.line - 1] and {"tag", "relationship"} <= set(table.columns):
-            named += _lineage_rows(table)
+    for table in walk(page.document.root):
+        columns = list(map(fold, table.cells))
+        if table.kind == "table" and page.own[table.line - 1] and {"tag", "relationship"} <= set(columns):
+            named += _lineage_rows(columns, table.children)
     named += _bridged(facts)
     for block in blocks:
         lineage = block.payload.get("lineage")
         parent = lineage.get("parent_conversation") if isinstance(lineage, Mapping) else None
         named += [*block.parents, *(_names(parent) if isinstance(parent, str) else ())]
     if not named:  # a chain lists all ancestors; only its last one was continued
-        chains = (_names(value) for value, _ in facts.all("prior compression chain"))
+        chains = (_names(value) for value, _ in facts.all("chain"))
         named = [name for chain in chains for name in [each for each in chain if each != tag][-1:]]
     clean = (name.casefold() if is_id(name.casefold()) else name for name in named)
     return tuple(dict.fromkeys(name for name in clean if _TAG.fullmatch(name) and name != tag))
@@ -244,7 +282,7 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
 
 def _bridged(facts: Facts) -> list[str]:
     """Return the tags in scopes such as `partial (turns 3-9, bridging from TAG)`."""
-    scopes = facts.all("compression scope", "scope")
+    scopes = facts.all("scope")
     return [match.group(1) for value, _ in scopes for match in _BRIDGING.finditer(value[:1000])]
 
 
@@ -252,12 +290,12 @@ def _names(value: str) -> list[str]:
     return [_bare_name(part) for part in items(_ARROWS.sub(",", value)) if not is_none(part)]
 
 
-def _lineage_rows(table: Table) -> list[str]:
+def _lineage_rows(columns: Sequence[str], rows: Iterable[Node]) -> list[str]:
     """Return the parents in a lineage table: those the current row names, else all other rows."""
     wanted: list[str] = []
     parents: dict[str, str] = {}
-    for number, (_, row) in enumerate(table.rows, 1):
-        cell = dict(zip(table.columns, row, strict=False))
+    for number, row in enumerate(rows, 1):
+        cell = dict(zip(columns, row.cells, strict=False))
         relationship = cell.get("relationship", "").casefold()
         if relationship.startswith("current"):
             wanted = _ORDER.findall(relationship)
@@ -270,14 +308,14 @@ def _lineage_rows(table: Table) -> list[str]:
 def mode_of(page: Page, facts: Facts, turn_range: TurnRange | None) -> CompressionMode | None:
     """Return how the conversation was compressed, as far as the text shows it."""
     keys = {fold(section.title) for section in page.document.sections}
-    modes = {fold(bare(value)) for value, _ in facts.all("compression mode")}
-    scopes = [fold(bare(value)) for value, _ in facts.all("compression scope", "scope", "inherited mode")]
+    modes = {leading(bare(value), MODES)[0] for value, _ in facts.all("mode")}
+    scopes = [fold(bare(value)) for value, _ in facts.all("scope")]
     # A later stretch of a session begins late too, so that counts only if nothing else is stated.
     starts_late = turn_range is not None and turn_range[0] > 1 and not scopes and not modes
     partial = any(scope.startswith("partial") for scope in scopes) or "partial" in modes
     if partial or _bridged(facts) or starts_late or "foundational context" in keys:
         return CompressionMode.PARTIAL
-    if modes & {"hybrid lossless", "lossless"}:
+    if "lossless" in modes:
         return CompressionMode.LOSSLESS
     if "lossy" in modes or "compression" in keys:
         return CompressionMode.LOSSY

@@ -8,26 +8,37 @@ own lines has a record or a problem.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from forgekit.archives import claims as claim_rules
 from forgekit.archives import metadata
-from forgekit.archives.claims import Claim, ClaimList
+from forgekit.archives.claims import IDS, Claim, ClaimList
 from forgekit.archives.document import (
     Document,
     inherited_lines,
     own_lines,
     printed_lines,
     read_document,
+    walk,
 )
 from forgekit.archives.formats import records
-from forgekit.archives.formats.machine import MachineBlock, is_log, read_blocks, read_log
-from forgekit.archives.formats.records import Page, record_start
+from forgekit.archives.formats.machine import (
+    MachineBlock,
+    is_bare_log,
+    is_log,
+    own_part,
+    read_blocks,
+    read_log,
+)
+from forgekit.archives.formats.records import Page
+from forgekit.errors import FormatError
 from forgekit.ids import match_key
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.entities import CompressionMode
+from forgekit.model.kinds import is_short
 
 _COMPACTION = "This session is being continued from a previous conversation"
 
@@ -48,7 +59,9 @@ def _compaction(found: ArchiveText) -> ArchiveText:
     explicit = {local_id for local_id, _ in found.ids_seen}
     return ArchiveText(
         mode=CompressionMode.LOSSY,
-        decisions=found.decisions,
+        decisions=tuple(
+            d for d in found.decisions if d.local_id in explicit or not d.local_id.startswith("OD")
+        ),
         threads=tuple(t for t in found.threads if t.local_id in explicit or not t.local_id.startswith("OT")),
         artifacts=found.artifacts,
         sections=found.sections,
@@ -63,10 +76,8 @@ def _read(document: Document) -> ArchiveText:
     _read_fences(found, document, spans)
     page = Page(found=found, document=document, own=own_lines(document, spans))
     records.read_records(page)
-    chunks = records.read_tables(page)
     records.read_sentences(page)
-    records.read_numbered(page)
-    listed = records.read_labels(page)
+    records.number_records(found)
     facts = metadata.collect(page, usable)
     tag = metadata.tag_of(found, facts)
     created = metadata.created_of(found, facts)
@@ -83,12 +94,11 @@ def _read(document: Document) -> ArchiveText:
     known |= {claim.values["entity"] for claim in merged if "entity" in claim.values}
     has_parent = bool(parents or carried or inherited_lines(document))
     records.report_lost_ids(page, seen, known, has_parent=has_parent)
-    records.report_short_ids(page, known, listed)
     names = found.names
     return ArchiveText(
-        title=title or facts.first("session id", "session") or "",
-        session_id=facts.first("session id", "session") or session,
-        project=facts.first("project", "project name"),
+        title=title or facts.first("title", "session") or "",
+        session_id=facts.first("session") or session,
+        project=facts.first("project"),
         conversation=metadata.conversation_of(facts),
         created=created,
         tag=tag,
@@ -101,10 +111,14 @@ def _read(document: Document) -> ArchiveText:
         artifacts=artifacts,
         carried=carried,
         summary=records.read_summary(document),
-        chunks=chunks,
+        chunks=tuple(records.read_chunks(page)),
         sections=document.sections,
         truncated=_unclosed(blocks, document) or document.truncated,
-        ids_seen=tuple((local_id, line) for local_id, (line, _) in seen.items()),
+        ids_seen=tuple(
+            (local_id, line)
+            for local_id, (line, _) in seen.items()
+            if IDS.fullmatch(local_id) or is_short(local_id)
+        ),
         problems=tuple(sorted(found.problems, key=lambda problem: problem.line or 0)),
     )
 
@@ -142,16 +156,32 @@ def _usable(found: ClaimList, document: Document, blocks: Iterable[MachineBlock]
 
 def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int, int]]) -> None:
     """Read the YAML logs; those in quoted parents hold carried records only."""
+    if not document.fences and is_bare_log(document.lines):
+        _read_log(found, "\n".join(document.lines), 1, carried=False)
+        return
     around = own_lines(document, spans, code=True)
     inherited = inherited_lines(document)
-    headings = [section.heading_line for section in document.sections]
+    headings = [node for node in walk(document.root) if node.kind == "heading"]
     for fence in document.fences:
         carried = any(first <= fence.first_line <= last for first, last in inherited)
-        above = bisect_left(headings, fence.first_line)
-        in_record = above > 0 and record_start(document.lines[headings[above - 1] - 1]) is not None
+        above = bisect_left(headings, fence.first_line, key=lambda node: node.line)
+        in_record = above > 0 and records.is_record(headings[above - 1])
         is_read = around[fence.first_line - 1] or carried
         if is_read and is_log(fence.info, fence.content, in_record=in_record):
-            found.documents += read_log(found, fence.content, fence.first_line + 1, carried_only=carried)
+            _read_log(found, fence.content, fence.first_line + 1, carried=carried)
+
+
+def _read_log(found: ClaimList, text: str, first_line: int, *, carried: bool) -> None:
+    """Read a log as YAML or JSON; one that is neither is read by its lines."""
+    try:
+        found.documents += read_log(found, text, first_line, carried_only=carried)
+    except FormatError as e:
+        message, fix = f"{e.message}; the log was read by its lines", "quote values that hold a colon"
+        found.warn("damaged-yaml", message, e.line or first_line, fix)
+        own = "" if carried else own_part(text)
+        records.read_lines(found, own, first_line)
+        pairs = re.findall(r"^ {0,4}([A-Za-z_][\w -]{0,60}): +([^\s|>\[{&*!].*)$", own, re.MULTILINE)
+        found.documents.append(dict(reversed(pairs)))
 
 
 def _carried(found: ClaimList, parents: Sequence[str]) -> tuple[DecisionRecord, ...]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from forgekit.archives.formats.records import annotated
+from forgekit.archives.formats.notes import annotated
 from forgekit.extraction.sentences import own_lines
 from forgekit.model.entities import Proposal
 
@@ -183,7 +183,7 @@ def _record(number: str, place: int, text: str, state: str) -> Iterator[Record]:
     title, fields = annotated(text, number[0])
     text, place = title, place + text.find(title)
     if not state:
-        state = "blocked" if "blocked by" in fields else fields.get("status", "").split(" ")[0].casefold()
+        state = "blocked" if "blocked_by" in fields else fields.get("status", "").split(" ")[0].casefold()
     if not state and (match := _STATE.search(text)) and match.start() > 0:
         state = match["state"].casefold()
         text = text[: match.start()].rstrip(" ,;:\u2014\u2013-*")

@@ -21,14 +21,20 @@ TITLE = "# Conversation Archive: broker choice\n\n"
         ("**Parent:** none", ()),
         ("We talked.\n\nContinues: NEXUS_START", ()),
         ("## Notes\n**Parent:** NEXUS_START", ()),
-        ("## Metadata\n- Parent: NEXUS_START", ()),
-        ("- D001: Use NATS\n  - **Parent:** NEXUS_START", ()),
+        ("## Metadata\n- Parent: NEXUS_START", ("NEXUS_START",)),
     ],
 )
 def test_what_an_archive_continues_may_be_said_in_several_words(line: str, parents: tuple[str, ...]) -> None:
     read = read_archive(f"{TITLE}**Date:** 2026-10-03\n{line}\n\n- T001: Which cloud?\n")
     assert read.inherits_from == parents
     assert read.problems == ()
+
+
+def test_a_record_names_no_parent_of_the_archive() -> None:
+    read = read_archive(f"{TITLE}- D001: Use NATS\n  - **Parent:** NEXUS_START\n")
+    assert read.inherits_from == ()
+    assert [d.context for d in read.decisions] == ["- Parent: NEXUS_START"]
+    assert [(problem.code, problem.line) for problem in read.problems] == [("unknown-label", 3)]
 
 
 def test_a_parent_that_is_no_tag_is_named() -> None:

@@ -25,7 +25,7 @@ from forgekit.archives.read import read_archive
         ("- **D008** (some confidence): Offer moon", "Offer moon (some confidence)", None),
         (
             "- **D001: Use NATS** (tier 0.8) \u2014 because it is small",
-            "Use NATS \u2014 because it is small",
+            "Use NATS",
             0.8,
         ),
         ("- D001: Use NATS (tier 0.8) - it is small", "Use NATS - it is small", 0.8),
@@ -38,12 +38,15 @@ def test_a_bracket_is_a_field_or_stays_in_the_text(line: str, text: str, tier: f
     assert read.problems == ()
 
 
-def test_a_note_behind_a_threads_id_stays_in_its_title() -> None:
-    (thread,) = read_archive("- T009 (waiting for Bob, high): Which port?\n").threads
-    assert (thread.title, thread.priority and thread.priority.value) == (
-        "Which port? (waiting for Bob)",
+def test_what_a_thread_waits_for_is_kept_in_its_words_and_named() -> None:
+    read = read_archive("- T009 (waiting for Bob, high): Which port?\n")
+    (thread,) = read.threads
+    assert (thread.title, thread.content, thread.priority and thread.priority.value) == (
+        "Which port?",
+        "Blocked by: Bob",
         "high",
     )
+    assert [(problem.code, problem.line) for problem in read.problems] == [("no-reference", 1)]
 
 
 @pytest.mark.parametrize(

@@ -18,17 +18,15 @@ NOTHING = (
     "no decision, thread or artifact was found in it; only its text is kept "
     "(write them as `- D001: ...` and `- T001: ...`)"
 )
-SHORT = "7: D1 begins a line like a record's, but such ids have three digits (write D001 if it is one)"
+UNREAD = "7: D1 is named but no record of it could be read (write it as `### D1: ...` or in the YAML log)"
 
 
 @pytest.mark.parametrize(
     ("text", "problems"),
     [
         ("We talked about brokers.\n", [NOTHING]),
-        (
-            "## Decisions\n- D1: Use NATS\n",
-            [SHORT, NOTHING],
-        ),
+        ("## Decisions\n- D1: Use NATS\n", []),
+        ("## Notes\n- D1: a printer\n", [UNREAD, NOTHING]),
         ("- D001: Use NATS\n", []),
         ("- A001: a drawing\n", []),
     ],

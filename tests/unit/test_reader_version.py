@@ -12,7 +12,7 @@ from forgekit.text.plain import to_plain
 from forgekit.upkeep.demo_data import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-READ = {"2": "d8b18e8a34be806fbfa3a2e086e5a93d165cb6b04eb60c99a82b9de9e0a26b92"}
+READ = {"3": "f533c1ed75829917924aa060e3febb4755a9277c58e52bc1c9f0e3dd725bf398"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 
 

@@ -11,6 +11,7 @@ one-line values quoted, because an unquoted `: ` inside a value is the usual sli
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -20,16 +21,21 @@ from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
-    RECORDS_LIMIT,
+    PLAIN_ID,
     Claim,
     ClaimList,
     bare,
     is_none,
     items,
+    keep_unknown,
+    kind_of,
     make_claim,
+    named_fields,
     text_of,
 )
-from forgekit.archives.document import Document, fold, read_document, split_lines
+from forgekit.archives.document import Document, read_document, split_lines
+from forgekit.archives.formats.notes import annotated
+from forgekit.archives.labels import field_named, fold, lists_kind, quotes, state_of_label
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import Family
 from forgekit.model.problem import Problem
@@ -146,12 +152,13 @@ def _read(lines: Sequence[str], span: tuple[int, int, int, bool], digest: str) -
     version, first, last, closed = span
     inner = ["" if _FENCE.match(line[:20]) else line for line in lines[first : last - closed]]
     found = ClaimList()
-    maps = read_log(found, "\n".join(inner) + "\n", first + 1, Family.MACHINE)
-    payload: Mapping[str, Any] = maps[0] if maps else {}
+    payload: Mapping[str, Any] = {}
+    with contextlib.suppress(FormatError):
+        payload = next(iter(read_log(found, "\n".join(inner) + "\n", first + 1, Family.MACHINE)), {})
     broken = ""
     if not closed:
         broken = "is never closed"
-    elif any(problem.code == "damaged-yaml" for problem in found.problems) or not payload:
+    elif not payload:
         broken = "is not YAML"
     elif bare(str(payload.get(_VERSION_KEYS[version], ""))) != str(version):
         broken = f"does not say {_VERSION_KEYS[version]}: {version}"
@@ -265,22 +272,19 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-_THREADS = {"open threads", "threads", "active threads", "resolved threads"}
-_DECISIONS = {"decisions", "decisions made", "decision log"}
-_RECORDS = {*_THREADS, *_DECISIONS, "artifacts", "artifacts produced"}
 _CONTEXT = {"inherited context", "external store", "retrieval triggers"}
-_ROOTS = {*_RECORDS, *_CONTEXT, "conversation state", "compression scope", "compression mode"}
+_ROOTS = {*_CONTEXT, "conversation state", "compression scope", "compression mode", "archive", "metadata"}
 _NO_RECORDS = {*_CONTEXT, "carried decisions", "in context"}
-_STATUS = {"open threads": "open", "active threads": "open", "resolved threads": "resolved"}
 
 _LEADING_TABS = re.compile(r"^[ ]*\t[ \t]*", re.MULTILINE)
-_ITEM = re.compile(r"( *)- +id *: *(\S.*)?$")
 _KEY = re.compile(r"( *)(?:- +)?([A-Za-z_][\w -]{0,60}?) *:(?: |$)")
-_YAML_VALUE = re.compile(r"( *(?:- +)?[A-Za-z_][\w-]{0,60}): +(\S.*)$")
 _OF_ARCHIVE = re.compile(
-    r"id[\"']?\s*:\s*[\"'`]?(?:OT|[DTA])\d{1,4}\b|\b(?:OT\d{3}|[DTA]\d{3,4})[\"']?\s*:"
+    r"id[\"']?\s*:\s*[\"'`]?(?:OT|[DTA])-?\d{1,4}\b|\b(?:OT|[DTA])-?\d{3,4}[\"']?\s*:"
     r"|compress(?:ed|ion)[_ ]tag",
     re.IGNORECASE,
+)
+_NAMED = re.compile(
+    rf"(?P<id>{PLAIN_ID})\s*(?::|[\u2013\u2014]|-(?=\s))\s*(?P<text>\S.*)$", re.IGNORECASE | re.DOTALL
 )
 
 
@@ -289,10 +293,45 @@ def is_log(info: str, content: str, *, in_record: bool) -> bool:
 
     Under a record's own heading one with an info string is an example, unless it names local ids or a tag.
     """
+    if info == "front matter":
+        return True
     if info in ("yaml", "yml", "json"):
         return not in_record or _OF_ARCHIVE.search(content) is not None
-    first = next((line for line in content.splitlines() if line.strip() not in ("", "---")), "")
-    return info == "" and first.rstrip().split(":")[0].replace("_", " ") in _ROOTS
+    if info != "":
+        return False
+    first = next((line for line in content.splitlines() if line.strip() not in ("", "---")), "").strip()
+    return _is_root(first.split(":")[0]) or (first[:1] == "{" and _OF_ARCHIVE.search(content) is not None)
+
+
+def is_bare_log(lines: Sequence[str]) -> bool:
+    """Say whether a whole text is YAML or JSON of an archive without a fence around it."""
+    full = [line for line in lines if line.strip() and line.strip() != "---"]
+    if full and full[0].lstrip()[:1] in ("{", "["):
+        return full[-1].rstrip()[-1:] in ("}", "]") and _OF_ARCHIVE.search("\n".join(full[:2000])) is not None
+    keys = [match.group(1) for line in full if (match := re.match(r"([A-Za-z_][\w -]*):(?:\s|$)", line[:80]))]
+    loose = any(
+        line[:1] not in " -#}]" and not re.match(r"[A-Za-z_][\w -]*:(?:\s|$)", line[:80]) for line in full
+    )
+    listed = any(_is_root(key) and fold(key) not in _ROOTS for key in keys)
+    return listed and not loose and any(_OF_ARCHIVE.search(line) for line in full)
+
+
+def own_part(text: str) -> str:
+    """Return a text that is no YAML without what it says of its parent; its lines keep their numbers."""
+    lines, hidden = [], -1
+    for line in text.split("\n"):
+        indent = len(line) - len(line.lstrip())
+        if 0 <= hidden < indent or not line.strip():
+            lines.append("")
+            continue
+        key = _KEY.match(line)
+        hidden = indent if key and (fold(key.group(2)) in _NO_RECORDS or quotes(key.group(2))) else -1
+        lines.append("" if hidden >= 0 else line)
+    return "\n".join(lines)
+
+
+def _is_root(key: str) -> bool:
+    return fold(key) in _ROOTS or any(lists_kind(fold(key), kind) for kind in "DTA")
 
 
 def read_log(
@@ -307,26 +346,18 @@ def read_log(
         family: what its claims count as.
         carried_only: nothing in it is the archive's own.
 
-    Returns the mappings that could be read whole.
+    Returns its mappings. Raises FormatError for what is no YAML.
     """
     text = _LEADING_TABS.sub(lambda m: m.group().replace("\t", "  "), text)
-    try:
-        documents = _load(text, first_line)
-    except FormatError as e:
-        maps = _salvage(found, text, first_line, e, family, carried_only=carried_only)
-    else:
-        maps = [document for document in documents if isinstance(document, Located)]
-        if not maps and (listed := [item for one in documents if isinstance(one, list) for item in one]):
-            maps = [Located(first_line, {"decisions": listed})]
+    if len(text) > ENTITY_LIMIT:
+        raise FormatError(f"longer than {ENTITY_LIMIT:,} characters", line=first_line)
+    documents = load_yaml(text, first_line)
+    maps: list[Mapping[str, Any]] = [each for each in documents if isinstance(each, Located)]
+    if not maps and (listed := [item for one in documents if isinstance(one, list) for item in one]):
+        maps = [Located(first_line, {"decisions": listed})]
     for document in maps:
         _walk(found, document, family, carried=carried_only)
     return maps
-
-
-def _load(text: str, first_line: int) -> list[Any]:
-    if len(text) > ENTITY_LIMIT:
-        raise FormatError(f"longer than {ENTITY_LIMIT:,} characters", line=first_line)
-    return load_yaml(text, first_line)
 
 
 def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carried: bool) -> None:
@@ -334,7 +365,8 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
     for key, value in document.items():
         name = fold(key)
         inherited = carried or name in _NO_RECORDS
-        if name == "carried decisions" or (name in _RECORDS and not inherited):
+        listed = not inherited and any(lists_kind(name, kind) for kind in "DTA")
+        if name == "carried decisions" or (listed and isinstance(value, list | Mapping)):
             _take(found, name, value, family, carried=inherited)
         elif isinstance(value, Mapping):
             _walk(found, value, family, carried=inherited)
@@ -344,113 +376,51 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
 
 def _looks_like_records(value: list[Any]) -> bool:
     return any(
-        isinstance(item, Mapping) and LOCAL_ID.fullmatch(bare(str(item.get("id", ""))).upper())
-        for item in value
+        isinstance(item, Mapping) and LOCAL_ID.fullmatch(bare(str(item.get("id", "")))) for item in value
     )
 
 
 def _take(found: ClaimList, name: str, value: Any, family: Family, *, carried: bool) -> None:
-    for item in _records(value):
-        line = getattr(item, "line", None) or 0
-        if isinstance(item, Mapping):
-            raw = {key: inner for key, inner in item.items() if fold(key) not in ("id", "local id")}
-            given = next((v for k, v in item.items() if fold(k) in ("id", "local id")), "")
+    listed = next((kind for kind in "DTA" if lists_kind(name, kind)), "")
+    status = state_of_label(name, listed) if listed in ("D", "T") else None
+    for local_id, item in _records(value):
+        line: int = getattr(item, "line", 0) or getattr(value, "line", 0)
+        kind = (kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else "") or listed
+        if not isinstance(item, Mapping):
+            if not text_of(item) or LOCAL_ID.fullmatch(str(item).strip()):
+                continue
+            text, raw = annotated(text_of(item), kind or "D", clauses=True)
+            raw, unknown = {"text": text, **raw}, dict[str, Any]()
         else:
-            raw, given = {"title": item}, ""
-        if name in _STATUS and not any(fold(key) == "status" for key in raw):
-            raw["status"] = _STATUS[name]
-        local_id = bare(str(given)).upper()
-        if LOCAL_ID.fullmatch(local_id):
-            make_claim(found, local_id, raw, line, family, carried=carried)
-        elif name in _THREADS and not local_id:
-            title = next((v for k, v in raw.items() if fold(k) in ("title", "description")), "")
-            found.unnumbered.append((line, text_of(title), raw))
-        elif text_of(item):
+            raw, unknown = named_fields(item, kind or "D")
+            raw.pop("local_id", None)
+        if status is not None:
+            raw.setdefault("status", status.value)
+        if unknown and kind in ("D", "T") and not carried:
+            keep_unknown(found, local_id, unknown, raw, kind, line)
+        if kind and re.fullmatch(r"[^\W_][\w .-]{0,39}", local_id):
+            make_claim(found, local_id, raw, line, family, kind=kind, carried=carried)
+        elif listed and not local_id:
+            number = item.get("number") if isinstance(item, Mapping) else None
+            found.unnumbered.append((line, listed, raw, number))
+        else:
             what = f"the id {local_id[:40]!r}" if local_id else "no id"
             found.warn("unreadable-record", f"a record under {name!r} has {what}", line or None, "D001, T001")
 
 
-def _records(value: Any) -> Iterator[Any]:
-    if isinstance(value, list):
-        yield from value
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            fields = inner if isinstance(inner, Mapping) else {"text": inner}
-            yield Located(getattr(inner, "line", getattr(value, "line", 0)), {"id": key, **fields})
-
-
-def _salvage(
-    found: ClaimList, text: str, first_line: int, error: FormatError, family: Family, *, carried_only: bool
-) -> list[Mapping[str, Any]]:
-    """Read `- id:` items one by one; return the plain `key: value` lines outside of them as one mapping."""
-    lines = text.split("\n")
-    place = error.line or first_line
-    outside = Located(first_line)
-    read = lost = 0
-    path: list[tuple[int, str]] = []
-    number = 0
-    while number < len(lines) and read + lost < RECORDS_LIMIT:
-        line = lines[number]
-        item = _ITEM.match(line)
-        if item is None:
-            key = _KEY.match(line)
-            if key:
-                _descend(path, len(key.group(1)), key.group(2))
-                value = line[key.end() :].strip()
-                if value and value[0] not in "|>[{&*!" and len(path) <= 2:
-                    outside.setdefault(key.group(2), value)
-            number += 1
-            continue
-        end = _end_of_item(lines, number, len(item.group(1)))
-        names = [fold(name) for indent, name in path if indent <= len(item.group(1))]
-        record = _read_item(lines[number:end], first_line + number)
-        if record is None:
-            lost += 1
-            name = bare(item.group(2) or "")[:20]
-            found.warn(
-                "unreadable-record",
-                f"the record {name} is not YAML; it was left out",
-                first_line + number,
-                "quote values that hold a colon",
-            )
+def _records(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the id ("" if there is none) and the item of each record in a list or a mapping of ids."""
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, Mapping):
+            if given := next((v for k, v in item.items() if field_named(k, "D") == "local_id"), ""):
+                yield bare(str(given)), item
+            elif item and all(LOCAL_ID.fullmatch(key) for key in item):
+                for key, inner in item.items():
+                    line = getattr(inner, "line", getattr(item, "line", 0))
+                    fields = inner if isinstance(inner, Mapping) else {"text": inner}
+                    yield key, Located(line, fields)
+            else:
+                yield "", item
         else:
-            read += 1
-            carried = carried_only or any(name in _NO_RECORDS for name in names)
-            if not carried or names[-1:] == ["carried decisions"]:
-                _take(found, names[-1] if names else "decisions", [record], family, carried=carried)
-        number = end
-    fix = "" if lost else "quote values that hold a colon"
-    found.warn("damaged-yaml", f"{error.message}; {read} records were read one by one", place, fix)
-    return [outside]
-
-
-def _descend(path: list[tuple[int, str]], indent: int, name: str) -> None:
-    while path and path[-1][0] >= indent:
-        path.pop()
-    path.append((indent, name))
-
-
-def _end_of_item(lines: list[str], start: int, indent: int) -> int:
-    for number in range(start + 1, len(lines)):
-        line = lines[number]
-        if line.strip() and len(line) - len(line.lstrip(" ")) <= indent:
-            return number
-    return len(lines)
-
-
-def _read_item(lines: list[str], first_line: int) -> Located | None:
-    for attempt in (lines, [_with_quotes(line) for line in lines]):
-        try:
-            documents = load_yaml("\n".join(attempt), first_line)
-        except FormatError:
-            continue
-        if documents and isinstance(documents[0], list) and isinstance(documents[0][0], Located):
-            return documents[0][0]
-    return None
-
-
-def _with_quotes(line: str) -> str:
-    match = _YAML_VALUE.match(line)
-    if match is None or match.group(2)[0] in "\"'[{|>":
-        return line
-    return f"{match.group(1)}: '{match.group(2).rstrip().replace(chr(39), chr(39) * 2)}'"
+            match = _NAMED.match(str(item))
+            yield (match["id"], match["text"]) if match else ("", item)

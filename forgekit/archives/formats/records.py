@@ -1,48 +1,93 @@
-"""Records in Markdown: headings, bullets, bold lead-ins, tables, sentences, and the labels above them.
+"""Records in Markdown: found by id, by the label above them or by the header of their table.
 
-In: a document and which of its lines are the archive's own. Out: claims, the lines that belong to records,
-the status that a label ("Resolved threads") gives to the records below it, and the ids without a record.
-Shapes: `### D001: Title` with bullets `- **Tier:** 0.8`; `- **T001:** title (High)`; `**T001 (HIGH):** text`;
-`| D001 | text | 0.8 |`; `Open threads: T001 title; T002 title`; numbered items under "Open threads".
+In: a document and which of its lines are the archive's own. Out: claims. A record reaches over what is below
+its heading or item, the lines that go on its paragraph, and the labelled lines behind it. What looks like a
+label in it and is not understood is reported and kept in its text; so is an id that became no record.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import takewhile
 from typing import Any
 
 from forgekit.archives.claims import (
-    BANDS,
-    CONFIDENCE,
-    DECISION_STATUS,
     IDS,
-    KEYS,
     LOCAL_ID,
+    NUMBERED_ID,
+    PLAIN_ID,
     SHORT,
     SHORT_ID,
+    WIDE,
     ClaimList,
     bare,
+    keep_unknown,
+    key_of,
     kind_of,
     make_claim,
+    named_fields,
     parse_integer,
-    parse_priority,
     parse_range,
-    parse_thread_status,
-    parse_tier,
-    references,
-    table,
-    word_in,
 )
-from forgekit.archives.document import LINE_LIMIT, Document, Table, fold
+from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document, walk
+from forgekit.archives.formats.notes import LABEL, annotated, split_labels, split_note
+from forgekit.archives.labels import (
+    fact_named,
+    field_like,
+    field_named,
+    fold,
+    is_symbol,
+    lists_kind,
+    names_kind,
+    priority_in,
+    state_of_label,
+)
 from forgekit.model.archive_record import Chunk, Family
-from forgekit.model.decision import DecisionStatus, band
 from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import one_line
 from forgekit.model.thread import ThreadStatus
+
+_DECOR = re.compile(r"(?:\[[ xX\u2713-]\]\s+|[*_`~]|\[(?!\s)|[^\w\s\x00-\x7f]|\s){0,24}")
+_NOUNS = re.compile(rf"(?P<words>(?:[^\W\d_]+\s+){{1,3}})[*`\[]{{0,3}}(?=(?P<id>{PLAIN_ID}))", re.IGNORECASE)
+_START = re.compile(
+    rf"(?P<id>{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
+    rf"[`\]]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
+    r"(?P<notes>\s*[(\[][^()\[\]]{1,100}[)\]])?"
+    r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u2014\u2013\u2192]|-{1,2}(?=\s))\s*|[.)][*_]{0,2}(?=\s)|,(?=\s)|[*_]{2}|(?=\s|$))"
+    r"\s*(?P<title>.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_BRACKETED = re.compile(
+    rf"^(?P<before>\W*?)[(\[](?P<id>{PLAIN_ID})(?:\s*[,;|\u00b7]\s*(?P<notes>[^()\[\]]*))?[)\]]\s+(?=\S)",
+    re.IGNORECASE,
+)
+_BEHIND = re.compile(rf"(?P<title>.*\S)\s+[(\[](?P<id>{PLAIN_ID})[)\]][*_]*$")
+_NUMBER = re.compile(r"\d{1,4}[.)]\s+")
+_BOLD_LINE = re.compile(r"(?:[^\w\s*]\s*)?(?:\*\*|__)(?P<label>[^*_]{1,120}?)(?:\*\*|__)\s*:?$")
+_BOLD_LEAD = re.compile(r"\*\*(?P<title>[^*(\[][^*]*?)[.:]?\*\*[.:]?(?P<rest>\s+[^\s,;(\u2014\u2013-].*)$")
+_NOTE_FIRST = re.compile(
+    r"\*{0,2}\s*(?P<notes>[(\[][^()\[\]]{0,80}[)\]])\s*(?::|[\u2014\u2013]|--?(?=\s))\s*(?=\S)"
+)
+_ANSWERED = re.compile(r"(?P<title>[^:?]{3,}?(?::|\?))\s(?P<answer>.+)$")
+_WEAK = re.compile(r"(?:OT|[DTA])\d{1,2}[a-z]?", re.IGNORECASE)
+_NAMED_IN_TEXT = re.compile(
+    rf"(?P<bold>\*\*)?(?P<id>{PLAIN_ID})(?:\*\*)?(?P<note>\s*\([^()]*\))?[\s,:\u2013\u2014-]{{0,4}}"
+)
+_RATED = re.compile(rf"(?P<id>{PLAIN_ID})\s+\((?P<tier>0?\.\d{{1,6}}|\d{{1,3}}%)\)")
+_LEAD_IN = re.compile(
+    rf"(?:^|(?<=[.;\n])\s*|\*\*)(?P<label>[^.:;\n*]{{3,100}}):(?:\*\*)?\s+(?={PLAIN_ID})", re.MULTILINE
+)
+_JOINING = re.compile(rf"\b(?:and|or|to|through|{PLAIN_ID})\b|[\s,;&\u2013\u2014-]")
+_DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
+_SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?:)")
+_WORDS = re.compile(r"[^\W_]{3,}")
+_TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
+_REST_KEYS = {"D": "context", "T": "content", "A": "summary"}
+_LOOK_AHEAD = 60
 
 
 @dataclass(kw_only=True, slots=True)
@@ -52,600 +97,656 @@ class Page:
     Attributes:
         own: for each line (0-based) whether it speaks for the archive itself.
         taken: lines (1-based) that belong to records.
+        ids: the kinds of records that have ids.
     """
 
     found: ClaimList
     document: Document
     own: Sequence[bool]
     taken: set[int] = field(default_factory=set)
+    ids: str = ""
 
-    def lines(self) -> Iterator[tuple[int, str]]:
-        """Yield number (1-based) and text of the archive's own lines, but for very long ones."""
-        for number, line in enumerate(self.document.lines, 1):
-            if self.own[number - 1] and len(line) <= LINE_LIMIT:
-                yield number, line
-
-
-# Notes around a title: `title [OPEN] (high, blocked by T001)`, `title - RESOLVED: so`
-
-_TICK = "[\u2705\u2713\u2714\u2611]\ufe0f?"
-TICKED = re.compile(rf"(?:\[[xX]\]|{_TICK})\s*")
-_TRAILING = re.compile(r"\s*(?P<code>(?<=\s)`)?[(\[](?P<inner>[^()\[\]]{0,120})[)\]](?(code)`)\s*$")
-_LEADING = re.compile(r"\s*(?:\*\*)?\[([^\[\]]{0,40})\](?:\*\*)?:?\s+")
-_BEFORE_DASH = re.compile(
-    r"\s*[(\[](?P<inner>(?=[^()]{0,120}\b(?i:tier|confidence)\b)[^()\[\]]{1,120})[)\]](?=\s*[\u2014\u2013:](?:\s|$)|\s+--?\s)"
-)
-_CONFIDENCE = re.compile(r"confidence:?\s+([a-z]{3,12})|([a-z]{3,12})\s+confidence", re.IGNORECASE)
-_BRACKETS_LIMIT = 8
-_ENDED = (
-    "resolved|done|closed|completed?|answered|settled|fixed|superseded|abandoned|dropped|cancell?ed|wontfix"
-)
-_ENDED_INSIDE = re.compile(
-    rf"(?P<word>{_ENDED})(?=\s*[:,;\u2013\u2014-]|\s+(?:in|as|via|with|on|by(?=\s+[DT]\d))\s)(?P<rest>.*)$",
-    re.IGNORECASE,
-)
-_DASH = r"(?:[\u2014\u2013]|(?<=\s)--?(?=\s))\s{0,3}"
-# Behind a dash in capitals or as the last word: a title may speak of what is done.
-_ENDS = tuple(
-    re.compile(rf"\s{{0,3}}{mark}(?P<rest>.*)$")
-    for mark in (
-        rf"{_DASH}(?P<word>{_ENDED.upper()})\b",
-        rf"(?:{_TICK}|(?<=\S)~~)[\s\u2014\u2013:-]{{0,4}}\*{{0,2}}[\[(]?(?P<word>(?i:{_ENDED}))\b",
-        rf"\*\*[\[(]?(?P<word>(?i:{_ENDED}))(?=\s*[:\])\u2014\u2013-]|\*\*)",
-        rf"{_DASH}(?P<word>(?i:{_ENDED}))[.!]?(?=\s*$)",
-        rf"(?:{_TICK}|(?<=\S)~~)(?P<word>)(?=\s*$)",
-    )
-)
-_SPLIT = re.compile(r"[,;]")
+    def speaks(self, node: Node) -> bool:
+        """Say whether a part is the archive's own and short enough to be read."""
+        return self.own[node.line - 1] and len(node.text) <= LINE_LIMIT
 
 
-def annotated(text: str, kind: str) -> tuple[str, dict[str, Any]]:
-    """Split the text behind an id into title and fields; the statuses depend on `kind` (D, T or A)."""
-    fields: dict[str, Any] = {}
-    leading = _LEADING.match(text)
-    if leading and (notes := _fields_of_note(leading.group(1), kind)):
-        fields.update(notes)
-        text = text[leading.end() :]
-    tick = TICKED.match(text) if kind == "T" else None
-    if tick is not None:
-        text = text[tick.end() :]
-    for _ in range(_BRACKETS_LIMIT):
-        match = _TRAILING.search(text[-200:])
-        notes = _fields_of_note(match["inner"], kind) if match else {}
-        if match is not None and not notes and kind == "T" and (ended := _ENDED_INSIDE.match(match["inner"])):
-            notes = _end_of(ended)
-        if match is not None and notes:
-            text = text[: len(text) - len(match.group())]
-        elif kind == "T" and (end := _end_in(text)):
-            text, notes = end
-        else:
-            break
-        fields = {**notes, **fields}
-    if tick is not None:
-        fields.setdefault("status", "resolved")
-    for match in _BEFORE_DASH.finditer(text) if kind == "D" else ():
-        if notes := _fields_of_note(match["inner"], kind):
-            text, fields = text[: match.start()] + text[match.end() :], {**notes, **fields}
-            break
-    return text.strip(), fields
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """What the labels above a record say: kinds they list (`t` by a state alone), states, priority."""
+
+    lists: str = ""
+    states: tuple[tuple[str, Enum], ...] = ()
+    priority: str = ""
+    family: Family = Family.HEADING
+
+    @property
+    def listed(self) -> str:
+        """The kind, D or T, whose records may do without ids here."""
+        return next((kind.upper() for kind in self.lists if kind in "DTt"), "")
+
+    def under(self, label: str, page: Page) -> _Above:
+        """Return what counts below another label."""
+        named = "".join(kind for kind in "DTA" if names_kind(label, kind))
+        states = {kind: state for kind in "DT" if (state := state_of_label(label, kind)) is not None}
+        lists = "".join(kind for kind in "DTA" if lists_kind(label, kind))
+        if lists == "T" and "D" in named and "T" not in states:
+            lists = "D"  # decided points
+        if not named and "T" in states and "T" not in page.ids and not re.search(r"\d", label):
+            lists = "t"
+        rates = len(label.split()) <= 4 and not named and priority_in(label)
+        return _Above(
+            lists=lists or ("" if named else self.lists),
+            states=tuple((dict(self.states) | states).items()),
+            priority=label if rates else self.priority,
+            family=Family.INDEX if fold(label) == "decision index" else self.family,
+        )
 
 
-def _split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
-    """Split a bracket between an id and its title into text that is no field, and fields."""
-    inner = text.strip(" ()[]")
-    if fields := _fields_of_note(inner, kind):
-        return "", fields
-    parts = [part.strip() for part in _SPLIT.split(inner)]
-    known = [part for part in parts if _fields_of_note(part, kind)]
-    if fields := _fields_of_note(", ".join(known), kind):
-        return ", ".join(part for part in parts if part and part not in known), fields
-    return inner, {}
+@dataclass(slots=True)
+class _Start:
+    """How a part begins a record; without an id the label above it says that it is one."""
 
-
-def _end_in(text: str) -> tuple[str, dict[str, Any]] | None:
-    """Split a thread's title from the mark of an end behind it."""
-    for pattern in _ENDS:
-        if (match := pattern.search(text)) and (title := text[: match.start()].removeprefix("~~").strip()):
-            return title.removesuffix("~~"), _end_of(match)
-    return None
-
-
-def _end_of(match: re.Match[str]) -> dict[str, Any]:
-    text = match["rest"].lstrip(" *:;,.\u2013\u2014-").rstrip(" *")
-    if text.count(")") > text.count("(") or text.count("]") > text.count("["):
-        text = text[:-1]
-    return {"status": match["word"] or "resolved", **({"resolution": text} if text.strip("])") else {})}
-
-
-def _fields_of_note(inner: str, kind: str) -> dict[str, Any]:
-    """Return the fields of a bracket, or {} if any part of it is something else."""
-    fields: dict[str, Any] = {}
-    blockers = re.match(r"(.*?)\bblocked (?:by|on):?\s*(.+)$", inner.strip(), re.IGNORECASE)
-    if blockers:
-        if not references(blockers.group(2)) and "#" not in blockers.group(2):
-            return {}
-        fields["blocked by"] = re.sub(r"#(\d{1,3})", lambda m: f"OT{int(m[1]):03d}", blockers.group(2))
-        inner = blockers.group(1)
-    for part in filter(None, (bare(part) for part in _SPLIT.split(inner))):
-        found = _field_of_part(part, kind)
-        if not found:
-            return {}
-        fields.update(found)
-    named_band = fields.pop("band", "")
-    if named_band:
-        try:
-            tier, _ = parse_tier(fields.setdefault("tier", named_band))
-        except ValueError:
-            return {}
-        if tier is None or band(tier).value != named_band:
-            return {}
-    return fields
-
-
-def _field_of_part(part: str, kind: str) -> dict[str, Any]:
-    """Return the field that one part of a bracket names, or {}."""
-    words = part.casefold().split()
-    if kind == "D":
-        if words[0] in BANDS and words[1:] in ([], ["tier"]):
-            return {"band": words[0]}
-        sure = _CONFIDENCE.fullmatch(part)
-        if sure and word_in(sure[1] or sure[2], CONFIDENCE):
-            return {"confidence": sure[1] or sure[2]}
-    tier = re.fullmatch(r"(0?\.\d{1,6}|1\.0{1,6})|tier:?\s*(\d?\.\d{1,6}|[0-3])", part, re.IGNORECASE)
-    turn = re.fullmatch(r"turn:?\s*(\d{1,6})", part, re.IGNORECASE)
-    status = word_in(part, DECISION_STATUS) if kind == "D" else parse_thread_status(part)[0]
-    if tier:
-        return {"tier": tier.group(1) or tier.group(2)}
-    if turn:
-        return {"turn": turn.group(1)}
-    if len(words) <= 2 and words[-1] in ("priority", words[0]) and parse_priority(words[0]):
-        return {"priority": words[0]}
-    if (len(words) <= 2 and status) or (words[:2] == ["superseded", "by"] and references(part)):
-        return {"status": part}
-    if words[0] in ("supersedes", "revises", "replaces") and references(part):
-        return {"revises": part}
-    return {}
-
-
-# Headings, bullets and bold lead-ins
-
-_ID = rf"(?:OT\d{{3}}|[DTA]\d{{3,4}}|{SHORT}(?![A-Za-z0-9_]))"
-_START = re.compile(
-    r"(?P<indent>\s*)(?P<mark>#{2,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+)?(?:\[ \]\s+)?"
-    rf"(?P<tick>{TICKED.pattern})?(?P<open>[*_`\[~]{{0,5}})"
-    r"(?:(?:Artifact|Decision|Thread|Open Thread)\s+)?[*`\[]{0,3}"
-    rf"(?P<id>{_ID})[`\]]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?"
-    r"(?P<notes>\s*[(\[][^()\[\]]{0,80}[)\]])?"
-    r"(?P<colon>:\*\*|\*\*\s*:|:__|__\s*:|\s*:|\*\*|\.(?=\s)|\s+[\u2014\u2013-]+(?=\s))?(?P<title>.*)$",
-)
-_BEHIND_ID = re.compile(r"\s*(?P<notes>[(\[][^()\[\]]{0,80}[)\]])\s*(?::|[\u2014\u2013]|--?(?=\s))\s*(?=\S)")
-_NAMED = re.compile(f"{IDS.pattern}|{SHORT_ID.pattern}")
-_FIELD = re.compile(
-    r"\s*(?:[-*+]\s+)?(?:\*\*|__)?(?P<key>[A-Za-z][A-Za-z _/-]{0,40}?)(?:\s*\([^()]{0,60}\))?"
-    r"(?:\*\*\s*:|:\s*\*\*|__\s*:|:__|:)(?:\s+|$)(?P<value>.*)$"
-)
-_BOLD = re.compile(r"\s*(?:[-*+]\s+)?(?:\*\*|__)")
-_BULLET = re.compile(r"\s*[-*+]\s+(?=\S)")
-_PART = re.compile(r" {0,3}(#{3,6})\s+(.*)$")
-_TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
-_REST_KEYS = {"D": "context", "T": "content", "A": "summary"}
-_PLAIN_KEY = re.compile("status|priority|blocked by|tier|turn|rationale|decision|resolution|context")
-"""Keys that open a field without bold marks or a bullet."""
-
-
-def field_of(line: str) -> tuple[str, str] | None:
-    """Return key and value of a `- **Key:** value` line, or None."""
-    match = _FIELD.match(line) if len(line) <= LINE_LIMIT else None
-    if match is None or LOCAL_ID.fullmatch(match["key"]):
-        return None
-    return match["key"], match["value"].strip()
+    id: str
+    kind: str
+    title: str
+    notes: str = ""
+    entity: str = ""
+    words: str = ""
+    alone: bool = False
 
 
 def read_records(page: Page) -> None:
-    """Read heading, bullet and bold records."""
-    lines = page.document.lines
-    headings = {section.heading_line for section in page.document.sections}
-    reached = 0
-    for number, line in page.lines():
-        if number <= reached or _in_table(line) or (match := record_start(line)) is None:
-            continue
-        reached = _end_of_record(page, headings, number, match)
-        _take_record(page.found, lines[number - 1 : reached], number, match)
-        page.taken.update(range(number, reached + 1))
+    """Read the records of the whole tree."""
+    defined = {kind_of(local_id) for local_id, (_, defines) in seen_ids(page).items() if defines}
+    page.ids = "".join({claim.kind for claim in page.found.claims} | defined)
+    _Reader(page).walk(page.document.root.children, _Above())
 
 
-def _in_table(line: str) -> bool:
-    return line.lstrip().startswith("|")
+def read_lines(found: ClaimList, text: str, first_line: int) -> None:
+    """Read a log that is no YAML by its lines: `- id: D001` and what is labelled below it."""
+    document = read_document(text)
+    inner = ClaimList()
+    read_records(Page(found=inner, document=document, own=[True] * len(document.lines)))
+    for claim in inner.claims:
+        found.claims.append(replace(claim, line=claim.line + first_line - 1, family=Family.YAML))
+    for line, *rest in inner.unnumbered:
+        found.unnumbered.append((line + first_line - 1, *rest))
+    found.problems += [replace(p, line=(p.line or 1) + first_line - 1) for p in inner.problems]
 
 
-def record_start(line: str) -> re.Match[str] | None:
-    """Return how a line begins a record, None if it begins none."""
-    if len(line) > LINE_LIMIT or not _NAMED.search(line, 0, 60) or (match := _START.match(line)) is None:
-        return None
-    if "~~" in match["open"] and kind_of(match["id"]) != "T":  # a decision that was struck out
-        return None
-    if not match["mark"] and match["colon"] in (None, "."):  # a sentence may end with an id
-        return None
-    if not _is_heading(match) and not (match["colon"] and match["title"].strip(" *:\u2014\u2013-")):
-        return None
-    return match
+def is_record(node: Node) -> bool:
+    """Say whether a heading begins a record."""
+    return _Reader(Page(found=ClaimList(), document=read_document(""), own=())).start_of(node) is not None
 
 
-def _is_heading(match: re.Match[str]) -> bool:
-    return (match["mark"] or "").startswith("#")
+class _Reader:
+    """Reads the records of a page."""
 
+    def __init__(self, page: Page) -> None:
+        self.page = page
 
-def _end_of_record(page: Page, headings: set[int], start: int, match: re.Match[str]) -> int:
-    """Return the last line of a record: a heading's reaches to the next heading or record."""
-    lines, is_heading, indent = page.document.lines, _is_heading(match), len(match["indent"])
-    for number in range(start + 1, len(lines) + 1):
-        line = lines[number - 1]
-        if number in headings and not (is_heading and _part_of(line, match)):
-            return number - 1
-        if not page.own[number - 1] or _in_table(line) or record_start(line):
-            return number - 1
-        if not is_heading and (not line.strip() or len(line) - len(line.lstrip()) <= indent):
-            return number - 1
-    return len(lines)
+    def walk(self, nodes: Sequence[Node], base: _Above) -> None:
+        """Read the records among some siblings and below them."""
+        above, index, all_bare = base, 0, self._without_ids(nodes, base)
+        bare_list = all_bare
+        while index < len(nodes):
+            node = nodes[index]
+            before = nodes[index - 1] if index else None
+            index += 1
+            if node.kind == "heading":
+                above, bare_list = base, all_bare
+            if not self.page.speaks(node):
+                self.walk(node.children if node.kind == "heading" else (), base)
+            elif node.kind == "table":
+                self._table(node, above)
+            elif start := self.start_of(node, above, before) or self._bare_start(
+                node, above, taken=bare_list
+            ):
+                end = self._end(nodes, index, start)
+                self._take(start, node, nodes[index:end], above)
+                index = end
+            elif not node.children and (label := self.label_of(node, nodes[index : index + 1])):
+                above = base.under(label, self.page)
+                bare_list = self._without_ids(list(takewhile(self._goes_below, nodes[index:])), above)
+            elif node.children:
+                outer = base if node.kind == "heading" else above
+                self.walk(node.children, outer.under(node.text, self.page))
+            elif node.kind == "rule":
+                above, bare_list = base, False
 
+    def _goes_below(self, node: Node) -> bool:
+        return node.kind not in ("heading", "rule") and not self.label_of(node)
 
-def _part_of(line: str, match: re.Match[str]) -> bool:
-    """Say whether a line is a heading below the record's own that names one of its fields."""
-    part = _PART.match(line)
-    return part is not None and len(part[1]) > match["mark"].count("#") and _known(part[2], match["id"])
+    def _without_ids(self, nodes: Sequence[Node], above: _Above) -> bool:
+        """Say whether siblings below a label that lists a kind are records without ids."""
+        kind = above.listed
+        if not kind:
+            return False
+        starts = (self.start_of(each, above) for node in nodes for each in walk(node))
+        numbered = any(n.kind == "item" and n.number and not LOCAL_ID.match(n.text) for n in nodes)
+        return (kind == "T" and numbered) or not any(start and start.kind == kind for start in starts)
 
-
-def _known(key: str, local_id: str) -> bool:
-    return fold(key) in KEYS[kind_of(local_id)]
-
-
-def _take_record(found: ClaimList, lines: Sequence[str], line: int, match: re.Match[str]) -> None:
-    local_id, kind = match["id"], kind_of(match["id"])
-    title = match["title"].strip()
-    if "**" in match["open"] and "**" not in (match["colon"] or "").replace(" ", ""):
-        title = title.replace("**", "", 1)
-    if title.startswith(("\u2014", "\u2013", ":")):
-        title = title.lstrip(":\u2014\u2013 ").strip()
-    if "~~" in match["open"]:
-        title = f"[x] ~~{title}"
-    elif match["tick"] and kind == "T":
-        title = f"[x] {title}"
-    notes = match["notes"]
-    if not notes and (behind := _BEHIND_ID.match(title)) and (match["colon"] or "").strip() in ("**", "__"):
-        notes, title = behind["notes"], title[behind.end() :]
-    title, raw = annotated(title, kind)
-    if notes:
-        rest, fields = _split_note(notes, kind)
-        raw = {**fields, **raw}
-        title = f"{title} ({rest})" if rest and bare(title) else title
-    fields, rest = _fields(lines[1:], local_id)
-    raw |= fields
-    if entity := match["entity"] or (local_id if SHORT_ID.fullmatch(local_id) else None):
-        raw["entity"] = entity
-    if bare(title) and not any(fold(key) == _TEXT_KEYS[kind] for key in raw):
-        raw[_TEXT_KEYS[kind]] = bare(title) if title.startswith("`") else title.strip("* ")
-    if rest:
-        raw.setdefault(_REST_KEYS[kind], rest)
-    make_claim(found, local_id, raw, line, Family.HEADING)
-
-
-def _fields(lines: Sequence[str], local_id: str) -> tuple[dict[str, Any], str]:
-    """Return the fields of a record, each value reaching to the next key, and the prose beside them.
-
-    What is listed below a key without a value is its value, as a list.
-    """
-    fields: dict[str, Any] = {}
-    rest: list[str] = []
-    current: str | None = None
-    blank = in_part = False
-    level = -1
-    for line in lines:
-        text, column, bullet = line.strip(), len(line) - len(line.lstrip()), _BULLET.match(line)
-        pair, part = _field_in(line, local_id), _PART.match(line)
-        if part is not None and _known(part[2], local_id):
-            pair = part[2], ""
-        if pair is not None:
-            current, in_part, level = pair[0], part is not None, column if bullet else -1
-            fields[current] = pair[1] or ([] if _known(current, local_id) else "")
-        elif text and set(text) != {"-"}:
-            value: Any = fields[current] if current is not None else ""
-            listing, sibling = isinstance(value, list), column <= level and field_of(line) is not None
-            goes_on = column or in_part or (not blank and (listing or value))
-            if current is None or not ((listing and bullet) or (goes_on and not sibling)):
-                current = None
-                rest.append(text)
-            elif listing and bullet:
-                value.append(line[bullet.end() :].strip())
-            elif listing and value:
-                value[-1] += f" {text}"
-            else:
-                fields[current] = f"{value or ''}\n{text.removeprefix('- ') if column else text}".strip()
-        blank = not text
-    return {key: value or "" for key, value in fields.items()}, "\n".join(rest)
-
-
-def _field_in(line: str, local_id: str) -> tuple[str, str] | None:
-    """Return key and value of a line that opens a field: in bold any key does, else one that is known."""
-    pair = field_of(line)
-    if pair is None or _BOLD.match(line):
-        return pair
-    listed = line.lstrip().startswith(("-", "*", "+"))
-    return pair if (_known(pair[0], local_id) if listed else _PLAIN_KEY.fullmatch(fold(pair[0]))) else None
-
-
-# Tables
-
-_ID_COLUMN = re.compile("(?:local |decision |thread |artifact )?id|thread|artifact|decision|#")
-
-
-def read_tables(page: Page) -> tuple[Chunk, ...]:
-    """Read the tables that list entities, and return the rows of chunk tables."""
-    chunks: list[Chunk] = []
-    indexes = [
-        (s.heading_line, s.last_line) for s in page.document.sections if fold(s.title) == "decision index"
-    ]
-    for each in page.document.tables:
-        columns = each.columns
-        if not page.own[each.line - 1]:
-            continue
-        if "chunk id" in columns or "chunk" in columns or columns[:1] == ("range",):
-            chunks += _chunks(each)
-        elif columns and _ID_COLUMN.fullmatch(columns[0]):
-            in_index = any(first <= each.line <= last for first, last in indexes)
-            family = Family.INDEX if in_index or "ref" in columns else Family.TABLE
-            for line, row in each.rows:
-                _take_row(page.found, columns, row, line, family)
-    return tuple(chunks)
-
-
-def _take_row(
-    found: ClaimList, columns: Sequence[str], row: Sequence[str], line: int, family: Family
-) -> None:
-    local_id = bare(row[0]) if row else ""
-    is_short = SHORT_ID.fullmatch(local_id) is not None
-    if not is_short and not LOCAL_ID.fullmatch(local_id):
-        return
-    raw = {name: cell for name, cell in zip(columns[1:], row[1:], strict=False) if cell}
-    if is_short:
-        raw["entity"] = local_id
-    if kind_of(local_id) == "T":
-        key = next((key for key in ("title", "thread", "description", "text") if key in raw), None)
-        if key is not None:
-            raw[key], fields = annotated(raw[key], "T")
-            raw = {**fields, **raw}
-    make_claim(found, local_id, {k: v for k, v in raw.items() if v}, line, family)
-
-
-def _chunks(table: Table) -> Iterator[Chunk]:
-    for line, row in table.rows:
-        cell = dict(zip(table.columns, row, strict=False))
-        ref, turns, topic, decisions = (
-            next((cell[name] for name in names.split("|") if name in cell), "")
-            for names in (
-                "chunk id|chunk",
-                "turn range|turns|range",
-                "topic|topic cluster",
-                "decisions|key decisions",
-            )
+    def start_of(self, node: Node, above: _Above = _Above(), before: Node | None = None) -> _Start | None:
+        """Return how a heading, item or line with an id begins a record, None if it begins none."""
+        if node.kind not in ("heading", "item", "line") or not re.search(r"[\d_]", node.text[:80]):
+            return None
+        text = _BRACKETED.sub(
+            lambda m: f"{m['before']}{m['id']}{' (' + m['notes'] + ')' if m['notes'] else ''}: ", node.text
         )
-        ids = tuple(IDS.findall(decisions))
-        yield Chunk(ref=bare(ref), turns=parse_range(turns), topic=topic, decisions=ids, line=line)
+        plain = text.translate(WIDE)
+        decor = _DECOR.match(plain)
+        place = decor.end() if decor else 0
+        marks = text[:place]
+        if node.kind == "heading" and (number := _NUMBER.match(plain, place)):
+            place = number.end()
+        words = _NOUNS.match(plain, place)
+        if words and names_kind(words["words"], kind_of(words["id"])):
+            place = words.end()
+        match = _START.match(plain, place)
+        if match is None:
+            match = _BEHIND.match(plain) if node.kind != "line" else None
+            if match is None or not (node.kind == "heading" or kind_of(match["id"]) in above.lists):
+                return None
+            title = _NUMBER.sub("", text[: match.end("title")], count=1)
+            return _Start(text[match.start("id") : match.end("id")], kind_of(match["id"]), title)
+        kind, bold = kind_of(match["id"]), "**" in marks or "__" in marks
+        if not kind and match["sep"].strip() and match["id"].isupper():
+            kind = above.listed  # such as Q1: the label above says what it is
+        if not kind or not self._counts(node, match, above, kind, before, bold=bold or "~~" in marks):
+            return None
+        title = text[match.start("title") :]
+        if bold and "**" not in match["shut"] + match["sep"]:
+            title = title.replace("**", "", 1)
+        kept = "".join(re.findall(r"\[.\]\s|[^\x00-\x7f]", marks)).strip()
+        title = f"{kept} {'~~' if '~~' in marks else ''}{title}".strip()
+        alone = bold and node.kind == "line" and text.rstrip(" :").endswith("**")
+        noun = words["words"] if words and place >= words.end() else ""
+        local_id = text[match.start("id") : match.end("id")]
+        return _Start(local_id, kind, title, match["notes"] or "", match["entity"] or "", noun, alone)
+
+    def _counts(
+        self, node: Node, match: re.Match[str], above: _Above, kind: str, before: Node | None, *, bold: bool
+    ) -> bool:
+        """Say whether what stands like an id begins a record here and is not just named."""
+        sep, title = match["sep"].strip(" *_`"), match["title"].strip(" *:\u2014\u2013-~")
+        weak, listed = _WEAK.fullmatch(match["id"]) is not None, kind in above.lists
+        if node.kind == "heading":
+            return bool(not weak or sep or listed or not title)
+        strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
+        if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
+            text = before.text.translate(WIDE) if before else ":"
+            if not text.endswith(":") and not LOCAL_ID.match(text.lstrip("*_~ ")):
+                return False
+            strong = strong or sep in (":", "::", "\u2014", "\u2013", "-", "--") or listed
+        known = strong or listed or not weak
+        if sep in (",", ".", ")") or not sep:
+            noted = node.kind == "item" and (
+                sep == "." or (match["notes"] and not sep) or (kind == "A" and not sep)
+            )
+            known = known and (strong or listed or bool(noted))
+        return bool(title) and known
+
+    def _bare_start(self, node: Node, above: _Above, *, taken: bool) -> _Start | None:
+        """Return the start of a record without an id before its title, if a part below a label is one."""
+        local_id = self._labelled_id(node)
+        kind = kind_of(local_id) or above.listed
+        title = _NUMBER.sub("", node.text, count=1) if node.kind == "heading" else node.text
+        if local_id:
+            return _Start("", kind, "" if node.kind == "item" and LABEL.match(node.text) else title)
+        label = LABEL.match(node.text.translate(WIDE)) if node.kind in ("line", "item") else None
+        value = node.text[label.end() :] if label and ":" in label["sep"] else ""
+        if label and value and not LOCAL_ID.match(value) and (named := self._kind_named(label["key"])):
+            return _Start("", named, value, words=label["key"])
+        text, items = title.strip("*_ "), [child for child in node.children if child.kind == "item"]
+        if not taken or not text or node.kind not in ("item", "heading"):
+            return None
+        if node.kind == "heading":
+            labelled = any(lists_kind(text, each) or state_of_label(text, each) for each in "DT")
+            is_one = not labelled and (not items or any(self._label_in(item, kind) for item in items))
+        else:
+            group = (priority_in(text) and items) or (not items and self.label_of(node)) or IDS.match(text)
+            open_ = (
+                dict(above.states).get("T") is not ThreadStatus.RESOLVED
+                or re.search("[:?]", text)
+                or "t" not in above.lists
+            )
+            listed = node.number and dict(above.states).get("T") is ThreadStatus.OPEN
+            is_one = not group and bool((kind not in self.page.ids and open_) or (kind == "T" and listed))
+        return _Start("", kind, title) if is_one else None
+
+    def _kind_named(self, label: str) -> str:
+        """Return the kind of the record that `Decision: ...` or `Open question: ...` begins."""
+        if (
+            len(label.split()) > 3
+            or fact_named(label)
+            or any(field_named(label, k) not in (None, "text") for k in "DT")
+        ):
+            return ""
+        if names_kind(label, "T") and state_of_label(label, "T") is not None:
+            return "" if "T" in self.page.ids else "T"
+        is_one = names_kind(label, "D") and field_named(label.rsplit(maxsplit=1)[-1], "D") == "text"
+        return "D" if is_one and "D" not in self.page.ids else ""
+
+    def _labelled_id(self, node: Node) -> str:
+        """Return the id that a labelled line of a heading or item gives."""
+        nodes = [node, *node.children[:8]] if node.kind in ("heading", "item") else []
+        for each in nodes:
+            match = LABEL.match(each.text.translate(WIDE)) if each.kind in ("line", "item") else None
+            if match and ":" in match["sep"] and field_named(match["key"], "D") == "local_id":
+                value = bare(each.text[match.end() :])
+                return value if LOCAL_ID.fullmatch(value.translate(WIDE)) else ""
+        return ""
+
+    def label_of(self, node: Node, after: Sequence[Node] = ()) -> str:
+        """Return the words of a lead-in: a line or item alone that is bold, ends with a colon, or lists."""
+        text, colon = node.text, node.text[-1:] in (":", "\uff1a")
+        goes_on = bool(after) and after[0].level == 1 and after[0].kind == "line"
+        if node.kind not in ("line", "item") or len(text) > 120 or (goes_on and not colon):
+            return ""
+        if bold := _BOLD_LINE.match(text):
+            return bold["label"].rstrip(": ")
+        plain = text.rstrip(": \uff1a")
+        if colon and not re.search(r"[.!?|`]", text) and not node.children:
+            kinds = (
+                k for k in "DT" if lists_kind(plain, k) or (names_kind(plain, k) and state_of_label(plain, k))
+            )
+            return plain if next(kinds, "") else ""
+        return plain if node.kind == "line" and any(lists_kind(plain, kind) for kind in "DTA") else ""
+
+    def _ends_record(self, node: Node) -> bool:
+        """Say whether a line begins another record, or lists some."""
+        label = self.label_of(node)
+        begins = self.start_of(node) or self._bare_start(node, _Above(), taken=False)
+        return (node.kind == "line" and bool(begins)) or any(
+            lists_kind(label, k) or (names_kind(label, k) and state_of_label(label, k))
+            for k in "DTA"
+            if label
+        )
+
+    def _end(self, nodes: Sequence[Node], first: int, start: _Start) -> int:
+        """Return where the siblings behind a record that belong to it end."""
+        end, reads_on, listing = first, True, _Above(start.kind)
+        if nodes[first - 1].kind == "heading":
+            return first
+        for index in range(first, min(len(nodes), first + _LOOK_AHEAD)):
+            node, before = nodes[index], nodes[index - 1]
+            reads_on = reads_on and node.kind == "line" and node.level == 1
+            if node.kind in ("heading", "table", "rule") or not self.page.speaks(node):
+                break
+            if self.start_of(node, listing, before) or self._ends_record(node):
+                break
+            pair = self._label_in(node, start.kind)
+            known = pair is not None and field_named(pair[0], start.kind) not in (None, "text")
+            beside = pair is not None and node.kind == before.kind == "item" and index == end > first
+            if reads_on or (known and (start.id or node.kind != "item")) or beside:
+                end = index + 1
+            elif not (pair or start.alone) or not start.id:
+                break
+        return end
+
+    def _label_in(self, node: Node, kind: str) -> tuple[str, str] | None:
+        """Return label and value of a line or item that opens a field, None if it opens none."""
+        text = node.text if len(node.text) <= LINE_LIMIT else ""
+        skipped = next((n for n, c in enumerate(text[:12]) if not (is_symbol(c) or c.isspace())), 0)
+        match = LABEL.match(text.translate(WIDE), skipped)
+        if match is None or LOCAL_ID.fullmatch(match["key"]):
+            return None
+        bold, item, sep = (
+            "**" in match["mark"] or "__" in match["mark"],
+            node.kind == "item",
+            match["sep"].strip(),
+        )
+        if ":" in sep:
+            counts = (
+                bold
+                or field_like(match["key"], kind) is not None
+                or (item and len(match["key"].split()) <= 4)
+            )
+        else:
+            counts = field_named(match["key"], kind) is not None and (
+                bold or item or sep[0] in "=\u2192" or sep == "->"
+            )
+        return (match["key"], text[match.end() :]) if counts else None
+
+    def _take(self, start: _Start, node: Node, behind: Sequence[Node], above: _Above) -> None:
+        """Make the claim of a record, then read the records within it."""
+        kind, inner = start.kind, list(node.children)
+        ends = (n for n, each in enumerate(inner) if node.kind == "heading" and self._ends_record(each))
+        cut = next(ends, len(inner))
+        entries: list[tuple[str, Any]] = []
+        rest: list[str] = []
+        lines, body = self._title_lines(start, node, [*inner[:cut], *behind])
+        if not start.id and node.kind == "item" and not start.title:
+            body = [replace(node, kind="line", children=[]), *body]
+        title, lead, raw = start.title, "", dict[str, Any]()
+        if start.id:
+            if not start.notes and (note := _NOTE_FIRST.match(title)):
+                start.notes, title = note["notes"], title[note.end() :]
+            lead, raw = split_note(start.notes, kind) if start.notes else ("", {})
+        elif bold := _BOLD_LEAD.match(title):
+            title, lines, rest = bold["title"], [], [" ".join([bold["rest"].strip(), *lines])]
+        elif dict(above.states).get(kind) is ThreadStatus.RESOLVED and (answer := _ANSWERED.match(title)):
+            title = answer["title"].rstrip(":")
+            raw["resolution"] = answer["answer"]
+        state = dict(above.states).get(kind)
+        given = {"status": state.value} if state is ThreadStatus.RESOLVED else {}
+        text, fields = annotated(" ".join([title, *lines]), kind, clauses=True, given=given | raw)
+        text = f"{text} ({lead})" if lead and bare(text) else text
+        raw |= {name: value for name, value in fields.items() if name not in given or value != given[name]}
+        if start.words and kind != "A" and (state := state_of_label(start.words, kind)) is not None:
+            raw.setdefault("status", state.value)
+        self._gather(body, kind, entries, rest)
+        if bare(text):
+            entries.append((_TEXT_KEYS[kind], bare(text) if text.startswith("`") else text.strip("* ")))
+        if node.number and not start.id:
+            raw["local_id"] = node.number
+        self.page.taken.update((node.line, *(n for each in body for n in range(each.line, each.last + 1))))
+        self._claim(start, raw, entries, rest, node.line, above)
+        within = replace(above, lists="")
+        self.walk([each for each in body if each.kind != "line"], within)
+        self.walk(inner[cut:], within)
+
+    def _title_lines(self, start: _Start, node: Node, body: list[Node]) -> tuple[list[str], list[Node]]:
+        """Return the lines on which a title goes on, and what is behind them."""
+        lines: list[str] = []
+        while body and node.kind != "heading" and not start.alone and start.title:
+            first, text = body[0], body[0].text
+            goes_on = first.kind == "line" and first.level == 1 and first.line == node.line + len(lines) + 1
+            if (
+                not goes_on
+                or self._label_in(first, start.kind)
+                or split_labels(text, start.kind)[1]
+                or text[:1] in "*_"
+            ):
+                break
+            lines.append(text)
+            body = body[1:]
+        return lines, body
+
+    def _claim(
+        self,
+        start: _Start,
+        raw: dict[str, Any],
+        entries: list[tuple[str, Any]],
+        rest: list[str],
+        line: int,
+        above: _Above,
+    ) -> None:
+        """Add a claim, with what the labels above it say."""
+        kind, local_id, found = start.kind, start.id, self.page.found
+        known, unknown = named_fields({label: dict(reversed(entries))[label] for label, _ in entries}, kind)
+        if rest:
+            known[_REST_KEYS[kind]] = "\n".join(filter(None, [str(known.get(_REST_KEYS[kind], "")), *rest]))
+        given = {
+            **raw,
+            **{name: value for name, value in known.items() if value not in ("", []) or name not in raw},
+        }
+        if start.entity or SHORT_ID.fullmatch(local_id):
+            given["entity"] = start.entity or local_id
+        if kind in ("D", "T"):
+            keep_unknown(found, local_id, unknown, given, kind, line)
+        if kind == "T" and above.priority:
+            given.setdefault("priority", above.priority)
+        number, state = bare(str(given.pop("local_id", ""))), dict(above.states).get(kind)
+        if not local_id and LOCAL_ID.fullmatch(number.translate(WIDE)):
+            local_id, kind = number, kind_of(number)
+        if not local_id:
+            given |= {"status": state.value} if state is not None and "status" not in given else {}
+            found.unnumbered.append((line, kind, given, number))
+        elif (
+            claim := make_claim(found, local_id, given, line, above.family, kind=kind)
+        ) and state is not None:
+            claim.values.setdefault("status", state)
+
+    def _gather(
+        self,
+        nodes: Sequence[Node],
+        kind: str,
+        entries: list[tuple[str, Any]],
+        rest: list[str],
+        *,
+        part: bool = False,
+    ) -> None:
+        """Gather labelled values, each reaching to the next label, and the prose beside them.
+
+        In a `part`, below a heading that names a field, prose goes on that field.
+        """
+        open_, last = part, 0
+        for node in nodes:
+            follows, last = node.line == last + 1, node.last
+            in_list = bool(open_ and entries) and isinstance(entries[-1][1], list)
+            if node.kind == "code":
+                if open_ and entries and follows and not in_list:
+                    entries[-1] = (entries[-1][0], f"{entries[-1][1]}\n{node.text}".strip())
+            elif not self.page.speaks(node) or (node.kind != "line" and self.start_of(node)):
+                continue
+            elif node.kind == "heading":
+                if field_named(node.text, kind) is None:
+                    break
+                entries.append((node.text, []))
+                self._gather(node.children, kind, entries, rest, part=True)
+            elif node.kind == "table":
+                rows = [
+                    row.cells for row in node.children if len(row.cells) == 2 and not _cell_id(row.cells, 0)
+                ]
+                entries += [(row[0], row[1]) for row in rows if field_named(row[0], kind)]
+            elif pairs := self._labelled(node, kind, in_list=in_list):
+                entries += [pair for pair in pairs if not pair[1] or pair[0] not in dict(entries)]
+                open_ = True
+            elif (
+                open_
+                and entries
+                and (part or (in_list and node.kind == "item") or self._goes_on(node, entries, follows))
+            ):
+                entries[-1] = (entries[-1][0], _more(entries[-1][1], node, self._plain(node.children)))
+            else:
+                open_ = part
+                rest += [node.text if node.kind == "line" else f"- {node.text}", *self._plain(node.children)]
+
+    def _goes_on(self, node: Node, entries: Sequence[tuple[str, Any]], follows: bool) -> bool:
+        return node.kind == "line" and ((node.level == 1 and follows) or entries[-1][1] == [])
+
+    def _labelled(self, node: Node, kind: str, *, in_list: bool) -> list[tuple[str, Any]]:
+        """Return the labels and values of a line or item that begins with one, those behind it included."""
+        pair, below = self._label_in(node, kind), self._plain(node.children)
+        if pair is not None and field_like(pair[0], kind) is None:
+            unknown = " ".join([pair[1].strip(), *below])
+            return [] if in_list and "**" not in node.text[:6] else [(pair[0], unknown)]
+        lead, pairs = split_labels(node.text, kind, opening=True)
+        if lead.strip(" *_-") or not pairs:
+            pairs = [pair] if pair else []
+        elif pair is not None:
+            pairs[0] = (pair[0], pairs[0][1])
+        if not pairs:
+            return []
+        value: Any = _unmarked(pairs[0][1].strip())
+        items = [" ".join([c.text, *self._plain(c.children)]) for c in node.children if c.kind == "item"]
+        value = "\n".join([value, *below]) if value else items or "\n".join(below) or []
+        names = {"text": _TEXT_KEYS[kind], "blocked_by": "blocked by", "superseded_by": "superseded by"}
+        return [(names.get(name, name), each) for name, each in [(pairs[0][0], value), *pairs[1:]]]
+
+    def _plain(self, nodes: Sequence[Node]) -> list[str]:
+        parts = [n for n in nodes if n.kind in ("line", "item", "code") and not self.start_of(n)]
+        return [line for node in parts for line in (node.text, *self._plain(node.children))]
+
+    def _table(self, table: Node, above: _Above) -> None:
+        """Read the rows of a table that lists records."""
+        columns = [fold(cell) or cell.strip() for cell in table.cells]
+        pairs = [row.cells[0] for row in table.children if len(columns) == 2 == len(row.cells)]
+        if pairs and all(any(field_named(label, k) for k in "DT") for label in pairs):
+            return  # the fields of one record
+        if _is_chunks(columns) or {"relationship", "project a", "source project"} & set(columns):
+            return
+        ids = [n for n in range(len(columns)) if any(_cell_id(row.cells, n) for row in table.children)]
+        kinds = [k for k in "DT" if any(names_kind(c, k) and field_named(c, k) == "text" for c in columns)]
+        known = max(
+            (sum(field_named(c, k) not in (None, "local_id") for c in columns) for k in kinds), default=0
+        )
+        if not ids and not (kinds and known > 1):
+            return
+        column = ids[0] if ids else -1
+        index = above.family is Family.INDEX or "ref" in columns
+        above = replace(above, family=Family.INDEX if index else Family.TABLE)
+        for row in table.children:
+            local_id = _cell_id(row.cells, column)
+            kind = kind_of(local_id) or above.listed if local_id else "" if ids else above.listed or kinds[0]
+            if not kind or not self.page.own[row.line - 1]:
+                continue
+            self.page.taken.add(row.line)
+            cells = {
+                n: c for i, (n, c) in enumerate(zip(columns, row.cells, strict=False)) if c and i != column
+            }
+            text = next((n for n in cells if field_named(n, kind) == "text"), "")
+            text = text or next(
+                (n for n in cells if kind == "D" and ids and field_named(n, kind) is None), ""
+            )
+            raw: dict[str, Any] = {}
+            if text:
+                title, raw = annotated(cells.pop(text), kind)
+                cells = {_TEXT_KEYS[kind]: bare(title), **cells}
+            if ids and "~~" in row.cells[column]:
+                raw.setdefault("status", "rejected" if kind == "D" else "resolved")
+            if re.search(r"\w", "".join(cells.values())):
+                self._claim(_Start(local_id, kind, ""), raw, list(cells.items()), [], row.line, above)
 
 
-# Labels: headings and lead-ins above records, and the status that they give
-
-_LABEL = re.compile(r"\s{0,8}(?P<bullet>[-*+]\s+)?(?:\*\*|__)(?P<label>[^*_]{1,120}?):?(?:\*\*|__):?\s*$")
-_PLAIN_LABEL = re.compile(r"(?P<label>[A-Za-z][A-Za-z ()/&,-]{2,80}):\s*$")
-_KIND_NOUNS = {
-    "T": r"(?:thread|question|issue|item|topic|task|point|problem|matter)s?",
-    "D": r"(?:decision|choice)s?",
-}
-_STATES: Mapping[str, Mapping[str, Enum]] = {
-    "T": table(
-        (ThreadStatus.OPEN, "open active pending unresolved outstanding remaining ongoing unanswered"),
-        (ThreadStatus.OPEN, "blocked paused deferred reopened"),
-        (ThreadStatus.RESOLVED, "resolved closed completed answered done settled fixed solved"),
-        (ThreadStatus.SUPERSEDED, "superseded"),
-        (ThreadStatus.ABANDONED, "abandoned dropped cancelled canceled"),
-    ),
-    "D": table(
-        (DecisionStatus.ACTIVE, "active current standing accepted confirmed"),
-        (DecisionStatus.SUPERSEDED, "superseded replaced"),
-        (DecisionStatus.INVALIDATED, "invalidated withdrawn retracted deprecated"),
-    ),
-}
-_NOT_YET = re.compile(r"\b(?:to be|not|never|yet)\b")
-_IN_PART = re.compile(r"\b(?:partially|partly|half|nearly|almost|mostly)\b")
-_BETWEEN = r"(?:that |which |are |is |were |was |been |have |has |now |already |all |still |recently )*"
-_BEHIND = r"(?: (?:in|this|since|during|now|by|at|on|from|as|so|with|today|here|earlier|before)\b.*)?"
+def _unmarked(value: str) -> str:
+    whole = re.fullmatch(r"(\*{1,2}|_{1,2})([^*_]+)\1?", value)
+    return whole[2] if whole else value.removesuffix("*") if value.count("*") == 1 else value
 
 
-def status_of(label: str, kind: str) -> Enum | None:
-    """Return the status that a label gives to the records of a kind (D or T) below it, or None."""
-    if "?" in label:
-        return None
-    return _status_in(fold(label), kind) or _status_in(_letters(label), kind)
+def _more(value: Any, node: Node, below: Sequence[str]) -> Any:
+    """Return a value with what goes on below or behind it."""
+    if isinstance(value, list) and node.kind == "item":
+        return [*value, " ".join([node.text, *below])]
+    if isinstance(value, list) and value:
+        return [*value[:-1], f"{value[-1]} {node.text}"]
+    return f"{value or ''}\n{node.text}".strip()
 
 
-def _status_in(words: str, kind: str) -> Enum | None:
-    found = {_STATES[kind][word] for word in words.split() if word in _STATES[kind]}
-    if len(found) != 1 or _IN_PART.search(words):
-        return None
-    if _NOT_YET.search(words):
-        return ThreadStatus.OPEN if kind == "T" else None
-    state, noun = f"(?:{'|'.join(_STATES[kind])})", _KIND_NOUNS[kind]
-    beside = rf"\b{state} (?:(?:and|or) \w+ )?{noun}\b|\b{noun} {_BETWEEN}{state}\b|^{state}{_BEHIND}$"
-    return found.pop() if re.search(beside, words) else None
+def _cell_id(row: Sequence[str], column: int) -> str:
+    """Return the id that a cell holds alone, "" if it holds something else."""
+    cell = bare(row[column]).strip("~[]() ").strip("*` ") if 0 <= column < len(row) else ""
+    plain = cell.translate(WIDE)
+    custom = column == 0 and re.fullmatch(r"[A-Z]{1,6}-?\d{1,5}", plain)
+    return cell if custom or SHORT_ID.fullmatch(plain) or LOCAL_ID.fullmatch(plain) else ""
 
 
-def _letters(label: str) -> str:
-    return " ".join(re.findall(r"[a-z]+", label[:200].casefold()))
+def _is_chunks(columns: Sequence[str]) -> bool:
+    return "chunk id" in columns or "chunk" in columns or list(columns[:1]) == ["range"]
 
 
-def _names_kind(label: str, kind: str) -> bool:
-    return re.search(rf"\b{_KIND_NOUNS[kind]}\b", _letters(label)) is not None
+def read_chunks(page: Page) -> Iterator[Chunk]:
+    """Yield the rows of chunk tables and range markers."""
+    names = ("chunk id|chunk", "turn range|turns|range", "topic|topic cluster", "decisions|key decisions")
+    for table in walk(page.document.root):
+        columns = [fold(cell) for cell in table.cells]
+        for row in (
+            table.children
+            if table.kind == "table" and _is_chunks(columns) and page.own[table.line - 1]
+            else ()
+        ):
+            cell = dict(zip(columns, row.cells, strict=False))
+            ref, turns, topic, ids = (
+                next((cell[n] for n in each.split("|") if n in cell), "") for each in names
+            )
+            decisions = tuple(IDS.findall(ids))
+            yield Chunk(
+                ref=bare(ref), turns=parse_range(turns), topic=topic, decisions=decisions, line=row.line
+            )
 
 
-def read_labels(page: Page) -> set[int]:
-    """Give each record without a status that of the nearest label; return the lines below any label."""
-    spans = list(_labels(page))
-    for kind in _KIND_NOUNS:
-        status: list[Enum | None] = [None] * len(page.own)
-        for first, last, label in spans:
-            if (named := status_of(label, kind)) is not None:
-                status[first - 1 : last] = [named] * (min(last, len(status)) - first + 1)
-        for claim in page.found.claims:
-            named = status[claim.line - 1] if claim.kind == kind else None
-            if named is not None and "status" not in claim.values and claim.family is not Family.MACHINE:
-                claim.values["status"] = named
-    listing = [span for span in spans if any(_names_kind(span[2], kind) for kind in _KIND_NOUNS)]
-    return {number for first, last, _ in listing for number in range(first, last + 1)}
-
-
-def _labels(page: Page) -> Iterator[tuple[int, int, str]]:
-    """Yield first line, last line and words of each label: headings, then lead-ins."""
-    headings = set()
-    for section in page.document.sections:
-        if record_start(page.document.lines[section.heading_line - 1]) is None:
-            headings.add(section.heading_line)
-            yield section.first_line, section.last_line, section.title
-    opened: tuple[int, str] | None = None
-    for number, line in enumerate(page.document.lines, 1):
-        label = _label_in(line, taken=number in page.taken) if page.own[number - 1] else None
-        if label is None and number not in headings:
-            continue
-        if opened is not None:
-            yield opened[0], number - 1, opened[1]
-        opened = (number + 1, label) if label is not None else None
-    if opened is not None:
-        yield opened[0], len(page.document.lines), opened[1]
-
-
-def _label_in(line: str, *, taken: bool) -> str | None:
-    """Return the words of a lead-in; one without a status counts in bold only, and outside of records."""
-    bold = _LABEL.match(line) if len(line) <= LINE_LIMIT else None
-    match = bold or _PLAIN_LABEL.match(line)
-    if match is None or (bold and record_start(line)):
-        return None
-    label = match["label"]
-    if bold and not taken and not bold["bullet"]:
-        return label
-    kinds = [kind for kind in _KIND_NOUNS if status_of(label, kind)]
-    return label if any((bold and not taken) or _names_kind(label, kind) for kind in kinds) else None
-
-
-# Sentences, and open threads that are numbered without ids
-
-_LIST_IN_SENTENCE = re.compile(
-    r"\b(?P<what>open|active|unresolved|outstanding|remaining|resolved|closed|key|main|final)?\s{0,3}"
-    r"(?P<noun>threads?|decisions?)\b[^:.;]{0,60}:(?:\*\*)?\s+(?=\S)",
-    re.IGNORECASE,
-)
-_FIRST_CLAUSE = re.compile(r"(OT\d{3}|[DT]\d{3,4})(?![A-Za-z0-9_])[\s:\u2013\u2014-]{0,4}")
-_CLAUSE = re.compile(r"[;.\n]\s{0,8}(?:and\s)?(OT\d{3}|[DT]\d{3,4})(?![A-Za-z0-9_])[\s:\u2013\u2014-]{0,4}")
-_SENTENCE_END = re.compile(r"[.;\n](?:\s|$)")
-_JOINING = re.compile(r"\b(?:and|or|to|through|OT\d{3}|[DTA]\d{3,4})\b|[\s,;&\u2013\u2014-]")
-_NUMBERED = re.compile(r"\s{0,8}(\d{1,3})[.)]\s+(\S.*)$")
-_BOLD_LEAD_IN = re.compile(r"\s{0,3}(?:\*\*|__)([^*_]{1,120}?):?(?:\*\*|__):?\s*$")
-_SHORT = re.compile(
-    r"\s{0,8}(?P<mark>#{2,6}\s+|[-*+]\s+|\d{1,3}[.)]\s+)?(?P<bold>\*\*)?(?P<id>(?:OT|[DT])\d{1,2})"
-    r"(?:\s*[(\[][^()\[\]]{0,80}[)\]])?(?::\*\*|\*\*\s*:|\s*:|\s+[\u2014\u2013-]+\s)"
-)
-_DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
-_WORDS = re.compile(r"[^\W_]{3,}")
-_FENCE_RULE = re.compile(r"\s*-{3,}\s*$")
-_PARAGRAPH_LINES = 1000
-_SENTENCE_STATUS = {
-    **dict.fromkeys(("open", "active", "unresolved", "outstanding", "remaining"), "open"),
-    **dict.fromkeys(("resolved", "closed"), "resolved"),
-}
-_THREAD_HEADINGS = ("open threads", "open thread", "unresolved threads", "active threads")
+# Sentences
 
 
 def read_sentences(page: Page) -> None:
-    """Read `Open threads: T001 title (high); T002 title` in running text."""
+    """Read `Open threads: T001 title (high); T002 title` and `First, **D001**: title` in running text."""
+    known = {claim.kind for claim in page.found.claims}
     for first, text in _paragraphs(page):
-        reached = 0
-        for lead in _LIST_IN_SENTENCE.finditer(text):
-            if lead.start() >= reached:
-                status = _SENTENCE_STATUS.get((lead["what"] or "").casefold(), "")
-                kind = lead["noun"][0].upper()
-                reached = _clauses(page.found, text, lead.end(), first, status, kind)
+        given: dict[str, tuple[int, Enum | None]] = {}
+        for lead in _LEAD_IN.finditer(text):
+            kind = text[lead.end()].upper().replace("O", "T")
+            if kind in ("D", "T") and names_kind(lead["label"], kind):
+                given[kind] = lead.end(), state_of_label(lead["label"].strip(), kind)
+        marks = [m for m in _NAMED_IN_TEXT.finditer(text) if _opens_clause(text, m, given, known)]
+        for match, end in zip(marks, [*(m.start() for m in marks[1:]), len(text)], strict=False):
+            kind, line = kind_of(match["id"]), first + text.count("\n", 0, match.start("id"))
+            state = given[kind][1] if kind in given else None
+            _sentence(page.found, match, text[match.end() : end], line, state)
+        if any(match["bold"] for match in marks):
+            for rated in _RATED.finditer(text):
+                make_claim(page.found, rated["id"], {"tier": rated["tier"]}, first, Family.PROSE)
+
+
+def _opens_clause(text: str, match: re.Match[str], given: Mapping[str, Any], known: Collection[str]) -> bool:
+    """Say whether an id in running text begins what is said of its record."""
+    kind, before = kind_of(match["id"]), text[: match.start()].rstrip().removesuffix("and").rstrip()
+    listed = kind in given and match.start() >= given[kind][0] and before[-1:] in (":", ";", ".", "*")
+    return listed or bool(match["bold"] and kind not in known)
+
+
+def _sentence(found: ClaimList, match: re.Match[str], text: str, line: int, state: Enum | None) -> None:
+    """Read what running text says behind an id: its first sentence is the title."""
+    kind, text = kind_of(match["id"]), " ".join(text.split())
+    end = re.search(r"[.;](?:\s|$)", text)
+    title, rest = (text[: end.start()], text[end.end() :]) if end else (text, "")
+    title, notes = annotated(title, kind, clauses=bool(match["bold"]))
+    more = split_labels(rest, kind)[1] if match["bold"] else []
+    raw = {**dict(reversed(more)), **notes, **(split_note(match["note"], kind)[1] if match["note"] else {})}
+    if state is not None:
+        raw.setdefault("status", state.value)
+    if match["bold"] and rest.strip() and kind in ("D", "T"):
+        raw.setdefault(_REST_KEYS[kind], rest.strip())
+        message = f"{match['id']} was read out of running text; what else is said of it was kept in its text"
+        found.warn("read-from-text", message, line)
+    if _JOINING.sub("", title):
+        make_claim(found, match["id"], {**raw, "text": title}, line, Family.PROSE)
 
 
 def _paragraphs(page: Page) -> Iterator[tuple[int, str]]:
-    """Yield first line and text of each stretch of plain lines."""
-    stretch: list[str] = []
-    last = 0
-    for number, line in (*page.lines(), (len(page.own) + 2, "")):
-        plain = number not in page.taken and line.strip() and not line.lstrip().startswith(("|", "#"))
-        if stretch and (not plain or number != last + 1):
-            yield last - len(stretch) + 1, "\n".join(stretch[:_PARAGRAPH_LINES])[:LINE_LIMIT]
+    """Yield first line and text of each stretch of plain lines that belongs to no record."""
+    stretch: list[Node] = []
+    for node in (*walk(page.document.root), Node("", -1, -1)):
+        plain = node.kind in ("line", "item") and node.line not in page.taken and page.speaks(node)
+        if stretch and (not plain or node.line != stretch[-1].line + 1):
+            yield stretch[0].line, "\n".join(each.text for each in stretch)[:LINE_LIMIT]
             stretch = []
-        if plain:
-            stretch.append(line)
-            last = number
+        stretch += [node] if plain else []
 
 
-def _clauses(found: ClaimList, text: str, start: int, first: int, status: str, kind: str) -> int:
-    """Read the clauses behind one lead-in, up to the first without an id; return where they end."""
-    stop = start
-    match = _FIRST_CLAUSE.match(text, start)
-    while match:
-        end = _SENTENCE_END.search(text, match.end())
-        stop = end.start() if end else len(text)
-        local_id = match.group(1)
-        title, raw = annotated(text[match.end() : stop].strip().rstrip(".;"), kind_of(local_id))
-        if kind_of(local_id) == kind and _JOINING.sub("", title):
-            given = {"status": status} if status and kind == "T" else {}
-            line = first + text.count("\n", 0, match.start(1))
-            make_claim(found, local_id, {**given, **raw, _TEXT_KEYS[kind]: title}, line, Family.PROSE)
-        match = _CLAUSE.match(text, stop)
-    return stop
-
-
-def read_numbered(page: Page) -> None:
-    """Number the open threads without ids as `OT001`..., but for those that restate a recorded thread."""
-    headings = {s.heading_line: fold(s.title) for s in page.document.sections}
-    inside = False
-    for number, line in enumerate(page.document.lines, 1):
-        if number in headings:
-            inside = headings[number].startswith(_THREAD_HEADINGS)
-        elif not page.own[number - 1] or len(line) > LINE_LIMIT:
-            continue
-        elif lead := _BOLD_LEAD_IN.match(line):
-            inside = fold(lead.group(1)).startswith(_THREAD_HEADINGS)
-        elif _FENCE_RULE.match(line):
-            inside = False
-        elif inside and number not in page.taken and (item := _NUMBERED.match(line)):
-            title, raw = annotated(item.group(2), "T")
-            if not IDS.match(title.lstrip("*` ")):
-                page.found.unnumbered.append((number, title, {**raw, "number": item.group(1)}))
-    _number_threads(page.found)
-
-
-def _number_threads(found: ClaimList) -> None:
+def number_records(found: ClaimList) -> None:
+    """Number the records without ids as `OT001`, `OD001`..., but for those that restate a recorded one."""
     used = {claim.local_id for claim in found.claims}
-    known = [_word_set(claim.values.get("text", "")) for claim in found.claims if claim.kind == "T"]
-    count = 0
-    for line, title, raw in found.unnumbered:
+    known = {
+        k: [_word_set(c.values.get("text", "")) for c in found.claims if c.kind == k][:1000] for k in "DTA"
+    }
+    count = dict.fromkeys("DTA", 0)
+    for line, kind, given, number in found.unnumbered:
+        title = str(given.get("text", ""))
         words = _word_set(title)
-        if not title.strip() or any(_restates(words, other) for other in known[:1000]):
+        if not title.strip() or any(_restates(words, other) for other in known[kind]):
             continue
-        wanted = parse_integer(raw.get("number")) or 0
-        if not 1 <= wanted <= 999:
-            wanted = count + 1
-        while f"OT{wanted:03d}" in used:
+        wanted = parse_integer(number) or 0
+        wanted = wanted if 1 <= wanted <= 999 else count[kind] + 1
+        while f"O{kind}{wanted:03d}" in used:
             wanted += 1
-        count = max(count, wanted)
+        count[kind] = max(count[kind], wanted)
         if wanted > 999:
-            found.warn("unreadable-record", "more than 999 threads without ids; the rest was left out", line)
+            found.warn("unreadable-record", "more than 999 records without ids; the rest was left out", line)
             return
-        used.add(f"OT{wanted:03d}")
-        known.append(words)
-        fields = {"status": "open"} | {k: v for k, v in raw.items() if k not in ("number", "title")}
-        fields["title"] = one_line(title.replace("**", ""))
-        make_claim(found, f"OT{wanted:03d}", fields, line, Family.PROSE)
+        used.add(f"O{kind}{wanted:03d}")
+        known[kind].append(words)
+        raw = (
+            ({"status": "open"} if kind == "T" else {})
+            | dict(given)
+            | {"text": one_line(title.replace("**", ""))}
+        )
+        for name in ("dependencies", "blocked_by"):  # by the numbers of a table or list
+            if re.fullmatch(r"[\s,;#\d&]+", str(raw.get(name, ""))):
+                ids = (f"O{kind}{int(each):03d}" for each in re.findall(r"\d{1,3}", str(raw[name])))
+                raw[name] = ", ".join(ids)
+        make_claim(found, f"O{kind}{wanted:03d}", raw, line, Family.PROSE, kind=kind)
 
 
 def _word_set(text: str) -> set[str]:
@@ -664,14 +765,11 @@ def seen_ids(page: Page) -> dict[str, tuple[int, bool]]:
     """Return each id in the archive's own lines: its first line, and whether a line begins with it."""
     seen: dict[str, tuple[int, bool]] = {}
     for number, line in enumerate(page.document.lines, 1):
-        if not page.own[number - 1]:
-            continue
-        for match in (*IDS.finditer(line), *SHORT_ID.finditer(line)):
-            local_id = match.group()
-            defines = match.start() < 40 and _DEFINES.match(line[: match.start()]) is not None
-            if defines or not is_short(
-                local_id
-            ):  # a short id elsewhere is a reference, which `fold` looks up
+        plain = line.translate(WIDE) if page.own[number - 1] else ""
+        for match in _SEEN.finditer(plain):
+            local_id, begins = match.group(), plain[: match.start()] if match.start() < 40 else "x"
+            defines = _DEFINES.match(begins) is not None
+            if defines or not (is_short(local_id) or _WEAK.fullmatch(local_id)):  # else a reference
                 first, defined = seen.get(local_id, (number, False))
                 seen[local_id] = first, defined or defines
     return seen
@@ -681,69 +779,42 @@ def report_lost_ids(
     page: Page, seen: Mapping[str, tuple[int, bool]], known: Collection[str], *, has_parent: bool
 ) -> None:
     """Add a problem for each id, mentioned or referred to, that has no record."""
+    keys = {key_of(local_id) for local_id in known}
     # A100 is a processor as often as an artifact; artifacts are numbered from A001.
     has_artifacts = any(local_id[:2] in ("A0", "A1") for local_id in known)
-    lost = {k: v for k, v in seen.items() if k not in known and (k[:2] != "A1" or has_artifacts)}
+    lost = {k: v for k, v in seen.items() if key_of(k) not in keys and (k[:2] != "A1" or has_artifacts)}
     for claim in page.found.claims:
         for local_id in claim.references:
-            if local_id not in known:
+            if key_of(local_id) not in keys:
                 lost.setdefault(local_id, (claim.line, False))
     for local_id, (line, defines) in lost.items():
         if has_parent and not defines:
             message = f"{local_id} is no record of this archive; it may be its parent's"
-            page.found.problems.append(
-                Problem(code="foreign-id", message=message, line=line, severity=Severity.INFO)
-            )
+            problem = Problem(code="foreign-id", message=message, line=line, severity=Severity.INFO)
+            page.found.problems.append(problem)
         else:
             fix = f"write it as `### {local_id}: ...` or in the YAML log"
-            if is_short(local_id):
-                fix = f"write it as `- {local_id}: ...` with its words"
+            fix = f"write it as `- {local_id}: ...` with its words" if is_short(local_id) else fix
             page.found.warn(
                 "unparsed-id", f"{local_id} is named but no record of it could be read", line, fix
             )
 
 
-def report_short_ids(page: Page, known: Collection[str], listed: Collection[int]) -> None:
-    """Warn of each line that begins as a record does, but with an id of one or two digits.
-
-    Without bold marks or a heading only in `listed` lines: elsewhere `- D2: a printer` is no decision.
-    """
-    for number, line in enumerate(page.document.lines, 1):
-        match = _SHORT.match(line) if page.own[number - 1] else None
-        if match is None or match["id"] in known:
-            continue
-        if match["bold"] or _is_heading(match) or number in listed:
-            kind = match["id"].rstrip("0123456789")
-            message = f"{match['id']} begins a line like a record's, but such ids have three digits"
-            fix = f"write {kind}{match['id'].removeprefix(kind):0>3} if it is one"
-            page.found.warn("short-id", message, number, fix)
-
-
 def read_summary(document: Document) -> str:
     """Return the first paragraph of the foundational context, compressed state or continuation prompt."""
+    nodes = list(walk(document.root))
     for key in ("foundational context", "compressed state", "continuation prompt"):
-        for section in document.sections:
-            if fold(section.title) == key and (
-                text := _paragraph(document, section.first_line, section.last_line)
-            ):
-                return text
-    for number, line in enumerate(document.lines, 1):
-        lead = _BOLD_LEAD_IN.match(line) if line.startswith(("**", "__")) else None
-        if lead and fold(lead.group(1)).startswith("continuation prompt"):
-            return _paragraph(document, number + 1, len(document.lines))
+        for index, node in enumerate(nodes):
+            bold = _BOLD_LINE.match(node.text) if node.kind == "line" else None
+            prompt = bold and key == "continuation prompt" and fold(bold["label"]).startswith(key)
+            below = nodes[index + 1 :] if prompt else node.children
+            if prompt or (node.kind == "heading" and fold(node.text) == key):
+                first = next((n for n, each in enumerate(below) if each.kind != "rule"), len(below))
+                words: list[str] = []
+                for each in below[first:]:
+                    if each.kind not in ("line", "item") or (words and (each.kind == "line") > each.level):
+                        break
+                    words.append(each.text if each.kind == "line" else f"- {each.text}")
+                if words:
+                    return one_line(" ".join(words)[:LINE_LIMIT])
     return ""
-
-
-def _paragraph(document: Document, first: int, last: int) -> str:
-    """Return the first paragraph of a stretch, on one line, before any heading, fence or table."""
-    stops = {s.heading_line for s in document.sections} | {f.first_line for f in document.fences}
-    stops |= {table.line for table in document.tables}
-    words: list[str] = []
-    for number in range(first, min(last, len(document.lines)) + 1):
-        line = document.lines[number - 1].strip()
-        rule = _FENCE_RULE.match(line)
-        if number in stops or (words and (not line or rule)):
-            break
-        if line and not rule:
-            words.append(line)
-    return one_line(" ".join(words)[:LINE_LIMIT])

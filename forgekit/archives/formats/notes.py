@@ -1,0 +1,393 @@
+"""What stands beside the words of a record on its own line: brackets, marks, clauses and labels.
+
+`title [OPEN] (high, blocked by T001)`, `title - RESOLVED: so`, `~~title~~ (superseded by D004)`,
+`title - because so; depends on D001`, `Tier 0.8. Reason: so.` A bracket counts if all of it is understood;
+else it stays in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from forgekit.archives.claims import (
+    LOCAL_ID,
+    WIDE,
+    bare,
+    parse_decision_status,
+    parse_integer,
+    parse_moment,
+    parse_priority,
+    parse_thread_status,
+    parse_tier,
+    references,
+)
+from forgekit.archives.labels import (
+    BANDS,
+    CONFIDENCE,
+    JOINING,
+    MARKS,
+    STATES,
+    fact_named,
+    field_named,
+    fold,
+    is_symbol,
+    leading,
+)
+from forgekit.model.decision import DecisionStatus, band
+from forgekit.model.thread import ThreadStatus
+
+_BRACKETS_LIMIT = 8
+_KEY = r"[^\W\d_][^\W_]*(?:(?:[ /-]| / |['\u2019])[^\W_]+){0,4}"
+_COLON = r"(?:\s?::?(?!:))"
+LABEL = re.compile(
+    rf"(?P<mark>[*_`]*)(?P<key>#|{_KEY})(?P<note>\s*\([^()]{{0,60}}\))?\s?(?P<shut>[*_`]*)(?P<sep>{_COLON}|\s*(?:\u2192|->|=>?)"
+    rf"|\s*[\u2014\u2013]|\s+-(?=\s))(?P<after>[*_`]*)(?:\s+|$|(?<=[:\u2192\u2014\u2013])(?=\S))"
+)
+_BOUND = re.compile(
+    r"(?:^|[.;,?!\u00b7\u2022|\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192]|(?<=\s)--?(?=\s)|(?<=\s)(?=[*_]))\s*[*_`]*(?=[^\W\d_])"
+)
+_TYPED = ("tier", "confidence", "priority", "turn", "created", "turns", "tag", "project", "mode")
+_TRAILING = re.compile(
+    r"\s*(?P<open>[*`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
+)
+_LEADING = re.compile(r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?\s+")
+_BEFORE_DASH = re.compile(r"\s*[(\[](?P<inner>[^()\[\]]{1,120})[)\]](?=\s*[\u2014\u2013:](?:\s|$)|\s+--?\s)")
+_DASH = r"(?:\s*[\u2014\u2013]|\s--?(?=\s))\s*"
+_TAIL = re.compile(
+    rf"(?P<dash>{_DASH})|(?P<tick>(?:[\u2705\u2713\u2714\u2611]\ufe0f?|(?<=\S)~~)[\s\u2014\u2013:-]{{0,4}}[*\[(]*)"
+    r"|(?P<bold>\s?\*\*[\[(]?)|(?P<bracket>\s\[(?=[A-Z]))|(?P<point>(?:[.;:,]|(?<=\?))\s+)"
+)
+_ENDED_REST = re.compile(
+    r"\s*(?:$|[.!)\]*]+\s*$|[:,;\u2013\u2014(\])*-]|(?:in|as|via|with|on|for|durch|par|por)\s|by(?=\s+[DT]-?\d))"
+)
+_STRUCK = re.compile(r"~~(?P<text>[^~]+)~~(?P<rest>.*)$", re.DOTALL)
+_SPLIT = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]")
+
+
+def annotated(
+    text: str, kind: str, *, clauses: bool = False, given: Mapping[str, Any] | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Split the text behind an id into title and fields; what states mean depends on `kind` (D, T or A).
+
+    Args:
+        text: one line or more.
+        kind: of the record.
+        clauses: whether labels and joining words (`because`) may end the title.
+        given: fields that are known already.
+    """
+    marks: dict[str, Any] = dict(given or {})
+    text = _leading_marks(text.strip(), kind, marks)
+    text, fields = _bracketed(text, kind, tails=not clauses)
+    if clauses:
+        lead, pairs = split_labels(text, kind, clauses=True)
+        if pairs and lead.strip(" *_"):
+            fields = {**dict(reversed(pairs)), **fields}
+            text = lead.rstrip(" .,;(*_\u2014\u2013-")
+            if "resolution" in fields:
+                fields.setdefault("status", "resolved")
+        text, more = _bracketed(text, kind, tails=True)
+        fields = {**more, **fields}
+    fields = {**marks, **fields}
+    for match in _BEFORE_DASH.finditer(text) if kind == "D" else ():
+        inner = match["inner"]
+        if re.search("tier|confidence|certainty|%", inner, re.IGNORECASE) and (
+            notes := fields_of_note(inner, kind)
+        ):
+            text, fields = text[: match.start()] + text[match.end() :], {**notes, **fields}
+            break
+    if (
+        kind == "T"
+        and "resolution" not in fields
+        and parse_thread_status(str(fields.get("status", "")))[0] is ThreadStatus.RESOLVED
+    ):
+        text, fields = _answered(text, fields)
+    return text.strip(), fields
+
+
+def _bracketed(text: str, kind: str, *, tails: bool) -> tuple[str, dict[str, Any]]:
+    """Take the brackets behind a title, and what is said of a thread behind it."""
+    fields: dict[str, Any] = {}
+    for _ in range(_BRACKETS_LIMIT):
+        match = _TRAILING.search(text[-240:])
+        notes = fields_of_note(match["inner"], kind) if match else {}
+        if match is not None and notes:
+            text = text[: len(text) - len(match.group())]
+        elif tails and kind == "T" and (tail := _tail(text)):
+            text, notes = tail
+        else:
+            break
+        fields = {**notes, **fields}
+    return text, fields
+
+
+def _answered(text: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Split a resolved question from the answer behind its question mark or a dash."""
+    match = re.match(
+        r"(?P<title>[^?]+\?)\s+(?:[\u2014\u2013\u2192-]+>?\s+)?(?P<answer>[^?]+)$|(?P<before>.+?)\s[\u2014\u2013\u2192]\s(?P<behind>.+)$",
+        text,
+    )
+    if match is None:
+        return text, fields
+    title, answer = match["title"] or match["before"], match["answer"] or match["behind"]
+    return title, {**fields, "resolution": answer}
+
+
+def _leading_marks(text: str, kind: str, fields: dict[str, Any]) -> str:
+    """Take the boxes, symbols and brackets before a title, and the strike through it."""
+    for _ in range(4):
+        box = re.match(r"\[([ xX\u2713-])\]\s+", text)
+        symbol = re.match(r"[^\w\s\x00-\x7f]+\s*", text) if text and is_symbol(text[0]) else None
+        match = _LEADING.match(text)
+        word = re.match(r"([A-Z]{4,})\b[\s:\u2014\u2013-]+(?=\S)", text) if kind == "T" else None
+        if word and parse_thread_status(word[1])[0] is not None:
+            fields.setdefault("status", word[1])
+            text = text[word.end() :]
+        elif box:
+            if box[1] != " " and kind == "T":
+                fields.setdefault("status", "resolved")
+            text = text[box.end() :]
+        elif symbol:
+            if state := next((MARKS[c] for c in symbol.group() if c in MARKS), None):
+                fields.setdefault("status", str(state.value))
+            elif kind == "T" and parse_priority(symbol.group()) and "\U0001f7e2" not in symbol.group():
+                fields.setdefault("priority", symbol.group())
+            text = text[symbol.end() :]
+        elif match and (notes := fields_of_note(match["inner"], kind)):
+            fields.update(notes)
+            text = text[match.end() :]
+        else:
+            break
+    struck = _STRUCK.fullmatch(text)
+    rest = struck["rest"].strip() if struck else ""
+    if struck and (
+        not rest or rest[0] in "\u2014\u2013-:([*\u2705\u2713\u2714" or _ended(rest, kind) is not None
+    ):
+        notes = (
+            fields_of_note(rest.strip(" \u2014\u2013-:()[]*"), kind)
+            or (_tail(f"x \u2014 {rest.lstrip(' -:')}") or ("", {}))[1]
+        )
+        fields.update({k: v for k, v in notes.items() if k not in fields})
+        fields.setdefault("status", "resolved" if kind == "T" else "rejected")
+        return struck["text"].strip().removesuffix(":")
+    return text
+
+
+def _ended(text: str, kind: str) -> str | None:
+    """Return what stands behind the word of an end that a text begins with, else None."""
+    status = parse_thread_status(text)[0] if kind == "T" else parse_decision_status(text)
+    if status is None or not status.ended or not re.match(r"[*\[(]*[^\W\d_]", text):
+        return None
+    rest = leading(text.lstrip("*[("), STATES[kind])[1]
+    return rest if _ENDED_REST.match(rest) else None
+
+
+def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
+    """Split a thread's title from what is said of it behind a dash, a stop, a tick or a strike."""
+    plain = text.translate(WIDE)
+    for match in _TAIL.finditer(plain[:4000]):
+        title, tail = text[: match.start()].removeprefix("~~").strip(), text[match.end() :]
+        if not title.strip("*~ "):
+            continue
+        rest = _ended(tail, "T")
+        if rest is None and match["dash"] and re.match(r"[A-Z]{4,}\b", tail):
+            status = parse_thread_status(tail)[0]
+            rest = tail[re.match(r"\w+", tail).end() :] if status and status.ended else None  # type: ignore[union-attr]
+        if match["tick"] and (rest is not None or not tail.strip(" *")):
+            return title.removesuffix("~~").strip(), _end(tail, rest or "")
+        if rest is not None and (match["dash"] or match["bold"] or match["bracket"] or rest.strip(" .!*)]")):
+            return title, _end(tail, rest)
+        if match["dash"] and (notes := fields_of_note(tail.strip(" .*"), "T")):
+            return title, notes
+    return None
+
+
+def _end(tail: str, rest: str) -> dict[str, Any]:
+    text = rest.lstrip(" *:;,.\u2013\u2014-])").rstrip(" *")
+    text = text[1:-1] if text[:1] + text[-1:] in ("()", "[]") else text
+    if text.count(")") > text.count("(") or text.count("]") > text.count("["):
+        text = text[:-1]
+    status = parse_thread_status(tail)[0] if tail.strip(" *") else None
+    word = status.value if status else "resolved"
+    return {"status": word, **({"resolution": text.strip("([ ")} if text.strip("])([ ") else {})}
+
+
+def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
+    """Split a bracket between an id and its title into text that is no field, and fields."""
+    inner = text.strip(" ()[]\uff08\uff09")
+    if fields := fields_of_note(inner, kind):
+        return "", fields
+    parts = [part.strip() for part in _SPLIT.split(inner)]
+    known = [part for part in parts if fields_of_note(part, kind)]
+    if any(field_named(part.split()[0], kind) == "tier" for part in parts if part and part not in known):
+        return inner, {}
+    if fields := fields_of_note(", ".join(known), kind):
+        return ", ".join(part for part in parts if part and part not in known), fields
+    return inner, {}
+
+
+def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
+    """Return the fields of a bracket, or {} if any part of it is something else."""
+    inner = inner.strip().translate(WIDE)
+    if kind == "T" and (rest := _ended(inner, kind)) is not None:
+        return _end(inner, rest)
+    status = parse_decision_status(inner) if kind == "D" and re.search(r"\s", inner) else None
+    if status is DecisionStatus.REVISED and not references(inner):
+        return {"context": inner}  # of what it was, and not that it ended
+    if status and status.ended and (references(inner) or _ended(inner, kind) is not None):
+        return {"status": inner}
+    fields: dict[str, Any] = {}
+    for part in filter(None, map(bare, _SPLIT.split(inner))):
+        found, last = _field_of_part(part, kind), next(reversed(fields), "")
+        if not found and last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part):
+            found = {last: f"{fields[last]}, {part}"}  # blocked by T001, T002
+        if not found:
+            return {}
+        fields.update(found)
+    named_band = fields.pop("band", "")
+    if named_band:
+        try:
+            tier, _ = parse_tier(fields.setdefault("tier", named_band))
+        except ValueError:
+            return {}
+        if tier is None or band(tier) is not band(parse_tier(named_band)[0] or 0.0):
+            return {}
+    return fields
+
+
+def _field_of_part(part: str, kind: str) -> dict[str, Any]:
+    """Return the field that one part of a bracket names, or {}."""
+    words = part.casefold().split()
+    if pair := _labelled(part, kind):
+        return pair
+    if kind == "D":
+        if leading(part, BANDS)[0] is not None and words[1:] in ([], ["tier"]):
+            return {"band": words[0]}
+        value, rest = leading(part, CONFIDENCE)
+        if value is not None and rest.strip() and field_named(rest, "D") == "confidence":
+            return {"confidence": part}
+    if re.fullmatch(r"0?[.,]\d{1,6}|1\.0{1,6}|\d{1,3}\s?%", part):
+        return {"tier": part}
+    status = parse_decision_status(part) if kind == "D" else parse_thread_status(part)[0]
+    if len(words) <= 2 and parse_priority(part) and not status and not is_symbol(part[0]):
+        named = len(words) == 1 or field_named(words[1], "T") == "priority"
+        return {"priority": words[0]} if named else {}
+    if (len(words) <= 2 and status) or (status and references(part) and len(words) <= 4):
+        return {"status": part}
+    return {}
+
+
+def _labelled(part: str, kind: str) -> dict[str, Any]:
+    """Return the field of `priority: high`, `tier 0.8`, `blocked by T001` or `supersedes D001`."""
+    lead, pairs = split_labels(part, kind, clauses=True)
+    if lead.strip() or len(pairs) != 1:
+        return {}
+    name, value = pairs[0]
+    if name in ("tier", "confidence"):
+        try:
+            parse_tier(value)
+        except ValueError:
+            return {name: value} if leading(value, CONFIDENCE)[0] is not None else {}
+    elif (
+        (name == "priority" and parse_priority(value) is None)
+        or (name == "turn" and parse_integer(value) is None)
+        or (name in ("revises", "dependencies", "superseded_by") and not references(value))
+    ):
+        return {}
+    elif name == "superseded_by":
+        return {"status": f"superseded by {value}"}
+    elif name in ("text", "scope", "ignored", "content", "context"):
+        return {}
+    return {name: value}
+
+
+def split_labels(
+    text: str, kind: str, *, clauses: bool = False, opening: bool = False
+) -> tuple[str, list[tuple[str, str]]]:
+    """Split a text at the labels in it: what stands before the first, and (field, value) of each.
+
+    A label stands at the beginning or behind a stop, a dash or a bracket. It has a colon; or its value is
+    one that its field has (`tier 0.8`); or, if `clauses`, it is a joining word (`because`, `depends on`).
+
+    Args:
+        text: a line or more.
+        kind: D, T or A; "" for what an archive says of itself.
+        clauses: whether joining words count.
+        opening: whether one that gives a reason counts at the beginning.
+    """
+    plain = text.translate(WIDE)
+    marks: list[tuple[int, int, str]] = []
+    reached = depth = seen = 0
+    for bound in _BOUND.finditer(plain):
+        depth += sum(map(plain[seen : bound.start()].count, "([")) - sum(
+            map(plain[seen : bound.start()].count, ")]")
+        )
+        seen = bound.start()
+        if bound.end() < reached or depth > 0:
+            continue
+        found = _label_at(plain, bound.end(), kind, clauses=clauses or (opening and bound.start() == 0))
+        if (
+            found
+            and opening
+            and not clauses
+            and found[1] in ("alternatives", "blocked_by")
+            and not plain[: found[0]].count(":")
+        ):
+            continue
+        if found:
+            marks.append((bound.start() + (plain[bound.start()] in "?!"), *found))
+            reached = found[0]
+    if not marks:
+        return text, []
+    ends = [start for start, _, _ in marks[1:]] + [len(text)]
+    pairs = [(name, _value(text[start:end])) for (_, start, name), end in zip(marks, ends, strict=True)]
+    return text[: marks[0][0]], [pair for pair in pairs if pair[1]]
+
+
+def _value(text: str) -> str:
+    value = text.strip().strip("*_").strip(" ;,|\u00b7\u2022")
+    shut = value.endswith((")", "]")) and value.count("(") + value.count("[") < value.count(
+        ")"
+    ) + value.count("]")
+    return value[:-1] if shut else value
+
+
+def _label_at(plain: str, place: int, kind: str, *, clauses: bool) -> tuple[int, str] | None:
+    """Return where the value of a label at a place begins, and the label's field."""
+    match = LABEL.match(plain, place)
+    look_up = (lambda label: field_named(label, kind)) if kind else fact_named
+    bold = place > 1 and plain[place - 2 : place] == "**"
+    if match and (bold or match["sep"].strip() in (":", "::", "=")) and (name := look_up(match["key"])):
+        return match.end(), name
+    words = list(re.finditer(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?", plain[place : place + 60]))[:4]
+    for count in range(len(words), 0, -1):
+        end = place + words[count - 1].end()
+        label = plain[place:end]
+        name = (JOINING[kind].get(fold(label)) if kind else None) or ""
+        value = plain[end : end + 200].lstrip(" *_`")
+        if name and plain[end : end + 1] in (" ", "'"):
+            free = clauses and name in ("rationale", "alternatives", "blocked_by")
+            first = next(iter(references(value)), "")
+            if free or (first and value.startswith(first)):
+                return end, name
+        name = look_up(label) or ""
+        if name in _TYPED and plain[end : end + 1] == " " and _has_value(name, plain[end : end + 80].strip()):
+            return end, name
+    return None
+
+
+def _has_value(name: str, value: str) -> bool:
+    if name in ("tier", "confidence"):
+        return re.match(r"[01]?[.,]\d|\d{1,3}\s?%|[123](?!\w|[.,]\d)", value) is not None
+    if name in ("tag", "project", "mode"):
+        return (name == "tag" and re.match(r"`?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+", value) is not None) or value[
+            :1
+        ] == "*"
+    if name == "created":
+        try:
+            parse_moment(value)
+        except ValueError:
+            return False
+        return True
+    return bool(parse_priority(value)) if name == "priority" else value[:1].isdigit()

@@ -1,0 +1,246 @@
+"""The words that archives use: labels of fields, nouns of records, states, priorities (in `labels.toml`).
+
+A word is looked up folded: width, case, accents, marks and symbols do not count.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+import tomllib
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, TypeVar
+
+from forgekit.model.decision import DecisionStatus
+from forgekit.model.thread import Priority, ThreadStatus
+
+T = TypeVar("T")
+_SUFFIX = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_VOICED = "\u3099\u309a"  # marks of kana that are no accents
+_SYMBOLS = {"So", "Sk", "Cf", "Mn", "Me", "Cs"}
+_ENDINGS = ("s", "e", "es", "en", "er", "em", "n", "te", "ten")
+_ENDING = r"(?:s|e|es|en|er|em|n|te|ten|os|as|a)?"
+
+
+@lru_cache(maxsize=8192)
+def letters(text: str) -> str:
+    """Return the text folded, without symbols and marks of emphasis."""
+    if text.isascii():
+        return " ".join(re.sub(r"[`*~_]", " ", text).casefold().split())
+    wide = unicodedata.normalize("NFKD", text.casefold())
+    kept = (
+        " " if c in "`*~_" else c for c in wide if c in _VOICED or unicodedata.category(c) not in _SYMBOLS
+    )
+    return " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
+
+
+@lru_cache(maxsize=8192)
+def fold(text: str) -> str:
+    """Return the key of a label: like `letters`, and `-` and a trailing (...) do not count."""
+    plain = _SUFFIX.sub("", letters(text[:200]))
+    return " ".join(plain.replace("-", " ").strip(" :\u00b7.").split())
+
+
+def is_symbol(character: str) -> bool:
+    """Say whether a character decorates a line: an emoji, a box, a star."""
+    return not character.isascii() and unicodedata.category(character) in _SYMBOLS
+
+
+_TABLE: Mapping[str, Any] = tomllib.loads((pkgutil.get_data(__package__, "labels.toml") or b"").decode())
+
+
+def _split(words: str) -> list[str]:
+    return [word.strip() for word in words.split("|")]
+
+
+def _values(rows: Mapping[str, str], value: Callable[[str], T]) -> dict[str, T]:
+    return {fold(word): value(name) for name, words in rows.items() for word in _split(words)}
+
+
+_FIELDS = {kind: {**_TABLE["fields"]["all"], **_TABLE["fields"][kind]} for kind in "DTA"}
+KEYS: Mapping[str, Mapping[str, str]] = {
+    kind: _values({name: words.replace("+", "") for name, words in reversed(rows.items())}, str)
+    for kind, rows in _FIELDS.items()
+}
+"""For each kind (D, T, A), folded label to the field that it names."""
+ORDER = {kind: {key: n for n, key in enumerate(keys)} for kind, keys in KEYS.items()}
+JOINING: Mapping[str, Mapping[str, str]] = {
+    kind: {fold(word[1:]): name for name, words in rows.items() for word in _split(words) if word[0] == "+"}
+    for kind, rows in _FIELDS.items()
+}
+"""For each kind, the labels that may open a clause without a colon."""
+_FACTS = _values(_TABLE["facts"], str)
+STATES: Mapping[str, Mapping[str, Enum]] = {
+    "T": _values(_TABLE["states"]["T"], ThreadStatus),
+    "D": _values(_TABLE["states"]["D"], DecisionStatus),
+}
+MARKS = {mark: ThreadStatus(name) for name, marks in _TABLE["marks"].items() for mark in marks}
+"""Marks before or behind a record, or alone in a cell of states."""
+_PRIORITIES = _values(_TABLE["priorities"], Priority)
+_COLOURS = {mark: Priority(name) for name, marks in _TABLE["colours"].items() for mark in marks}
+BANDS = _values(_TABLE["bands"], float)
+CONFIDENCE = _values(_TABLE["confidence"], float)
+MODES = _values(_TABLE["modes"], str)
+NONE = {word.casefold() for word in _split(_TABLE["none"]["words"])} | {""}
+PREFIXES = {word.casefold(): kind for kind, words in _TABLE["ids"].items() for word in [*_split(words), kind]}
+"""Letters or word before the number of an id to its kind: D, T, OT or A."""
+MONTHS: list[list[str]] = [names.split() for names in _TABLE["months"]["names"]]
+
+
+def variants(word: str) -> Iterator[str]:
+    """Yield a word and what it may be an inflection of."""
+    yield word
+    for ending in _ENDINGS:
+        if len(word) > len(ending) + 3 and word.endswith(ending):
+            yield word[: -len(ending)]
+    stem = word.removesuffix("s")
+    if stem.endswith(("a", "e")):
+        yield f"{stem[:-1]}o"
+        yield f"{stem[:-1]}a"
+
+
+def leading(text: str, table: Mapping[str, T]) -> tuple[T | None, str]:
+    """Return the table's value of the words that a text begins with, and the rest; (None, text) if none."""
+    words = re.findall(r"[^\W_]+|[-/]", letters(text[:200]))[:4]
+    for count in range(len(words), 0, -1):
+        phrase = " ".join(words[:count]).replace(" - ", " ")
+        for each in variants(phrase):
+            if each in table:
+                return table[each], _after(text, count)
+    if words and _CJK.match(words[0]):
+        for key in sorted(table, key=len, reverse=True):
+            if _CJK.match(key) and words[0].startswith(key):
+                return table[key], text[text.find(key[-1]) + 1 :]
+    return None, text
+
+
+def _after(text: str, count: int) -> str:
+    end = 0
+    for _, match in zip(range(count), re.finditer(r"[^\W_]+|[-/]", text), strict=False):
+        end = match.end()
+    return text[end:]
+
+
+def priority_in(text: str) -> Priority | None:
+    """Return the priority that a text names: a word, a colour, or a number of stars."""
+    found, _ = leading(text, _PRIORITIES)
+    colour = next((_COLOURS[c] for c in text[:20] if c in _COLOURS), None)
+    stars = max(map(text[:40].count, "\u2605\u2b50!\u25cf\u25a0"))
+    return found or colour or (None, Priority.LOW, Priority.MEDIUM, Priority.HIGH)[min(stars, 3)]
+
+
+_BETWEEN = (
+    r"(?:(?:that|which|are|is|were|was|been|have|has|now|already|all|still|recently|noch|immer|encore|aun"
+    r"|todavia) )*"
+)
+_AND = r"(?:(?:and|or|und|oder|et|ou|y|o) \w+ )?"
+_KANA = "(?:\u306e|\u3057\u305f|\u306a|\u6e08\u307f\u306e)?"
+_FUNCTION = (
+    r"(?:in|this|since|during|now|by|at|on|from|as|so|with|today|here|earlier|before|along|of|for|about|made|we"
+    r"|that|which|to|und|and|dieser|von|aus|im|am|wahrend|de|du|des|cette|pendant|prises?|tomadas|del|en|esta"
+    r"|requiring|log|index|record|list)\b"
+)
+_NOT_YET = re.compile(r"\b(?:to be|not|never|yet|nicht|pas|no)\b")
+_IN_PART = re.compile(
+    r"\b(?:partially|partly|half|nearly|almost|mostly|teilweise|partiellement|parcialmente)\b"
+)
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Return a pattern of any of the words, inflected."""
+    folded = sorted(map(fold, words), key=len, reverse=True)
+    plain = "|".join(re.escape(word.removesuffix("o")) for word in folded if not _CJK.search(word))
+    wide = "|".join(word for word in folded if _CJK.search(word))
+    return rf"(?:(?<![^\W_])(?:{plain})(?:o|{_ENDING})(?![^\W_])|(?:{wide}))"
+
+
+_NOUN = {kind: _any_of(_split(words)) for kind, words in _TABLE["nouns"].items()}
+_STATE = {kind: _any_of(states) for kind, states in STATES.items()}
+_BESIDE = {
+    kind: re.compile(
+        rf"{state} ?{_KANA}{_AND}{_NOUN[kind]}|{_NOUN[kind]} {_BETWEEN}{state}"
+        rf"|^{_BETWEEN}{state}(?: {_FUNCTION}.*)?$"
+    )
+    for kind, state in _STATE.items()
+}
+_LIST = {
+    kind: re.compile(
+        rf"(?:[^\W_]+ |\w*[\u306e\u305f])?(?:[^\W_]+ ){{0,2}}{noun}"
+        rf"(?: {_FUNCTION}.*| {_BETWEEN}{_STATE.get(kind, _STATE['T'])}.*)?"
+    )
+    for kind, noun in _NOUN.items()
+}
+
+
+@lru_cache(maxsize=4096)
+def state_of_label(label: str, kind: str) -> Enum | None:
+    """Return the state that a heading or lead-in gives to the records of a kind (D or T) below it."""
+    plain = " ".join(re.findall(r"[^\W\d_]+", letters(label)))
+    return None if "?" in label else _state_in(fold(label), kind) or _state_in(plain, kind)
+
+
+def _state_in(words: str, kind: str) -> Enum | None:
+    found = {leading(match.group(), STATES[kind])[0] for match in re.finditer(_STATE[kind], words)} - {None}
+    if len(found) != 1 or _IN_PART.search(words):
+        return None
+    status = found.pop()
+    if _NOT_YET.search(words) or status is DecisionStatus.ACTIVE:
+        return ThreadStatus.OPEN if kind == "T" else None
+    return status if _BESIDE[kind].search(words) else None
+
+
+@lru_cache(maxsize=4096)
+def names_kind(label: str, kind: str) -> bool:
+    """Say whether a label speaks of records of a kind."""
+    return re.search(_NOUN[kind], letters(label)) is not None
+
+
+@lru_cache(maxsize=4096)
+def lists_kind(label: str, kind: str) -> bool:
+    """Say whether a label announces a list of records: `Decisions made`, and not `Decision criteria`."""
+    parts = [fold(label), *(fold(part) for part in label.split("/")[:4])]
+    return not _NOT_YET.search(parts[0]) and any(_LIST[kind].fullmatch(part) for part in parts)
+
+
+@lru_cache(maxsize=4096)
+def quotes(label: str) -> str:
+    """Return what a heading quotes: `inherited`, `earlier`, `transcript`, or "" if nothing."""
+    key = fold(label)
+    found = (what for what, each in _TABLE["quoting"].items() if any(re.fullmatch(p, key) for p in each))
+    return next(found, "")
+
+
+def fact_named(label: str) -> str | None:
+    """Return what a label says of the archive itself."""
+    return _look_up(label, _FACTS)
+
+
+def field_named(label: str, kind: str) -> str | None:
+    """Return the field of a kind that a label names; of `Nivel / Tier` either half may be known."""
+    return _look_up(label, KEYS[kind])
+
+
+def field_like(label: str, kind: str) -> str | None:
+    """Return the field that a label names, or at least the one word in it that is known."""
+    if (name := field_named(label, kind)) is not None:
+        return name
+    words = fold(label).split()
+    phrases = (*words, *map(" ".join, pairwise(words)))
+    names = {KEYS[kind][each] for each in phrases if each in KEYS[kind]} - _VAGUE
+    return names.pop() if 2 <= len(words) <= 4 and len(names) == 1 else None
+
+
+_VAGUE = {"ignored", "text", "content", "context", "local_id", "scope", "turn", "entity", "summary"}
+
+
+def _look_up(label: str, table: Mapping[str, str]) -> str | None:
+    key = fold(label)
+    parts = map(fold, re.split(r"\s*[/|]\s*", label)) if "/" in label else ()
+    return next(
+        (table[part] for part in (key, f"{key}s", key.removesuffix("s"), *parts) if part in table), None
+    )

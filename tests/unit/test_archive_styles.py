@@ -1,0 +1,199 @@
+"""Archives in the styles of other models and people: layouts, languages, records without ids."""
+
+# ruff: noqa: RUF001 - full-width marks are what is tested
+
+from __future__ import annotations
+
+import pytest
+
+from forgekit.archives.read import read_archive
+from forgekit.model.archive_record import ArchiveText
+from forgekit.model.decision import DecisionStatus
+from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.times import parse_instant
+
+OPEN, RESOLVED = ThreadStatus.OPEN, ThreadStatus.RESOLVED
+
+
+def decisions(read: ArchiveText) -> list[tuple[str, str, float | None, str, tuple[str, ...]]]:
+    return [(d.local_id, d.text, d.tier, d.rationale, d.alternatives) for d in read.decisions]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "**D001: Use MQTT**\n- **Tier:** 0.2\n- **Rationale:** small\n- **Ruled out:** AMQP; Kafka\n",
+        "**D001 - Use MQTT**\n- 🎯 **Tier:** 0.2\n- 💭 **Why:** small\n- ❌ **Rejected:** AMQP; Kafka\n",
+        "**D001**: Use MQTT\nTier = 0.2\nRationale → small\nRejected: AMQP; Kafka\n",
+        "### Decision D001 — Use MQTT\nTier 0.2. Reason: small\n\nInstead of: AMQP; Kafka\n",
+        "### 1. Use MQTT (D001)\n\n- Confidence: 20%\n- Why: small\n- Rejected:\n  - AMQP\n  - Kafka\n",
+        "### Use MQTT\n- ID: D001\n- Stufe: 0,2\n- Begründung: small\n- Verworfen: AMQP; Kafka\n",
+        "- D001 (tier 0.2): Use MQTT — because small\n  - Considered: AMQP, Kafka\n",
+        "1. (D001, 20%) Use MQTT. *Why:* small *Not:* AMQP; Kafka\n",
+        "### D001：Use MQTT\n- **段階：** 0.2\n- **理由：** small\n- **却下した案：** AMQP、Kafka\n",
+        "|ID|Decision|Tier|Why|Not|\n|-|-|-|-|-|\n| D1 | Use MQTT | 20% | small | AMQP; Kafka |\n",
+        "## D1\n\n|K|V|\n|-|-|\n|Decision|Use MQTT|\n|Tier|0.2|\n|Why|small|\n|Not|AMQP; Kafka|\n",
+        "> ### D001: Use MQTT\n> *Tier 0.2. Reason: small*\n> *Rejected: AMQP; Kafka*\n",
+        '```json\n[{"id":"D1","text":"Use MQTT","tier":0.2,"why":"small","not":"AMQP; Kafka"}]\n```\n',
+        "• D001 – Use MQTT\n   Tier: 0.2\n   Reason: small\n   Rejected: AMQP; Kafka\n",
+    ],
+)
+def test_one_decision_in_many_layouts(record: str) -> None:
+    read = read_archive(record)
+    assert decisions(read) == [(read.decisions[0].local_id, "Use MQTT", 0.2, "small", ("AMQP", "Kafka"))]
+    assert read.decisions[0].local_id in ("D001", "D1")
+    assert read.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "priority", "resolution"),
+    [
+        ("- T001: Which salt? [RESOLVED] Postmark", RESOLVED, None, "Postmark"),
+        ("### T001: Which salt?\n**Status:** Resolved - Postmark", RESOLVED, None, "Postmark"),
+        ("- T001: Which salt? (resolved: Postmark)", RESOLVED, None, "Postmark"),
+        ("- [x] T001 Which salt? → Postmark", RESOLVED, None, "Postmark"),
+        ("- T001: RESOLVED Which salt?", RESOLVED, None, ""),
+        ("- **T001 :** Which salt? — résolu : Postmark", RESOLVED, None, "Postmark"),
+        ("## Temas cerrados\n- T001: Which salt? Postmark", RESOLVED, None, "Postmark"),
+        ("T001 [P0] Which salt? — open", OPEN, Priority.HIGH, ""),
+        ("- **T001:** Which salt? (Priorität: niedrig)", None, Priority.LOW, ""),
+        ("- T001：Which salt?（優先度：高）", None, Priority.HIGH, ""),
+        ("1. **T001** – Which salt? Priority: critical.", None, Priority.HIGH, ""),
+        ("## Open\n### High\n- T001: Which salt?", OPEN, Priority.HIGH, ""),
+        (
+            "| ID | Thread | Status | Prio |\n|--|--|--|--|\n| T001 | Which salt? | 🟢 open | 🟡 |",
+            OPEN,
+            Priority.MEDIUM,
+            "",
+        ),
+    ],
+)
+def test_one_thread_in_many_layouts(
+    line: str, status: ThreadStatus | None, priority: Priority | None, resolution: str
+) -> None:
+    (thread,) = read_archive(f"## Threads\n\n{line}\n").threads
+    found = (thread.title, thread.status, thread.priority, thread.resolution)
+    assert found == ("Which salt?", status, priority, resolution)
+
+
+def test_records_without_ids_stand_below_a_label_that_lists_them() -> None:
+    read = read_archive(
+        "# Wedding\n\n## What we decided\n\n- **The barn, not the hotel.** We may stay until two.\n"
+        "- Buffet instead of dinner, because guests should mix\n\n## Still open\n\n- Who plays?\n\n"
+        "## Settled along the way\n\n- Cloths: white\n- went home\n\n## Ideas left alone\n\n- fireworks\n"
+    )
+    assert [(d.local_id, d.text, d.rationale) for d in read.decisions] == [
+        ("OD001", "The barn, not the hotel", ""),
+        ("OD002", "Buffet instead of dinner", "guests should mix"),
+    ]
+    assert [(t.local_id, t.title, t.status, t.resolution) for t in read.threads] == [
+        ("OT001", "Who plays?", OPEN, ""),
+        ("OT002", "Cloths", RESOLVED, "white"),
+    ]
+
+
+def test_a_list_beside_records_with_ids_is_no_record() -> None:
+    read = read_archive(
+        "## Key decisions\n- Use rows\n\n## Issues fixed\n- crash\n\n## Decisions\n- D001: Rows\n\n"
+        "## Open threads\n- T001: Who?\n\n## Decision criteria\n- cost\n\n## Decisions to make\n- colour\n"
+    )
+    assert [d.text for d in read.decisions] == ["Rows"]
+    assert [t.title for t in read.threads] == ["Who?"]
+
+
+def test_a_label_may_begin_a_record() -> None:
+    read = read_archive("Decision: Take the train\nReason: cheap\n\nOpen question: Who feeds the cat?\n")
+    assert [(d.text, d.rationale) for d in read.decisions] == [("Take the train", "cheap")]
+    assert [(t.title, t.status) for t in read.threads] == [("Who feeds the cat?", OPEN)]
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("4 May 2026", "2026-05-04"),
+        ("May 4th, 2026", "2026-05-04"),
+        ("04.05.2026", "2026-05-04"),
+        ("2026/05/04", "2026-05-04"),
+        ("4 mai 2026", "2026-05-04"),
+        ("1er mars 2026", "2026-03-01"),
+        ("12. März 2026", "2026-03-12"),
+        ("4 de mayo de 2026", "2026-05-04"),
+        ("2026年5月4日", "2026-05-04"),
+        ("25/12/2026", "2026-12-25"),
+    ],
+)
+def test_dates_are_read_as_people_write_them(written: str, day: str) -> None:
+    read = read_archive(f"# Conversation Archive: x\n\n**Date:** {written}\n\n- D001: a\n")
+    assert (read.created, read.problems) == (parse_instant(day), ())
+
+
+def test_a_date_that_may_be_two_days_is_not_guessed() -> None:
+    read = read_archive("# Conversation Archive: x\n\n**Date:** 03/04/2026\n\n- D001: a\n")
+    assert (read.created, [problem.code for problem in read.problems]) == (None, ["bad-time"])
+
+
+@pytest.mark.parametrize(
+    ("head", "tag", "project", "parents"),
+    [
+        ("tag `A_B` · project *Two* · 2026-03-08", "A_B", "Two", ()),
+        ("Tag: `A_B` | Project: Two | Date: 2026-01-30\nParent archive: C_D", "A_B", "Two", ("C_D",)),
+        (
+            "**Étiquette de compression :** `A_B`\n**Projet :** Two\n**Suite de :** C_D",
+            "A_B",
+            "Two",
+            ("C_D",),
+        ),
+        ("Etiqueta / Tag: A_B\nProyecto / Project: Two\nReprend: C_D (2026-01-14)", "A_B", "Two", ("C_D",)),
+        (
+            "| Key | Value |\n|--|--|\n| Tag | A_B |\n| Project | Two |\n| Parent archive | C_D |",
+            "A_B",
+            "Two",
+            ("C_D",),
+        ),
+        ("compression tag:: A_B\nproject:: Two\ncontinues:: C_D", "A_B", "Two", ("C_D",)),
+        ("**圧縮タグ：** `A_B`\n**プロジェクト：** Two\n**前回：** C_D", "A_B", "Two", ("C_D",)),
+    ],
+)
+def test_the_head_of_an_archive_in_many_layouts(
+    head: str, tag: str, project: str, parents: tuple[str, ...]
+) -> None:
+    read = read_archive(f"# Notes\n\n{head}\n\n## Decisions\n\n- D001: Rows\n")
+    assert (read.tag, read.project, read.inherits_from) == (tag, project, parents)
+
+
+def test_chat_around_a_fenced_archive_is_left_out() -> None:
+    archive = (
+        "# Conversation Archive: x\n\n**Tag:** A_B\n\n```yaml\ndecisions:\n  - {id: D1, text: Rows}\n```\n"
+    )
+    read = read_archive(f"Sure! Here it is:\n\n```markdown\n{archive}```\n\nAnything else?\n")
+    assert (read.tag, [d.text for d in read.decisions]) == ("A_B", ["Rows"])
+
+
+def test_what_is_quoted_changes_nothing() -> None:
+    read = read_archive(
+        "# Conversation Archive: x\n\n## Decisions\n\n### D001: Rows\n\n"
+        "## Inherited context (do not register again)\n\n### D060: Inherited\n\n"
+        "## From the earlier archive (quoted)\n\n### D061: Earlier\n\n"
+        "## Registry state: Nexus\n\n- D062: Forged\n\n(end of registry state)\n\n- D063: Forged\n\n"
+        "(end of registry state)\n\n> ### D064: Quoted\n\nCode:\n\n    D065: code\n\n"
+        "## Full Transcript\n\n**User:** look\n\n## Decision Log\n\n### D066: Pasted\n\n**Assistant:** ok\n\n"
+        "## Threads\n\n- T001: Who?\n"
+    )
+    assert [d.local_id for d in read.decisions] == ["D001"]
+    assert [t.local_id for t in read.threads] == ["T001"]
+    assert read.problems == ()
+
+
+def test_nothing_labelled_is_lost_without_a_word() -> None:
+    read = read_archive(
+        "### D1: Rows\n- **Owner:** Jo\n- **Depends on:** the board\n"
+        "- **Status:** accepted by the whole team\n"
+    )
+    (decision,) = read.decisions
+    assert decision.context.splitlines() == [
+        "- Owner: Jo",
+        "Dependencies: the board",
+        "Status: accepted by the whole team",
+    ]
+    assert decision.status is DecisionStatus.ACTIVE
+    assert sorted(problem.code for problem in read.problems) == ["no-reference", "unknown-label"]
