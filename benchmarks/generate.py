@@ -1,19 +1,24 @@
 """Make a registry of N invented entities in a new git repository: same seed, same bytes.
 
-    python benchmarks/generate.py FOLDER 10000 [--seed 7]
+    python benchmarks/generate.py FOLDER 10000 [--seed 7] [--texts decisions.jsonl.gz]
 
 Two entities of three are decisions, the rest threads and the conversations that hold both, spread over three
-projects and two years.
+projects and two years. Their words come from short lists, or from the sentences of a file of real documents,
+which keeps a realistic vocabulary and realistic neighbours.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
 import os
 import random
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 from forgekit.ids import EntityId, conversation_id, decision_id, project_id, thread_id
 from forgekit.model.decision import Decision, DecisionStatus
@@ -63,7 +68,69 @@ _REASONS = _phrases(
 )
 
 
-def entities(count: int, seed: int) -> Iterator[Entity]:
+class Wording(Protocol):
+    """Gives the words of the records."""
+
+    def decision(self, rng: random.Random, key: str) -> str:
+        """Return the text of a decision."""
+
+    def thread(self, rng: random.Random, key: str) -> str:
+        """Return the title of a thread."""
+
+    def reason(self, rng: random.Random) -> str:
+        """Return one reason or remark."""
+
+
+class Invented:
+    """Words from short lists: about 100 distinct ones."""
+
+    def decision(self, rng: random.Random, key: str) -> str:
+        """Return the text of a decision."""
+        verb, thing, place = rng.choice(_VERBS), rng.choice(THINGS), rng.choice(PLACES)
+        return f"{verb.capitalize()} {thing} for {place} (case {key})"
+
+    def thread(self, rng: random.Random, key: str) -> str:
+        """Return the title of a thread."""
+        return f"How do we {rng.choice(_VERBS)} {rng.choice(THINGS)} ({key})?"
+
+    def reason(self, rng: random.Random) -> str:
+        """Return one reason or remark."""
+        return rng.choice(_REASONS)
+
+
+class Sentences:
+    """Words from the sentences of real documents, each used once before any is used again.
+
+    Args:
+        path: gzipped JSON lines, each with the `text` of a document.
+    """
+
+    def __init__(self, path: Path) -> None:
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            documents = [json.loads(line)["text"] for line in lines]
+        sentences = (" ".join(one.split()) for text in documents for one in re.split(r"(?<=[.!?])\s", text))
+        self._sentences = sorted({one for one in sentences if 40 <= len(one) <= 240 and one[0].isupper()})
+        self._left: list[str] = []
+
+    def decision(self, rng: random.Random, key: str) -> str:
+        """Return the text of a decision."""
+        return f"{self._next(rng)} ({key})"
+
+    def thread(self, rng: random.Random, key: str) -> str:
+        """Return the title of a thread."""
+        return f"{self._next(rng)[:100].rstrip('.')} ({key})?"
+
+    def reason(self, rng: random.Random) -> str:
+        """Return one reason or remark."""
+        return rng.choice(self._sentences)
+
+    def _next(self, rng: random.Random) -> str:
+        if not self._left:
+            self._left = rng.sample(self._sentences, len(self._sentences))
+        return self._left.pop()
+
+
+def entities(count: int, seed: int, wording: Wording) -> Iterator[Entity]:
     """Yield `count` entities that refer to each other only backwards."""
     rng = random.Random(seed)
     projects = [Project(project_uuid=project_id(name), project_name=name) for name in PROJECTS]
@@ -87,14 +154,20 @@ def entities(count: int, seed: int) -> Iterator[Entity]:
         earlier: list[EntityId] = []
         for position in range(1, min(RECORDS_PER_CONVERSATION, left) + 1):
             make = _thread if position % 4 == 0 else _decision
-            record = make(rng, project, conversation, number, position, earlier)
+            record = make(rng, wording, project, conversation, f"{number}.{position}", earlier)
             earlier.append(record.id)
             yield record
             left -= 1
 
 
-def write(root: Path, count: int, seed: int = 7) -> None:
+def write(root: Path, count: int, seed: int = 7, texts: Path | None = None) -> None:
     """Write a registry of `count` entities into a new folder and commit it.
+
+    Args:
+        root: a folder that is empty or missing.
+        count: how many entities.
+        seed: same seed, same bytes.
+        texts: a file of documents for the words (see Sentences).
 
     Raises FileExistsError when the folder holds anything.
     """
@@ -103,7 +176,7 @@ def write(root: Path, count: int, seed: int = 7) -> None:
         raise FileExistsError(f"{root} is not empty")
     (root / "forgekit.toml").write_text("", encoding="utf-8")
     made: set[Path] = set()
-    for entity in entities(count, seed):
+    for entity in entities(count, seed, Sentences(texts) if texts else Invented()):
         path = root / entity_path(entity)
         if path.parent not in made:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -117,18 +190,17 @@ def write(root: Path, count: int, seed: int = 7) -> None:
 
 def _decision(
     rng: random.Random,
+    wording: Wording,
     project: Project,
     conversation: Conversation,
-    number: int,
-    position: int,
+    key: str,
     earlier: list[EntityId],
 ) -> Decision:
-    verb, thing, place = rng.choice(_VERBS), rng.choice(THINGS), rng.choice(PLACES)
-    text = f"{verb.capitalize()} {thing} for {place} (case {number}.{position})"
+    text = wording.decision(rng, key)
     wanted = rng.choices(tuple(DecisionStatus), weights=(80, 0, 12, 8))[0]
     replaced = wanted is DecisionStatus.SUPERSEDED and bool(earlier)
     known = [i for i in earlier if rng.random() < 0.15]
-    reasons = "\n".join(rng.sample(_REASONS, rng.randint(2, 5)))
+    reasons = "\n".join(wording.reason(rng) for _ in range(rng.randint(2, 5)))
     return Decision(
         decision_id=decision_id(project.id, text, conversation.id),
         decision=text,
@@ -136,7 +208,7 @@ def _decision(
         epistemic_tier=round(rng.uniform(0.1, 0.99), 2),
         project_name=project.project_name,
         project_uuid=project.id,
-        local_id=f"D{position:03d}",
+        local_id=f"D{int(key.rpartition('.')[2]):03d}",
         originated_in=conversation.id,
         superseded_by=rng.choice(earlier) if replaced else None,
         conversation_ids=(conversation.id,),
@@ -145,19 +217,19 @@ def _decision(
         created_at=conversation.created_at,
         last_validated=conversation.created_at,
         tags=tuple(rng.sample(("api", "storage", "security", "cost", "operations"), rng.randint(0, 3))),
-        body=f"## Rationale\n\n{reasons}\n\n## Context\n\nRaised while we looked at {thing} in {place}.",
+        body=f"## Rationale\n\n{reasons}\n\n## Context\n\nRaised while we looked at {rng.choice(PLACES)}.",
     )
 
 
 def _thread(
     rng: random.Random,
+    wording: Wording,
     project: Project,
     conversation: Conversation,
-    number: int,
-    position: int,
+    key: str,
     _: list[EntityId],
 ) -> Thread:
-    title = f"How do we {rng.choice(_VERBS)} {rng.choice(THINGS)} ({number}.{position})?"
+    title = wording.thread(rng, key)
     ended = rng.random() < 0.5
     return Thread(
         thread_id=thread_id(project.id, title, conversation.id),
@@ -166,14 +238,14 @@ def _thread(
         priority=rng.choice(tuple(Priority)),
         project_name=project.project_name,
         project_uuid=project.id,
-        local_id=f"T{position:03d}",
+        local_id=f"T{int(key.rpartition('.')[2]):03d}",
         first_seen_in=conversation.id,
         resolved_in=conversation.id if ended else None,
         conversation_ids=(conversation.id,),
         created_at=conversation.created_at,
         updated_at=conversation.created_at,
-        body=f"{rng.choice(_REASONS)} Who decides for {rng.choice(PLACES)}?"
-        + (f"\n\n## Resolution\n\n{rng.choice(_REASONS)}" if ended else ""),
+        body=f"{wording.reason(rng)} Who decides for {rng.choice(PLACES)}?"
+        + (f"\n\n## Resolution\n\n{wording.reason(rng)}" if ended else ""),
     )
 
 
@@ -198,8 +270,11 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument(
+        "--texts", type=Path, help="take the words from these documents (JSON lines, gzipped)"
+    )
     options = parser.parse_args()
-    write(options.folder, options.count, options.seed)
+    write(options.folder, options.count, options.seed, options.texts)
 
 
 if __name__ == "__main__":
