@@ -8,9 +8,12 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
 
 from forgekit import __version__
+
+TYPE_CHECKING = False  # typing and collections take longer to import than `--version` may
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _IDLE_HOOKS = frozenset({"conflicts", "stale"})
 """Hooks that have nothing to do when they are given no files."""
@@ -41,9 +44,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _answer(arguments: list[str]) -> int:
     if len(arguments) == 2 and arguments[0] == "hook" and arguments[1] in _IDLE_HOOKS:
         return 0
-    from forgekit import console
-
-    console.prepare()
     try:
         code = _run_quickly(arguments)
         sys.stdout.flush()
@@ -57,9 +57,12 @@ def _answer(arguments: list[str]) -> int:
 
 
 def _run_quickly(arguments: list[str]) -> int:
-    if arguments == ["--version"]:
+    if arguments == ["--version"] and sys.stdout is not None:
         sys.stdout.write(f"forgekit {__version__}\n")
         return 0
+    from forgekit import console
+
+    console.prepare()
     if arguments in (["hook", "archives"], ["hook", "check"]):
         return _hook(arguments)
     return _run(arguments)

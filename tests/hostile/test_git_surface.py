@@ -105,7 +105,7 @@ def _run(root: Path, *arguments: str, before: tuple[str, ...] = ()) -> subproces
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,  # far above what a slow machine needs
         check=False,
     )
 
