@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Hit
+from forgekit.insight.budget import BlockPart, BlockRow, lay_out
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.insight.views import Derived
 from forgekit.model.decision import Decision
@@ -16,7 +18,7 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.search import SearchResult, search
-from forgekit.text.blocks import NOTICE, BlockPart, lay_out, quote
+from forgekit.text.blocks import NOTICE, quote
 from forgekit.text.words import tokens
 from forgekit.times import format_date
 
@@ -76,9 +78,9 @@ def load(
     threads = find(Kind.THREAD, None) if include_threads else []
     conversations = find(Kind.CONVERSATION, None)
     parts = [
-        BlockPart(title="Decisions", items=_decisions(forge, registry, decisions), rank=1),
-        BlockPart(title="Threads", items=_threads(registry, threads), rank=2),
-        BlockPart(title="Conversations", items=_conversations(conversations), empty="", rank=3),
+        _part("Decisions", _decisions(forge, registry, decisions), 1),
+        _part("Threads", _threads(registry, threads), 2),
+        _part("Conversations", _conversations(conversations), 3),
     ]
     room = budget if budget is not None else forge.settings.budget
     opening = f"## Context: {_brief(quote(query), min(ECHO, room // 4))}\n\n{NOTICE}"
@@ -97,20 +99,25 @@ def load(
         "decisions": views[0],
         "threads": views[1],
         "conversations": views[2],
-        "cut": list(laid.cut),
+        "cut": [laid.cut] if laid.cut else [],
         "context_text": laid.text,
     }
     return Context(text=laid.text, data=data)
+
+
+def _part(title: str, rows: Sequence[tuple[str, ...]], rank: int) -> BlockPart:
+    """Return a section of rows, each in ever fewer words."""
+    return BlockPart(title=title, rows=[BlockRow(row) for row in rows], total=len(rows), rank=rank)
 
 
 def _brief(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: max(length - 1, 0)]}…"
 
 
-def _decisions(forge: Forge, registry: Registry, hits: Sequence[Hit]) -> list[str]:
+def _decisions(forge: Forge, registry: Registry, hits: Sequence[Hit]) -> list[tuple[str, ...]]:
     findings = findings_of(forge, registry, {hit.id for hit in hits}, wait_ms=BLOCK_WAIT_MS)
     blocked = blocked_from_carrying(registry, findings)
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for hit in hits:
         found = registry.get(hit.id)
         if isinstance(found, Decision):
@@ -119,29 +126,32 @@ def _decisions(forge: Forge, registry: Registry, hits: Sequence[Hit]) -> list[st
                 " [YIELDS TO A HIGHER TIER]" if found.id in findings.yields else " [IN AN OPEN CONFLICT]"
             )
             mark = conflict if found.id in blocked else ""
-            lines.append(
+            head = (
                 f"- {hit.short} (tier {found.tier_words}, {quote(found.project_name)}, "
-                f"{_origin(found.local_id, found.originated_in)}): {quote(found.decision)}{mark}{why}"
+                f"{_origin(found.local_id, found.originated_in)}): "
             )
+            text, brief = quote(found.decision), quote(shorten(found.decision, 60, placeholder=" …"))
+            lines.append((f"{head}{text}{mark}{why}", f"{head}{text}{mark}", f"{head}{brief}{mark}"))
     return lines
 
 
-def _threads(registry: Registry, hits: Iterable[Hit]) -> list[str]:
-    lines = []
+def _threads(registry: Registry, hits: Iterable[Hit]) -> list[tuple[str, ...]]:
+    lines: list[tuple[str, ...]] = []
     for hit in hits:
         found = registry.get(hit.id)
         if isinstance(found, Thread):
             end = f": {quote(found.resolution)}" if found.status.ended and found.resolution else ""
-            lines.append(
+            line = (
                 f"- {hit.short} ({quote(found.project_name)}, "
                 f"{_origin(found.local_id, found.first_seen_in)}): {quote(found.title)} "
-                f"[{found.status.value.upper()} {format_date(found.updated_at)}]{end}"
+                f"[{found.status.value.upper()} {format_date(found.updated_at)}]"
             )
+            lines.append((f"{line}{end}", line))
     return lines
 
 
-def _conversations(hits: Iterable[Hit]) -> list[str]:
-    return [f"- {hit.short} ({quote(hit.project or '')}): {quote(hit.title)}" for hit in hits]
+def _conversations(hits: Iterable[Hit]) -> list[tuple[str, ...]]:
+    return [(f"- {hit.short} ({quote(hit.project or '')}): {quote(hit.title)}",) for hit in hits]
 
 
 def _origin(local_id: str | None, conversation: EntityId | None) -> str:

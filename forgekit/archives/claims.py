@@ -338,14 +338,12 @@ class ClaimList:
         carried: claims of `inherited_context`.
         unnumbered: (line, kind, raw fields, number) of records without an id, under a label.
         documents: every YAML mapping, for the metadata in it.
-        names: match key to short id, from blocks that forgekit printed and a person pasted along.
     """
 
     claims: list[Claim] = field(default_factory=list)
     carried: list[Claim] = field(default_factory=list)
     unnumbered: list[tuple[int, str, Mapping[str, Any], Any]] = field(default_factory=list)
     documents: list[Mapping[str, Any]] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     def warn(self, code: str, message: str, line: int | None, fix: str = "") -> None:

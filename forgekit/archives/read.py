@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from forgekit.archives import claims as claim_rules
 from forgekit.archives import metadata
@@ -35,7 +34,6 @@ from forgekit.archives.formats.machine import (
 )
 from forgekit.archives.formats.records import Page
 from forgekit.errors import FormatError
-from forgekit.ids import match_key
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.entities import CompressionMode
 from forgekit.model.kinds import is_short
@@ -94,7 +92,6 @@ def _read(document: Document) -> ArchiveText:
     known |= {claim.values["entity"] for claim in merged if "entity" in claim.values}
     has_parent = bool(parents or carried or inherited_lines(document))
     records.report_lost_ids(page, seen, known, has_parent=has_parent)
-    names = found.names
     return ArchiveText(
         title=title or facts.first("title", "session") or "",
         session_id=facts.first("session") or session,
@@ -106,8 +103,8 @@ def _read(document: Document) -> ArchiveText:
         turns=turns,
         turn_range=turn_range,
         inherits_from=parents,
-        decisions=tuple(replace(d, entity=d.entity or names.get(match_key(d.text))) for d in decisions),
-        threads=tuple(replace(t, entity=t.entity or names.get(match_key(t.title))) for t in threads),
+        decisions=decisions,
+        threads=threads,
         artifacts=artifacts,
         carried=carried,
         summary=records.read_summary(document),
@@ -136,9 +133,6 @@ def _usable(found: ClaimList, document: Document, blocks: Iterable[MachineBlock]
     usable: list[MachineBlock] = []
     for block in blocks:
         pasted = bisect_left(printed, block.first_line) % 2 or block.first_line in printed
-        if block.purpose and not block.broken:
-            named = (*block.decisions, *block.threads)
-            found.names.update((match_key(r.text), r.entity) for r in named if r.entity)
         if pasted or block.purpose:
             continue
         if block.broken:

@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from textwrap import shorten
 
-from forgekit.archives.formats.machine import MachineBlock, MachineRecord, record_line, write_machine_block
+from forgekit.archives.formats.machine import MachineBlock, MachineRecord, record_name, write_machine_block
 from forgekit.briefing.answers import called, since
+from forgekit.briefing.template import INSTRUCTIONS
 from forgekit.errors import NotFoundError
 from forgekit.filing.archive_facts import facts
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge
 from forgekit.history import endings
 from forgekit.ids import EntityId
+from forgekit.insight.budget import BlockPart, BlockRow, lay_out
 from forgekit.insight.project_state import (
+    Abroad,
     Limits,
     Opposed,
     Overtaken,
@@ -25,17 +28,18 @@ from forgekit.insight.project_state import (
     titles,
 )
 from forgekit.insight.views import Derived
-from forgekit.model.decision import Decision
+from forgekit.model.decision import Decision, TierBand, band
 from forgekit.model.entities import Archive
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.search import close_in_meaning
-from forgekit.text.blocks import NOTICE, BlockPart, count, lay_out, quote, row, table_head
+from forgekit.text.blocks import NOTICE, count, quote, row, table_head
 from forgekit.text.words import tokens
 from forgekit.times import format_date
 
 _THREADS, _DECISIONS = "Active Threads", "Decisions In Force"
+_LEAST_ROW = 12  # tokens of the shortest row
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,12 +49,12 @@ class Block:
     Attributes:
         text: Markdown.
         data: returns the same as JSON values.
-        cut: what did not fit, in words.
+        cut: how many rows did not fit, in words; "" where all did.
     """
 
     text: str
     data: Callable[[], dict[str, object]]
-    cut: tuple[str, ...]
+    cut: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +65,23 @@ class _Page:
     opening: str
     project: str
     archive: Archive | None = None
+    instructions: str = ""
 
     @property
     def words(self) -> str:
         return self.purpose.replace("-", " ")
 
 
-def prepare_compression(forge: Forge, project: str | None = None, budget: int | None = None) -> Block:
+def prepare_compression(
+    forge: Forge, project: str | None = None, budget: int | None = None, instructions: bool = True
+) -> Block:
     """Return the registry's state of a project, to paste before compressing a conversation.
 
     Args:
         forge: the registry.
         project: its name; the default or only one where none is given.
         budget: tokens, else as the settings say.
+        instructions: whether the block ends with how to write the archive.
 
     Raises NotFoundError, UsageError.
     """
@@ -82,7 +90,9 @@ def prepare_compression(forge: Forge, project: str | None = None, budget: int | 
     known = forge.known_project(name, registry)
     state = _state(forge, registry, known.id)
     opening = f"## Registry state: {quote(known.project_name)}\n\n{NOTICE}\n\n{_summary(registry, state)}"
-    page = _Page("registry-state", opening, known.project_name)
+    page = _Page(
+        "registry-state", opening, known.project_name, instructions=INSTRUCTIONS if instructions else ""
+    )
     return _block(forge, registry, state, page, budget)
 
 
@@ -143,43 +153,84 @@ def _state(
 
 
 def _block(forge: Forge, registry: Registry, state: ProjectState, page: _Page, budget: int | None) -> Block:
+    room = budget if budget is not None else forge.settings.budget
+    rows = _Rows(registry, page.archive, room // _LEAST_ROW + 1)
     parts = [
         *([_overtaken(forge, state, rank=0)] if page.archive is not None else []),
-        _conflicts(state, rank=1),
-        _yielding(state, rank=1),
-        _threads(registry, state, page.archive, rank=2),
-        *_revalidation(state, rank=4),
-        _decisions(state, page.archive, rank=3),
-        _abroad(state, rank=5),
+        _conflicts(rows, state, rank=1),
+        _yielding(rows, state, rank=1),
+        _threads(rows, state, rank=2),
+        _revalidation(rows, state, rank=3),
+        _decisions(rows, state, rank=4),
+        _abroad(rows, state, rank=5),
         _lineage(registry, state, rank=6),
     ]
-    room = budget if budget is not None else forge.settings.budget
     names = MachineBlock(
         purpose=page.purpose,
         project=page.project,
         tag=page.archive.compression_tag if page.archive else "",
     )
-    rest = f"\n{write_machine_block(names, '')}decisions:\nthreads:\n"
-    laid = lay_out(page.opening, parts, f"(end of {page.words})", budget=room, cost=tokens, rest=rest)
-    kept = dict(zip((part.title for part in parts), laid.kept, strict=True))
+    rest = f"\n{write_machine_block(names, '')}active: []\nopen: []\n"
+    closing = f"(end of {page.words})"
+    if page.instructions:
+        closing = f"{page.instructions}\n\n{closing}"
+    laid = lay_out(page.opening, parts, closing, budget=room, cost=tokens, rest=rest)
+    shown = [row for part, kept in zip(parts, laid.kept, strict=True) for row in part.rows[:kept]]
+    records = {row.beside: rows.records[row.beside] for row in shown if row.beside}.values()
     names = replace(
         names,
-        threads=tuple(_record(thread, page.archive) for thread in state.threads[: kept[_THREADS]]),
-        decisions=tuple(_record(decision, page.archive) for decision in state.decisions[: kept[_DECISIONS]]),
+        threads=tuple(record for record in records if record.status == "open"),
+        decisions=tuple(record for record in records if record.status == "active"),
     )
     text = f"{laid.text}\n{write_machine_block(names, laid.text)}"
     return Block(text=text, data=partial(_data, registry, state, page.purpose), cut=laid.cut)
 
 
-def _record(entity: Decision | Thread, archive: Archive | None) -> MachineRecord:
-    """Return the ids by which an archive may name what is in the block."""
-    return MachineRecord(
-        id=_local(entity, archive).strip(),
-        text=entity.title,
-        entity=_name(entity),
-        tier=entity.epistemic_tier if isinstance(entity, Decision) else None,
-        status=entity.status.value,
-    )
+class _Rows:
+    """Writes the rows of a block.
+
+    Attributes:
+        most: rows of a section that could fit.
+        records: what the machine block names, by the text that it adds to the block.
+    """
+
+    def __init__(self, registry: Registry, archive: Archive | None, most: int) -> None:
+        self.registry = registry
+        self.most = most
+        self.records: dict[str, MachineRecord] = {}
+        self._tags = {a.conversation_id: a.compression_tag for a in registry.archives}
+        self._since = archive.compressed_at if archive is not None else None
+        own = archive.records if archive is not None else ()
+        self._local = {entity: local for local, entity in reversed(own) if not is_short(local)}
+
+    def name(self, entity: Decision | Thread) -> str:
+        """Return what an archive may call an entity: its short id, after the archive's own id."""
+        return f"{self._local.get(entity.id, '')} {_name(entity)}".lstrip()
+
+    def new(self, entity: Decision | Thread) -> str:
+        """Return a mark for what began after the archive, else ""."""
+        return " NEW" if self._since is not None and entity.created_at > self._since else ""
+
+    def source(self, entity: Decision | Thread) -> str:
+        """Return where an entity comes from: an archive's tag or a conversation, and the date."""
+        first = entity.originated_in if isinstance(entity, Decision) else entity.first_seen_in
+        where = "by hand"
+        if first is not None:
+            where = quote(self._tags.get(first, short_id(Kind.CONVERSATION, first)))
+        return f"[{where}, {format_date(entity.created_at)}]"
+
+    def side(self, decision: Decision, width: int) -> str:
+        """Return one side of a conflict for a cell."""
+        text = _short(decision.decision, width)
+        return f"{_name(decision)} (tier {decision.tier_words}): {text} {self.source(decision)}"
+
+    def row(self, entity: Decision | Thread, renditions: Iterable[str], group: str = "") -> BlockRow:
+        """Return the row of an entity that the machine block names too."""
+        local = self._local.get(entity.id, "")
+        record = MachineRecord(id=local, text="", entity=_name(entity), status=entity.status.value)
+        beside = f"{record_name(record)}, "
+        self.records[beside] = record
+        return BlockRow(tuple(dict.fromkeys(renditions)), group, beside)
 
 
 def _data(registry: Registry, state: ProjectState, kind: str) -> dict[str, object]:
@@ -246,141 +297,154 @@ def _name(entity: Decision | Thread) -> str:
     return short_id(entity.kind, entity.id)
 
 
-def _local(entity: Decision | Thread, archive: Archive | None) -> str:
-    """Return the local id under which the archive knows an entity, and a blank, or ""; a short id is none."""
-    if archive is None:
-        return ""
-    names = (local for local, known in archive.records if known == entity.id and not is_short(local))
-    local = next(names, None)
-    return f"{local} " if local else ""
+def _short(text: str, width: int = 72) -> str:
+    return shorten(text, width, placeholder=" …")
 
 
-def _brief(title: str) -> str:
-    return shorten(title, 60, placeholder=" …")
-
-
-def _threads(registry: Registry, state: ProjectState, archive: Archive | None, rank: int) -> BlockPart:
+def _threads(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
     def ended(blocker: EntityId) -> bool:
-        known = registry.get(blocker)
+        known = rows.registry.get(blocker)
         return isinstance(known, Thread) and known.status.ended
 
-    def lines() -> Iterable[str]:
-        for thread in state.threads:
-            blocked = ", ".join(short_id(Kind.THREAD, b) for b in thread.blocked_by if not ended(b))
-            yield (
-                f"- {_local(thread, archive)}{_name(thread)}: {quote(thread.title)} [OPEN] "
-                f"({thread.priority.value}){f', blocked by {blocked}' if blocked else ''}"
-            )
+    def row(thread: Thread) -> BlockRow:
+        blocked = ", ".join(short_id(Kind.THREAD, b) for b in thread.blocked_by if not ended(b))
+        state = f"({thread.priority.value}{f', blocked by {blocked}' if blocked else ''})"
+        tail = f"{state}{rows.new(thread)} {rows.source(thread)}"
+        texts = (thread.title, _short(thread.title))
+        return rows.row(thread, (f"- {rows.name(thread)}: “{quote(text)}” {tail}" for text in texts))
 
-    names = [record_line(_record(thread, archive), "title") for thread in state.threads]
-    return BlockPart(title=_THREADS, items=list(lines()), rank=rank, beside=names)
+    shown = [row(thread) for thread in state.threads[: rows.most]]
+    return BlockPart(title=_THREADS, rows=shown, total=len(state.threads), rank=rank)
 
 
-def _decisions(state: ProjectState, archive: Archive | None, rank: int) -> BlockPart:
-    def lines() -> Iterable[str]:
-        for decision in state.decisions:
-            why = decision.rationale
-            yield (
-                f"- {_local(decision, archive)}{_name(decision)} (tier {decision.tier_words}): "
-                f"{quote(decision.decision)}{f' — {quote(why[:300])}' if why else ''}"
-            )
+def _decisions(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
+    again = {*(s.decision.id for s in state.shaken), *(s.decision.id for s in state.flagged)}
+    chosen = sorted(
+        (d for d in state.decisions if d.id not in again),
+        key=lambda d: (_BANDS.index(_band(d)), -d.created_at, d.id),
+    )
 
-    names = [record_line(_record(decision, archive), "text") for decision in state.decisions]
-    return BlockPart(title=_DECISIONS, items=list(lines()), rank=rank, beside=names)
+    def row(decision: Decision) -> BlockRow:
+        head, why = f"- {rows.name(decision)} (tier {decision.tier_words}):", decision.rationale
+        tail = f"{rows.new(decision)} {rows.source(decision)}"
+        texts = [f"“{quote(decision.decision)}”", f"“{quote(_short(decision.decision))}”"]
+        if why:
+            texts.insert(0, f"{texts[0]} because “{quote(_short(why, 300))}”")
+        return rows.row(decision, (f"{head} {text}{tail}" for text in texts), f"**{_band(decision)}**")
+
+    shown = [row(decision) for decision in chosen[: rows.most]]
+    return BlockPart(title=_DECISIONS, rows=shown, total=len(chosen), rank=rank)
+
+
+_UNKNOWN = "Tier unknown"
+_BANDS = (*(f"{band.value.capitalize()}" for band in TierBand), _UNKNOWN)
+
+
+def _band(decision: Decision) -> str:
+    tier = decision.epistemic_tier
+    return _UNKNOWN if tier is None else band(tier).value.capitalize()
 
 
 def _overtaken(forge: Forge, state: ProjectState, rank: int) -> BlockPart:
     ended = endings(forge, (o.entity for o in state.overtaken if isinstance(o.entity, Decision)))
 
-    def line(item: Overtaken) -> str:
+    def line(item: Overtaken, width: int) -> str:
+        def text(words: str) -> str:
+            return quote(_short(words, width))
+
         entity = item.entity
         state_word = f"{entity.status.value.upper()}{'' if entity.status.ended else ' again'}"
         if isinstance(entity, Thread):
-            how = (
-                f": {quote(entity.resolution) or 'no resolution was recorded'}" if entity.status.ended else ""
-            )
+            said = text(entity.resolution) or "no resolution was recorded"
             where = f" in {short_id(Kind.CONVERSATION, entity.resolved_in)}" if entity.resolved_in else ""
             return (
-                f"- {called(item.local_id, entity)}: {quote(entity.title)} is "
-                f"{state_word} since {format_date(entity.updated_at)}{where}{how}"
+                f"- {called(item.local_id, entity)}: “{text(entity.title)}” is {state_word} since "
+                f"{format_date(entity.updated_at)}{where}{f': {said}' if entity.status.ended else ''}"
             )
         how, now = since(entity, ended.get(entity.id)), ""
         if item.successor is not None and item.rivals:
             names = " and ".join(_name(d) for d in (item.successor, *item.rivals))
             now = f"; nothing is in its place until a person has chosen between {names} (see Conflicts)"
         elif item.successor is not None:
-            tier = item.successor.tier_words
-            name = f"{_name(item.successor)} (tier {tier}): {quote(item.successor.decision)}"
-            now = f"; in its place: {ended_note(item.successor) or name}"
-        return f"- {called(item.local_id, entity)}: {quote(entity.decision)} is {state_word}{how}{now}"
+            name = f"{_name(item.successor)} (tier {item.successor.tier_words})"
+            now = (
+                f"; in its place: {ended_note(item.successor) or f'{name} “{text(item.successor.decision)}”'}"
+            )
+        was = f"- {called(item.local_id, entity)}: “{text(entity.decision)}” is {state_word}"
+        return f"{was}{how if width > len(how) else ''}{now}"
 
-    title = "Changed Since This Archive"
-    return BlockPart(title=title, items=[line(o) for o in state.overtaken], rank=rank)
-
-
-def _side(decision: Decision) -> str:
-    return f"{_name(decision)}: {decision.decision} (tier {decision.tier_words})"
+    rows = [BlockRow((line(item, 400), line(item, 60))) for item in state.overtaken]
+    return BlockPart(title="Changed Since This Archive", rows=rows, total=len(rows), rank=rank)
 
 
-def _conflicts(state: ProjectState, rank: int) -> BlockPart:
-    rows = [
-        row(
-            _side(o.a),
-            _side(o.b),
-            o.a.project_name,
-            o.b.project_name,
-            f"found by the judge: {o.conflict.nature}" if o.found else o.conflict.nature,
-        )
-        for o in state.conflicts
-    ]
+def _conflicts(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
+    def cells(o: Opposed, width: int) -> str:
+        nature = f"found by the judge: {o.conflict.nature}" if o.found else o.conflict.nature
+        sides = rows.side(o.a, width), rows.side(o.b, width)
+        return row(*sides, o.a.project_name, o.b.project_name, _short(nature, width))
+
+    shown = [BlockRow((cells(o, 400), cells(o, 60))) for o in state.conflicts[: rows.most]]
     head = "Do not carry either side of these forward until a person has chosen.\n\n" + table_head(
         "Decision A", "Decision B", "Project A", "Project B", "Nature"
     )
-    return BlockPart(title="Conflicts", items=rows, head=head, rank=rank)
+    return BlockPart(title="Conflicts", rows=shown, total=len(state.conflicts), head=head, rank=rank)
 
 
-def _yielding(state: ProjectState, rank: int) -> BlockPart:
-    pairs = ((o.a, o.b) if o.yields == o.a.id else (o.b, o.a) for o in state.yielding)
-    rows = [row(_side(lower), _side(higher)) for lower, higher in pairs]
+def _yielding(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
+    pairs = [(o.a, o.b) if o.yields == o.a.id else (o.b, o.a) for o in state.yielding]
+    shown = [
+        BlockRow(tuple(row(*(rows.side(side, width) for side in pair)) for width in (400, 60)))
+        for pair in pairs[: rows.most]
+    ]
     head = "These contradict a decision of a much higher tier. Do not carry them forward.\n\n" + table_head(
         "Decision", "Yields To"
     )
-    return BlockPart(title="Yielding To A Higher Tier", items=rows, head=head, empty="", rank=rank)
+    return BlockPart(title="Yielding To A Higher Tier", rows=shown, total=len(pairs), head=head, rank=rank)
 
 
 def _age(days: int, hops: int) -> str:
     return f"{count(days, 'day')}, {count(hops, 'hop')} since validated"
 
 
-def _revalidation(state: ProjectState, rank: int) -> Iterable[BlockPart]:
-    shaken = [f"- {_name(s.decision)}: {quote(s.decision.decision)} — {quote(s.why)}" for s in state.shaken]
-    yield BlockPart(title="Resting On Something Out Of Force", items=shaken, empty="", rank=rank)
-    rows = [
-        row(
-            _name(s.decision),
-            s.decision.decision,
-            s.decision.tier_words,
-            format_date(s.last_validated),
-            str(s.hops),
+def _revalidation(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
+    """Return what must be looked at again: what rests on something out of force, then what is stale."""
+    flagged = {s.decision.id: s for s in state.flagged}
+    whys: dict[EntityId, list[str]] = {}
+    for shaken in state.shaken:
+        whys.setdefault(shaken.decision.id, []).append(shaken.why)
+    order = {s.decision.id: s.decision for s in state.shaken}
+    order |= {s.decision.id: s.decision for s in state.flagged}
+
+    def cells(decision: Decision, width: int) -> str:
+        aged = flagged.get(decision.id)
+        return row(
+            rows.name(decision),
+            f"{_short(decision.decision, width)}{rows.new(decision)}",
+            decision.tier_words,
+            format_date(aged.last_validated if aged else decision.last_validated),
+            str(aged.hops) if aged else "",
+            "; ".join(whys.get(decision.id) or [f"stale for {count(aged.days, 'day')}" if aged else ""]),
+            rows.source(decision)[1:-1],
         )
-        for s in state.flagged
-    ]
-    head = table_head("ID", "Decision", "Tier", "Last Validated", "Hops Since")
-    yield BlockPart(title="Revalidation Required", items=rows, head=head, rank=rank)
+
+    shown = [rows.row(d, (cells(d, 400), cells(d, 60))) for d in [*order.values()][: rows.most]]
+    head = table_head("ID", "Decision", "Tier", "Last Validated", "Hops Since", "Why", "Source")
+    return BlockPart(title="Revalidation Required", rows=shown, total=len(order), head=head, rank=rank)
 
 
-def _abroad(state: ProjectState, rank: int) -> BlockPart:
-    rows = [
-        row(
+def _abroad(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
+    def cells(a: Abroad, width: int) -> str:
+        return row(
             a.decision.project_name,
-            f"{_name(a.decision)}: {a.decision.decision}",
+            f"{_name(a.decision)}: {_short(a.decision.decision, width)}",
             a.decision.tier_words,
-            f"overlaps with {_name(a.bears_on)} ({_brief(a.bears_on.title)}): {a.why}",
+            f"overlaps with {_name(a.bears_on)}: {a.why}",
+            rows.source(a.decision)[1:-1],
         )
-        for a in state.abroad
-    ]
-    head = table_head("Source Project", "Decision", "Tier", "Relevance")
-    return BlockPart(title="Cross-Project Context", items=rows, head=head, rank=rank)
+
+    shown = [BlockRow((cells(a, 400), cells(a, 60))) for a in state.abroad[: rows.most]]
+    head = table_head("Source Project", "Decision", "Tier", "Relevance", "Source")
+    return BlockPart(title="Cross-Project Context", rows=shown, total=len(state.abroad), head=head, rank=rank)
 
 
 def _lineage(registry: Registry, state: ProjectState, rank: int) -> BlockPart:
@@ -395,4 +459,4 @@ def _lineage(registry: Registry, state: ProjectState, rank: int) -> BlockPart:
             f"{short_id(Kind.CONVERSATION, target)} ({quote(named[target])}), tag {quote(edge.title)}, "
             f"{count(carried, 'decision')} carried, {dropped} dropped"
         )
-    return BlockPart(title="Lineage", items=lines, rank=rank)
+    return BlockPart(title="Lineage", rows=[BlockRow((line,)) for line in lines], total=len(lines), rank=rank)

@@ -52,6 +52,7 @@ COMMANDS = {
     "review": "review:review",
     "sync": "sync:sync",
     "sync-compression": "sync_compression:sync_compression",
+    "template": "looking:template",
     "watch": "ingest:watch",
 }
 PRINTERS = {

@@ -83,8 +83,15 @@ def block(found: Any, call: Call) -> None:
     """Print a text to paste, or an answer; what it left out goes to stderr."""
     del call
     console.data(found.text.rstrip("\n"))
-    for left_out in getattr(found, "cut", ()):
-        console.info(f"left out for lack of room: {left_out}")
+    if cut := getattr(found, "cut", ""):
+        console.info(cut)
+
+
+def template(call: Call) -> None:
+    """Print a text to fill in; it needs no registry."""
+    from forgekit.briefing.template import template as text_of
+
+    console.data(text_of(call["kind"]).rstrip("\n"))
 
 
 def stale(found: StaleReport, call: Call) -> None:

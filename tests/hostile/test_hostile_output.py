@@ -134,7 +134,7 @@ def test_what_a_model_reads_stays_data(hostile: Path, cli: Cli, arguments: tuple
         assert block.fresh
         assert not block.broken
         named = [record for record in block.decisions if record.entity == f"dec_{DECISION.id[-12:]}"]
-        assert [record.text for record in named] == [DECISION.decision]
+        assert [(record.text, record.entity) for record in named] == [("", f"dec_{DECISION.id[-12:]}")]
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=80))
@@ -156,7 +156,6 @@ def test_a_quoted_text_cannot_close_anything(text: str) -> None:
 def test_a_machine_block_shows_what_is_hidden_and_reads_it_back(text: str) -> None:
     written = write_machine_block(
         MachineBlock(
-            purpose="registry-state",
             decisions=(MachineRecord(id="", text=f"a{BIDI}{UNSEEN}{text}z", entity="dec_1"),),
         ),
         "",

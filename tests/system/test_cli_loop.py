@@ -172,7 +172,7 @@ def test_the_blocks_are_data_and_say_what_was_cut(filed: Path, cli: Cli) -> None
     ran = cli("prepare-compression", "--project", "The Nexus", root=filed)
     assert ran.code == 0
     assert ran.out.startswith("## Registry state: The Nexus\n")
-    small = cli("prepare-compression", "--project", "The Nexus", "--budget", "300", "--json")
+    small = cli("prepare-compression", "--project", "The Nexus", "--budget", "700", "--json")
     assert small.json["block"] == "registry-state"
     assert small.json["cut"]
 
@@ -181,7 +181,7 @@ def test_continuing_names_what_has_changed(filed: Path, cli: Cli) -> None:
     ran = cli("prepare-continuation", "--tag", "LEDGER_API_FROZEN", root=filed)
     assert ran.code == 0
     assert (
-        "- T001 thr_e8601b672c50: retry window for batch jobs is RESOLVED since 2026-03-19 "
+        "- T001 thr_e8601b672c50: “retry window for batch jobs” is RESOLVED since 2026-03-19 "
         "in con_d5faf30f5d9e: Fifteen minutes, see D004\n"
     ) in ran.out
 

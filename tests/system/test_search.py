@@ -235,7 +235,7 @@ def test_a_foreign_decision_may_bear_on_this_project_by_its_meaning(root: Path) 
     assert close_in_meaning(forge, nexus)[own.id, foreign.id] == pytest.approx(1, abs=0.01)
     block = prepare_compression(forge, "Nexus")
     assert "overlaps with" in block.text
-    assert "(Sortable identifiers): close in meaning (1.00) |" in block.text
+    assert f"| overlaps with thr_{own.id[-12:]}: close in meaning (1.00) |" in block.text
     rows = block.data()["cross_project"]
     assert isinstance(rows, list)
     (row,) = [row for row in rows if row["decision"]["decision_id"] == foreign.id]

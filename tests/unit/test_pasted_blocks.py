@@ -33,15 +33,11 @@ ARCHIVE = """# Conversation Archive: Amounts
 """
 
 
-def test_a_pasted_block_names_what_the_archive_says_and_adds_no_record() -> None:
+def test_a_pasted_block_adds_no_record_and_changes_none() -> None:
     text = read_archive(f"{ARCHIVE}\n{BLOCK}")
-    assert [(d.local_id, d.entity) for d in text.decisions] == [("D007", "dec_b34bfcd74276")]
+    assert [(d.local_id, d.entity) for d in text.decisions] == [("D007", None)]
     assert [(t.local_id, t.entity) for t in text.threads] == [("T002", None)]
     assert text.problems == ()
-
-
-def test_without_the_block_nothing_is_named() -> None:
-    assert [d.entity for d in read_archive(ARCHIVE).decisions] == [None]
 
 
 def test_a_text_in_a_block_cannot_close_its_comment() -> None:

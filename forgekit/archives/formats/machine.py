@@ -170,11 +170,11 @@ def _read(lines: Sequence[str], span: tuple[int, int, int, bool], digest: str) -
         project=_text(payload.get("project", meta.get("project"))),
         tag=_text(payload.get("tag", payload.get("compression_tag", meta.get("compression_tag")))),
         parents=items(payload.get("parents", meta.get("previous_session", ""))),
-        decisions=_machine_records(payload.get("decisions")),
-        threads=_machine_records(payload.get("threads")),
+        decisions=(*_machine_records(payload.get("decisions")), *_named(payload.get("active"), "active")),
+        threads=(*_machine_records(payload.get("threads")), *_named(payload.get("open"), "open")),
         first_line=first,
         last_line=last,
-        fresh=version != 3 or payload.get("sha256") == digest,
+        fresh=version != 3 or "purpose" in payload or payload.get("sha256") == digest,
         broken=broken,
         payload=payload,
         claims=tuple(found.claims),
@@ -189,6 +189,16 @@ def _text(value: Any) -> str:
 def _machine_records(value: Any) -> tuple[MachineRecord, ...]:
     rows = [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
     return tuple(map(_machine_record, rows))
+
+
+def _named(value: Any, status: str) -> tuple[MachineRecord, ...]:
+    """Read the names of a block that forgekit printed: a short id, with the archive's own id before it."""
+    names = [bare(name).split() for name in value if isinstance(name, str)] if isinstance(value, list) else []
+    return tuple(
+        MachineRecord(id=name[0] if len(name) > 1 else "", text="", entity=name[-1], status=status)
+        for name in names
+        if 1 <= len(name) <= 2
+    )
 
 
 def _machine_record(row: Mapping[str, Any]) -> MachineRecord:
@@ -218,21 +228,33 @@ def _digest(lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> str:
 
 
 def write_machine_block(block: MachineBlock, rest: str) -> str:
-    """Write a v3 block from project, tag, parents and records; `rest` is the document around it."""
-    digest = _digest(split_lines(rest), [])
+    """Write a v3 block; `rest` is the document around it.
+
+    One with a purpose names entities: their text stands in the document.
+    """
     head = {"purpose": block.purpose, "project": block.project, "tag": block.tag}
-    out = [START, "version: 3", f"sha256: {digest}"]
-    out += [f"{key}: {_quote(value)}" for key, value in head.items() if value]
+    out = [START, "version: 3", *(f"{key}: {_quote(value)}" for key, value in head.items() if value)]
     if block.parents:
         out.append(f"parents: {_flow(block.parents)}")
+    if block.purpose:
+        names = {"active": block.decisions, "open": block.threads}
+        out += [f"{key}: [{', '.join(map(record_name, some))}]" for key, some in names.items() if some]
+        return "\n".join([*out, END]) + "\n"
+    out.insert(2, f"sha256: {_digest(split_lines(rest), [])}")
     for name, key, records in (("decisions", "text", block.decisions), ("threads", "title", block.threads)):
         if records:
             out.append(f"{name}:")
-            out += [record_line(record, key) for record in records]
+            out += [_record_line(record, key) for record in records]
     return "\n".join([*out, END]) + "\n"
 
 
-def record_line(record: MachineRecord, key: str) -> str:
+def record_name(record: MachineRecord) -> str:
+    """Return what a block that forgekit printed calls an entity."""
+    own = record.id if re.fullmatch(r"[\w-]{1,20}", record.id, re.ASCII) else ""
+    return f"{own} {record.entity}".strip()
+
+
+def _record_line(record: MachineRecord, key: str) -> str:
     """Return a record as a line of a block; `key` is what its text is called there."""
     pairs: list[tuple[str, str]] = [
         (name, _quote(value))

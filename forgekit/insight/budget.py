@@ -1,0 +1,166 @@
+"""One allocator for every block that forgekit prints: which items a budget holds, and in what words.
+
+Laws, each a property test: the block never costs more than the budget; a larger budget never drops an item
+and never shortens one; every item is shown in its shortest words before any is shown in longer ones; an
+item that does not fit keeps no later item out that costs less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from forgekit.errors import UsageError
+
+LEFT_OUT = "Left out for want of room: {:,} of {:,} rows; `--budget` shows more."
+
+
+def allocate(costs: Sequence[Sequence[int]], budget: int, required: frozenset[int]) -> list[int | None]:
+    """Choose a rendition for each item.
+
+    Shortest renditions are all charged at the price of the dearest of them: so an item that comes later
+    never fits where an earlier one did not, and what a budget holds is a part of what a larger one holds.
+
+    Args:
+        costs: of each item, the most important first, what its renditions cost, from long to short.
+        budget: what all may cost; at least the shortest renditions of the required items.
+        required: items that are shown in any case.
+
+    Returns for each item the index of its rendition, None where it is left out.
+    """
+    shortest = [len(some) - 1 for some in costs]
+    wanted = [index for index in range(len(costs)) if index not in required]
+    price = max((costs[index][-1] for index in wanted), default=0)
+    room = budget - sum(costs[index][-1] for index in required)
+    kept = required.union(wanted[: room // price if price else None])
+    chosen = [shortest[index] if index in kept else None for index in range(len(costs))]
+    if len(kept) < len(costs):
+        return chosen
+    left = budget - sum(some[-1] for some in costs)
+    for back in range(1, max(map(len, costs), default=0)):
+        for index, some in enumerate(costs):
+            at = shortest[index] - back
+            if at < 0:
+                continue
+            left -= some[at] - some[at + 1]
+            if left < 0:
+                return chosen
+            chosen[index] = at
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRow:
+    """One item of a section.
+
+    Attributes:
+        renditions: the same in ever fewer words, each one line.
+        group: rows of the same group stand together under this line.
+        beside: what the machine block adds for a row that is shown.
+    """
+
+    renditions: tuple[str, ...]
+    group: str = ""
+    beside: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BlockPart:
+    """A section of a block; one without rows is left out.
+
+    Attributes:
+        title: its heading.
+        rows: the most important first; as many as could fit.
+        total: how many there are.
+        head: lines before the rows, such as a table's header.
+        rank: the lowest is filled first.
+    """
+
+    title: str
+    rows: Sequence[BlockRow]
+    total: int
+    head: str = ""
+    rank: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Laid:
+    """A block that fits.
+
+    Attributes:
+        text: the Markdown.
+        kept: how many rows of each section are in it.
+        cut: how many rows are not, in words; "" where all are.
+    """
+
+    text: str
+    kept: tuple[int, ...]
+    cut: str
+
+
+def lay_out(
+    opening: str,
+    parts: Sequence[BlockPart],
+    closing: str,
+    *,
+    budget: int,
+    cost: Callable[[str], int],
+    rest: str = "",
+) -> Laid:
+    """Fit sections into a budget; each keeps its heading, its count and at least its first row.
+
+    Args:
+        opening: heading and notice.
+        parts: in the order in which they are shown.
+        closing: what ends the block.
+        budget: tokens for the whole block and what is written with it.
+        cost: estimates the tokens of a text; of two texts together never more than of both alone.
+        rest: what is written below the block in any case.
+
+    Raises UsageError for a budget that does not hold the headings and first rows.
+    """
+    ranked = sorted(range(len(parts)), key=lambda index: parts[index].rank)
+    order = [(index, row) for index in ranked for row in parts[index].rows]
+    costs = [[cost(f"{text}\n{row.beside}") + 1 for text in row.renditions] for _, row in order]
+    first = (next((at for at, (index, _) in enumerate(order) if index == part), None) for part in ranked)
+    required = frozenset(at for at in first if at is not None)
+    total = sum(part.total for part in parts)
+    frame = sum(cost(f"{text}\n\n") for text in (opening, closing, rest, LEFT_OUT.format(total, total)))
+    frame += sum(cost(line) + 1 for part in parts if part.rows for line in _frame(part))
+    least = frame + sum(costs[at][-1] for at in required)
+    if budget < least:
+        raise UsageError(
+            f"{budget} tokens do not hold the first rows of the block; ask for --budget {least} or more"
+        )
+    chosen = allocate(costs, budget - frame, required)
+    shown: list[list[tuple[str, str]]] = [[] for _ in parts]
+    for (index, row), at in zip(order, chosen, strict=True):
+        if at is not None:
+            shown[index].append((row.group, row.renditions[at]))
+    sections = [_section(part, rows) for part, rows in zip(parts, shown, strict=True) if rows]
+    missing = total - sum(map(len, shown))
+    cut = LEFT_OUT.format(missing, total) if missing else ""
+    text = "\n\n".join(filter(None, [opening, *sections, cut, closing])) + "\n"
+    return Laid(text=text, kept=tuple(map(len, shown)), cut=cut)
+
+
+def _frame(part: BlockPart) -> list[str]:
+    """Return the lines of a section besides its rows, in their longest form."""
+    groups = [f"\n{group}\n" for group, _ in groupby(row.group for row in part.rows) if group]
+    return [f"### {part.title} ({part.total:,} of {part.total:,})\n\n", f"{part.head}\n\n", *groups]
+
+
+def _heading(part: BlockPart, shown: int) -> str:
+    number = f"{shown:,} of {part.total:,}" if shown < part.total else f"{shown:,}"
+    return f"### {part.title} ({number})"
+
+
+def _section(part: BlockPart, shown: Sequence[tuple[str, str]]) -> str:
+    blocks = [_heading(part, len(shown))]
+    head = f"{part.head}\n" if part.head else ""
+    for group, rows in groupby(shown, key=lambda row: row[0]):
+        blocks += [group] if group else []
+        blocks.append(head + "\n".join(text for _, text in rows))
+        head = ""
+    return "\n\n".join(blocks)
