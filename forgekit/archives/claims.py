@@ -230,8 +230,12 @@ def _outside(number: str) -> tuple[float | None, str | None]:
     raise ValueError(f"the tier {number[:40]} lies outside 0 to 1")
 
 
-def parse_moment(text: str) -> Instant:
+def parse_moment(text: str, *, day_first: bool = False) -> Instant:
     """Read the first date in a text, in the forms people write.
+
+    Args:
+        text: holds the date.
+        day_first: whether 03/04/2026 is of April, as in every language but English.
 
     Raises ValueError, also for 03/04/2026, which may be of March or of April.
     """
@@ -245,6 +249,7 @@ def parse_moment(text: str) -> Instant:
     elif (
         (match := _DAY_FIRST.search(folded))
         and match[2] == "/"
+        and not day_first
         and int(match[1]) <= 12 >= int(match[3]) != int(match[1])
     ):
         raise ValueError(f"{match.group()!r} may mean two days")

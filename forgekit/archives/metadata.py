@@ -225,11 +225,13 @@ def _bare_name(value: str) -> str:
 def created_of(found: ClaimList, facts: Facts) -> Instant | None:
     """Return the first time that the text names, one with a time of day before a mere date."""
     dates: list[tuple[bool, Instant]] = []
-    for value, line in facts.all("created"):
-        try:
-            dates.append((re.search(r"\d[Tt ]\d{1,2}:\d\d", value[:100]) is None, parse_moment(bare(value))))
-        except ValueError as e:
-            found.warn("bad-time", str(e), line, "write 2026-03-04T16:20:00Z")
+    for name in ("created", "day"):
+        for value, line in facts.all(name):
+            has_time = re.search(r"\d[Tt ]\d{1,2}:\d\d", value[:100]) is not None
+            try:
+                dates.append((not has_time, parse_moment(bare(value), day_first=name == "day")))
+            except ValueError as e:
+                found.warn("bad-time", str(e), line, "write 2026-03-04T16:20:00Z")
     return min(dates, key=lambda pair: pair[0])[1] if dates else None
 
 
