@@ -10,6 +10,7 @@ Lines are 1-based in every value that leaves this module, and end at LF only, as
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -33,8 +34,27 @@ _DEEP_HEADING = re.compile(r" {0,3}#{2,6}[ \t]")
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[\w+-]*)[ \t]*$")
 _QUOTE = re.compile(r" {0,3}> ?")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
-_SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.IGNORECASE)
+_SUMMARY = re.compile(r"^.*<summary>(?:<[bh]\w*>)?(.*?)(?:</[bh]\w*>)?</summary>.*$", re.IGNORECASE)
 _BULLETS = tuple("\u2022\u25e6\u25aa\u25b8\u2023\u25cf\u25cb\u30fb")
+_FENCE_MARK = re.compile(r"\s{0,3}(?:> ?)*(`{3,}|~{3,})")
+_OTHER_HEADING = re.compile(
+    r"\s{0,3}(?:[\u25a0\u25a1\u25c6\u25c7\u25bc\u25bd\u2605]\s*(?P<title>[^\s:\uff1a][^:\uff1a]{0,80})"
+    r"|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
+)
+_ORG = re.compile(r"(?P<mark>\*{1,5}) (?P<title>\S.*)$")
+_ORG_KEY = re.compile(r"^\s*(?:#\+|:)([A-Za-z_]+): ?(?=\S)")
+_CLOSING = re.compile(r"</([A-Za-z][\w-]{1,40})>")
+_ELEMENT = re.compile(
+    r"\s*(?:<(?P<name>[A-Za-z][\w-]*)(?P<attributes>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*)\s*(?P<shut>/?)>"
+    r"(?P<value>[^<]*)(?:</(?P=name)>)?|(?P<before>[^<]*)</(?P<end>[A-Za-z][\w-]*)>)\s*"
+)
+_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']*)")
+_HTML = set(
+    "details summary br b i em strong code pre p ul ol li table thead tbody tr td th div span a h1 h2 h3 h4 h5 h6 hr"
+    " sub sup kbd blockquote u s img del ins mark small center".split()
+)
+_DATA = ("yaml", "yml", "json", "jsonl")
+_DETAILS = re.compile(r"</?(?:details|summary)\b.*")
 _WIKI = re.compile(r"(?P<mark>={2,6})\s*(?P<title>[^=\s][^=]{0,200}?)\s*={2,6}\s*$")
 _BAR = re.compile(r"(?<!\\)\|")
 _MARKED = re.compile(r"<!--\s*(/?)\s*forgekit:(registry-state|updated-context)\b")
@@ -117,7 +137,7 @@ def read_document(text: str) -> Document:
         problems.append(Problem(code="too-long", message=message, line=cut + 1, fix=fix))
         del lines[cut:]
     _unwrap(lines)
-    lines[:] = [_as_markdown(line) for line in lines]
+    _as_markdown(lines)
     builder = _Builder(lines)
     return Document(
         lines=tuple(lines),
@@ -131,35 +151,87 @@ def read_document(text: str) -> Document:
     )
 
 
-def _as_markdown(line: str) -> str:
-    """Return a line with bullets and headings of other markups (`== X ==`) as those of Markdown."""
-    start = line[:40].lstrip()[:2]
-    if start[:1] in _BULLETS and start[1:].isspace():
-        return line.replace(start[0], "-", 1)
-    heading = _WIKI.match(line) if start == "==" else None
-    return f"{'#' * len(heading['mark'])} {heading['title']}" if heading else line
+def _as_markdown(lines: list[str]) -> None:
+    """Write the marks of other markups as those of Markdown; each line stays where it is."""
+    names = {name for name in _CLOSING.findall("\n".join(lines)) if name.casefold() not in _HTML}
+    org = any(line.startswith("#+") for line in lines[:60])
+    fence, depth, level, folded = "", 0, 0, 0
+    for number, line in enumerate(lines):
+        if (match := _FENCE_MARK.match(line)) and fence in ("", match[1][:3]):
+            fence = "" if fence else match[1][:3]
+        if fence or match or not line or len(line) > LINE_LIMIT:
+            continue
+        start = line[:40].lstrip()
+        if names and (match := _ELEMENT.fullmatch(line)) and (match["name"] or match["end"]) in names:
+            depth += _element(lines, number, match, depth)
+        elif start[:1] in _BULLETS and start[1:2].isspace():
+            lines[number] = line.replace(start[0], "-", 1)
+        elif heading := _OTHER_HEADING.fullmatch(line):
+            lines[number] = f"## {heading['title'] or heading['bracketed']}"
+        elif (heading := _WIKI.match(line)) or (org and (heading := _ORG.match(line))):
+            lines[number] = f"{'#' * len(heading['mark'])} {heading['title']}"
+        elif org:
+            lines[number] = _ORG_KEY.sub(r"- \1: ", line).replace(" :: ", ": ")
+        elif line[:2] == ": " and number and lines[number - 1].strip():
+            lines[number - 1] = f"{lines[number - 1].rstrip().removesuffix(':')}:"
+            lines[number] = line[2:].lstrip()
+        elif "<" in start:
+            folded += start.startswith("<details") - start.startswith("</details")
+            lines[number] = _SUMMARY.sub(rf"{'#' * min(level + 1, 6)} \1", line)
+        elif not folded and _HEADING.match(line[:9]):
+            level = len(start) - len(start.lstrip("#"))
+
+
+def _element(lines: list[str], number: int, match: re.Match[str], depth: int) -> int:
+    """Write the tags on a line as a heading or a labelled item; return by how much the depth changes."""
+    if match["end"]:
+        lines[number] = match["before"]
+        return -1 if not match["before"].strip() else 0
+    pairs = {key.casefold(): html.unescape(value) for key, value in _ATTRIBUTE.findall(match["attributes"])}
+    local_id, name = pairs.pop("id", ""), match["name"].replace("_", " ")
+    notes = ", ".join(f"{key}: {value}" for key, value in pairs.items())
+    value, inline = html.unescape(match["value"]).strip(), match["shut"] or match["value"].strip()
+    if not inline and notes and not local_id:
+        lines[number] = notes.replace(", ", " \u00b7 ")
+    elif not inline:
+        lines[number] = f"{'#' * min(depth + 1, 6)} {local_id or name}{f' ({notes})' if notes else ''}"
+    elif local_id or notes:
+        lines[number] = f"- {local_id} {f'({notes})' if notes else ''}{':' if local_id else ''} {value}"
+    else:
+        lines[number] = f"- {name}: {value}"
+    return 0 if inline else 1
 
 
 def _unwrap(lines: list[str]) -> None:
     """Blank what is wrapped around a whole archive: a fence with chat around it, the marks of a quote."""
-    full = [number for number, line in enumerate(lines) if line.strip()]
-    if full and all(lines[number].lstrip().startswith(">") for number in full):
-        lines[:] = [_QUOTE.sub("", line, count=1) for line in lines]
+    for _ in range(3):
         full = [number for number, line in enumerate(lines) if line.strip()]
+        bare = [n for n in full if not _DETAILS.fullmatch(lines[n].strip())]
+        if bare and all(lines[number].lstrip().startswith(">") for number in bare):
+            for number in bare:
+                lines[number] = _QUOTE.sub("", lines[number], count=1)
+        elif not _unfence(lines, full):
+            return
+
+
+def _unfence(lines: list[str], full: Sequence[int]) -> bool:
+    """Blank a fence around the whole archive, and the chat around it; say whether there was one."""
     opening = next((number for number in full if _FENCE.match(lines[number])), None)
     match = _FENCE.match(lines[opening]) if opening is not None else None
-    if opening is None or match is None or any(_HEADING.match(line[:9]) for line in lines[:opening]):
-        return
-    first = next((lines[number] for number in full if number > opening), "")
-    markdown = match["info"].casefold() in ("markdown", "md")
-    if not markdown and (match["info"] not in ("", "text") or not (_HEADING.match(first) or first == "---")):
-        return
-    closing = next((number for number in reversed(full) if lines[number].strip() == match["mark"]), opening)
-    if closing > opening and not any(
-        _HEADING.match(lines[number][:9]) for number in full if number > closing
-    ):
-        for number in (*(n for n in full if n < opening or n > closing), opening, closing):
-            lines[number] = ""
+    if opening is None or match is None or match["info"].casefold() in _DATA:
+        return False
+    first = next((lines[n] for n in full if n > opening), "")
+    info, headed = match["info"].casefold(), _HEADING.match(first) or first == "---"
+    document = info in ("markdown", "md") or (info in ("", "text") and headed)
+    marks = [number for number in full if number > opening and lines[number].strip() == match["mark"]]
+    closing = marks[-1 if document else 0] if marks else opening
+    around = [n for n in full if n < opening or n > closing]
+    headings = [n for n in around if _HEADING.match(lines[n][:9]) and (n > closing or not document)]
+    if closing <= opening or headings or (not document and 2 * len(around) > closing - opening):
+        return False
+    for number in (*around, opening, closing):
+        lines[number] = ""
+    return True
 
 
 class _Builder:
@@ -195,7 +267,7 @@ class _Builder:
                 self.truncated = f"the comment opened on line {number + 1} is never closed"
                 plain.append(f"\\{start}")
             elif start.startswith("<") and not start.startswith("<!--"):
-                plain.append(_TAG.sub("", _SUMMARY.sub(r"**\1**", line)))
+                plain.append(_TAG.sub("", line))
             else:
                 plain.append(line)
         return plain

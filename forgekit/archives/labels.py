@@ -147,7 +147,7 @@ _FUNCTION = (
     r"|that|which|to|und|and|taken|requiring|log|index|record|list|register|summary)\b"
 )
 _COMPOUND = re.compile(
-    rf"\b(?:decision|choice|agreement|thread|question|issue) (?!{_FUNCTION}|{_BETWEEN.replace('*', '+')}|\d)[a-z]"
+    rf"\b(?:decision|choice|agreement|thread|question|issue|artifact) (?!{_FUNCTION}|{_BETWEEN.replace('*', '+')}|\d)[a-z]"
 )
 _NOT_YET = re.compile(r"\b(?:to be|to decide|not|never|yet|undecided|nicht|pas|no|non|nao|niet|не)\b|\u672a")
 _IN_PART = re.compile(
