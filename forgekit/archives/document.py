@@ -14,10 +14,10 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from forgekit.archives.labels import fold, letters, quotes
+from forgekit.archives.labels import fold, letters, lists_kind, quotes
 from forgekit.model.archive_record import Section
 from forgekit.model.problem import Problem
 
@@ -42,6 +42,11 @@ _OTHER_HEADING = re.compile(
     r"|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
 )
 _ORG = re.compile(r"(?P<mark>\*{1,5}) (?P<title>\S.*)$")
+_ORG_NOTES = re.compile(
+    r"^(?:(?P<state>[A-Z]{3,}) )?(?:\[#(?P<rank>[ABC])\] )?(?P<title>.*?)(?:\s+:(?P<tags>[\w:]+):)?$"
+)
+_LABELLED = re.compile(r"[\s>]*[*_-]*[^\W\d_][^:\uff1a>]{0,40}[*_]*\s?[:\uff1a]")
+_MARKED_LINE = re.compile(r"([?x!])\s+(?=\S)")
 _ORG_KEY = re.compile(r"^\s*(?:#\+|:)([A-Za-z_]+): ?(?=\S)")
 _CLOSING = re.compile(r"</([A-Za-z][\w-]{1,40})>")
 _ELEMENT = re.compile(
@@ -138,6 +143,7 @@ def read_document(text: str) -> Document:
         del lines[cut:]
     _unwrap(lines)
     _as_markdown(lines)
+    _unquote_lists(lines)
     builder = _Builder(lines)
     return Document(
         lines=tuple(lines),
@@ -149,6 +155,26 @@ def read_document(text: str) -> Document:
         truncated=builder.truncated or _cut_row(lines, builder.root),
         problems=(*problems, *builder.problems),
     )
+
+
+def _unquote_lists(lines: list[str]) -> None:
+    """Take the marks of quotes off a section that lists records and has nothing but quotes, and off the head.
+
+    A quote beside anything else in its section is said by somebody else.
+    """
+    starts = [n for n, line in enumerate(lines) if _HEADING.match(line[:9])] + [len(lines)]
+    head = range(starts[0] + 1 if starts[0] < 3 and len(starts) > 1 else 0, starts[int(starts[0] < 3 and len(starts) > 1)])
+    quoted = [n for n in head if lines[n].lstrip()[:1] == ">"]
+    labelled = all(_LABELLED.match(lines[n]) for n in quoted if lines[n].strip("> "))
+    for start, end in pairwise(starts):
+        inner = [n for n in range(start + 1, end) if lines[n].strip()]
+        if inner and all(lines[n].lstrip()[:1] == ">" for n in inner):
+            title = lines[start].strip("# ")
+            if any(lists_kind(title, kind) for kind in "DT") and not quotes(title):
+                quoted += [n for n in inner if n not in quoted]
+                labelled = labelled or not set(quoted) - set(inner)
+    for number in quoted if labelled else ():
+        lines[number] = _QUOTE.sub("", lines[number], count=1)
 
 
 def _as_markdown(lines: list[str]) -> None:
@@ -169,9 +195,13 @@ def _as_markdown(lines: list[str]) -> None:
         elif heading := _OTHER_HEADING.fullmatch(line):
             lines[number] = f"## {heading['title'] or heading['bracketed']}"
         elif (heading := _WIKI.match(line)) or (org and (heading := _ORG.match(line))):
-            lines[number] = f"{'#' * len(heading['mark'])} {heading['title']}"
+            lines[number] = f"{'#' * len(heading['mark'])} {_ORG_NOTES.sub(_org_notes, heading['title'])}"
         elif org:
             lines[number] = _ORG_KEY.sub(r"- \1: ", line).replace(" :: ", ": ")
+        elif match := _MARKED_LINE.match(line):
+            before = lines[number - 1].strip() if number else ""
+            if not before or before.startswith("- ") or len(before.split()) < 4:
+                lines[number] = f"- {'[x] ' if match[1] == 'x' else ''}{line[match.end() :]}"
         elif line[:2] == ": " and number and lines[number - 1].strip():
             lines[number - 1] = f"{lines[number - 1].rstrip().removesuffix(':')}:"
             lines[number] = line[2:].lstrip()
@@ -180,6 +210,12 @@ def _as_markdown(lines: list[str]) -> None:
             lines[number] = _SUMMARY.sub(rf"{'#' * min(level + 1, 6)} \1", line)
         elif not folded and _HEADING.match(line[:9]):
             level = len(start) - len(start.lstrip("#"))
+
+
+def _org_notes(match: re.Match[str]) -> str:
+    words = [word for word in (match["state"], match["rank"] and f"P{'ABC'.index(match['rank']) + 1}") if word]
+    words += [word for word in (match["tags"] or "").split(":") if word]
+    return f"{match['title'].strip()}{f' ({chr(44).join(words)})' if words else ''}"
 
 
 def _element(lines: list[str], number: int, match: re.Match[str], depth: int) -> int:

@@ -31,10 +31,12 @@ from forgekit.archives.claims import (
     named_fields,
     parse_integer,
     parse_range,
+    prefix_of,
 )
 from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document, walk
 from forgekit.archives.formats.notes import LABEL, annotated, split_labels, split_note
 from forgekit.archives.labels import (
+    PREFIXES,
     fact_named,
     field_like,
     field_named,
@@ -53,14 +55,29 @@ from forgekit.model.thread import ThreadStatus
 
 _DECOR = re.compile(r"(?:\[[ xX\u2713-]\]\s+|[*_`~]|\[(?!\s)|[^\w\s\x00-\x7f]|\s){0,24}")
 _NOUNS = re.compile(rf"(?P<words>(?:[^\W\d_]+\s+){{1,3}})[*`\[]{{0,3}}(?=(?P<id>{PLAIN_ID}))", re.IGNORECASE)
-_START = re.compile(
-    rf"(?P<id>{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
-    rf"[`\]]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
-    r"(?P<notes>\s*[(\[][^()\[\]]{1,100}[)\]])?"
-    r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u2014\u2013\u2192]|-{1,2}(?=\s))\s*|[.)][*_]{0,2}(?=\s)|,(?=\s)|[*_]{2}|(?=\s|$))"
-    r"\s*(?P<title>.*)$",
-    re.IGNORECASE | re.DOTALL,
+_ANY_ID = (
+    r"(?:(?:[A-Z\u0400-\u042f]{1,6}|[\u3400-\u9fff]{1,3})[-_.]?\d{1,5}[a-z]?"
+    r"|[^\W\d_]{2,20}(?: [^\W\d_]{2,12})?\s?(?:n[\u00b0\u00ba.]\s?|[Nn]r\.?\s?|\u2116\s?|#)?(?:\d{1,4}|[A-Z]|[IVX]{2,4}))"
+    r"(?![^\W\u3040-\u9fff])"
 )
+
+
+def _start_pattern(ids: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"#?(?P<id>{ids})"
+        rf"[`\]\u3011]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
+        r"(?P<notes>\s*[(\[][^()\[\]]{1,160}[)\]])?"
+        r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u2014\u2013\u2192\u3011\u3001|]|=>|->|-{1,2}(?=\s))\s*|[.)][*_]{0,2}(?=\s)"
+        r"|,(?=\s)|[*_]{2}|\s{2,}|(?=\s|$))"
+        r"\s*(?P<title>.*)$",
+        re.IGNORECASE * (ids != _ANY_ID) | re.DOTALL,
+    )
+
+
+_START = _start_pattern(
+    rf"{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-])"
+)
+_ANY_START = _start_pattern(_ANY_ID)
 _BRACKETED = re.compile(
     rf"^(?P<before>\W*?)[(\[](?P<id>{PLAIN_ID})(?:\s*[,;|\u00b7]\s*(?P<notes>[^()\[\]]*))?[)\]]\s+(?=\S)",
     re.IGNORECASE,
@@ -68,7 +85,11 @@ _BRACKETED = re.compile(
 _BEHIND = re.compile(rf"(?P<title>.*\S)\s+[(\[](?P<id>{PLAIN_ID})[)\]][*_]*$")
 _NUMBER = re.compile(r"\d{1,4}[.)]\s+")
 _BOLD_LINE = re.compile(r"(?:[^\w\s*]\s*)?(?:\*\*|__)(?P<label>[^*_]{1,120}?)(?:\*\*|__)\s*:?$")
-_BOLD_LEAD = re.compile(r"\*\*(?P<title>[^*(\[][^*]*?)[.:]?\*\*[.:]?(?P<rest>\s+[^\s,;(\u2014\u2013-].*)$")
+_BOLD_LEAD = re.compile(
+    r"(?P<mark>\*{1,3}|_{1,2})(?P<title>[^*_(\[\s][^*_]*?)[.:]?(?P=mark)[.:]?(?P<rest>\s+[^\s,;(\u2014\u2013-].*)$",
+    re.DOTALL,
+)
+_LEADS = re.compile(r"\*{1,3}[^*\s][^*]{5,}\*|_{1,2}[^_\s][^_]{5,}_|~~[^~]+~~")
 _NOTE_FIRST = re.compile(
     r"\*{0,2}\s*(?P<notes>[(\[][^()\[\]]{0,80}[)\]])\s*(?::|[\u2014\u2013]|--?(?=\s))\s*(?=\S)"
 )
@@ -98,6 +119,7 @@ class Page:
         own: for each line (0-based) whether it speaks for the archive itself.
         taken: lines (1-based) that belong to records.
         ids: the kinds of records that have ids.
+        prefixes: letters or words before the numbers of ids, to the kind that their section lists.
     """
 
     found: ClaimList
@@ -105,6 +127,11 @@ class Page:
     own: Sequence[bool]
     taken: set[int] = field(default_factory=set)
     ids: str = ""
+    prefixes: dict[str, str] = field(default_factory=dict)
+
+    def kind_of(self, local_id: str, listed: str = "") -> str:
+        """Return the kind of an id: by its section where that has taught its prefix, else by its letters."""
+        return self.prefixes.get(prefix_of(local_id)) or kind_of(local_id) or listed
 
     def speaks(self, node: Node) -> bool:
         """Say whether a part is the archive's own and short enough to be read."""
@@ -160,7 +187,9 @@ def read_records(page: Page) -> None:
     """Read the records of the whole tree."""
     defined = {kind_of(local_id) for local_id, (_, defines) in seen_ids(page).items() if defines}
     page.ids = "".join({claim.kind for claim in page.found.claims} | defined)
-    _Reader(page).walk(page.document.root.children, _Above())
+    reader = _Reader(page)
+    reader.learn(page.document.root.children, _Above())
+    reader.walk(page.document.root.children, _Above())
 
 
 def read_lines(found: ClaimList, text: str, first_line: int) -> None:
@@ -185,6 +214,49 @@ class _Reader:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+
+    def learn(self, nodes: Sequence[Node], base: _Above) -> None:
+        """Learn which prefixes the ids of each list of records have."""
+        above, found = base, dict[tuple[str, str], set[str]]()
+        for index, node in enumerate(nodes):
+            above = base if node.kind == "heading" else above
+            if not self.page.speaks(node):
+                continue
+            if node.kind == "heading" and not self._any_start(node.text):
+                self.learn(node.children, base.under(node.text, self.page))
+            elif not node.children and (label := self.label_of(node, nodes[index + 1 : index + 2])):
+                above = base.under(label, self.page)
+            if above.listed and node.kind == "item" and node.number and self._numbers_are_ids(node, above.listed):
+                found.setdefault(("#", above.listed), set()).add(node.number)
+            texts = [each.cells[0] for each in node.children if each.cells] if node.kind == "table" else [node.text]
+            for match in filter(None, map(self._any_start, texts if above.listed else ())):
+                found.setdefault((prefix_of(match["id"]), above.listed), set()).add(match["id"])
+        for (prefix, kind), ids in found.items():
+            if prefix == "#":
+                self.page.prefixes.setdefault("#", kind)
+                continue
+            code = len(prefix) <= 4 and prefix.isupper()
+            if PREFIXES.get(prefix.casefold(), "A")[-1:] == "A" and (len(ids) > 1 or code or names_kind(prefix, kind)):
+                self.page.prefixes.setdefault(prefix, kind)
+                self.page.ids += kind
+
+    def _numbers_are_ids(self, node: Node, kind: str) -> bool:
+        """Say whether the number of an item is more than its place in the list: others refer to it."""
+        if "#" in self.page.prefixes or LOCAL_ID.match(node.text.lstrip("*_ ")):
+            return False
+        refers = re.compile(rf"([^\W\d_]{{4,}})\s(?:n[\u00b0\u00ba.]\s?|#)?{node.number}(?![\d.])")
+        lines = (line for line in self.page.document.lines if node.number in line[:LINE_LIMIT])
+        return int(node.number) > 50 or any(
+            names_kind(match[1], kind) for line in lines for match in refers.finditer(line)
+        )
+
+    def _any_start(self, text: str) -> re.Match[str] | None:
+        """Return how a text begins with what may be an id of any shape."""
+        plain = text.translate(WIDE)
+        decor = _DECOR.match(plain)
+        match = _ANY_START.match(plain, decor.end() if decor else 0)
+        is_code = match and re.match(r"[^\W\d_]{1,4}[-_.]?\d", match["id"])
+        return match if match and (is_code or match["sep"].strip() or not match["title"]) else None
 
     def walk(self, nodes: Sequence[Node], base: _Above) -> None:
         """Read the records among some siblings and below them."""
@@ -229,7 +301,7 @@ class _Reader:
 
     def start_of(self, node: Node, above: _Above = _Above(), before: Node | None = None) -> _Start | None:
         """Return how a heading, item or line with an id begins a record, None if it begins none."""
-        if node.kind not in ("heading", "item", "line") or not re.search(r"[\d_]", node.text[:80]):
+        if node.kind not in ("heading", "item", "line"):
             return None
         text = _BRACKETED.sub(
             lambda m: f"{m['before']}{m['id']}{' (' + m['notes'] + ')' if m['notes'] else ''}: ", node.text
@@ -244,13 +316,18 @@ class _Reader:
         if words and names_kind(words["words"], kind_of(words["id"])):
             place = words.end()
         match = _START.match(plain, place)
+        if match is None or not self.page.kind_of(match["id"]):
+            other = _ANY_START.match(plain, place)
+            match = other if other and prefix_of(other["id"]) in self.page.prefixes else match
+        if match is None and node.number and self.page.prefixes.get("#") == above.listed:
+            return _Start(node.number, above.listed, text)
         if match is None:
             match = _BEHIND.match(plain) if node.kind != "line" else None
             if match is None or not (node.kind == "heading" or kind_of(match["id"]) in above.lists):
                 return None
             title = _NUMBER.sub("", text[: match.end("title")], count=1)
             return _Start(text[match.start("id") : match.end("id")], kind_of(match["id"]), title)
-        kind, bold = kind_of(match["id"]), "**" in marks or "__" in marks
+        kind, bold = self.page.kind_of(match["id"]), "**" in marks or "__" in marks
         if not kind and match["sep"].strip() and match["id"].isupper():
             kind = above.listed  # such as Q1: the label above says what it is
         if not kind or not self._counts(node, match, above, kind, before, bold=bold or "~~" in marks):
@@ -271,6 +348,7 @@ class _Reader:
         """Say whether what stands like an id begins a record here and is not just named."""
         sep, title = match["sep"].strip(" *_`"), match["title"].strip(" *:\u2014\u2013-~")
         weak, listed = _WEAK.fullmatch(match["id"]) is not None, kind in above.lists
+        weak = weak and prefix_of(match["id"]) not in self.page.prefixes
         if node.kind == "heading":
             return bool(not weak or sep or listed or not title)
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
@@ -299,7 +377,8 @@ class _Reader:
         if label and value and not LOCAL_ID.match(value) and (named := self._kind_named(label["key"])):
             return _Start("", named, value, words=label["key"])
         text, items = title.strip("*_ "), [child for child in node.children if child.kind == "item"]
-        if not taken or not text or node.kind not in ("item", "heading"):
+        leads = node.kind == "line" and node.level == 0 and _LEADS.match(node.text) and not self.label_of(node)
+        if not taken or not text or (node.kind not in ("item", "heading") and not leads):
             return None
         if node.kind == "heading":
             labelled = any(lists_kind(text, each) or state_of_label(text, each) for each in "DT")
@@ -342,6 +421,9 @@ class _Reader:
         """Return the words of a lead-in: a line or item alone that is bold, ends with a colon, or lists."""
         text, colon = node.text, node.text[-1:] in (":", "\uff1a")
         goes_on = bool(after) and after[0].level == 1 and after[0].kind == "line"
+        short = node.kind == "line" and len(text.split()) <= 6 and re.fullmatch(r"[^\W\d_][^.!?:;,|`=\d]*", text)
+        if short and node.level == 0 and (text.isupper() or (after and after[0].kind in ("item", "table"))):
+            return text
         if node.kind not in ("line", "item") or len(text) > 120 or (goes_on and not colon):
             return ""
         if bold := _BOLD_LINE.match(text):
@@ -590,7 +672,8 @@ class _Reader:
         above = replace(above, family=Family.INDEX if index else Family.TABLE)
         for row in table.children:
             local_id = _cell_id(row.cells, column)
-            kind = kind_of(local_id) or above.listed if local_id else "" if ids else above.listed or kinds[0]
+            kind = self.page.kind_of(local_id, above.listed) if local_id else ""
+            kind = kind or ("" if ids else above.listed or kinds[0])
             if not kind or not self.page.own[row.line - 1]:
                 continue
             self.page.taken.add(row.line)
@@ -627,9 +710,9 @@ def _more(value: Any, node: Node, below: Sequence[str]) -> Any:
 
 def _cell_id(row: Sequence[str], column: int) -> str:
     """Return the id that a cell holds alone, "" if it holds something else."""
-    cell = bare(row[column]).strip("~[]() ").strip("*` ") if 0 <= column < len(row) else ""
+    cell = bare(row[column]).strip("~[]() ").strip("*` #") if 0 <= column < len(row) else ""
     plain = cell.translate(WIDE)
-    custom = column == 0 and re.fullmatch(r"[A-Z]{1,6}-?\d{1,5}", plain)
+    custom = column == 0 and re.fullmatch(_ANY_ID, plain)
     return cell if custom or SHORT_ID.fullmatch(plain) or LOCAL_ID.fullmatch(plain) else ""
 
 
@@ -742,10 +825,6 @@ def number_records(found: ClaimList) -> None:
             | dict(given)
             | {"text": one_line(title.replace("**", ""))}
         )
-        for name in ("dependencies", "blocked_by"):  # by the numbers of a table or list
-            if re.fullmatch(r"[\s,;#\d&]+", str(raw.get(name, ""))):
-                ids = (f"O{kind}{int(each):03d}" for each in re.findall(r"\d{1,3}", str(raw[name])))
-                raw[name] = ", ".join(ids)
         make_claim(found, f"O{kind}{wanted:03d}", raw, line, Family.PROSE, kind=kind)
 
 
