@@ -74,6 +74,7 @@ JOINING: Mapping[str, Mapping[str, str]] = {
     for kind, rows in _FIELDS.items()
 }
 """For each kind, the labels that may open a clause without a colon."""
+_PLACES = {fold(word) for word in _split(_TABLE["facts"].pop("place"))}
 _FACTS = _values(_TABLE["facts"], str)
 STATES: Mapping[str, Mapping[str, Enum]] = {
     "T": _values(_TABLE["states"]["T"], ThreadStatus),
@@ -236,6 +237,25 @@ def quotes(label: str) -> str:
     key = title_words(label)
     found = (what for what, each in _TABLE["quoting"].items() if any(re.fullmatch(p, key) for p in each))
     return next(found, "")
+
+
+_PARENT = re.compile(
+    "|".join(
+        rf"(?<![^\W_]){re.escape(key)}(?![^\W_])" if key.isascii() or not _CJK.search(key) else key
+        for key, name in sorted(_FACTS.items(), key=lambda pair: -len(pair[0]))
+        if name in ("parent", "inherited", "chain")
+    )
+)
+
+
+def names_parent(words: str) -> bool:
+    """Say whether the words before a tag say that it is continued."""
+    return _PARENT.search(letters(words[-80:])) is not None
+
+
+def names_place(title: str) -> bool:
+    """Say whether a heading is one over facts of the archive."""
+    return title_words(title) in _PLACES
 
 
 def fact_named(label: str) -> str | None:
