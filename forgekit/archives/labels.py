@@ -86,6 +86,8 @@ _PRIORITIES = _values(_TABLE["priorities"], Priority)
 _COLOURS = {mark: Priority(name) for name, marks in _TABLE["colours"].items() for mark in marks}
 BANDS = _values(_TABLE["bands"], float)
 CONFIDENCE = _values(_TABLE["confidence"], float)
+SURE = {fold(word) for word in _split(_TABLE["sure"]["words"])}
+"""Words that make a short sentence one about confidence."""
 MODES = _values(_TABLE["modes"], str)
 NONE = {word.casefold() for word in _split(_TABLE["none"]["words"])} | {""}
 PREFIXES = {word.casefold(): kind for kind, words in _TABLE["ids"].items() for word in [*_split(words), kind]}

@@ -132,7 +132,7 @@ def _text_facts(facts: Facts, page: Page) -> None:
     if not facts.first("tag"):
         for node in walk(root):
             match = LABEL.match(node.text) if node.kind in ("line", "item") and page.speaks(node) else None
-            if match and node.line not in page.taken and fact_named(match["key"]) in ("tag", "project", "parent"):
+            if match and node.line not in page.taken and fact_named(match["key"]) == "tag":
                 _line_facts(facts, node, (), is_plain=True)
 
 
@@ -157,9 +157,12 @@ def _loose_facts(facts: Facts, lines: Sequence[Node], head: Sequence[Node]) -> N
             reached = match.end()
             if match.group() in known:
                 continue
-            known.add(match.group())
-            facts.add("parent" if is_parent or tagged else "tag", match.group(), node.line)
-            tagged = True
+            label = LABEL.match(node.text.lstrip("- *_").translate(WIDE))
+            other = label is not None and fact_named(label["key"]) is None
+            if is_parent or other or not tagged:
+                known.add(match.group())
+                facts.add("parent" if is_parent or tagged else "tag", match.group(), node.line)
+                tagged = True
     if not facts.first("created", "day"):
         for node in lines[:4]:
             try:

@@ -29,11 +29,13 @@ from forgekit.archives.labels import (
     JOINING,
     MARKS,
     STATES,
+    SURE,
     fact_named,
     field_named,
     fold,
     is_symbol,
     leading,
+    letters,
 )
 from forgekit.model.decision import DecisionStatus, band
 from forgekit.model.thread import ThreadStatus
@@ -46,7 +48,7 @@ LABEL = re.compile(
     rf"|\s*[\u2014\u2013]|\s+-(?=\s))(?P<after>[*_`]*)(?:\s+|$|(?<=[:\u2192\u2014\u2013])(?=\S))"
 )
 _BOUND = re.compile(
-    r"(?:^|[.;,?!\u00b7\u2022|\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192]|(?<=\s)--?(?=\s)|(?<=\s)(?=[*_]))\s*[*_`]*(?=[^\W\d_])"
+    r"(?:^|\s/(?=\s)|(?<=\s)`|[.;,?!\u00b7\u2022|\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192]|(?<=\s)--?(?=\s)|(?<=\s)(?=[*_]))\s*[*_`]*(?=[^\W\d_])"
 )
 _TYPED = ("tier", "confidence", "priority", "turn", "created", "turns", "tag", "project", "mode")
 _TRAILING = re.compile(
@@ -63,6 +65,8 @@ _ENDED_REST = re.compile(
     r"\s*(?:$|[.!)\]*]+\s*$|[:,;\u2013\u2014(\])*-]|(?:in|as|via|with|on|for|durch|par|por)\s|by(?=\s+[DT]-?\d))"
 )
 _STRUCK = re.compile(r"~~(?P<text>[^~]+)~~(?P<rest>.*)$", re.DOTALL)
+_SENTENCE = re.compile(r"(?<=[.!?;\u3002])\s+|\s+[\u00b7|/\u2022]\s+|\s+(?=`)|(?<=`)\s+|\n")
+_PARTS = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]\s*|\s+[\u2014\u2013-]\s+|\s/\s")
 _SPLIT = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]")
 
 
@@ -211,6 +215,43 @@ def _end(tail: str, rest: str) -> dict[str, Any]:
     status = parse_thread_status(tail)[0] if tail.strip(" *") else None
     word = status.value if status else "resolved"
     return {"status": word, **({"resolution": text.strip("([ ")} if text.strip("])([ ") else {})}
+
+
+def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
+    """Split what stands beside or below a title into fields and the sentences that are none."""
+    lead, pairs = split_labels(text, kind, clauses=True)
+    fields = dict(reversed(pairs))
+    if "resolution" in fields:
+        fields.setdefault("status", "resolved")
+    kept: list[str] = []
+    for sentence in _SENTENCE.split(lead):
+        plain = sentence.strip(" .;,\u00b7|`*_()[]\u2014\u2013-")
+        parts = [part.strip(" `*_()[]") for part in _PARTS.split(plain)]
+        found = [_field_of_part(part, kind) or _sureness(part, kind) for part in parts if part]
+        if len(found) > 1 and not all(found):
+            found = [_field_of_part(plain, kind) or _sureness(plain, kind)]
+        if found and all(found):
+            for each in found:
+                fields = {**each, **fields}
+        elif plain:
+            kept.append(sentence.strip(" ,;\u00b7|"))
+    if "band" in fields:
+        fields.setdefault("tier", fields.pop("band"))
+    return " ".join(kept), fields
+
+
+def _sureness(sentence: str, kind: str) -> dict[str, Any]:
+    """Return the confidence that a short sentence states: `We are nearly sure of this (0.9).`"""
+    words = re.findall(r"[^\W\d_]+", letters(sentence))
+    if kind != "D" or len(words) > 9 or "?" in sentence:
+        return {}
+    for size in (3, 2, 1):
+        for start in range(len(words) - size + 1):
+            phrase = " ".join(words[start : start + size])
+            if phrase in SURE or (size > 1 and phrase in CONFIDENCE and words[start + size - 1] in SURE):
+                number = re.search(r"(?<![\d.,])(?:0?[.,]\d{1,3}|\d{1,3}\s?%)", sentence)
+                return {"tier": number.group()} if number else {"confidence": phrase}
+    return {}
 
 
 def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:

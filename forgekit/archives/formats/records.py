@@ -34,7 +34,7 @@ from forgekit.archives.claims import (
     prefix_of,
 )
 from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document, walk
-from forgekit.archives.formats.notes import LABEL, annotated, split_labels, split_note
+from forgekit.archives.formats.notes import LABEL, annotated, beside, split_labels, split_note
 from forgekit.archives.labels import (
     PREFIXES,
     fact_named,
@@ -108,6 +108,7 @@ _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s
 _WORDS = re.compile(r"[^\W_]{3,}")
 _TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
 _REST_KEYS = {"D": "context", "T": "content", "A": "summary"}
+_NAMES = {"blocked_by": "blocked by", "superseded_by": "superseded by"}
 _LOOK_AHEAD = 60
 
 
@@ -506,9 +507,12 @@ class _Reader:
             if not start.notes and (note := _NOTE_FIRST.match(title)):
                 start.notes, title = note["notes"], title[note.end() :]
             lead, raw = split_note(start.notes, kind) if start.notes else ("", {})
-        elif bold := _BOLD_LEAD.match(title):
-            title, lines, rest = bold["title"], [], [" ".join([bold["rest"].strip(), *lines])]
-        elif dict(above.states).get(kind) is ThreadStatus.RESOLVED and (answer := _ANSWERED.match(title)):
+        if bold := _BOLD_LEAD.match(" ".join([title, *lines])):
+            title, lines = bold["title"], []
+            said, fields = beside(bold["rest"].strip(" \u2014\u2013-"), kind)
+            rest += [said] if said else []
+            raw = fields | raw
+        elif not start.id and dict(above.states).get(kind) is ThreadStatus.RESOLVED and (answer := _ANSWERED.match(title)):
             title = answer["title"].rstrip(":")
             raw["resolution"] = answer["answer"]
         state = dict(above.states).get(kind)
@@ -624,7 +628,10 @@ class _Reader:
                 entries[-1] = (entries[-1][0], _more(entries[-1][1], node, self._plain(node.children)))
             else:
                 open_ = part
-                rest += [node.text if node.kind == "line" else f"- {node.text}", *self._plain(node.children)]
+                text, fields = beside(node.text, kind) if node.kind == "line" else (node.text, {})
+                entries += [(_NAMES.get(name, name), value) for name, value in fields.items() if name not in dict(entries)]
+                rest += [text if node.kind == "line" else f"- {text}"] if text else []
+                rest += self._plain(node.children)
 
     def _goes_on(self, node: Node, entries: Sequence[tuple[str, Any]], follows: bool) -> bool:
         return node.kind == "line" and ((node.level == 1 and follows) or entries[-1][1] == [])
@@ -645,7 +652,7 @@ class _Reader:
         value: Any = _unmarked(pairs[0][1].strip())
         items = [" ".join([c.text, *self._plain(c.children)]) for c in node.children if c.kind == "item"]
         value = "\n".join([value, *below]) if value else items or "\n".join(below) or []
-        names = {"text": _TEXT_KEYS[kind], "blocked_by": "blocked by", "superseded_by": "superseded by"}
+        names = {"text": _TEXT_KEYS[kind]} | _NAMES
         return [(names.get(name, name), each) for name, each in [(pairs[0][0], value), *pairs[1:]]]
 
     def _plain(self, nodes: Sequence[Node]) -> list[str]:
