@@ -84,7 +84,7 @@ _REFERENCES = re.compile(
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])",
     re.IGNORECASE,
 )
-_NUMBERS = re.compile(r"(?:[\s,;&+/#\[\]]|\d{1,4}(?![\d.%])|and|und|et|y|e|en)+")
+_NUMBERS = re.compile(r"(?:[\s,;&+/#\[\].]|\d{1,4}(?!\.?\d|%)|and|und|et|y|e|en)+")
 _ID_PARTS = re.compile(
     r"#?([^\W\d_]+(?: [^\W\d_]+)?)(?:[\s_.#-]|\bn[\u00b0\u00ba.]|\bnr\.?|\u2116)*?0*(\d+|(?<=\s)[A-Z]|(?<=\s)[IVX]+)([a-z]?)",
     re.IGNORECASE,

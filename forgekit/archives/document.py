@@ -47,6 +47,7 @@ _ORG_NOTES = re.compile(
 )
 _LABELLED = re.compile(r"[\s>]*[*_-]*[^\W\d_][^:\uff1a>]{0,40}[*_]*\s?[:\uff1a]")
 _MARKED_LINE = re.compile(r"([?x!])\s+(?=\S)")
+_ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
 _ORG_KEY = re.compile(r"^\s*(?:#\+|:)([A-Za-z_]+): ?(?=\S)")
 _CLOSING = re.compile(r"</([A-Za-z][\w-]{1,40})>")
 _ELEMENT = re.compile(
@@ -197,7 +198,7 @@ def _as_markdown(lines: list[str]) -> None:
         elif (heading := _WIKI.match(line)) or (org and (heading := _ORG.match(line))):
             lines[number] = f"{'#' * len(heading['mark'])} {_ORG_NOTES.sub(_org_notes, heading['title'])}"
         elif org:
-            lines[number] = _ORG_KEY.sub(r"- \1: ", line).replace(" :: ", ": ")
+            lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")
         elif match := _MARKED_LINE.match(line):
             before = lines[number - 1].strip() if number else ""
             if not before or before.startswith("- ") or len(before.split()) < 4:

@@ -50,7 +50,7 @@ LABEL = re.compile(
 _BOUND = re.compile(
     r"(?:^|\s/(?=\s)|(?<=\s)`|[.;,?!\u00b7\u2022|\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192]|(?<=\s)--?(?=\s)|(?<=\s)(?=[*_]))\s*[*_`]*(?=[^\W\d_])"
 )
-_TYPED = ("tier", "confidence", "priority", "turn", "created", "turns", "tag", "project", "mode")
+_TYPED = ("tier", "confidence", "status", "priority", "turn", "created", "turns", "tag", "project", "mode")
 _TRAILING = re.compile(
     r"\s*(?P<open>[*`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
 )
@@ -271,21 +271,24 @@ def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
 def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
     """Return the fields of a bracket, or {} if any part of it is something else."""
     inner = inner.strip().translate(WIDE)
-    if kind == "T" and (rest := _ended(inner, kind)) is not None:
-        return _end(inner, rest)
-    status = parse_decision_status(inner) if kind == "D" and re.search(r"\s", inner) else None
-    if status is DecisionStatus.REVISED and not references(inner):
-        return {"context": inner}  # of what it was, and not that it ended
-    if status and status.ended and (references(inner) or _ended(inner, kind) is not None):
-        return {"status": inner}
     fields: dict[str, Any] = {}
-    for part in filter(None, map(bare, _SPLIT.split(inner))):
+    parts = [part for part in map(bare, _SPLIT.split(inner)) if part]
+    for part in parts:
         found, last = _field_of_part(part, kind), next(reversed(fields), "")
         if not found and last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part):
             found = {last: f"{fields[last]}, {part}"}  # blocked by T001, T002
         if not found:
-            return {}
+            fields = {}
+            break
         fields.update(found)
+    if len(parts) < 2 or not fields:
+        if kind == "T" and (rest := _ended(inner, kind)) is not None:
+            return _end(inner, rest)
+        status = parse_decision_status(inner) if kind == "D" and re.search(r"\s", inner) else None
+        if status is DecisionStatus.REVISED and not references(inner):
+            return {"context": inner}  # of what it was, and not that it ended
+        if status and status.ended and (references(inner) or _ended(inner, kind) is not None):
+            return {"status": inner}
     named_band = fields.pop("band", "")
     if named_band:
         try:
@@ -413,12 +416,14 @@ def _label_at(plain: str, place: int, kind: str, *, clauses: bool) -> tuple[int,
             if free or (first and value.startswith(first)):
                 return end, name
         name = look_up(label) or ""
-        if name in _TYPED and plain[end : end + 1] == " " and _has_value(name, plain[end : end + 80].strip()):
+        if name in _TYPED and plain[end : end + 1] == " " and _has_value(name, kind, plain[end : end + 80].strip()):
             return end, name
     return None
 
 
-def _has_value(name: str, value: str) -> bool:
+def _has_value(name: str, kind: str, value: str) -> bool:
+    if name == "status":
+        return kind in STATES and leading(value, STATES[kind])[0] is not None
     if name in ("tier", "confidence"):
         return re.match(r"[01]?[.,]\d|\d{1,3}\s?%|[123](?!\w|[.,]\d)", value) is not None
     if name in ("tag", "project", "mode"):

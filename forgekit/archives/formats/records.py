@@ -57,7 +57,7 @@ _DECOR = re.compile(r"(?:\[[ xX\u2713-]\]\s+|[*_`~]|\[(?!\s)|[^\w\s\x00-\x7f]|\s
 _NOUNS = re.compile(rf"(?P<words>(?:[^\W\d_]+\s+){{1,3}})[*`\[]{{0,3}}(?=(?P<id>{PLAIN_ID}))", re.IGNORECASE)
 _ANY_ID = (
     r"(?:(?:[A-Z\u0400-\u042f]{1,6}|[\u3400-\u9fff]{1,3})[-_.]?\d{1,5}[a-z]?"
-    r"|[^\W\d_]{2,20}(?: [^\W\d_]{2,12})?\s?(?:n[\u00b0\u00ba.]\s?|[Nn]r\.?\s?|\u2116\s?|#)?(?:\d{1,4}|[A-Z]|[IVX]{2,4}))"
+    r"|[^\W\d_]{2,20}(?: [^\W\d_]{2,12})?(?:\s?(?:n[\u00b0\u00ba.]\s?|[Nn]r\.?\s?|\u2116\s?|#)?\d{1,4}|\s(?:[A-Z]|[IVX]{2,4})))"
     r"(?![^\W\u3040-\u9fff])"
 )
 
@@ -319,7 +319,7 @@ class _Reader:
         match = _START.match(plain, place)
         if match is None or not self.page.kind_of(match["id"]):
             other = _ANY_START.match(plain, place)
-            match = other if other and prefix_of(other["id"]) in self.page.prefixes else match
+            match = other if other and self.page.kind_of(other["id"]) else match
         if match is None and node.number and self.page.prefixes.get("#") == above.listed:
             return _Start(node.number, above.listed, text)
         if match is None:
@@ -355,7 +355,8 @@ class _Reader:
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = before.text.translate(WIDE) if before else ":"
-            if not text.endswith(":") and not LOCAL_ID.match(text.lstrip("*_~ ")):
+            learnt = prefix_of(match["id"]) in self.page.prefixes
+            if not text.endswith(":") and not LOCAL_ID.match(text.lstrip("*_~ ")) and not (learnt and match["sep"]):
                 return False
             strong = strong or sep in (":", "::", "\u2014", "\u2013", "-", "--") or listed
         known = strong or listed or not weak
