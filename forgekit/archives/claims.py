@@ -123,6 +123,7 @@ _NUMBER = re.compile(
     r"(?:tier\s*)?(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|[.,]\d{1,20}))(?![\w.])\s*(?P<of>%|/\s*\d{1,3}(?!\d))?",
     re.IGNORECASE,
 )
+_STARS = re.compile(r"([\u2605\u2b50\u25cf\u25a0]+)([\u2606\u25cb\u25a1]*)(?=\W*$|\s)")
 _INSIDE = re.compile(r"[(\[]\s*(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|\.\d{1,20}))\s*(?P<of>%)?\s*[)\]]")
 _INTEGER = re.compile(r"(?:turns?\s*)?#?(\d{1,9})(?!\d)", re.IGNORECASE)
 _DATE = re.compile(
@@ -223,6 +224,8 @@ def parse_tier(text: str) -> tuple[float | None, str | None]:
     Raises ValueError for a number outside 0 to 1 and for what is no tier.
     """
     token = bare(text.translate(WIDE))[:200].rstrip(".")
+    if stars := _STARS.match(token):
+        return len(stars[1]) / (len(stars[1] + stars[2]) if stars[2] else max(len(stars[1]), 5)), None
     match = _NUMBER.match(token) or _INSIDE.search(token)
     if match is None:
         value, _ = leading(token, BANDS)
@@ -434,6 +437,11 @@ def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dic
         if name is None:
             unknown[str(key)] = value
             continue
+        halves = [field_named(half, kind) for half in str(key).split("/")]
+        if kind == "T" and {"blocked_by", "resolution"} <= set(halves):  # its state says which
+            status = next((text_of(v) for k, v in raw.items() if field_named(str(k), kind) == "status"), "")
+            ended = parse_thread_status(status)[0]
+            name = "resolution" if ended is not None and ended.ended else "blocked_by"
         place = ORDER[kind].get(fold(str(key)), 0)
         if name not in known or is_none(known[name]) or (place < rank[name] and not is_none(value)):
             known[name], rank[name] = value, place
@@ -518,9 +526,11 @@ def _status(claim: Claim, target: str, value: Any) -> Any:
             claim.values.setdefault("resolution", rest)
     else:
         status = parse_decision_status(text)
-        if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and references(text):
-            claim.values["superseded_by"] = references(text)[0]
         ids = references(text)
+        if status is None and ids and re.search(r"[-_]?\d", ids[0]):  # it became another one
+            status = DecisionStatus.SUPERSEDED
+        if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and ids:
+            claim.values["superseded_by"] = ids[0]
     if status is None:
         raise _UnreadableValueError("unknown-status", f"{text[:40]!r} is not a known status")
     more = leading(text, STATES[claim.kind])[1] if claim.kind in STATES else ""

@@ -364,7 +364,7 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
     """Take the records out of a mapping and the mappings in it; depth is bounded by the YAML reader."""
     for key, value in document.items():
         name = fold(key)
-        inherited = carried or name in _NO_RECORDS
+        inherited = carried or name in _NO_RECORDS or quotes(name) != ""
         listed = not inherited and any(lists_kind(name, kind) for kind in "DTA")
         if name == "carried decisions" or (listed and isinstance(value, list | Mapping)):
             _take(found, name, value, family, carried=inherited)

@@ -54,6 +54,7 @@ _TYPED = ("tier", "confidence", "status", "priority", "turn", "created", "turns"
 _TRAILING = re.compile(
     r"\s*(?P<open>[*`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
 )
+_LAST_PART = re.compile(r"\s(?:[\u00b7|\u2022/]\s+(?P<inner>[^\u00b7|\u2022]{1,160})|`(?P<code>[^`]{1,100})`)$")
 _LEADING = re.compile(r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?\s+")
 _BEFORE_DASH = re.compile(r"\s*[(\[](?P<inner>[^()\[\]]{1,120})[)\]](?=\s*[\u2014\u2013:](?:\s|$)|\s+--?\s)")
 _DASH = r"(?:\s*[\u2014\u2013]|\s--?(?=\s))\s*"
@@ -65,6 +66,7 @@ _ENDED_REST = re.compile(
     r"\s*(?:$|[.!)\]*]+\s*$|[:,;\u2013\u2014(\])*-]|(?:in|as|via|with|on|for|durch|par|por)\s|by(?=\s+[DT]-?\d))"
 )
 _STRUCK = re.compile(r"~~(?P<text>[^~]+)~~(?P<rest>.*)$", re.DOTALL)
+_STOP = re.compile(r"[.;]\s+(?=\S)")
 _SENTENCE = re.compile(r"(?<=[.!?;\u3002])\s+|\s+[\u00b7|/\u2022]\s+|\s+(?=`)|(?<=`)\s+|\n")
 _PARTS = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]\s*|\s+[\u2014\u2013-]\s+|\s/\s")
 _SPLIT = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]")
@@ -117,6 +119,10 @@ def _bracketed(text: str, kind: str, *, tails: bool) -> tuple[str, dict[str, Any
         match = _TRAILING.search(text[-240:])
         notes = fields_of_note(match["inner"], kind) if match else {}
         if match is not None and notes:
+            text = text[: len(text) - len(match.group())]
+        elif (match := _LAST_PART.search(text[-240:])) and (
+            notes := fields_of_note(match["inner"] or match["code"], kind)
+        ):
             text = text[: len(text) - len(match.group())]
         elif tails and kind == "T" and (tail := _tail(text)):
             text, notes = tail
@@ -230,6 +236,8 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
         found = [_field_of_part(part, kind) or _sureness(part, kind) for part in parts if part]
         if len(found) > 1 and not all(found):
             found = [_field_of_part(plain, kind) or _sureness(plain, kind)]
+        if not all(found) and kind in STATES and (rest := _ended(plain, kind)) is not None:
+            found = [_end(plain, rest) if kind == "T" else {"status": plain}]
         if found and all(found):
             for each in found:
                 fields = {**each, **fields}
@@ -385,8 +393,18 @@ def split_labels(
     if not marks:
         return text, []
     ends = [start for start, _, _ in marks[1:]] + [len(text)]
-    pairs = [(name, _value(text[start:end])) for (_, start, name), end in zip(marks, ends, strict=True)]
-    return text[: marks[0][0]], [pair for pair in pairs if pair[1]]
+    lead, pairs = text[: marks[0][0]], list[tuple[str, str]]()
+    for (first, start, name), end in zip(marks, ends, strict=True):
+        value = text[start:end]
+        free = name == "blocked_by" and not re.search(r"[:=\uff1a]\W*$", text[first:start])
+        stop = _STOP.search(value) if name in _TYPED or (clauses and free) else None
+        if stop:
+            lead, value = f"{lead} {value[stop.end() :]}", value[: stop.start()]
+        if clauses and free:
+            while "," in value and (last := value.rpartition(","))[2].strip() and _field_of_part(last[2].strip(), kind):
+                value, lead = last[0], f"{lead}. {last[2].strip()}."
+        pairs.append((name, _value(value)))
+    return lead, [pair for pair in pairs if pair[1]]
 
 
 def _value(text: str) -> str:

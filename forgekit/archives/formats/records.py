@@ -24,6 +24,7 @@ from forgekit.archives.claims import (
     WIDE,
     ClaimList,
     bare,
+    flat,
     keep_unknown,
     key_of,
     kind_of,
@@ -86,7 +87,7 @@ _BEHIND = re.compile(rf"(?P<title>.*\S)\s+[(\[](?P<id>{PLAIN_ID})[)\]][*_]*$")
 _NUMBER = re.compile(r"\d{1,4}[.)]\s+")
 _BOLD_LINE = re.compile(r"(?:[^\w\s*]\s*)?(?:\*\*|__)(?P<label>[^*_]{1,120}?)(?:\*\*|__)\s*:?$")
 _BOLD_LEAD = re.compile(
-    r"(?P<mark>\*{1,3}|_{1,2})(?P<title>[^*_(\[\s][^*_]*?)[.:]?(?P=mark)[.:]?(?P<rest>\s+[^\s,;(\u2014\u2013-].*)$",
+    r"(?P<mark>\*{1,3}|_{1,2})(?P<title>[^*_(\[\s][^*_]*?)[.:]?(?P=mark)[.:]?(?P<rest>\s+[^\s,;(].*)$",
     re.DOTALL,
 )
 _LEADS = re.compile(r"\*{1,3}[^*\s][^*]{5,}\*|_{1,2}[^_\s][^_]{5,}_|~~[^~]+~~")
@@ -108,6 +109,10 @@ _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s
 _WORDS = re.compile(r"[^\W_]{3,}")
 _TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
 _REST_KEYS = {"D": "context", "T": "content", "A": "summary"}
+_LISTED_FIELDS = {
+    *("rationale", "alternatives", "dependencies", "tier", "confidence", "status", "priority", "resolution"),
+    *("blocked_by", "timestamp"),
+}
 _NAMES = {"blocked_by": "blocked by", "superseded_by": "superseded by"}
 _LOOK_AHEAD = 60
 
@@ -147,6 +152,7 @@ class _Above:
     states: tuple[tuple[str, Enum], ...] = ()
     priority: str = ""
     family: Family = Family.HEADING
+    field: str = ""
 
     @property
     def listed(self) -> str:
@@ -168,6 +174,7 @@ class _Above:
             states=tuple((dict(self.states) | states).items()),
             priority=label if rates else self.priority,
             family=Family.INDEX if fold(label) == "decision index" else self.family,
+            field=label if (" " in label or not states) and lists in ("", "t") and any(field_named(label, k) in _LISTED_FIELDS for k in "DT") else "",
         )
 
 
@@ -182,6 +189,8 @@ class _Start:
     entity: str = ""
     words: str = ""
     alone: bool = False
+    tail: str = ""
+    fields: dict[str, Any] = field(default_factory=dict)
 
 
 def read_records(page: Page) -> None:
@@ -279,6 +288,8 @@ class _Reader:
                 end = self._end(nodes, index, start)
                 self._take(start, node, nodes[index:end], above)
                 index = end
+            elif not node.children and self._field_line(node):
+                self.page.taken.add(node.line)
             elif not node.children and (label := self.label_of(node, nodes[index : index + 1])):
                 above = base.under(label, self.page)
                 bare_list = self._without_ids(list(takewhile(self._goes_below, nodes[index:])), above)
@@ -287,6 +298,22 @@ class _Reader:
                 self.walk(node.children, outer.under(node.text, self.page))
             elif node.kind == "rule":
                 above, bare_list = base, False
+
+    def _field_line(self, node: Node) -> bool:
+        """Take a labelled line between records that gives a field of one: `Depends on: D2 on D1`."""
+        label = LABEL.match(node.text.translate(WIDE)) if node.kind in ("line", "item") else None
+        value = node.text[label.end() :].strip() if label and ":" in label["sep"] else ""
+        start = self.start_of(Node("item", node.line, node.line, value), _Above("DT")) if value else None
+        if label is None or start is None or start.kind not in ("D", "T") or node.line in self.page.taken:
+            return False
+        if re.match(r"\W*[\w-]+\W{0,3}[,;&]", value):  # a list of ids
+            return False
+        name = field_named(label["key"], start.kind)
+        if name not in _LISTED_FIELDS:
+            return False
+        said = start.fields or {name: start.title}
+        make_claim(self.page.found, start.id, said, node.line, Family.PROSE, kind=start.kind)
+        return True
 
     def _goes_below(self, node: Node) -> bool:
         return node.kind not in ("heading", "rule") and not self.label_of(node)
@@ -333,30 +360,37 @@ class _Reader:
             kind = above.listed  # such as Q1: the label above says what it is
         if not kind or not self._counts(node, match, above, kind, before, bold=bold or "~~" in marks):
             return None
-        title = text[match.start("title") :]
+        local_id, title = text[match.start("id") : match.end("id")], text[match.start("title") :]
+        if not match["sep"].strip() and node.kind != "heading":  # D2 depends on D1
+            said, pairs = split_labels(title, kind, clauses=True)
+            if pairs and not said.strip():
+                return _Start(local_id, kind, "", fields=dict(reversed(pairs)))
+        tail = ""
         if bold and "**" not in match["shut"] + match["sep"]:
-            title = title.replace("**", "", 1)
+            head, mark, tail = title.partition("**")
+            left, fields = beside(tail, kind) if tail.strip(" .:") else (tail, {})
+            title, tail = (head, tail) if fields and not left and "~~" not in title else (head + tail, "")
         kept = "".join(re.findall(r"\[.\]\s|[^\x00-\x7f]", marks)).strip()
         title = f"{kept} {'~~' if '~~' in marks else ''}{title}".strip()
         alone = bold and node.kind == "line" and text.rstrip(" :").endswith("**")
         noun = words["words"] if words and place >= words.end() else ""
-        local_id = text[match.start("id") : match.end("id")]
-        return _Start(local_id, kind, title, match["notes"] or "", match["entity"] or "", noun, alone)
+        return _Start(local_id, kind, title, match["notes"] or "", match["entity"] or "", noun, alone, tail=tail)
 
     def _counts(
         self, node: Node, match: re.Match[str], above: _Above, kind: str, before: Node | None, *, bold: bool
     ) -> bool:
         """Say whether what stands like an id begins a record here and is not just named."""
         sep, title = match["sep"].strip(" *_`"), match["title"].strip(" *:\u2014\u2013-~")
-        weak, listed = _WEAK.fullmatch(match["id"]) is not None, kind in above.lists
-        weak = weak and prefix_of(match["id"]) not in self.page.prefixes
+        learnt, listed = prefix_of(match["id"]) in self.page.prefixes, kind in above.lists
+        weak = not learnt and _WEAK.fullmatch(match["id"]) is not None
         if node.kind == "heading":
             return bool(not weak or sep or listed or not title)
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = before.text.translate(WIDE) if before else ":"
-            learnt = prefix_of(match["id"]) in self.page.prefixes
-            if not text.endswith(":") and not LOCAL_ID.match(text.lstrip("*_~ ")) and not (learnt and match["sep"]):
+            if not text.endswith(":") and not LOCAL_ID.match(text.lstrip("*_~ ")) and not (
+                learnt and (match["sep"] or (before and self._label_in(before, kind)))
+            ):
                 return False
             strong = strong or sep in (":", "::", "\u2014", "\u2013", "-", "--") or listed
         known = strong or listed or not weak
@@ -364,7 +398,8 @@ class _Reader:
             noted = node.kind == "item" and (
                 sep == "." or (match["notes"] and not sep) or (kind == "A" and not sep)
             )
-            known = known and (strong or listed or bool(noted))
+            apart = not learnt or match["sep"] or match["notes"] or node.kind != "line" or node.level == 1
+            known = known and (strong or (listed and bool(apart)) or bool(noted))
         return bool(title) and known
 
     def _bare_start(self, node: Node, above: _Above, *, taken: bool) -> _Start | None:
@@ -496,6 +531,11 @@ class _Reader:
     def _take(self, start: _Start, node: Node, behind: Sequence[Node], above: _Above) -> None:
         """Make the claim of a record, then read the records within it."""
         kind, inner = start.kind, list(node.children)
+        if start.fields or (start.id and above.field):
+            self.page.taken.add(node.line)
+            said = start.fields or {field_named(above.field, kind) or "context": start.title.strip("*_ ")}
+            make_claim(self.page.found, start.id, said, node.line, Family.PROSE, kind=kind)
+            return
         ends = (n for n, each in enumerate(inner) if node.kind == "heading" and self._ends_record(each))
         cut = next(ends, len(inner))
         entries: list[tuple[str, Any]] = []
@@ -508,7 +548,11 @@ class _Reader:
             if not start.notes and (note := _NOTE_FIRST.match(title)):
                 start.notes, title = note["notes"], title[note.end() :]
             lead, raw = split_note(start.notes, kind) if start.notes else ("", {})
-        if bold := _BOLD_LEAD.match(" ".join([title, *lines])):
+        if start.tail:
+            raw = beside(" ".join([start.tail, *lines]), kind)[1] | raw
+            lines = []
+        bold = _BOLD_LEAD.match(" ".join([title, *lines]))
+        if bold and (not start.id or bold["rest"].strip()[0] not in "\u2014\u2013-"):
             title, lines = bold["title"], []
             said, fields = beside(bold["rest"].strip(" \u2014\u2013-"), kind)
             rest += [said] if said else []
@@ -562,7 +606,12 @@ class _Reader:
     ) -> None:
         """Add a claim, with what the labels above it say."""
         kind, local_id, found = start.kind, start.id, self.page.found
-        known, unknown = named_fields({label: dict(reversed(entries))[label] for label, _ in entries}, kind)
+        labelled: dict[str, Any] = {}
+        for label, value in entries:
+            if label in labelled and field_named(label, kind) in ("alternatives", "dependencies", "blocked_by"):
+                labelled[label] = f"{flat(labelled[label])}; {flat(value)}"
+            labelled.setdefault(label, value)
+        known, unknown = named_fields(labelled, kind)
         if rest:
             known[_REST_KEYS[kind]] = "\n".join(filter(None, [str(known.get(_REST_KEYS[kind], "")), *rest]))
         given = {
@@ -619,7 +668,7 @@ class _Reader:
                 ]
                 entries += [(row[0], row[1]) for row in rows if field_named(row[0], kind)]
             elif pairs := self._labelled(node, kind, in_list=in_list):
-                entries += [pair for pair in pairs if not pair[1] or pair[0] not in dict(entries)]
+                entries += pairs
                 open_ = True
             elif (
                 open_
@@ -680,7 +729,9 @@ class _Reader:
         above = replace(above, family=Family.INDEX if index else Family.TABLE)
         for row in table.children:
             local_id = _cell_id(row.cells, column)
-            kind = self.page.kind_of(local_id, above.listed) if local_id else ""
+            listed = above.listed or next(iter(kinds), "")
+            kind = self.page.kind_of(local_id, listed) if local_id else ""
+            kind = listed if kind == "A" and listed and "A" not in above.lists else kind
             kind = kind or ("" if ids else above.listed or kinds[0])
             if not kind or not self.page.own[row.line - 1]:
                 continue
