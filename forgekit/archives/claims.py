@@ -46,6 +46,11 @@ from forgekit.model.thread import Priority, ThreadStatus
 from forgekit.times import Instant, parse_instant
 
 RECORDS_LIMIT = 20_000
+OWN_FIELDS = {
+    "D": {"rationale", "tier", "confidence", "alternatives", "dependencies"},
+    "T": {"priority", "resolution", "blocked_by"},
+}
+"""The fields that only records of a kind have."""
 
 _THOUSANDS = re.compile(r"(\[[^\[\]]*\])|(?<=\d),(?=\d{3}(?!\d))")
 _RANGE = re.compile(

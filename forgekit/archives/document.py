@@ -41,6 +41,7 @@ _OTHER_HEADING = re.compile(
     r"\s{0,3}(?:[\u25a0\u25a1\u25c6\u25c7\u25bc\u25bd\u2605]\s*(?P<title>[^\s:\uff1a][^:\uff1a]{0,80})"
     r"|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
 )
+_BRACKETS = str.maketrans("\u3010\u3011\u3014\u3015", "[][]")
 _ORG = re.compile(r"(?P<mark>\*{1,5}) (?P<title>\S.*)$")
 _ORG_NOTES = re.compile(
     r"^(?:(?P<state>[A-Z]{3,}) )?(?:\[#(?P<rank>[ABC])\] )?(?P<title>.*?)(?:\s+:(?P<tags>[\w:]+):)?$"
@@ -182,12 +183,14 @@ def _as_markdown(lines: list[str]) -> None:
     """Write the marks of other markups as those of Markdown; each line stays where it is."""
     names = {name for name in _CLOSING.findall("\n".join(lines)) if name.casefold() not in _HTML}
     org = any(line.startswith("#+") for line in lines[:60])
-    fence, depth, level, folded = "", 0, 0, 0
+    fence, depth, level, folded, defined = "", 0, 0, 0, -1
     for number, line in enumerate(lines):
         if (match := _FENCE_MARK.match(line)) and fence in ("", match[1][:3]):
             fence = "" if fence else match[1][:3]
         if fence or match or not line or len(line) > LINE_LIMIT:
             continue
+        if not line.isascii():
+            line = lines[number] = line if _OTHER_HEADING.fullmatch(line) else line.translate(_BRACKETS)
         start = line[:40].lstrip()
         if names and (match := _ELEMENT.fullmatch(line)) and (match["name"] or match["end"]) in names:
             depth += _element(lines, number, match, depth)
@@ -204,8 +207,14 @@ def _as_markdown(lines: list[str]) -> None:
             if not before or before.startswith("- ") or len(before.split()) < 4:
                 lines[number] = f"- {'[x] ' if match[1] == 'x' else ''}{line[match.end() :]}"
         elif line[:2] == ": " and number and lines[number - 1].strip():
-            lines[number - 1] = f"{lines[number - 1].rstrip().removesuffix(':')}:"
-            lines[number] = line[2:].lstrip()
+            defined = defined if defined == number - 1 else -1
+            lines[number] = f"- {line[2:].lstrip()}"
+            if defined < 0:  # the first line below a term is its text
+                lines[number - 1] = f"{lines[number - 1].rstrip().removesuffix(':')}: {line[2:].strip()}"
+                lines[number] = ""
+            defined = number
+        elif defined >= 0 and line[:2] in ("  ", ": "):  # below a term
+            lines[number] = f"- {line[2:].lstrip()}" if line[0] == ":" else line.removeprefix("    ")
         elif "<" in start:
             folded += start.startswith("<details") - start.startswith("</details")
             lines[number] = _SUMMARY.sub(rf"{'#' * min(level + 1, 6)} \1", line)

@@ -285,7 +285,8 @@ _VAGUE = {"ignored", "text", "content", "context", "local_id", "scope", "turn", 
 
 def _look_up(label: str, table: Mapping[str, str]) -> str | None:
     key = fold(label)
-    parts = map(fold, re.split(r"\s*[/|]\s*", label)) if "/" in label else ()
+    parts = [*map(fold, re.split(r"\s*[/|]\s*", label))] if "/" in label else []
+    parts += [key.replace("ae", "a").replace("oe", "o").replace("ue", "u")] if "e" in key else []
     return next(
         (table[part] for part in (key, f"{key}s", key.removesuffix("s"), *parts) if part in table), None
     )

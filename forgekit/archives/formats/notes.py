@@ -54,13 +54,13 @@ _TYPED = ("tier", "confidence", "status", "priority", "turn", "created", "turns"
 _TRAILING = re.compile(
     r"\s*(?P<open>[*`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
 )
-_LAST_PART = re.compile(r"\s(?:[\u00b7|\u2022/]\s+(?P<inner>[^\u00b7|\u2022]{1,160})|`(?P<code>[^`]{1,100})`)$")
+_LAST_PART = re.compile(r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|[\u00b7|\u2022/]\s+(?P<inner>[^\u00b7|\u2022]{1,160})|`(?P<code>[^`]{1,100})`)$")
 _LEADING = re.compile(r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?\s+")
 _BEFORE_DASH = re.compile(r"\s*[(\[](?P<inner>[^()\[\]]{1,120})[)\]](?=\s*[\u2014\u2013:](?:\s|$)|\s+--?\s)")
 _DASH = r"(?:\s*[\u2014\u2013]|\s--?(?=\s))\s*"
 _TAIL = re.compile(
     rf"(?P<dash>{_DASH})|(?P<tick>(?:[\u2705\u2713\u2714\u2611]\ufe0f?|(?<=\S)~~)[\s\u2014\u2013:-]{{0,4}}[*\[(]*)"
-    r"|(?P<bold>\s?\*\*[\[(]?)|(?P<bracket>\s\[(?=[A-Z]))|(?P<point>(?:[.;:,]|(?<=\?))\s+)"
+    r"|(?P<bold>\s?\*\*[\[(]?)|(?P<bracket>\s\[(?=[A-Z]))|(?P<point>(?:[.;:,]|(?<=\?))\s+|(?<=[?\u3002])(?=[\u3040-\u9fff]))"
 )
 _ENDED_REST = re.compile(
     r"\s*(?:$|[.!)\]*]+\s*$|[:,;\u2013\u2014(\])*-]|(?:in|as|via|with|on|for|durch|par|por)\s|by(?=\s+[DT]-?\d))"
@@ -121,7 +121,7 @@ def _bracketed(text: str, kind: str, *, tails: bool) -> tuple[str, dict[str, Any
         if match is not None and notes:
             text = text[: len(text) - len(match.group())]
         elif (match := _LAST_PART.search(text[-240:])) and (
-            notes := fields_of_note(match["inner"] or match["code"], kind)
+            notes := _colour(match["colour"], kind) or fields_of_note(match["inner"] or match["code"] or "", kind)
         ):
             text = text[: len(text) - len(match.group())]
         elif tails and kind == "T" and (tail := _tail(text)):
@@ -130,6 +130,10 @@ def _bracketed(text: str, kind: str, *, tails: bool) -> tuple[str, dict[str, Any
             break
         fields = {**notes, **fields}
     return text, fields
+
+
+def _colour(symbol: str | None, kind: str) -> dict[str, Any]:
+    return {"priority": symbol} if symbol and kind == "T" and parse_priority(symbol) else {}
 
 
 def _answered(text: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -190,7 +194,7 @@ def _ended(text: str, kind: str) -> str | None:
     if status is None or not status.ended or not re.match(r"[*\[(]*[^\W\d_]", text):
         return None
     rest = leading(text.lstrip("*[("), STATES[kind])[1]
-    return rest if _ENDED_REST.match(rest) else None
+    return rest if _ENDED_REST.match(rest.translate(WIDE)) else None
 
 
 def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
@@ -214,7 +218,7 @@ def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _end(tail: str, rest: str) -> dict[str, Any]:
-    text = rest.lstrip(" *:;,.\u2013\u2014-])").rstrip(" *")
+    text = rest.lstrip(" *:\uff1a;,.\u2013\u2014-])").rstrip(" *")
     text = text[1:-1] if text[:1] + text[-1:] in ("()", "[]") else text
     if text.count(")") > text.count("(") or text.count("]") > text.count("["):
         text = text[:-1]

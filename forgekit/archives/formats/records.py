@@ -18,6 +18,7 @@ from forgekit.archives.claims import (
     IDS,
     LOCAL_ID,
     NUMBERED_ID,
+    OWN_FIELDS,
     PLAIN_ID,
     SHORT,
     SHORT_ID,
@@ -69,7 +70,7 @@ def _start_pattern(ids: str) -> re.Pattern[str]:
         rf"[`\]\u3011]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
         r"(?P<notes>\s*[(\[][^()\[\]]{1,160}[)\]])?"
         r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u2014\u2013\u2192\u3011\u3001|]|=>|->|-{1,2}(?=\s))\s*|[.)][*_]{0,2}(?=\s)"
-        r"|,(?=\s)|[*_]{2}|\s{2,}|(?=\s|$))"
+        r"|,(?=\s)|[*_]{2}|\s{2,}|(?=\s|$)|(?<=\]))"
         r"\s*(?P<title>.*)$",
         re.IGNORECASE * (ids != _ANY_ID) | re.DOTALL,
     )
@@ -79,6 +80,7 @@ _START = _start_pattern(
     rf"{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-])"
 )
 _ANY_START = _start_pattern(_ANY_ID)
+_NOTED = re.compile(r"[*_]{0,2}[\[(](?P<note>[^\[\]()\d]{2,30})[\])][*_]{0,2}\s*(?=\S)")
 _BRACKETED = re.compile(
     rf"^(?P<before>\W*?)[(\[](?P<id>{PLAIN_ID})(?:\s*[,;|\u00b7]\s*(?P<notes>[^()\[\]]*))?[)\]]\s+(?=\S)",
     re.IGNORECASE,
@@ -334,6 +336,8 @@ class _Reader:
         text = _BRACKETED.sub(
             lambda m: f"{m['before']}{m['id']}{' (' + m['notes'] + ')' if m['notes'] else ''}: ", node.text
         )
+        if (noted := _NOTED.match(text)) and self._any_start(text[noted.end() :]):
+            text = f"{text[noted.end() :]} ({noted['note']})"  # [resolved] T1: Who pays?
         plain = text.translate(WIDE)
         decor = _DECOR.match(plain)
         place = decor.end() if decor else 0
@@ -388,7 +392,7 @@ class _Reader:
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = before.text.translate(WIDE) if before else ":"
-            if not text.endswith(":") and not LOCAL_ID.match(text.lstrip("*_~ ")) and not (
+            if not text.endswith(":") and not LOCAL_ID.match(_DECOR.sub("", text, count=1)) and not (
                 learnt and (match["sep"] or (before and self._label_in(before, kind)))
             ):
                 return False
@@ -719,10 +723,12 @@ class _Reader:
             return
         ids = [n for n in range(len(columns)) if any(_cell_id(row.cells, n) for row in table.children)]
         kinds = [k for k in "DT" if any(names_kind(c, k) and field_named(c, k) == "text" for c in columns)]
-        known = max(
-            (sum(field_named(c, k) not in (None, "local_id") for c in columns) for k in kinds), default=0
-        )
-        if not ids and not (kinds and known > 1):
+        fields = {k: {field_named(c, k) for c in columns} - {None, "local_id"} for k in "DT"}
+        kinds += [k for k in "DT" if not kinds and "text" in fields[k] and len(fields[k] & OWN_FIELDS[k]) > 1]
+        if not ids and not any(len(fields[k]) > 1 for k in kinds):
+            if any(fields[k] & OWN_FIELDS[k] for k in "DT") and table.children:
+                message = "the table looks like records, and none of them could be read"
+                self.page.found.warn("unread-table", message, table.line, "name a column `Decision` or `Thread`")
             return
         column = ids[0] if ids else -1
         index = above.family is Family.INDEX or "ref" in columns
@@ -893,7 +899,7 @@ def _word_set(text: str) -> set[str]:
 
 def _restates(words: set[str], other: set[str]) -> bool:
     common = len(words & other)
-    return common > 0 and 2 * common >= min(len(words), len(other)) + 1
+    return common > 1 and 2 * common >= min(len(words), len(other)) + 1
 
 
 # Ids without a record
