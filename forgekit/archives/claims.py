@@ -415,6 +415,9 @@ def make_claim(
                 converted = _CONVERT.get(target, _line_or_text)(claim, target, value)
             except _UnreadableValueError as e:
                 found.warn(e.code, f"{claim.local_id}: {e}", line, e.fix)
+                if claim.kind in ("D", "T"):
+                    rest = "content" if claim.kind == "T" else "context"
+                    claim.values[rest] = f"{claim.values.get(rest, '')}\n{target.capitalize()}: {text_of(value)}".strip()
                 continue
             if is_text and claim.values.get(target):  # words that another field left there
                 converted = f"{converted or ''}\n{claim.values[target]}".strip()
@@ -503,7 +506,15 @@ def _tier(claim: Claim, _target: str, value: Any) -> Any:
             raise _UnreadableValueError("bad-tier", str(e), "write a tier between 0 and 1") from None
     if token:
         claim.values["tier_token"] = token
+    _keep_words(claim, "Tier", text)
     return tier
+
+
+def _keep_words(claim: Claim, label: str, text: str) -> None:
+    """Keep a value in the record's text if it says more than the word or number that was read."""
+    if len(re.findall(r"[^\W\d_]{2,}", text)) > 3:
+        rest = "content" if claim.kind == "T" else "context"
+        claim.values[rest] = f"{claim.values.get(rest, '')}\n{label}: {one_line(text)}".strip()
 
 
 def _confidence(claim: Claim, _target: str, value: Any) -> Any:
@@ -588,10 +599,11 @@ def _content(_claim: Claim, _target: str, value: Any) -> Any:
     return text_of(value) or None
 
 
-def _priority(_claim: Claim, _target: str, value: Any) -> Any:
+def _priority(claim: Claim, _target: str, value: Any) -> Any:
     priority = parse_priority(flat(value))
     if priority is None and not is_none(value):
         raise _UnreadableValueError("unknown-priority", f"{flat(value)[:40]!r} is not a priority")
+    _keep_words(claim, "Priority", flat(value))
     return priority
 
 

@@ -192,6 +192,7 @@ def _as_markdown(lines: list[str]) -> None:
         if not line.isascii():
             line = lines[number] = line if _OTHER_HEADING.fullmatch(line) else line.translate(_BRACKETS)
         start = line[:40].lstrip()
+        defined = defined if line[0] in " :" else -1
         if names and (match := _ELEMENT.fullmatch(line)) and (match["name"] or match["end"]) in names:
             depth += _element(lines, number, match, depth)
         elif start[:1] in _BULLETS and start[1:2].isspace():
@@ -206,13 +207,10 @@ def _as_markdown(lines: list[str]) -> None:
             before = lines[number - 1].strip() if number else ""
             if not before or before.startswith("- ") or len(before.split()) < 4:
                 lines[number] = f"- {'[x] ' if match[1] == 'x' else ''}{line[match.end() :]}"
-        elif line[:2] == ": " and number and lines[number - 1].strip():
-            defined = defined if defined == number - 1 else -1
-            lines[number] = f"- {line[2:].lstrip()}"
-            if defined < 0:  # the first line below a term is its text
-                lines[number - 1] = f"{lines[number - 1].rstrip().removesuffix(':')}: {line[2:].strip()}"
-                lines[number] = ""
-            defined = number
+        elif line[:2] == ": " and number and defined < 0 and lines[number - 1].strip():
+            # The first line below a term is its text.
+            lines[number - 1] = f"{lines[number - 1].rstrip().removesuffix(':')}: {line[2:].strip()}"
+            lines[number], defined = "", number
         elif defined >= 0 and line[:2] in ("  ", ": "):  # below a term
             lines[number] = f"- {line[2:].lstrip()}" if line[0] == ":" else line.removeprefix("    ")
         elif "<" in start:

@@ -94,6 +94,7 @@ def _read(document: Document) -> ArchiveText:
     known |= {claim.values["entity"] for claim in merged if "entity" in claim.values}
     has_parent = bool(parents or carried or inherited_lines(document))
     records.report_lost_ids(page, seen, known, has_parent=has_parent)
+    records.report_unread(page)
     names = found.names
     return ArchiveText(
         title=title or facts.first("title", "session") or "",

@@ -704,10 +704,18 @@ class _Reader:
         if not pairs:
             return []
         value: Any = _unmarked(pairs[0][1].strip())
+        fields = [c for c in node.children if value and c.kind == "item" and self._known(c, kind)]
+        nested = [each for child in fields for each in self._labelled(child, kind, in_list=False)]
+        below = self._plain([child for child in node.children if child not in fields])
         items = [" ".join([c.text, *self._plain(c.children)]) for c in node.children if c.kind == "item"]
         value = "\n".join([value, *below]) if value else items or "\n".join(below) or []
         names = {"text": _TEXT_KEYS[kind]} | _NAMES
-        return [(names.get(name, name), each) for name, each in [(pairs[0][0], value), *pairs[1:]]]
+        pairs = [(pairs[0][0], value), *pairs[1:]]
+        return [*((names.get(name, name), each) for name, each in pairs), *nested]
+
+    def _known(self, node: Node, kind: str) -> bool:
+        pair = self._label_in(node, kind)
+        return pair is not None and field_named(pair[0], kind) in _LISTED_FIELDS
 
     def _plain(self, nodes: Sequence[Node]) -> list[str]:
         parts = [n for n in nodes if n.kind in ("line", "item", "code") and not self.start_of(n)]
@@ -942,6 +950,18 @@ def report_lost_ids(
             page.found.warn(
                 "unparsed-id", f"{local_id} is named but no record of it could be read", line, fix
             )
+
+
+def report_unread(page: Page) -> None:
+    """Add a problem for each line that labels a field of a record and belongs to none."""
+    for node in walk(page.document.root):
+        if node.kind not in ("line", "item") or node.line in page.taken or not page.speaks(node):
+            continue
+        label = LABEL.match(node.text.translate(WIDE))
+        if label and ":" in label["sep"] and node.text[label.end() :].strip():
+            if any(field_named(label["key"], kind) in OWN_FIELDS[kind] for kind in "DT"):
+                message = f"the line with the label {label['key'][:40]!r} belongs to no record; it was not read"
+                page.found.warn("unread-label", message, node.line, "put it below the record's own line")
 
 
 def read_summary(document: Document) -> str:
