@@ -290,8 +290,9 @@ class _Reader:
                 end = self._end(nodes, index, start)
                 self._take(start, node, nodes[index:end], above)
                 index = end
-            elif not node.children and self._field_line(node):
+            elif not node.children and (said := self._field_line(node)):
                 self.page.taken.add(node.line)
+                make_claim(self.page.found, said.id, said.fields, node.line, Family.PROSE, kind=said.kind)
             elif not node.children and (label := self.label_of(node, nodes[index : index + 1])):
                 above = base.under(label, self.page)
                 bare_list = self._without_ids(list(takewhile(self._goes_below, nodes[index:])), above)
@@ -301,21 +302,17 @@ class _Reader:
             elif node.kind == "rule":
                 above, bare_list = base, False
 
-    def _field_line(self, node: Node) -> bool:
-        """Take a labelled line between records that gives a field of one: `Depends on: D2 on D1`."""
+    def _field_line(self, node: Node) -> _Start | None:
+        """Return what a labelled line between records says of one: `Dependencies: D2 depends on D1`."""
         label = LABEL.match(node.text.translate(WIDE)) if node.kind in ("line", "item") else None
         value = node.text[label.end() :].strip() if label and ":" in label["sep"] else ""
         start = self.start_of(Node("item", node.line, node.line, value), _Above("DT")) if value else None
         if label is None or start is None or start.kind not in ("D", "T") or node.line in self.page.taken:
-            return False
-        if re.match(r"\W*[\w-]+\W{0,3}[,;&]", value):  # a list of ids
-            return False
+            return None
         name = field_named(label["key"], start.kind)
-        if name not in _LISTED_FIELDS:
-            return False
-        said = start.fields or {name: start.title}
-        make_claim(self.page.found, start.id, said, node.line, Family.PROSE, kind=start.kind)
-        return True
+        if name not in _LISTED_FIELDS or re.match(r"\W*[\w-]+\W{0,3}[,;&]", value):  # a list of ids
+            return None
+        return start if start.fields else replace(start, fields={name: start.title})
 
     def _goes_below(self, node: Node) -> bool:
         return node.kind not in ("heading", "rule") and not self.label_of(node)
@@ -500,6 +497,9 @@ class _Reader:
             if self.start_of(node, listing, before) or self._ends_record(node):
                 break
             pair = self._label_in(node, start.kind)
+            heads = pair and not pair[1].strip(" *_") and index + 1 < len(nodes) and self.start_of(nodes[index + 1])
+            if heads or self._field_line(node):
+                break
             known = pair is not None and field_named(pair[0], start.kind) not in (None, "text")
             beside = pair is not None and node.kind == before.kind == "item" and index == end > first
             if reads_on or (known and (start.id or node.kind != "item")) or beside:
@@ -958,7 +958,7 @@ def report_unread(page: Page) -> None:
         if node.kind not in ("line", "item") or node.line in page.taken or not page.speaks(node):
             continue
         label = LABEL.match(node.text.translate(WIDE))
-        if label and ":" in label["sep"] and node.text[label.end() :].strip():
+        if label and ":" in label["sep"] and node.text[label.end() :].strip() and not fact_named(label["key"]):
             if any(field_named(label["key"], kind) in OWN_FIELDS[kind] for kind in "DT"):
                 message = f"the line with the label {label['key'][:40]!r} belongs to no record; it was not read"
                 page.found.warn("unread-label", message, node.line, "put it below the record's own line")
