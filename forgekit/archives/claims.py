@@ -417,7 +417,9 @@ def make_claim(
                 found.warn(e.code, f"{claim.local_id}: {e}", line, e.fix)
                 if claim.kind in ("D", "T"):
                     rest = "content" if claim.kind == "T" else "context"
-                    claim.values[rest] = f"{claim.values.get(rest, '')}\n{target.capitalize()}: {text_of(value)}".strip()
+                    claim.values[rest] = (
+                        f"{claim.values.get(rest, '')}\n{target.capitalize()}: {text_of(value)}".strip()
+                    )
                 continue
             if is_text and claim.values.get(target):  # words that another field left there
                 converted = f"{converted or ''}\n{claim.values[target]}".strip()
@@ -705,7 +707,9 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
             claim.values["superseded_by"] = _resolve(successor, claim.kind, names, numbers)
 
 
-def _resolve(reference: str, kind: str, names: Mapping[str, str], numbers: Mapping[tuple[str, str], str]) -> str:
+def _resolve(
+    reference: str, kind: str, names: Mapping[str, str], numbers: Mapping[tuple[str, str], str]
+) -> str:
     """Return the id of the record that a reference names by its id, its number, or noun and number."""
     if name := names.get(key_of(reference)):
         return name

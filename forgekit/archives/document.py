@@ -36,7 +36,7 @@ _QUOTE = re.compile(r" {0,3}> ?")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _SUMMARY = re.compile(r"^.*<summary>(?:<[bh]\w*>)?(.*?)(?:</[bh]\w*>)?</summary>.*$", re.IGNORECASE)
 _BULLETS = tuple("\u2022\u25e6\u25aa\u25b8\u2023\u25cf\u25cb\u30fb")
-_FENCE_MARK = re.compile(r"\s{0,3}(?:> ?)*(`{3,}|~{3,})")
+_FENCE_MARK = re.compile(r" {0,3}(`{3,}|~{3,})")
 _OTHER_HEADING = re.compile(
     r"\s{0,3}(?:[\u25a0\u25a1\u25c6\u25c7\u25bc\u25bd\u2605]\s*(?P<title>[^\s:\uff1a][^:\uff1a]{0,80})"
     r"|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
@@ -165,7 +165,10 @@ def _unquote_lists(lines: list[str]) -> None:
     A quote beside anything else in its section is said by somebody else.
     """
     starts = [n for n, line in enumerate(lines) if _HEADING.match(line[:9])] + [len(lines)]
-    head = range(starts[0] + 1 if starts[0] < 3 and len(starts) > 1 else 0, starts[int(starts[0] < 3 and len(starts) > 1)])
+    head = range(
+        starts[0] + 1 if starts[0] < 3 and len(starts) > 1 else 0,
+        starts[int(starts[0] < 3 and len(starts) > 1)],
+    )
     quoted = [n for n in head if lines[n].lstrip()[:1] == ">"]
     labelled = all(_LABELLED.match(lines[n]) for n in quoted if lines[n].strip("> "))
     for start, end in pairwise(starts):
@@ -181,14 +184,15 @@ def _unquote_lists(lines: list[str]) -> None:
 
 def _as_markdown(lines: list[str]) -> None:
     """Write the marks of other markups as those of Markdown; each line stays where it is."""
-    names = {name for name in _CLOSING.findall("\n".join(lines)) if name.casefold() not in _HTML}
-    org = any(line.startswith("#+") for line in lines[:60])
-    fence, depth, level, folded, defined = "", 0, 0, 0, -1
-    for number, line in enumerate(lines):
-        if (match := _FENCE_MARK.match(line)) and fence in ("", match[1][:3]):
-            fence = "" if fence else match[1][:3]
-        if fence or match or not line or len(line) > LINE_LIMIT:
-            continue
+    outside = _outside(lines)
+    text = "\n".join(lines[number] for number in outside)
+    names = {name for name in _CLOSING.findall(text) if name.casefold() not in _HTML}
+    if not re.search(r"^ {0,3}</?(?:" + "|".join(names) + r")\b", text, re.MULTILINE):
+        names = set()  # they stand in indented code
+    org = any(lines[number].startswith("#+") for number in outside[:60])
+    depth, level, folded, defined = 0, 0, 0, -1
+    for number in outside:
+        line = lines[number]
         if not line.isascii():
             line = lines[number] = line if _OTHER_HEADING.fullmatch(line) else line.translate(_BRACKETS)
         start = line[:40].lstrip()
@@ -220,8 +224,25 @@ def _as_markdown(lines: list[str]) -> None:
             level = len(start) - len(start.lstrip("#"))
 
 
+def _outside(lines: Sequence[str]) -> list[int]:
+    """Return the numbers of the full lines outside of fences and quotes."""
+    found, fence = [], ""
+    for number, line in enumerate(lines):
+        mark = _FENCE_MARK.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif fence:
+            is_end = mark and mark[1].startswith(fence) and not line.strip(" " + fence[0])
+            fence = "" if is_end else fence
+        elif line and len(line) <= LINE_LIMIT and line.lstrip()[:1] != ">":
+            found.append(number)
+    return found
+
+
 def _org_notes(match: re.Match[str]) -> str:
-    words = [word for word in (match["state"], match["rank"] and f"P{'ABC'.index(match['rank']) + 1}") if word]
+    words = [
+        word for word in (match["state"], match["rank"] and f"P{'ABC'.index(match['rank']) + 1}") if word
+    ]
     words += [word for word in (match["tags"] or "").split(":") if word]
     return f"{match['title'].strip()}{f' ({chr(44).join(words)})' if words else ''}"
 
@@ -270,8 +291,8 @@ def _unfence(lines: list[str], full: Sequence[int]) -> bool:
     marks = [number for number in full if number > opening and lines[number].strip() == match["mark"]]
     closing = marks[-1 if document else 0] if marks else opening
     around = [n for n in full if n < opening or n > closing]
-    headings = [n for n in around if _HEADING.match(lines[n][:9]) and (n > closing or not document)]
-    if closing <= opening or headings or (not document and 2 * len(around) > closing - opening):
+    headed = any(_HEADING.match(lines[n][:9]) for n in around)
+    if closing <= opening or headed or (not document and 2 * len(around) > closing - opening):
         return False
     for number in (*around, opening, closing):
         lines[number] = ""
@@ -557,16 +578,18 @@ def printed_lines(document: Document) -> Iterator[tuple[int, int]]:
 def _marked(document: Document) -> Iterator[tuple[int, int]]:
     """Yield the blocks between our own marks; one without an end reaches to the next archive heading."""
     opened: int | None = None
+    ended = 0  # what is quoted may hold such a mark: the last one before another block counts
     for first, last in document.comments:
         match = _MARKED.match(document.lines[first - 1].lstrip())
-        if match is None:
-            continue
-        if not match.group(1) and opened is None:
-            opened = first
-        elif match.group(1) and opened is not None:
-            yield opened, last
-            opened = None
-    if opened is not None:
+        if match and match.group(1) and opened is not None:
+            ended = last
+        elif match and not match.group(1) and (opened is None or ended):
+            if opened is not None:
+                yield opened, ended
+            opened, ended = first, 0
+    if opened is not None and ended:
+        yield opened, ended
+    elif opened is not None:
         after = (
             s.heading_line - 1 for s in document.sections if s.heading_line > opened and _begins_archive(s)
         )

@@ -179,7 +179,9 @@ _BESIDE = {
     for kind, state in _STATE.items()
 }
 _LIST = {
-    kind: re.compile(rf"(?:[^\W_]+ |[\u3040-\u30ff\u3400-\u9fff]+)?(?:[^\W_]+ ){{0,3}}{noun}(?:[ \u3040-\u30ff\u3400-\u9fff].*)?")
+    kind: re.compile(
+        rf"(?:[^\W_]+ |[\u3040-\u30ff\u3400-\u9fff]+)?(?:[^\W_]+ ){{0,3}}{noun}(?:[ \u3040-\u30ff\u3400-\u9fff].*)?"
+    )
     for kind, noun in _STRONG.items()
 }
 

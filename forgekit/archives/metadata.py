@@ -26,7 +26,16 @@ from forgekit.archives.document import Node, walk
 from forgekit.archives.formats.machine import MachineBlock
 from forgekit.archives.formats.notes import LABEL, split_labels
 from forgekit.archives.formats.records import Page
-from forgekit.archives.labels import MODES, fact_named, fold, is_symbol, leading, lists_kind, names_parent, names_place
+from forgekit.archives.labels import (
+    MODES,
+    fact_named,
+    fold,
+    is_symbol,
+    leading,
+    lists_kind,
+    names_parent,
+    names_place,
+)
 from forgekit.ids import is_id
 from forgekit.model.entities import CompressionMode, TurnRange
 from forgekit.model.rules import one_line
@@ -111,7 +120,9 @@ def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:
 def _text_facts(facts: Facts, page: Page) -> None:
     """Gather the labelled lines of the head and of metadata sections, then what the head says without labels."""
     root, sections = page.document.root, [n for n in walk(page.document.root) if n.kind == "heading"]
-    before = [n for n in root.children if n.kind != "heading" and not (sections and n.line > sections[0].line)]
+    before = [
+        n for n in root.children if n.kind != "heading" and not (sections and n.line > sections[0].line)
+    ]
     places = [before, *([n for n in s.children if n.kind != "heading"] for s in sections[:1])]
     places = places if before and sections else [before or places[-1]]
     head = [each for nodes in places for each in nodes]
@@ -146,7 +157,12 @@ def _is_metadata(section: Node) -> bool:
 
 def _loose_facts(facts: Facts, lines: Sequence[Node], head: Sequence[Node]) -> None:
     """Take tags and the date out of the title and the text of the head, where no label gives them."""
-    known = {_bare_name(part) for name in ("tag", "parent", "inherited", "chain", "session") for value, _ in facts.all(name) for part in [*items(value), value]}
+    known = {
+        _bare_name(part)
+        for name in ("tag", "parent", "inherited", "chain", "session")
+        for value, _ in facts.all(name)
+        for part in [*items(value), value]
+    }
     tagged = facts.first("tag") is not None
     for node in lines:
         reached, is_parent = 0, False

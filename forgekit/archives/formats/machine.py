@@ -314,7 +314,10 @@ def is_bare_log(lines: Sequence[str]) -> bool:
     """Say whether a whole text is YAML or JSON of an archive without a fence around it."""
     full = [line for line in lines if line.strip() and line.strip() != "---"]
     if full and full[0].lstrip()[:1] in ("{", "["):
-        return full[-1].rstrip()[-1:] in ("}", "]") and re.match(r"[{\[]\s*[\"{\[]", "".join(full[:2])) is not None
+        return (
+            full[-1].rstrip()[-1:] in ("}", "]")
+            and re.match(r"[{\[]\s*[\"{\[]", "".join(full[:2])) is not None
+        )
     loose = any(line[:1] not in " -#}]" and not _TOP_KEY.match(line[:80]) for line in full)
     return not loose and _NESTED.search("\n".join(full)) is not None
 
@@ -378,13 +381,17 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
                 _take(found, name, value, family, carried=False, listed=kind)
             elif family is not Family.MACHINE and not fact_named(name):
                 message = f"the {len(value)} entries under {name[:40]!r} are no records that are known"
-                found.warn("unread-list", message, getattr(document, "line", None), "name the list `decisions`")
+                found.warn(
+                    "unread-list", message, getattr(document, "line", None), "name the list `decisions`"
+                )
 
 
 def _kind_of_items(value: list[Any]) -> str:
     """Return the kind that the ids or the fields of the items in a list show."""
     items = [item for item in value if isinstance(item, Mapping)]
-    ids = {kind_of(bare(str(item[key]))) for item in items for key in item if field_named(key, "D") == "local_id"}
+    ids = {
+        kind_of(bare(str(item[key]))) for item in items for key in item if field_named(key, "D") == "local_id"
+    }
     if len(ids) == 1 and (kind := ids.pop()):
         return kind
     keys = {key for item in items for key in item}
@@ -409,7 +416,9 @@ def _take(
         else:
             raw, unknown = named_fields(item, kind or "D")
             raw.pop("local_id", None)
-            if "text" not in raw and (first := next((k for k, v in unknown.items() if isinstance(v, str)), "")):
+            if "text" not in raw and (
+                first := next((k for k, v in unknown.items() if isinstance(v, str)), "")
+            ):
                 raw["text"] = unknown.pop(first)
         if status is not None:
             raw.setdefault("status", status.value)
@@ -438,7 +447,9 @@ def _records(value: Any) -> Iterator[tuple[str, Any]]:
         if isinstance(item, Mapping):
             if given := next((v for k, v in item.items() if field_named(k, "D") == "local_id"), ""):
                 yield bare(str(given)), item
-            elif given := next((v for k, v in item.items() if field_named(k, "D") in _VAGUE and _is_code(v)), ""):
+            elif given := next(
+                (v for k, v in item.items() if field_named(k, "D") in _VAGUE and _is_code(v)), ""
+            ):
                 yield given, {k: v for k, v in item.items() if v != given}
             elif item and all(LOCAL_ID.fullmatch(key) for key in item):
                 for key, inner in item.items():

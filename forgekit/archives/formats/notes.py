@@ -54,7 +54,9 @@ _TYPED = ("tier", "confidence", "status", "priority", "turn", "created", "turns"
 _TRAILING = re.compile(
     r"\s*(?P<open>[*`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
 )
-_LAST_PART = re.compile(r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|[\u00b7|\u2022/]\s+(?P<inner>[^\u00b7|\u2022]{1,160})|`(?P<code>[^`]{1,100})`)$")
+_LAST_PART = re.compile(
+    r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|[\u00b7|\u2022/]\s+(?P<inner>[^\u00b7|\u2022]{1,160})|`(?P<code>[^`]{1,100})`)$"
+)
 _LEADING = re.compile(r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?\s+")
 _BEFORE_DASH = re.compile(r"\s*[(\[](?P<inner>[^()\[\]]{1,120})[)\]](?=\s*[\u2014\u2013:](?:\s|$)|\s+--?\s)")
 _DASH = r"(?:\s*[\u2014\u2013]|\s--?(?=\s))\s*"
@@ -121,7 +123,8 @@ def _bracketed(text: str, kind: str, *, tails: bool) -> tuple[str, dict[str, Any
         if match is not None and notes:
             text = text[: len(text) - len(match.group())]
         elif (match := _LAST_PART.search(text[-240:])) and (
-            notes := _colour(match["colour"], kind) or fields_of_note(match["inner"] or match["code"] or "", kind)
+            notes := _colour(match["colour"], kind)
+            or fields_of_note(match["inner"] or match["code"] or "", kind)
         ):
             text = text[: len(text) - len(match.group())]
         elif tails and kind == "T" and (tail := _tail(text)):
@@ -405,7 +408,11 @@ def split_labels(
         if stop:
             lead, value = f"{lead} {value[stop.end() :]}", value[: stop.start()]
         if clauses and free:
-            while "," in value and (last := value.rpartition(","))[2].strip() and _field_of_part(last[2].strip(), kind):
+            while (
+                "," in value
+                and (last := value.rpartition(","))[2].strip()
+                and _field_of_part(last[2].strip(), kind)
+            ):
                 value, lead = last[0], f"{lead}. {last[2].strip()}."
         pairs.append((name, _value(value)))
     return lead, [pair for pair in pairs if pair[1]]
@@ -438,7 +445,11 @@ def _label_at(plain: str, place: int, kind: str, *, clauses: bool) -> tuple[int,
             if free or (first and value.startswith(first)):
                 return end, name
         name = look_up(label) or ""
-        if name in _TYPED and plain[end : end + 1] == " " and _has_value(name, kind, plain[end : end + 80].strip()):
+        if (
+            name in _TYPED
+            and plain[end : end + 1] == " "
+            and _has_value(name, kind, plain[end : end + 80].strip())
+        ):
             return end, name
     return None
 

@@ -176,7 +176,11 @@ class _Above:
             states=tuple((dict(self.states) | states).items()),
             priority=label if rates else self.priority,
             family=Family.INDEX if fold(label) == "decision index" else self.family,
-            field=label if (" " in label or not states) and lists in ("", "t") and any(field_named(label, k) in _LISTED_FIELDS for k in "DT") else "",
+            field=label
+            if (" " in label or not states)
+            and lists in ("", "t")
+            and any(field_named(label, k) in _LISTED_FIELDS for k in "DT")
+            else "",
         )
 
 
@@ -238,9 +242,18 @@ class _Reader:
                 self.learn(node.children, base.under(node.text, self.page))
             elif not node.children and (label := self.label_of(node, nodes[index + 1 : index + 2])):
                 above = base.under(label, self.page)
-            if above.listed and node.kind == "item" and node.number and self._numbers_are_ids(node, above.listed):
+            if (
+                above.listed
+                and node.kind == "item"
+                and node.number
+                and self._numbers_are_ids(node, above.listed)
+            ):
                 found.setdefault(("#", above.listed), set()).add(node.number)
-            texts = [each.cells[0] for each in node.children if each.cells] if node.kind == "table" else [node.text]
+            texts = (
+                [each.cells[0] for each in node.children if each.cells]
+                if node.kind == "table"
+                else [node.text]
+            )
             for match in filter(None, map(self._any_start, texts if above.listed else ())):
                 found.setdefault((prefix_of(match["id"]), above.listed), set()).add(match["id"])
         for (prefix, kind), ids in found.items():
@@ -248,7 +261,9 @@ class _Reader:
                 self.page.prefixes.setdefault("#", kind)
                 continue
             code = len(prefix) <= 4 and prefix.isupper()
-            if PREFIXES.get(prefix.casefold(), "A")[-1:] == "A" and (len(ids) > 1 or code or names_kind(prefix, kind)):
+            if PREFIXES.get(prefix.casefold(), "A")[-1:] == "A" and (
+                len(ids) > 1 or code or names_kind(prefix, kind)
+            ):
                 self.page.prefixes.setdefault(prefix, kind)
                 self.page.ids += kind
 
@@ -257,7 +272,8 @@ class _Reader:
         if "#" in self.page.prefixes or LOCAL_ID.match(node.text.lstrip("*_ ")):
             return False
         refers = re.compile(rf"([^\W\d_]{{4,}})\s(?:n[\u00b0\u00ba.]\s?|#)?{node.number}(?![\d.])")
-        lines = (line for line in self.page.document.lines if node.number in line[:LINE_LIMIT])
+        said = zip(self.page.document.lines, self.page.own, strict=True)
+        lines = (line for line, own in said if own and node.number in line[:LINE_LIMIT])
         return int(node.number) > 50 or any(
             names_kind(match[1], kind) for line in lines for match in refers.finditer(line)
         )
@@ -375,7 +391,9 @@ class _Reader:
         title = f"{kept} {'~~' if '~~' in marks else ''}{title}".strip()
         alone = bold and node.kind == "line" and text.rstrip(" :").endswith("**")
         noun = words["words"] if words and place >= words.end() else ""
-        return _Start(local_id, kind, title, match["notes"] or "", match["entity"] or "", noun, alone, tail=tail)
+        return _Start(
+            local_id, kind, title, match["notes"] or "", match["entity"] or "", noun, alone, tail=tail
+        )
 
     def _counts(
         self, node: Node, match: re.Match[str], above: _Above, kind: str, before: Node | None, *, bold: bool
@@ -389,8 +407,10 @@ class _Reader:
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = before.text.translate(WIDE) if before else ":"
-            if not text.endswith(":") and not LOCAL_ID.match(_DECOR.sub("", text, count=1)) and not (
-                learnt and (match["sep"] or (before and self._label_in(before, kind)))
+            if (
+                not text.endswith(":")
+                and not LOCAL_ID.match(_DECOR.sub("", text, count=1))
+                and not (learnt and (match["sep"] or (before and self._label_in(before, kind))))
             ):
                 return False
             strong = strong or sep in (":", "::", "\u2014", "\u2013", "-", "--") or listed
@@ -415,7 +435,9 @@ class _Reader:
         if label and value and not LOCAL_ID.match(value) and (named := self._kind_named(label["key"])):
             return _Start("", named, value, words=label["key"])
         text, items = title.strip("*_ "), [child for child in node.children if child.kind == "item"]
-        leads = node.kind == "line" and node.level == 0 and _LEADS.match(node.text) and not self.label_of(node)
+        leads = (
+            node.kind == "line" and node.level == 0 and _LEADS.match(node.text) and not self.label_of(node)
+        )
         if not taken or not text or (node.kind not in ("item", "heading") and not leads):
             return None
         if node.kind == "heading":
@@ -459,7 +481,9 @@ class _Reader:
         """Return the words of a lead-in: a line or item alone that is bold, ends with a colon, or lists."""
         text, colon = node.text, node.text[-1:] in (":", "\uff1a")
         goes_on = bool(after) and after[0].level == 1 and after[0].kind == "line"
-        short = node.kind == "line" and len(text.split()) <= 6 and re.fullmatch(r"[^\W\d_][^.!?:;,|`=\d]*", text)
+        short = (
+            node.kind == "line" and len(text.split()) <= 6 and re.fullmatch(r"[^\W\d_][^.!?:;,|`=\d]*", text)
+        )
         if short and node.level == 0 and (text.isupper() or (after and after[0].kind in ("item", "table"))):
             return text
         if node.kind not in ("line", "item") or len(text) > 120 or (goes_on and not colon):
@@ -497,7 +521,12 @@ class _Reader:
             if self.start_of(node, listing, before) or self._ends_record(node):
                 break
             pair = self._label_in(node, start.kind)
-            heads = pair and not pair[1].strip(" *_") and index + 1 < len(nodes) and self.start_of(nodes[index + 1])
+            heads = (
+                pair
+                and not pair[1].strip(" *_")
+                and index + 1 < len(nodes)
+                and self.start_of(nodes[index + 1])
+            )
             if heads or self._field_line(node):
                 break
             known = pair is not None and field_named(pair[0], start.kind) not in (None, "text")
@@ -561,7 +590,11 @@ class _Reader:
             said, fields = beside(bold["rest"].strip(" \u2014\u2013-"), kind)
             rest += [said] if said else []
             raw = fields | raw
-        elif not start.id and dict(above.states).get(kind) is ThreadStatus.RESOLVED and (answer := _ANSWERED.match(title)):
+        elif (
+            not start.id
+            and dict(above.states).get(kind) is ThreadStatus.RESOLVED
+            and (answer := _ANSWERED.match(title))
+        ):
             title = answer["title"].rstrip(":")
             raw["resolution"] = answer["answer"]
         state = dict(above.states).get(kind)
@@ -612,7 +645,11 @@ class _Reader:
         kind, local_id, found = start.kind, start.id, self.page.found
         labelled: dict[str, Any] = {}
         for label, value in entries:
-            if label in labelled and field_named(label, kind) in ("alternatives", "dependencies", "blocked_by"):
+            if label in labelled and field_named(label, kind) in (
+                "alternatives",
+                "dependencies",
+                "blocked_by",
+            ):
                 labelled[label] = f"{flat(labelled[label])}; {flat(value)}"
             labelled.setdefault(label, value)
         known, unknown = named_fields(labelled, kind)
@@ -683,7 +720,11 @@ class _Reader:
             else:
                 open_ = part
                 text, fields = beside(node.text, kind) if node.kind == "line" else (node.text, {})
-                entries += [(_NAMES.get(name, name), value) for name, value in fields.items() if name not in dict(entries)]
+                entries += [
+                    (_NAMES.get(name, name), value)
+                    for name, value in fields.items()
+                    if name not in dict(entries)
+                ]
                 rest += [text if node.kind == "line" else f"- {text}"] if text else []
                 rest += self._plain(node.children)
 
@@ -736,7 +777,9 @@ class _Reader:
         if not ids and not any(len(fields[k]) > 1 for k in kinds):
             if any(fields[k] & OWN_FIELDS[k] for k in "DT") and table.children:
                 message = "the table looks like records, and none of them could be read"
-                self.page.found.warn("unread-table", message, table.line, "name a column `Decision` or `Thread`")
+                self.page.found.warn(
+                    "unread-table", message, table.line, "name a column `Decision` or `Thread`"
+                )
             return
         column = ids[0] if ids else -1
         index = above.family is Family.INDEX or "ref" in columns
@@ -958,9 +1001,16 @@ def report_unread(page: Page) -> None:
         if node.kind not in ("line", "item") or node.line in page.taken or not page.speaks(node):
             continue
         label = LABEL.match(node.text.translate(WIDE))
-        if label and ":" in label["sep"] and node.text[label.end() :].strip() and not fact_named(label["key"]):
+        if (
+            label
+            and ":" in label["sep"]
+            and node.text[label.end() :].strip()
+            and not fact_named(label["key"])
+        ):
             if any(field_named(label["key"], kind) in OWN_FIELDS[kind] for kind in "DT"):
-                message = f"the line with the label {label['key'][:40]!r} belongs to no record; it was not read"
+                message = (
+                    f"the line with the label {label['key'][:40]!r} belongs to no record; it was not read"
+                )
                 page.found.warn("unread-label", message, node.line, "put it below the record's own line")
 
 
