@@ -46,6 +46,11 @@ from forgekit.model.thread import Priority, ThreadStatus
 from forgekit.times import Instant, parse_instant
 
 RECORDS_LIMIT = 20_000
+OWN_FIELDS = {
+    "D": {"rationale", "tier", "confidence", "alternatives", "dependencies"},
+    "T": {"priority", "resolution", "blocked_by"},
+}
+"""The fields that only records of a kind have."""
 
 _THOUSANDS = re.compile(r"(\[[^\[\]]*\])|(?<=\d),(?=\d{3}(?!\d))")
 _RANGE = re.compile(
@@ -80,11 +85,15 @@ IDS = re.compile(
 )
 _REFERENCES = re.compile(
     r"(?<![A-Za-z0-9_-])(?:(?:[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}:)?(?:OT|DEC|THR|ART|[DTA])-?\d{1,6}[a-z]?"
-    rf"|{NUMBERED_ID}|(?!V\d)[A-Z]{{1,5}}-?\d{{1,4}}|{SHORT}"
+    rf"|{NUMBERED_ID}|(?!V\d)[^\W\d_]{{1,20}}(?:[-_.]|\s?(?:n[\u00b0\u00ba.]\s?)?)\d{{1,5}}[a-z]?|[^\W\d_]{{3,20}} [A-Z](?!\w)|{SHORT}"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])",
     re.IGNORECASE,
 )
-_ID_PARTS = re.compile(r"([^\W\d_]+(?: [^\W\d_]+)?)[\s_.#-]*0*(\d+)([a-z]?)", re.IGNORECASE)
+_NUMBERS = re.compile(r"(?:[\s,;&+/#\[\].]|\d{1,4}(?!\.?\d|%)|and|und|et|y|e|en)+")
+_ID_PARTS = re.compile(
+    r"#?([^\W\d_]+(?: [^\W\d_]+)?)(?:[\s_.#-]|\bn[\u00b0\u00ba.]|\bnr\.?|\u2116)*?0*(\d+|(?<=\s)[A-Z]|(?<=\s)[IVX]+)([a-z]?)",
+    re.IGNORECASE,
+)
 WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20}
 """Full-width forms to ASCII, one character for one."""
 
@@ -97,6 +106,12 @@ def key_of(local_id: str) -> str:
         return plain
     prefix = letters(match[1])
     return f"{PREFIXES.get(prefix, prefix.upper())}{match[2]}{match[3].casefold()}"
+
+
+def prefix_of(local_id: str) -> str:
+    """Return the letters or words before the number of an id."""
+    match = _ID_PARTS.fullmatch(local_id.translate(WIDE).strip())
+    return match[1].upper() if match and len(match[1]) < 5 else match[1].casefold() if match else ""
 
 
 def kind_of(local_id: str) -> str:
@@ -113,6 +128,7 @@ _NUMBER = re.compile(
     r"(?:tier\s*)?(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|[.,]\d{1,20}))(?![\w.])\s*(?P<of>%|/\s*\d{1,3}(?!\d))?",
     re.IGNORECASE,
 )
+_STARS = re.compile(r"([\u2605\u2b50\u25cf\u25a0]+)([\u2606\u25cb\u25a1]*)(?=\W*$|\s)")
 _INSIDE = re.compile(r"[(\[]\s*(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|\.\d{1,20}))\s*(?P<of>%)?\s*[)\]]")
 _INTEGER = re.compile(r"(?:turns?\s*)?#?(\d{1,9})(?!\d)", re.IGNORECASE)
 _DATE = re.compile(
@@ -202,7 +218,9 @@ def text_of(value: Any) -> str:
 
 def references(value: Any) -> tuple[str, ...]:
     """Return the local ids, those behind a tag (`TAG:D003`), short ids and uuids, in order, each once."""
-    return tuple(dict.fromkeys(_REFERENCES.findall(flat(value)[:20_000].translate(WIDE))))
+    text = flat(value)[:20_000].translate(WIDE)
+    found = re.findall(r"\d{1,4}", text) if _NUMBERS.fullmatch(text) else _REFERENCES.findall(text)
+    return tuple(dict.fromkeys(found))
 
 
 def parse_tier(text: str) -> tuple[float | None, str | None]:
@@ -211,6 +229,8 @@ def parse_tier(text: str) -> tuple[float | None, str | None]:
     Raises ValueError for a number outside 0 to 1 and for what is no tier.
     """
     token = bare(text.translate(WIDE))[:200].rstrip(".")
+    if stars := _STARS.match(token):
+        return len(stars[1]) / (len(stars[1] + stars[2]) if stars[2] else max(len(stars[1]), 5)), None
     match = _NUMBER.match(token) or _INSIDE.search(token)
     if match is None:
         value, _ = leading(token, BANDS)
@@ -230,8 +250,12 @@ def _outside(number: str) -> tuple[float | None, str | None]:
     raise ValueError(f"the tier {number[:40]} lies outside 0 to 1")
 
 
-def parse_moment(text: str) -> Instant:
+def parse_moment(text: str, *, day_first: bool = False) -> Instant:
     """Read the first date in a text, in the forms people write.
+
+    Args:
+        text: holds the date.
+        day_first: whether 03/04/2026 is of April, as in every language but English.
 
     Raises ValueError, also for 03/04/2026, which may be of March or of April.
     """
@@ -245,6 +269,7 @@ def parse_moment(text: str) -> Instant:
     elif (
         (match := _DAY_FIRST.search(folded))
         and match[2] == "/"
+        and not day_first
         and int(match[1]) <= 12 >= int(match[3]) != int(match[1])
     ):
         raise ValueError(f"{match.group()!r} may mean two days")
@@ -388,6 +413,11 @@ def make_claim(
                 converted = _CONVERT.get(target, _line_or_text)(claim, target, value)
             except _UnreadableValueError as e:
                 found.warn(e.code, f"{claim.local_id}: {e}", line, e.fix)
+                if claim.kind in ("D", "T"):
+                    rest = "content" if claim.kind == "T" else "context"
+                    claim.values[rest] = (
+                        f"{claim.values.get(rest, '')}\n{target.capitalize()}: {text_of(value)}".strip()
+                    )
                 continue
             if is_text and claim.values.get(target):  # words that another field left there
                 converted = f"{converted or ''}\n{claim.values[target]}".strip()
@@ -395,11 +425,6 @@ def make_claim(
                 claim.values[target] = converted
     if claim.values.get("inherited_from"):
         claim.values.setdefault("scope", Scope.INHERITED)
-    if words := claim.values.pop("waits_for", ""):
-        message = (
-            f"{claim.local_id}: {words[:60]!r} names no record that may stand there; it was kept in the text"
-        )
-        found.warn("no-reference", message, line)
     claims.append(claim)
     return claim
 
@@ -420,6 +445,11 @@ def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dic
         if name is None:
             unknown[str(key)] = value
             continue
+        halves = [field_named(half, kind) for half in str(key).split("/")]
+        if kind == "T" and {"blocked_by", "resolution"} <= set(halves):  # its state says which
+            status = next((text_of(v) for k, v in raw.items() if field_named(str(k), kind) == "status"), "")
+            ended = parse_thread_status(status)[0]
+            name = "resolution" if ended is not None and ended.ended else "blocked_by"
         place = ORDER[kind].get(fold(str(key)), 0)
         if name not in known or is_none(known[name]) or (place < rank[name] and not is_none(value)):
             known[name], rank[name] = value, place
@@ -476,7 +506,15 @@ def _tier(claim: Claim, _target: str, value: Any) -> Any:
             raise _UnreadableValueError("bad-tier", str(e), "write a tier between 0 and 1") from None
     if token:
         claim.values["tier_token"] = token
+    _keep_words(claim, "Tier", text)
     return tier
+
+
+def _keep_words(claim: Claim, label: str, text: str) -> None:
+    """Keep a value in the record's text if it says more than the word or number that was read."""
+    if len(re.findall(r"[^\W\d_]{2,}", text)) > 3:
+        rest = "content" if claim.kind == "T" else "context"
+        claim.values[rest] = f"{claim.values.get(rest, '')}\n{label}: {one_line(text)}".strip()
 
 
 def _confidence(claim: Claim, _target: str, value: Any) -> Any:
@@ -504,9 +542,11 @@ def _status(claim: Claim, target: str, value: Any) -> Any:
             claim.values.setdefault("resolution", rest)
     else:
         status = parse_decision_status(text)
-        if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and references(text):
-            claim.values["superseded_by"] = references(text)[0]
         ids = references(text)
+        if status is None and ids and re.search(r"[-_]?\d", ids[0]):  # it became another one
+            status = DecisionStatus.SUPERSEDED
+        if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and ids:
+            claim.values["superseded_by"] = ids[0]
     if status is None:
         raise _UnreadableValueError("unknown-status", f"{text[:40]!r} is not a known status")
     more = leading(text, STATES[claim.kind])[1] if claim.kind in STATES else ""
@@ -549,33 +589,21 @@ def _timestamp(_claim: Claim, _target: str, value: Any) -> Any:
 
 
 def _named(claim: Claim, target: str, value: Any) -> Any:
-    """Return the ids that a value names; words without any are kept in the record's text."""
-    ids = references(value)
-    if not ids and not is_none(value) and items(value):
-        words = one_line(flat(value))
-        claim.values["context"] = f"{claim.values.get('context', '')}\n{target.capitalize()}: {words}".strip()
-        claim.values["waits_for"] = words
-    return ids
-
-
-def _blocked_by(claim: Claim, _target: str, value: Any) -> Any:
-    ids = references(re.sub(r"#(\d{1,3})(?!\d)", lambda m: f"OT{int(m[1]):03d}", flat(value)))
-    ids, others = tuple(i for i in ids if kind_of(i) != "D"), [i for i in ids if kind_of(i) == "D"]
-    if others or (not ids and not is_none(value) and items(value)):
-        earlier, words = claim.values.get("content", ""), ", ".join(others) or one_line(flat(value))
-        claim.values["content"] = f"{earlier}\nBlocked by: {words}".strip()
-        claim.values["waits_for"] = words
-    return ids
+    """Return what may be ids in a value; its words count until it is known which records there are."""
+    if not is_none(value) and items(value):
+        claim.values[f"{target} words"] = one_line(flat(value))
+    return references(value)
 
 
 def _content(_claim: Claim, _target: str, value: Any) -> Any:
     return text_of(value) or None
 
 
-def _priority(_claim: Claim, _target: str, value: Any) -> Any:
+def _priority(claim: Claim, _target: str, value: Any) -> Any:
     priority = parse_priority(flat(value))
     if priority is None and not is_none(value):
         raise _UnreadableValueError("unknown-priority", f"{flat(value)[:40]!r} is not a priority")
+    _keep_words(claim, "Priority", flat(value))
     return priority
 
 
@@ -621,7 +649,7 @@ _CONVERT: Mapping[str, Callable[[Claim, str, Any], Any]] = {
     "dependencies": _named,
     "revises": _named,
     "superseded_by": lambda _claim, _target, value: next(iter(references(value)), None),
-    "blocked_by": _blocked_by,
+    "blocked_by": _named,
     "content": _content,
     "priority": _priority,
     "alternatives": _alternatives,
@@ -647,23 +675,46 @@ def join(found: ClaimList, claims: Sequence[Claim]) -> list[Claim]:
         each = replace(claim, local_id=claim.values["entity"]) if apart else claim
         groups.setdefault((each.kind, key_of(each.local_id)), []).append(each)
     merged = [_merge(found, group) for group in groups.values()]
-    _spell(merged)
+    _spell(found, merged)
     return merged
 
 
-def _spell(merged: Sequence[Claim]) -> None:
-    """Write each reference to a record of this archive as the record writes its id; drop what is none."""
+def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
+    """Write each reference as its record writes its id; words that name no record are kept in the text."""
     names = {key_of(claim.local_id): claim.local_id for claim in merged}
+    numbers: dict[tuple[str, str], str] = {}
+    for claim in merged:
+        if digits := re.search(r"\d+$", claim.local_id):
+            numbers.setdefault((claim.kind, digits.group().lstrip("0")), claim.local_id)
     for claim in merged:
         for name in ("dependencies", "blocked_by", "revises"):
-            if claim.values.get(name):
-                spelled = (names.get(key_of(each), each) for each in claim.values[name])
-                is_known = (
-                    each for each in spelled if each in names.values() or ":" in each or _is_ours(each)
-                )
-                claim.values[name] = tuple(dict.fromkeys(is_known))
+            spelled = [_resolve(each, claim.kind, names, numbers) for each in claim.values.get(name) or ()]
+            wanted = [each for each in spelled if name != "blocked_by" or kind_of(each) != "D"]
+            kept = [each for each in wanted if each in names.values() or ":" in each or _is_ours(each)]
+            words = claim.values.pop(f"{name} words", "")
+            if words and (not kept or len(wanted) < len(spelled)):
+                target = "content" if claim.kind == "T" else "context"
+                shown = words if not kept else ", ".join(each for each in spelled if each not in kept)
+                label = name.replace("_", " ").capitalize()
+                claim.values[target] = f"{claim.values.get(target) or ''}\n{label}: {shown}".strip()
+                message = f"{claim.local_id}: {shown[:60]!r} names no record that may stand there"
+                found.warn("no-reference", f"{message}; it was kept in the text", claim.line)
+            if name in claim.values:
+                claim.values[name] = tuple(dict.fromkeys(kept))
         if successor := claim.values.get("superseded_by"):
-            claim.values["superseded_by"] = names.get(key_of(successor), successor)
+            claim.values["superseded_by"] = _resolve(successor, claim.kind, names, numbers)
+
+
+def _resolve(
+    reference: str, kind: str, names: Mapping[str, str], numbers: Mapping[tuple[str, str], str]
+) -> str:
+    """Return the id of the record that a reference names by its id, its number, or noun and number."""
+    if name := names.get(key_of(reference)):
+        return name
+    digits = re.search(r"\d+$", reference)
+    kinds = [kind] if reference.isdigit() or reference[0] == "#" else [kind_of(reference)]
+    number = digits.group().lstrip("0") if digits else ""
+    return next((numbers[each, number] for each in kinds if (each, number) in numbers), reference)
 
 
 def _is_ours(reference: str) -> bool:

@@ -10,13 +10,14 @@ Lines are 1-based in every value that leaves this module, and end at LF only, as
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from forgekit.archives.labels import fold, letters, quotes
+from forgekit.archives.labels import fold, letters, lists_kind, quotes
 from forgekit.model.archive_record import Section
 from forgekit.model.problem import Problem
 
@@ -33,8 +34,34 @@ _DEEP_HEADING = re.compile(r" {0,3}#{2,6}[ \t]")
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[\w+-]*)[ \t]*$")
 _QUOTE = re.compile(r" {0,3}> ?")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
-_SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.IGNORECASE)
+_SUMMARY = re.compile(r"^.*<summary>(?:<[bh]\w*>)?(.*?)(?:</[bh]\w*>)?</summary>.*$", re.IGNORECASE)
 _BULLETS = tuple("\u2022\u25e6\u25aa\u25b8\u2023\u25cf\u25cb\u30fb")
+_FENCE_MARK = re.compile(r" {0,3}(`{3,}|~{3,})")
+_OTHER_HEADING = re.compile(
+    r"\s{0,3}(?:[\u25a0\u25a1\u25c6\u25c7\u25bc\u25bd\u2605]\s*(?P<title>[^\s:\uff1a][^:\uff1a]{0,80})"
+    r"|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
+)
+_BRACKETS = str.maketrans("\u3010\u3011\u3014\u3015", "[][]")
+_ORG = re.compile(r"(?P<mark>\*{1,5}) (?P<title>\S.*)$")
+_ORG_NOTES = re.compile(
+    r"^(?:(?P<state>[A-Z]{3,}) )?(?:\[#(?P<rank>[ABC])\] )?(?P<title>.*?)(?:\s+:(?P<tags>[\w:]+):)?$"
+)
+_LABELLED = re.compile(r"[\s>]*[*_-]*[^\W\d_][^:\uff1a>]{0,40}[*_]*\s?[:\uff1a]")
+_MARKED_LINE = re.compile(r"([?x!])\s+(?=\S)")
+_ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
+_ORG_KEY = re.compile(r"^\s*(?:#\+|:)([A-Za-z_]+): ?(?=\S)")
+_CLOSING = re.compile(r"</([A-Za-z][\w-]{1,40})>")
+_ELEMENT = re.compile(
+    r"\s*(?:<(?P<name>[A-Za-z][\w-]*)(?P<attributes>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*)\s*(?P<shut>/?)>"
+    r"(?P<value>[^<]*)(?:</(?P=name)>)?|(?P<before>[^<]*)</(?P<end>[A-Za-z][\w-]*)>)\s*"
+)
+_ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']*)")
+_HTML = set(
+    "details summary br b i em strong code pre p ul ol li table thead tbody tr td th div span a h1 h2 h3 h4 h5 h6 hr"
+    " sub sup kbd blockquote u s img del ins mark small center".split()
+)
+_DATA = ("yaml", "yml", "json", "jsonl")
+_DETAILS = re.compile(r"</?(?:details|summary)\b.*")
 _WIKI = re.compile(r"(?P<mark>={2,6})\s*(?P<title>[^=\s][^=]{0,200}?)\s*={2,6}\s*$")
 _BAR = re.compile(r"(?<!\\)\|")
 _MARKED = re.compile(r"<!--\s*(/?)\s*forgekit:(registry-state|updated-context)\b")
@@ -117,7 +144,8 @@ def read_document(text: str) -> Document:
         problems.append(Problem(code="too-long", message=message, line=cut + 1, fix=fix))
         del lines[cut:]
     _unwrap(lines)
-    lines[:] = [_as_markdown(line) for line in lines]
+    _as_markdown(lines)
+    _unquote_lists(lines)
     builder = _Builder(lines)
     return Document(
         lines=tuple(lines),
@@ -131,35 +159,144 @@ def read_document(text: str) -> Document:
     )
 
 
-def _as_markdown(line: str) -> str:
-    """Return a line with bullets and headings of other markups (`== X ==`) as those of Markdown."""
-    start = line[:40].lstrip()[:2]
-    if start[:1] in _BULLETS and start[1:].isspace():
-        return line.replace(start[0], "-", 1)
-    heading = _WIKI.match(line) if start == "==" else None
-    return f"{'#' * len(heading['mark'])} {heading['title']}" if heading else line
+def _unquote_lists(lines: list[str]) -> None:
+    """Take the marks of quotes off a section that lists records and has nothing but quotes, and off the head.
+
+    A quote beside anything else in its section is said by somebody else.
+    """
+    starts = [n for n, line in enumerate(lines) if _HEADING.match(line[:9])] + [len(lines)]
+    head = range(
+        starts[0] + 1 if starts[0] < 3 and len(starts) > 1 else 0,
+        starts[int(starts[0] < 3 and len(starts) > 1)],
+    )
+    quoted = [n for n in head if lines[n].lstrip()[:1] == ">"]
+    labelled = all(_LABELLED.match(lines[n]) for n in quoted if lines[n].strip("> "))
+    for start, end in pairwise(starts):
+        inner = [n for n in range(start + 1, end) if lines[n].strip()]
+        if inner and all(lines[n].lstrip()[:1] == ">" for n in inner):
+            title = lines[start].strip("# ")
+            if any(lists_kind(title, kind) for kind in "DT") and not quotes(title):
+                quoted += [n for n in inner if n not in quoted]
+                labelled = labelled or not set(quoted) - set(inner)
+    for number in quoted if labelled else ():
+        lines[number] = _QUOTE.sub("", lines[number], count=1)
+
+
+def _as_markdown(lines: list[str]) -> None:
+    """Write the marks of other markups as those of Markdown; each line stays where it is."""
+    outside = _outside(lines)
+    text = "\n".join(lines[number] for number in outside)
+    names = {name for name in _CLOSING.findall(text) if name.casefold() not in _HTML}
+    if not re.search(r"^ {0,3}</?(?:" + "|".join(names) + r")\b", text, re.MULTILINE):
+        names = set()  # they stand in indented code
+    org = any(lines[number].startswith("#+") for number in outside[:60])
+    depth, level, folded, defined = 0, 0, 0, -1
+    for number in outside:
+        line = lines[number]
+        if not line.isascii():
+            line = lines[number] = line if _OTHER_HEADING.fullmatch(line) else line.translate(_BRACKETS)
+        start = line[:40].lstrip()
+        defined = defined if line[0] in " :" else -1
+        if names and (match := _ELEMENT.fullmatch(line)) and (match["name"] or match["end"]) in names:
+            depth += _element(lines, number, match, depth)
+        elif start[:1] in _BULLETS and start[1:2].isspace():
+            lines[number] = line.replace(start[0], "-", 1)
+        elif heading := _OTHER_HEADING.fullmatch(line):
+            lines[number] = f"## {heading['title'] or heading['bracketed']}"
+        elif (heading := _WIKI.match(line)) or (org and (heading := _ORG.match(line))):
+            lines[number] = f"{'#' * len(heading['mark'])} {_ORG_NOTES.sub(_org_notes, heading['title'])}"
+        elif org:
+            lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")
+        elif match := _MARKED_LINE.match(line):
+            before = lines[number - 1].strip() if number else ""
+            if not before or before.startswith("- ") or len(before.split()) < 4:
+                lines[number] = f"- {'[x] ' if match[1] == 'x' else ''}{line[match.end() :]}"
+        elif line[:2] == ": " and number and defined < 0 and lines[number - 1].strip():
+            # The first line below a term is its text.
+            lines[number - 1] = f"{lines[number - 1].rstrip().removesuffix(':')}: {line[2:].strip()}"
+            lines[number], defined = "", number
+        elif defined >= 0 and line[:2] in ("  ", ": "):  # below a term
+            lines[number] = f"- {line[2:].lstrip()}" if line[0] == ":" else line.removeprefix("    ")
+        elif "<" in start:
+            folded += start.startswith("<details") - start.startswith("</details")
+            lines[number] = _SUMMARY.sub(rf"{'#' * min(level + 1, 6)} \1", line)
+        elif not folded and _HEADING.match(line[:9]):
+            level = len(start) - len(start.lstrip("#"))
+
+
+def _outside(lines: Sequence[str]) -> list[int]:
+    """Return the numbers of the full lines outside of fences and quotes."""
+    found, fence = [], ""
+    for number, line in enumerate(lines):
+        mark = _FENCE_MARK.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif fence:
+            is_end = mark and mark[1].startswith(fence) and not line.strip(" " + fence[0])
+            fence = "" if is_end else fence
+        elif line and len(line) <= LINE_LIMIT and line.lstrip()[:1] != ">":
+            found.append(number)
+    return found
+
+
+def _org_notes(match: re.Match[str]) -> str:
+    words = [
+        word for word in (match["state"], match["rank"] and f"P{'ABC'.index(match['rank']) + 1}") if word
+    ]
+    words += [word for word in (match["tags"] or "").split(":") if word]
+    return f"{match['title'].strip()}{f' ({chr(44).join(words)})' if words else ''}"
+
+
+def _element(lines: list[str], number: int, match: re.Match[str], depth: int) -> int:
+    """Write the tags on a line as a heading or a labelled item; return by how much the depth changes."""
+    if match["end"]:
+        lines[number] = match["before"]
+        return -1 if not match["before"].strip() else 0
+    pairs = {key.casefold(): html.unescape(value) for key, value in _ATTRIBUTE.findall(match["attributes"])}
+    local_id, name = pairs.pop("id", ""), match["name"].replace("_", " ")
+    notes = ", ".join(f"{key}: {value}" for key, value in pairs.items())
+    value, inline = html.unescape(match["value"]).strip(), match["shut"] or match["value"].strip()
+    if not inline and notes and not local_id:
+        lines[number] = notes.replace(", ", " \u00b7 ")
+    elif not inline:
+        lines[number] = f"{'#' * min(depth + 1, 6)} {local_id or name}{f' ({notes})' if notes else ''}"
+    elif local_id or notes:
+        lines[number] = f"- {local_id} {f'({notes})' if notes else ''}{':' if local_id else ''} {value}"
+    else:
+        lines[number] = f"- {name}: {value}"
+    return 0 if inline else 1
 
 
 def _unwrap(lines: list[str]) -> None:
     """Blank what is wrapped around a whole archive: a fence with chat around it, the marks of a quote."""
-    full = [number for number, line in enumerate(lines) if line.strip()]
-    if full and all(lines[number].lstrip().startswith(">") for number in full):
-        lines[:] = [_QUOTE.sub("", line, count=1) for line in lines]
+    for _ in range(3):
         full = [number for number, line in enumerate(lines) if line.strip()]
+        bare = [n for n in full if not _DETAILS.fullmatch(lines[n].strip())]
+        if bare and all(lines[number].lstrip().startswith(">") for number in bare):
+            for number in bare:
+                lines[number] = _QUOTE.sub("", lines[number], count=1)
+        elif not _unfence(lines, full):
+            return
+
+
+def _unfence(lines: list[str], full: Sequence[int]) -> bool:
+    """Blank a fence around the whole archive, and the chat around it; say whether there was one."""
     opening = next((number for number in full if _FENCE.match(lines[number])), None)
     match = _FENCE.match(lines[opening]) if opening is not None else None
-    if opening is None or match is None or any(_HEADING.match(line[:9]) for line in lines[:opening]):
-        return
-    first = next((lines[number] for number in full if number > opening), "")
-    markdown = match["info"].casefold() in ("markdown", "md")
-    if not markdown and (match["info"] not in ("", "text") or not (_HEADING.match(first) or first == "---")):
-        return
-    closing = next((number for number in reversed(full) if lines[number].strip() == match["mark"]), opening)
-    if closing > opening and not any(
-        _HEADING.match(lines[number][:9]) for number in full if number > closing
-    ):
-        for number in (*(n for n in full if n < opening or n > closing), opening, closing):
-            lines[number] = ""
+    if opening is None or match is None or match["info"].casefold() in _DATA:
+        return False
+    first = next((lines[n] for n in full if n > opening), "")
+    info, headed = match["info"].casefold(), _HEADING.match(first) or first == "---"
+    document = info in ("markdown", "md") or (info in ("", "text") and headed)
+    marks = [number for number in full if number > opening and lines[number].strip() == match["mark"]]
+    closing = marks[-1 if document else 0] if marks else opening
+    around = [n for n in full if n < opening or n > closing]
+    headed = any(_HEADING.match(lines[n][:9]) for n in around)
+    if closing <= opening or headed or (not document and 2 * len(around) > closing - opening):
+        return False
+    for number in (*around, opening, closing):
+        lines[number] = ""
+    return True
 
 
 class _Builder:
@@ -195,7 +332,7 @@ class _Builder:
                 self.truncated = f"the comment opened on line {number + 1} is never closed"
                 plain.append(f"\\{start}")
             elif start.startswith("<") and not start.startswith("<!--"):
-                plain.append(_TAG.sub("", _SUMMARY.sub(r"**\1**", line)))
+                plain.append(_TAG.sub("", line))
             else:
                 plain.append(line)
         return plain
@@ -441,16 +578,18 @@ def printed_lines(document: Document) -> Iterator[tuple[int, int]]:
 def _marked(document: Document) -> Iterator[tuple[int, int]]:
     """Yield the blocks between our own marks; one without an end reaches to the next archive heading."""
     opened: int | None = None
+    ended = 0  # what is quoted may hold such a mark: the last one before another block counts
     for first, last in document.comments:
         match = _MARKED.match(document.lines[first - 1].lstrip())
-        if match is None:
-            continue
-        if not match.group(1) and opened is None:
-            opened = first
-        elif match.group(1) and opened is not None:
-            yield opened, last
-            opened = None
-    if opened is not None:
+        if match and match.group(1) and opened is not None:
+            ended = last
+        elif match and not match.group(1) and (opened is None or ended):
+            if opened is not None:
+                yield opened, ended
+            opened, ended = first, 0
+    if opened is not None and ended:
+        yield opened, ended
+    elif opened is not None:
         after = (
             s.heading_line - 1 for s in document.sections if s.heading_line > opened and _begins_archive(s)
         )

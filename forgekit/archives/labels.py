@@ -74,6 +74,7 @@ JOINING: Mapping[str, Mapping[str, str]] = {
     for kind, rows in _FIELDS.items()
 }
 """For each kind, the labels that may open a clause without a colon."""
+_PLACES = {fold(word) for word in _split(_TABLE["facts"].pop("place"))}
 _FACTS = _values(_TABLE["facts"], str)
 STATES: Mapping[str, Mapping[str, Enum]] = {
     "T": _values(_TABLE["states"]["T"], ThreadStatus),
@@ -85,6 +86,8 @@ _PRIORITIES = _values(_TABLE["priorities"], Priority)
 _COLOURS = {mark: Priority(name) for name, marks in _TABLE["colours"].items() for mark in marks}
 BANDS = _values(_TABLE["bands"], float)
 CONFIDENCE = _values(_TABLE["confidence"], float)
+SURE = {fold(word) for word in _split(_TABLE["sure"]["words"])}
+"""Words that make a short sentence one about confidence."""
 MODES = _values(_TABLE["modes"], str)
 NONE = {word.casefold() for word in _split(_TABLE["none"]["words"])} | {""}
 PREFIXES = {word.casefold(): kind for kind, words in _TABLE["ids"].items() for word in [*_split(words), kind]}
@@ -134,21 +137,26 @@ def priority_in(text: str) -> Priority | None:
     return found or colour or (None, Priority.LOW, Priority.MEDIUM, Priority.HIGH)[min(stars, 3)]
 
 
-_BETWEEN = (
-    r"(?:(?:that|which|are|is|were|was|been|have|has|now|already|all|still|recently|noch|immer|encore|aun"
-    r"|todavia) )*"
+_NUMBER = re.compile(
+    r"^\s*\(?(?:\d{1,2}(?:\.\d{1,2})*[.):]?|(?:[IVX]{1,5}|[A-H])[.):])\s+(?=\S)"
+    r"|^\s*[\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341]{1,3}[\u3001.\uff0e]\s*"
 )
-_AND = r"(?:(?:and|or|und|oder|et|ou|y|o) \w+ )?"
-_KANA = "(?:\u306e|\u3057\u305f|\u306a|\u6e08\u307f\u306e)?"
+_LIGHT = _TABLE["nouns"].pop("light").split()
+_BETWEEN = rf"(?:(?:{'|'.join(word for word in _LIGHT if not _CJK.match(word))}) )*"
+_AND = r"(?:(?:and|or|und|oder|et|ou|y|o|e|en) \w+ )?"
+_KANA = f"(?:{'|'.join(word for word in _LIGHT if _CJK.match(word))})?"
 _FUNCTION = (
     r"(?:in|this|since|during|now|by|at|on|from|as|so|with|today|here|earlier|before|along|of|for|about|made|we"
-    r"|that|which|to|und|and|dieser|von|aus|im|am|wahrend|de|du|des|cette|pendant|prises?|tomadas|del|en|esta"
-    r"|requiring|log|index|record|list)\b"
+    r"|that|which|to|und|and|taken|requiring|log|index|record|list|register|summary)\b"
 )
-_NOT_YET = re.compile(r"\b(?:to be|not|never|yet|nicht|pas|no)\b")
+_COMPOUND = re.compile(
+    rf"\b(?:decision|choice|agreement|thread|question|issue|artifact) (?!{_FUNCTION}|{_BETWEEN.replace('*', '+')}|\d)[a-z]"
+)
+_NOT_YET = re.compile(r"\b(?:to be|to decide|not|never|yet|undecided|nicht|pas|no|non|nao|niet|не)\b|\u672a")
 _IN_PART = re.compile(
     r"\b(?:partially|partly|half|nearly|almost|mostly|teilweise|partiellement|parcialmente)\b"
 )
+_TASKS = {"todo", "to do", "to dos", "\u5f85\u529e"}
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -159,38 +167,52 @@ def _any_of(words: Iterable[str]) -> str:
     return rf"(?:(?<![^\W_])(?:{plain})(?:o|{_ENDING})(?![^\W_])|(?:{wide}))"
 
 
-_NOUN = {kind: _any_of(_split(words)) for kind, words in _TABLE["nouns"].items()}
+_WEAK = _split(_TABLE["nouns"].pop("weak"))
+_STRONG = {kind: _any_of(_split(words)) for kind, words in _TABLE["nouns"].items()}
+_NOUN = _STRONG | {"T": _any_of(_split(_TABLE["nouns"]["T"]) + _WEAK)}
 _STATE = {kind: _any_of(states) for kind, states in STATES.items()}
 _BESIDE = {
     kind: re.compile(
         rf"{state} ?{_KANA}{_AND}{_NOUN[kind]}|{_NOUN[kind]} {_BETWEEN}{state}"
-        rf"|^{_BETWEEN}{state}(?: {_FUNCTION}.*)?$"
+        rf"|^{_BETWEEN}{state}{_KANA}(?: (?:{'|'.join(_LIGHT)}))?(?: {_FUNCTION}.*)?$"
     )
     for kind, state in _STATE.items()
 }
 _LIST = {
     kind: re.compile(
-        rf"(?:[^\W_]+ |\w*[\u306e\u305f])?(?:[^\W_]+ ){{0,2}}{noun}"
-        rf"(?: {_FUNCTION}.*| {_BETWEEN}{_STATE.get(kind, _STATE['T'])}.*)?"
+        rf"(?:[^\W_]+ |[\u3040-\u30ff\u3400-\u9fff]+)?(?:[^\W_]+ ){{0,3}}{noun}(?:[ \u3040-\u30ff\u3400-\u9fff].*)?"
     )
-    for kind, noun in _NOUN.items()
+    for kind, noun in _STRONG.items()
 }
+
+
+@lru_cache(maxsize=4096)
+def title_words(label: str) -> str:
+    """Return the key of a heading: folded, without the number before it."""
+    return fold(_NUMBER.sub("", label, count=1))
 
 
 @lru_cache(maxsize=4096)
 def state_of_label(label: str, kind: str) -> Enum | None:
     """Return the state that a heading or lead-in gives to the records of a kind (D or T) below it."""
-    plain = " ".join(re.findall(r"[^\W\d_]+", letters(label)))
-    return None if "?" in label else _state_in(fold(label), kind) or _state_in(plain, kind)
+    words = _NUMBER.sub("", label, count=1)
+    plain = " ".join(re.findall(r"[^\W\d_]+", letters(words)))
+    if "?" in label or plain in _TASKS:
+        return None
+    return _state_in(title_words(label), kind) or _state_in(plain, kind)
 
 
 def _state_in(words: str, kind: str) -> Enum | None:
     found = {leading(match.group(), STATES[kind])[0] for match in re.finditer(_STATE[kind], words)} - {None}
+    if kind == "T" and not found and _NOT_YET.search(words) and len(words.split()) <= 6:
+        return ThreadStatus.OPEN if re.search(_STRONG["D"], words) or " settle" in words else None
     if len(found) != 1 or _IN_PART.search(words):
         return None
     status = found.pop()
     if _NOT_YET.search(words) or status is DecisionStatus.ACTIVE:
         return ThreadStatus.OPEN if kind == "T" else None
+    if status is not ThreadStatus.OPEN and words.startswith(("what ", "was ")):
+        return None
     return status if _BESIDE[kind].search(words) else None
 
 
@@ -203,16 +225,41 @@ def names_kind(label: str, kind: str) -> bool:
 @lru_cache(maxsize=4096)
 def lists_kind(label: str, kind: str) -> bool:
     """Say whether a label announces a list of records: `Decisions made`, and not `Decision criteria`."""
-    parts = [fold(label), *(fold(part) for part in label.split("/")[:4])]
-    return not _NOT_YET.search(parts[0]) and any(_LIST[kind].fullmatch(part) for part in parts)
+    parts = [title_words(label), *(fold(part) for part in label.split("/")[:4])]
+    if len(parts[0].split()) > 8:
+        return False
+    if kind == "T" and re.search(_NOUN["T"], parts[0]) and state_of_label(label, "T") is not None:
+        return True
+    if _NOT_YET.search(parts[0]):
+        return False
+    return any(_LIST[kind].fullmatch(part) and not _COMPOUND.search(part) for part in parts)
 
 
 @lru_cache(maxsize=4096)
 def quotes(label: str) -> str:
     """Return what a heading quotes: `inherited`, `earlier`, `transcript`, or "" if nothing."""
-    key = fold(label)
+    key = title_words(label)
     found = (what for what, each in _TABLE["quoting"].items() if any(re.fullmatch(p, key) for p in each))
     return next(found, "")
+
+
+_PARENT = re.compile(
+    "|".join(
+        rf"(?<![^\W_]){re.escape(key)}(?![^\W_])" if key.isascii() or not _CJK.search(key) else key
+        for key, name in sorted(_FACTS.items(), key=lambda pair: -len(pair[0]))
+        if name in ("parent", "inherited", "chain")
+    )
+)
+
+
+def names_parent(words: str) -> bool:
+    """Say whether the words before a tag say that it is continued."""
+    return _PARENT.search(letters(words[-80:])) is not None
+
+
+def names_place(title: str) -> bool:
+    """Say whether a heading is one over facts of the archive."""
+    return title_words(title) in _PLACES
 
 
 def fact_named(label: str) -> str | None:
@@ -240,7 +287,8 @@ _VAGUE = {"ignored", "text", "content", "context", "local_id", "scope", "turn", 
 
 def _look_up(label: str, table: Mapping[str, str]) -> str | None:
     key = fold(label)
-    parts = map(fold, re.split(r"\s*[/|]\s*", label)) if "/" in label else ()
+    parts = [*map(fold, re.split(r"\s*[/|]\s*", label))] if "/" in label else []
+    parts += [key.replace("ae", "a").replace("oe", "o").replace("ue", "u")] if "e" in key else []
     return next(
         (table[part] for part in (key, f"{key}s", key.removesuffix("s"), *parts) if part in table), None
     )

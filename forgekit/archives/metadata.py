@@ -26,27 +26,24 @@ from forgekit.archives.document import Node, walk
 from forgekit.archives.formats.machine import MachineBlock
 from forgekit.archives.formats.notes import LABEL, split_labels
 from forgekit.archives.formats.records import Page
-from forgekit.archives.labels import MODES, fact_named, fold, is_symbol, leading, lists_kind
+from forgekit.archives.labels import (
+    MODES,
+    fact_named,
+    fold,
+    is_symbol,
+    leading,
+    lists_kind,
+    names_parent,
+    names_place,
+)
 from forgekit.ids import is_id
 from forgekit.model.entities import CompressionMode, TurnRange
 from forgekit.model.rules import one_line
 from forgekit.times import Instant
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,127}")
-_OTHER_TAG = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_OTHER_TAG = re.compile(r"(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![A-Za-z0-9_])")
 _NAMES_ONE = re.compile(r"[-_.\d]")  # a mere word is no tag
-_PLACES = {
-    *(
-        "session reference",
-        "metadata",
-        "compression",
-        "archive metadata",
-        "metadaten",
-        "metadonnees",
-        "metadatos",
-    ),
-    "\u30e1\u30bf\u30c7\u30fc\u30bf",
-}
 _BRIDGING = re.compile(
     r"bridg(?:ing|es?|ed)\s{1,3}from\s{1,3}[`\"'*]*([A-Za-z0-9][A-Za-z0-9._-]{1,127})", re.IGNORECASE
 )
@@ -121,44 +118,75 @@ def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:
 
 
 def _text_facts(facts: Facts, page: Page) -> None:
-    """Gather the labelled lines of the head, of metadata sections, and tags wherever they stand."""
+    """Gather the labelled lines of the head and of metadata sections, then what the head says without labels."""
     root, sections = page.document.root, [n for n in walk(page.document.root) if n.kind == "heading"]
-    head = [node for node in root.children if node.kind != "heading"] if not sections else []
     before = [
-        node for node in root.children if node.kind != "heading" and sections and node.line < sections[0].line
+        n for n in root.children if n.kind != "heading" and not (sections and n.line > sections[0].line)
     ]
-    places = [before or head, *([n for n in s.children if n.kind != "heading"] for s in sections[:1])]
-    places += [s.children for s in sections[1:] if s.level == 1 or fold(s.text) in _PLACES]
-    in_head = {id(node) for nodes in places for node in nodes}
+    places = [before, *([n for n in s.children if n.kind != "heading"] for s in sections[:1])]
+    places = places if before and sections else [before or places[-1]]
+    head = [each for nodes in places for each in nodes]
+    places += [s.children for s in sections[1:] if s.level == 1 or _is_metadata(s)]
     plain = True
     for nodes in places:
         for index, node in enumerate(nodes):
             if node.kind not in ("line", "item") or not page.speaks(node):
                 continue
-            if LOCAL_ID.match(node.text.lstrip("*_ ").translate(WIDE)) or any(
-                lists_kind(node.text, k) for k in "DT"
-            ):
+            if node.line in page.taken or any(lists_kind(node.text, k) for k in "DT"):
                 plain = False
                 continue
             labelled = _line_facts(facts, node, nodes[index + 1 :], is_plain=plain)
-            first = nodes is places[0] and index == 0
-            plain = plain and (labelled or first or node.line in page.taken)
+            plain = plain and (labelled or (nodes is places[0] and index == 0))
         plain = plain and nodes is places[0]
-    for node in walk(root):
-        if (
-            node.kind in ("line", "item")
-            and id(node) not in in_head
-            and page.speaks(node)
-            and "_" in node.text
-        ):
-            match = LABEL.match(node.text)
-            if (
-                match
-                and (match["mark"] or node.kind == "item")
-                and fact_named(match["key"]) == "tag"
-                and fold(match["key"]) != "tag"
-            ):
-                facts.add("tag", node.text[match.end() :], node.line)
+    lines = [*sections[:1], *takewhile(lambda n: n.line not in page.taken and n.kind != "table", head)]
+    _loose_facts(facts, [node for node in lines if page.speaks(node)], head)
+    if not facts.first("tag"):
+        for node in walk(root):
+            match = LABEL.match(node.text) if node.kind in ("line", "item") and page.speaks(node) else None
+            if match and node.line not in page.taken and fact_named(match["key"]) == "tag":
+                _line_facts(facts, node, (), is_plain=True)
+
+
+def _is_metadata(section: Node) -> bool:
+    """Say whether a section holds facts: it is called so, or most of its lines are labelled with facts."""
+    lines = [n for n in section.children if n.kind in ("line", "item")]
+    keys = (LABEL.match(n.text.translate(WIDE)) for n in lines)
+    known = sum(match is not None and fact_named(match["key"]) is not None for match in keys)
+    return names_place(section.text) or 2 <= known >= len(lines) / 2
+
+
+def _loose_facts(facts: Facts, lines: Sequence[Node], head: Sequence[Node]) -> None:
+    """Take tags and the date out of the title and the text of the head, where no label gives them."""
+    known = {
+        _bare_name(part)
+        for name in ("tag", "parent", "inherited", "chain", "session")
+        for value, _ in facts.all(name)
+        for part in [*items(value), value]
+    }
+    tagged = facts.first("tag") is not None
+    for node in lines:
+        reached, is_parent = 0, False
+        for match in _OTHER_TAG.finditer(node.text):
+            between = node.text[reached : match.start()]
+            joined = re.fullmatch(r"[\W_]*(?:and|und|et|y|e|en|i)?[\W_]*", between) and reached
+            is_parent = bool(joined and is_parent) or names_parent(between)
+            reached = match.end()
+            if match.group() in known:
+                continue
+            label = LABEL.match(node.text.lstrip("- *_").translate(WIDE))
+            other = label is not None and fact_named(label["key"]) is None
+            if is_parent or other or not tagged:
+                known.add(match.group())
+                facts.add("parent" if is_parent or tagged else "tag", match.group(), node.line)
+                tagged = True
+    if not facts.first("created", "day"):
+        for node in lines[:4]:
+            try:
+                parse_moment(node.text)
+            except ValueError:
+                continue
+            facts.add("day", node.text, node.line)
+            return
 
 
 def _line_facts(facts: Facts, node: Node, after: Sequence[Node], *, is_plain: bool) -> bool:
@@ -184,13 +212,12 @@ def _line_facts(facts: Facts, node: Node, after: Sequence[Node], *, is_plain: bo
             ]
             pairs = [(name, ", ".join(below))]
             lead = ""
-        value = _bare_name(part[match.end() :]) if match and ":" in match["sep"] else ""
-        if not pairs and _OTHER_TAG.fullmatch(value):  # whatever its label, another tag is continued
-            lead, pairs = "", [("parent", value)]
-        if (marked or is_plain) and not lead.strip(" *_"):
-            for name, value in pairs:
+        for name, value in pairs if marked or is_plain else ():
+            if not lead.strip(" *_") or name == "project":
                 facts.add(name, value, node.line)
-        elif is_plain and not pairs and len(part) < 40 and _SEVERAL.search(text):
+        if lead.strip(" *_"):
+            continue
+        if is_plain and not pairs and len(part) < 40 and _SEVERAL.search(text):
             try:
                 parse_moment(part)
             except ValueError:
@@ -225,11 +252,13 @@ def _bare_name(value: str) -> str:
 def created_of(found: ClaimList, facts: Facts) -> Instant | None:
     """Return the first time that the text names, one with a time of day before a mere date."""
     dates: list[tuple[bool, Instant]] = []
-    for value, line in facts.all("created"):
-        try:
-            dates.append((re.search(r"\d[Tt ]\d{1,2}:\d\d", value[:100]) is None, parse_moment(bare(value))))
-        except ValueError as e:
-            found.warn("bad-time", str(e), line, "write 2026-03-04T16:20:00Z")
+    for name in ("created", "day"):
+        for value, line in facts.all(name):
+            has_time = re.search(r"\d[Tt ]\d{1,2}:\d\d", value[:100]) is not None
+            try:
+                dates.append((not has_time, parse_moment(bare(value), day_first=name == "day")))
+            except ValueError as e:
+                found.warn("bad-time", str(e), line, "write 2026-03-04T16:20:00Z")
     return min(dates, key=lambda pair: pair[0])[1] if dates else None
 
 

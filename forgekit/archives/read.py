@@ -92,6 +92,7 @@ def _read(document: Document) -> ArchiveText:
     known |= {claim.values["entity"] for claim in merged if "entity" in claim.values}
     has_parent = bool(parents or carried or inherited_lines(document))
     records.report_lost_ids(page, seen, known, has_parent=has_parent)
+    records.report_unread(page)
     return ArchiveText(
         title=title or facts.first("title", "session") or "",
         session_id=facts.first("session") or session,

@@ -19,7 +19,7 @@ TITLE = "# Conversation Archive: broker choice\n\n"
         ("**Parent:**\n  - NEXUS_START\n  - NEXUS_B", ("NEXUS_START", "NEXUS_B")),
         ("Continues: NEXUS_START", ("NEXUS_START",)),
         ("**Parent:** none", ()),
-        ("We talked.\n\nContinues: NEXUS_START", ()),
+        ("We talked.\n\nContinues: NEXUS_START", ("NEXUS_START",)),
         ("## Notes\n**Parent:** NEXUS_START", ()),
         ("## Metadata\n- Parent: NEXUS_START", ("NEXUS_START",)),
     ],

@@ -192,8 +192,8 @@ def test_nothing_labelled_is_lost_without_a_word() -> None:
     (decision,) = read.decisions
     assert decision.context.splitlines() == [
         "- Owner: Jo",
-        "Dependencies: the board",
         "Status: accepted by the whole team",
+        "Dependencies: the board",
     ]
     assert decision.status is DecisionStatus.ACTIVE
     assert sorted(problem.code for problem in read.problems) == ["no-reference", "unknown-label"]

@@ -21,6 +21,7 @@ from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
+    OWN_FIELDS,
     PLAIN_ID,
     Claim,
     ClaimList,
@@ -35,7 +36,7 @@ from forgekit.archives.claims import (
 )
 from forgekit.archives.document import Document, read_document, split_lines
 from forgekit.archives.formats.notes import annotated
-from forgekit.archives.labels import field_named, fold, lists_kind, quotes, state_of_label
+from forgekit.archives.labels import fact_named, field_named, fold, lists_kind, quotes, state_of_label
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import Family
 from forgekit.model.problem import Problem
@@ -305,6 +306,12 @@ _OF_ARCHIVE = re.compile(
     r"|compress(?:ed|ion)[_ ]tag",
     re.IGNORECASE,
 )
+_TOP_KEY = re.compile(r"[^\W\d][\w -]*:(?:\s|$)")
+_NESTED = re.compile(
+    r"^[^\W\d][\w -]{0,60}:[ \t]*\n(?:[ \t]*- [^:\n]{1,60}:(?: .*)?\n[ \t]+[^\W\d][\w -]{0,60}:(?: |$)"
+    r"|[ \t]+[^\W\d][\w -]{0,60}:(?:\n[ \t]+[^\W\d][\w -]{0,60}: | *\{))",
+    re.MULTILINE,
+)
 _NAMED = re.compile(
     rf"(?P<id>{PLAIN_ID})\s*(?::|[\u2013\u2014]|-(?=\s))\s*(?P<text>\S.*)$", re.IGNORECASE | re.DOTALL
 )
@@ -329,13 +336,12 @@ def is_bare_log(lines: Sequence[str]) -> bool:
     """Say whether a whole text is YAML or JSON of an archive without a fence around it."""
     full = [line for line in lines if line.strip() and line.strip() != "---"]
     if full and full[0].lstrip()[:1] in ("{", "["):
-        return full[-1].rstrip()[-1:] in ("}", "]") and _OF_ARCHIVE.search("\n".join(full[:2000])) is not None
-    keys = [match.group(1) for line in full if (match := re.match(r"([A-Za-z_][\w -]*):(?:\s|$)", line[:80]))]
-    loose = any(
-        line[:1] not in " -#}]" and not re.match(r"[A-Za-z_][\w -]*:(?:\s|$)", line[:80]) for line in full
-    )
-    listed = any(_is_root(key) and fold(key) not in _ROOTS for key in keys)
-    return listed and not loose and any(_OF_ARCHIVE.search(line) for line in full)
+        return (
+            full[-1].rstrip()[-1:] in ("}", "]")
+            and re.match(r"[{\[]\s*[\"{\[]", "".join(full[:2])) is not None
+        )
+    loose = any(line[:1] not in " -#}]" and not _TOP_KEY.match(line[:80]) for line in full)
+    return not loose and _NESTED.search("\n".join(full)) is not None
 
 
 def own_part(text: str) -> str:
@@ -386,24 +392,40 @@ def _walk(found: ClaimList, document: Mapping[str, Any], family: Family, *, carr
     """Take the records out of a mapping and the mappings in it; depth is bounded by the YAML reader."""
     for key, value in document.items():
         name = fold(key)
-        inherited = carried or name in _NO_RECORDS
+        inherited = carried or name in _NO_RECORDS or quotes(name) != ""
         listed = not inherited and any(lists_kind(name, kind) for kind in "DTA")
         if name == "carried decisions" or (listed and isinstance(value, list | Mapping)):
             _take(found, name, value, family, carried=inherited)
         elif isinstance(value, Mapping):
             _walk(found, value, family, carried=inherited)
-        elif isinstance(value, list) and not inherited and _looks_like_records(value):
-            _take(found, name, value, family, carried=False)
+        elif isinstance(value, list) and not inherited and any(isinstance(item, Mapping) for item in value):
+            if kind := _kind_of_items(value):
+                _take(found, name, value, family, carried=False, listed=kind)
+            elif family is not Family.MACHINE and not fact_named(name):
+                message = f"the {len(value)} entries under {name[:40]!r} are no records that are known"
+                found.warn(
+                    "unread-list", message, getattr(document, "line", None), "name the list `decisions`"
+                )
 
 
-def _looks_like_records(value: list[Any]) -> bool:
-    return any(
-        isinstance(item, Mapping) and LOCAL_ID.fullmatch(bare(str(item.get("id", "")))) for item in value
-    )
+def _kind_of_items(value: list[Any]) -> str:
+    """Return the kind that the ids or the fields of the items in a list show."""
+    items = [item for item in value if isinstance(item, Mapping)]
+    ids = {
+        kind_of(bare(str(item[key]))) for item in items for key in item if field_named(key, "D") == "local_id"
+    }
+    if len(ids) == 1 and (kind := ids.pop()):
+        return kind
+    keys = {key for item in items for key in item}
+    counts = {k: len({field_named(key, k) for key in keys} & own) for k, own in OWN_FIELDS.items()}
+    best = max(counts, key=lambda kind: counts[kind])
+    return best if counts[best] > min(counts.values()) else ""
 
 
-def _take(found: ClaimList, name: str, value: Any, family: Family, *, carried: bool) -> None:
-    listed = next((kind for kind in "DTA" if lists_kind(name, kind)), "")
+def _take(
+    found: ClaimList, name: str, value: Any, family: Family, *, carried: bool, listed: str = ""
+) -> None:
+    listed = listed or next((kind for kind in "DTA" if lists_kind(name, kind)), "")
     status = state_of_label(name, listed) if listed in ("D", "T") else None
     for local_id, item in _records(value):
         line: int = getattr(item, "line", 0) or getattr(value, "line", 0)
@@ -416,6 +438,10 @@ def _take(found: ClaimList, name: str, value: Any, family: Family, *, carried: b
         else:
             raw, unknown = named_fields(item, kind or "D")
             raw.pop("local_id", None)
+            if "text" not in raw and (
+                first := next((k for k, v in unknown.items() if isinstance(v, str)), "")
+            ):
+                raw["text"] = unknown.pop(first)
         if status is not None:
             raw.setdefault("status", status.value)
         if unknown and kind in ("D", "T") and not carried:
@@ -430,12 +456,23 @@ def _take(found: ClaimList, name: str, value: Any, family: Family, *, carried: b
             found.warn("unreadable-record", f"a record under {name!r} has {what}", line or None, "D001, T001")
 
 
+_VAGUE = (None, "full_context_ref", "ignored")
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"#?[A-Z]{1,6}-?\d{1,5}", value) is not None
+
+
 def _records(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the id ("" if there is none) and the item of each record in a list or a mapping of ids."""
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, Mapping):
             if given := next((v for k, v in item.items() if field_named(k, "D") == "local_id"), ""):
                 yield bare(str(given)), item
+            elif given := next(
+                (v for k, v in item.items() if field_named(k, "D") in _VAGUE and _is_code(v)), ""
+            ):
+                yield given, {k: v for k, v in item.items() if v != given}
             elif item and all(LOCAL_ID.fullmatch(key) for key in item):
                 for key, inner in item.items():
                     line = getattr(inner, "line", getattr(item, "line", 0))

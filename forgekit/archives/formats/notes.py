@@ -29,11 +29,13 @@ from forgekit.archives.labels import (
     JOINING,
     MARKS,
     STATES,
+    SURE,
     fact_named,
     field_named,
     fold,
     is_symbol,
     leading,
+    letters,
 )
 from forgekit.model.decision import DecisionStatus, band
 from forgekit.model.thread import ThreadStatus
@@ -46,23 +48,29 @@ LABEL = re.compile(
     rf"|\s*[\u2014\u2013]|\s+-(?=\s))(?P<after>[*_`]*)(?:\s+|$|(?<=[:\u2192\u2014\u2013])(?=\S))"
 )
 _BOUND = re.compile(
-    r"(?:^|[.;,?!\u00b7\u2022|\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192]|(?<=\s)--?(?=\s)|(?<=\s)(?=[*_]))\s*[*_`]*(?=[^\W\d_])"
+    r"(?:^|\s/(?=\s)|(?<=\s)`|[.;,?!\u00b7\u2022|\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192]|(?<=\s)--?(?=\s)|(?<=\s)(?=[*_]))\s*[*_`]*(?=[^\W\d_])"
 )
-_TYPED = ("tier", "confidence", "priority", "turn", "created", "turns", "tag", "project", "mode")
+_TYPED = ("tier", "confidence", "status", "priority", "turn", "created", "turns", "tag", "project", "mode")
 _TRAILING = re.compile(
     r"\s*(?P<open>[*`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
+)
+_LAST_PART = re.compile(
+    r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|[\u00b7|\u2022/]\s+(?P<inner>[^\u00b7|\u2022]{1,160})|`(?P<code>[^`]{1,100})`)$"
 )
 _LEADING = re.compile(r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?\s+")
 _BEFORE_DASH = re.compile(r"\s*[(\[](?P<inner>[^()\[\]]{1,120})[)\]](?=\s*[\u2014\u2013:](?:\s|$)|\s+--?\s)")
 _DASH = r"(?:\s*[\u2014\u2013]|\s--?(?=\s))\s*"
 _TAIL = re.compile(
     rf"(?P<dash>{_DASH})|(?P<tick>(?:[\u2705\u2713\u2714\u2611]\ufe0f?|(?<=\S)~~)[\s\u2014\u2013:-]{{0,4}}[*\[(]*)"
-    r"|(?P<bold>\s?\*\*[\[(]?)|(?P<bracket>\s\[(?=[A-Z]))|(?P<point>(?:[.;:,]|(?<=\?))\s+)"
+    r"|(?P<bold>\s?\*\*[\[(]?)|(?P<bracket>\s\[(?=[A-Z]))|(?P<point>(?:[.;:,]|(?<=\?))\s+|(?<=[?\u3002])(?=[\u3040-\u9fff]))"
 )
 _ENDED_REST = re.compile(
     r"\s*(?:$|[.!)\]*]+\s*$|[:,;\u2013\u2014(\])*-]|(?:in|as|via|with|on|for|durch|par|por)\s|by(?=\s+[DT]-?\d))"
 )
 _STRUCK = re.compile(r"~~(?P<text>[^~]+)~~(?P<rest>.*)$", re.DOTALL)
+_STOP = re.compile(r"[.;]\s+(?=\S)")
+_SENTENCE = re.compile(r"(?<=[.!?;\u3002])\s+|\s+[\u00b7|/\u2022]\s+|\s+(?=`)|(?<=`)\s+|\n")
+_PARTS = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]\s*|\s+[\u2014\u2013-]\s+|\s/\s")
 _SPLIT = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]")
 
 
@@ -114,12 +122,21 @@ def _bracketed(text: str, kind: str, *, tails: bool) -> tuple[str, dict[str, Any
         notes = fields_of_note(match["inner"], kind) if match else {}
         if match is not None and notes:
             text = text[: len(text) - len(match.group())]
+        elif (match := _LAST_PART.search(text[-240:])) and (
+            notes := _colour(match["colour"], kind)
+            or fields_of_note(match["inner"] or match["code"] or "", kind)
+        ):
+            text = text[: len(text) - len(match.group())]
         elif tails and kind == "T" and (tail := _tail(text)):
             text, notes = tail
         else:
             break
         fields = {**notes, **fields}
     return text, fields
+
+
+def _colour(symbol: str | None, kind: str) -> dict[str, Any]:
+    return {"priority": symbol} if symbol and kind == "T" and parse_priority(symbol) else {}
 
 
 def _answered(text: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -180,7 +197,7 @@ def _ended(text: str, kind: str) -> str | None:
     if status is None or not status.ended or not re.match(r"[*\[(]*[^\W\d_]", text):
         return None
     rest = leading(text.lstrip("*[("), STATES[kind])[1]
-    return rest if _ENDED_REST.match(rest) else None
+    return rest if _ENDED_REST.match(rest.translate(WIDE)) else None
 
 
 def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
@@ -204,13 +221,52 @@ def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _end(tail: str, rest: str) -> dict[str, Any]:
-    text = rest.lstrip(" *:;,.\u2013\u2014-])").rstrip(" *")
+    text = rest.lstrip(" *:\uff1a;,.\u2013\u2014-])").rstrip(" *")
     text = text[1:-1] if text[:1] + text[-1:] in ("()", "[]") else text
     if text.count(")") > text.count("(") or text.count("]") > text.count("["):
         text = text[:-1]
     status = parse_thread_status(tail)[0] if tail.strip(" *") else None
     word = status.value if status else "resolved"
     return {"status": word, **({"resolution": text.strip("([ ")} if text.strip("])([ ") else {})}
+
+
+def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
+    """Split what stands beside or below a title into fields and the sentences that are none."""
+    lead, pairs = split_labels(text, kind, clauses=True)
+    fields = dict(reversed(pairs))
+    if "resolution" in fields:
+        fields.setdefault("status", "resolved")
+    kept: list[str] = []
+    for sentence in _SENTENCE.split(lead):
+        plain = sentence.strip(" .;,\u00b7|`*_()[]\u2014\u2013-")
+        parts = [part.strip(" `*_()[]") for part in _PARTS.split(plain)]
+        found = [_field_of_part(part, kind) or _sureness(part, kind) for part in parts if part]
+        if len(found) > 1 and not all(found):
+            found = [_field_of_part(plain, kind) or _sureness(plain, kind)]
+        if not all(found) and kind in STATES and (rest := _ended(plain, kind)) is not None:
+            found = [_end(plain, rest) if kind == "T" else {"status": plain}]
+        if found and all(found):
+            for each in found:
+                fields = {**each, **fields}
+        elif plain:
+            kept.append(sentence.strip(" ,;\u00b7|"))
+    if "band" in fields:
+        fields.setdefault("tier", fields.pop("band"))
+    return " ".join(kept), fields
+
+
+def _sureness(sentence: str, kind: str) -> dict[str, Any]:
+    """Return the confidence that a short sentence states: `We are nearly sure of this (0.9).`"""
+    words = re.findall(r"[^\W\d_]+", letters(sentence))
+    if kind != "D" or len(words) > 9 or "?" in sentence:
+        return {}
+    for size in (3, 2, 1):
+        for start in range(len(words) - size + 1):
+            phrase = " ".join(words[start : start + size])
+            if phrase in SURE or (size > 1 and phrase in CONFIDENCE and words[start + size - 1] in SURE):
+                number = re.search(r"(?<![\d.,])(?:0?[.,]\d{1,3}|\d{1,3}\s?%)", sentence)
+                return {"tier": number.group()} if number else {"confidence": phrase}
+    return {}
 
 
 def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
@@ -230,21 +286,24 @@ def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
 def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
     """Return the fields of a bracket, or {} if any part of it is something else."""
     inner = inner.strip().translate(WIDE)
-    if kind == "T" and (rest := _ended(inner, kind)) is not None:
-        return _end(inner, rest)
-    status = parse_decision_status(inner) if kind == "D" and re.search(r"\s", inner) else None
-    if status is DecisionStatus.REVISED and not references(inner):
-        return {"context": inner}  # of what it was, and not that it ended
-    if status and status.ended and (references(inner) or _ended(inner, kind) is not None):
-        return {"status": inner}
     fields: dict[str, Any] = {}
-    for part in filter(None, map(bare, _SPLIT.split(inner))):
+    parts = [part for part in map(bare, _SPLIT.split(inner)) if part]
+    for part in parts:
         found, last = _field_of_part(part, kind), next(reversed(fields), "")
         if not found and last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part):
             found = {last: f"{fields[last]}, {part}"}  # blocked by T001, T002
         if not found:
-            return {}
+            fields = {}
+            break
         fields.update(found)
+    if len(parts) < 2 or not fields:
+        if kind == "T" and (rest := _ended(inner, kind)) is not None:
+            return _end(inner, rest)
+        status = parse_decision_status(inner) if kind == "D" and re.search(r"\s", inner) else None
+        if status is DecisionStatus.REVISED and not references(inner):
+            return {"context": inner}  # of what it was, and not that it ended
+        if status and status.ended and (references(inner) or _ended(inner, kind) is not None):
+            return {"status": inner}
     named_band = fields.pop("band", "")
     if named_band:
         try:
@@ -341,8 +400,22 @@ def split_labels(
     if not marks:
         return text, []
     ends = [start for start, _, _ in marks[1:]] + [len(text)]
-    pairs = [(name, _value(text[start:end])) for (_, start, name), end in zip(marks, ends, strict=True)]
-    return text[: marks[0][0]], [pair for pair in pairs if pair[1]]
+    lead, pairs = text[: marks[0][0]], list[tuple[str, str]]()
+    for (first, start, name), end in zip(marks, ends, strict=True):
+        value = text[start:end]
+        free = name == "blocked_by" and not re.search(r"[:=\uff1a]\W*$", text[first:start])
+        stop = _STOP.search(value) if name in _TYPED or (clauses and free) else None
+        if stop:
+            lead, value = f"{lead} {value[stop.end() :]}", value[: stop.start()]
+        if clauses and free:
+            while (
+                "," in value
+                and (last := value.rpartition(","))[2].strip()
+                and _field_of_part(last[2].strip(), kind)
+            ):
+                value, lead = last[0], f"{lead}. {last[2].strip()}."
+        pairs.append((name, _value(value)))
+    return lead, [pair for pair in pairs if pair[1]]
 
 
 def _value(text: str) -> str:
@@ -372,12 +445,18 @@ def _label_at(plain: str, place: int, kind: str, *, clauses: bool) -> tuple[int,
             if free or (first and value.startswith(first)):
                 return end, name
         name = look_up(label) or ""
-        if name in _TYPED and plain[end : end + 1] == " " and _has_value(name, plain[end : end + 80].strip()):
+        if (
+            name in _TYPED
+            and plain[end : end + 1] == " "
+            and _has_value(name, kind, plain[end : end + 80].strip())
+        ):
             return end, name
     return None
 
 
-def _has_value(name: str, value: str) -> bool:
+def _has_value(name: str, kind: str, value: str) -> bool:
+    if name == "status":
+        return kind in STATES and leading(value, STATES[kind])[0] is not None
     if name in ("tier", "confidence"):
         return re.match(r"[01]?[.,]\d|\d{1,3}\s?%|[123](?!\w|[.,]\d)", value) is not None
     if name in ("tag", "project", "mode"):

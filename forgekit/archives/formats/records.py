@@ -18,12 +18,14 @@ from forgekit.archives.claims import (
     IDS,
     LOCAL_ID,
     NUMBERED_ID,
+    OWN_FIELDS,
     PLAIN_ID,
     SHORT,
     SHORT_ID,
     WIDE,
     ClaimList,
     bare,
+    flat,
     keep_unknown,
     key_of,
     kind_of,
@@ -31,10 +33,12 @@ from forgekit.archives.claims import (
     named_fields,
     parse_integer,
     parse_range,
+    prefix_of,
 )
 from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document, walk
-from forgekit.archives.formats.notes import LABEL, annotated, split_labels, split_note
+from forgekit.archives.formats.notes import LABEL, annotated, beside, split_labels, split_note
 from forgekit.archives.labels import (
+    PREFIXES,
     fact_named,
     field_like,
     field_named,
@@ -53,14 +57,30 @@ from forgekit.model.thread import ThreadStatus
 
 _DECOR = re.compile(r"(?:\[[ xX\u2713-]\]\s+|[*_`~]|\[(?!\s)|[^\w\s\x00-\x7f]|\s){0,24}")
 _NOUNS = re.compile(rf"(?P<words>(?:[^\W\d_]+\s+){{1,3}})[*`\[]{{0,3}}(?=(?P<id>{PLAIN_ID}))", re.IGNORECASE)
-_START = re.compile(
-    rf"(?P<id>{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
-    rf"[`\]]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
-    r"(?P<notes>\s*[(\[][^()\[\]]{1,100}[)\]])?"
-    r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u2014\u2013\u2192]|-{1,2}(?=\s))\s*|[.)][*_]{0,2}(?=\s)|,(?=\s)|[*_]{2}|(?=\s|$))"
-    r"\s*(?P<title>.*)$",
-    re.IGNORECASE | re.DOTALL,
+_ANY_ID = (
+    r"(?:(?:[A-Z\u0400-\u042f]{1,6}|[\u3400-\u9fff]{1,3})[-_.]?\d{1,5}[a-z]?"
+    r"|[^\W\d_]{2,20}(?: [^\W\d_]{2,12})?(?:\s?(?:n[\u00b0\u00ba.]\s?|[Nn]r\.?\s?|\u2116\s?|#)?\d{1,4}|\s(?:[A-Z]|[IVX]{2,4})))"
+    r"(?![^\W\u3040-\u9fff])"
 )
+
+
+def _start_pattern(ids: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"#?(?P<id>{ids})"
+        rf"[`\]\u3011]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
+        r"(?P<notes>\s*[(\[][^()\[\]]{1,160}[)\]])?"
+        r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u2014\u2013\u2192\u3011\u3001|]|=>|->|-{1,2}(?=\s))\s*|[.)][*_]{0,2}(?=\s)"
+        r"|,(?=\s)|[*_]{2}|\s{2,}|(?=\s|$)|(?<=\]))"
+        r"\s*(?P<title>.*)$",
+        re.IGNORECASE * (ids != _ANY_ID) | re.DOTALL,
+    )
+
+
+_START = _start_pattern(
+    rf"{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-])"
+)
+_ANY_START = _start_pattern(_ANY_ID)
+_NOTED = re.compile(r"[*_]{0,2}[\[(](?P<note>[^\[\]()\d]{2,30})[\])][*_]{0,2}\s*(?=\S)")
 _BRACKETED = re.compile(
     rf"^(?P<before>\W*?)[(\[](?P<id>{PLAIN_ID})(?:\s*[,;|\u00b7]\s*(?P<notes>[^()\[\]]*))?[)\]]\s+(?=\S)",
     re.IGNORECASE,
@@ -68,7 +88,11 @@ _BRACKETED = re.compile(
 _BEHIND = re.compile(rf"(?P<title>.*\S)\s+[(\[](?P<id>{PLAIN_ID})[)\]][*_]*$")
 _NUMBER = re.compile(r"\d{1,4}[.)]\s+")
 _BOLD_LINE = re.compile(r"(?:[^\w\s*]\s*)?(?:\*\*|__)(?P<label>[^*_]{1,120}?)(?:\*\*|__)\s*:?$")
-_BOLD_LEAD = re.compile(r"\*\*(?P<title>[^*(\[][^*]*?)[.:]?\*\*[.:]?(?P<rest>\s+[^\s,;(\u2014\u2013-].*)$")
+_BOLD_LEAD = re.compile(
+    r"(?P<mark>\*{1,3}|_{1,2})(?P<title>[^*_(\[\s][^*_]*?)[.:]?(?P=mark)[.:]?(?P<rest>\s+[^\s,;(].*)$",
+    re.DOTALL,
+)
+_LEADS = re.compile(r"\*{1,3}[^*\s][^*]{5,}\*|_{1,2}[^_\s][^_]{5,}_|~~[^~]+~~")
 _NOTE_FIRST = re.compile(
     r"\*{0,2}\s*(?P<notes>[(\[][^()\[\]]{0,80}[)\]])\s*(?::|[\u2014\u2013]|--?(?=\s))\s*(?=\S)"
 )
@@ -87,6 +111,11 @@ _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s
 _WORDS = re.compile(r"[^\W_]{3,}")
 _TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
 _REST_KEYS = {"D": "context", "T": "content", "A": "summary"}
+_LISTED_FIELDS = {
+    *("rationale", "alternatives", "dependencies", "tier", "confidence", "status", "priority", "resolution"),
+    *("blocked_by", "timestamp"),
+}
+_NAMES = {"blocked_by": "blocked by", "superseded_by": "superseded by"}
 _LOOK_AHEAD = 60
 
 
@@ -98,6 +127,7 @@ class Page:
         own: for each line (0-based) whether it speaks for the archive itself.
         taken: lines (1-based) that belong to records.
         ids: the kinds of records that have ids.
+        prefixes: letters or words before the numbers of ids, to the kind that their section lists.
     """
 
     found: ClaimList
@@ -105,6 +135,11 @@ class Page:
     own: Sequence[bool]
     taken: set[int] = field(default_factory=set)
     ids: str = ""
+    prefixes: dict[str, str] = field(default_factory=dict)
+
+    def kind_of(self, local_id: str, listed: str = "") -> str:
+        """Return the kind of an id: by its section where that has taught its prefix, else by its letters."""
+        return self.prefixes.get(prefix_of(local_id)) or kind_of(local_id) or listed
 
     def speaks(self, node: Node) -> bool:
         """Say whether a part is the archive's own and short enough to be read."""
@@ -119,6 +154,7 @@ class _Above:
     states: tuple[tuple[str, Enum], ...] = ()
     priority: str = ""
     family: Family = Family.HEADING
+    field: str = ""
 
     @property
     def listed(self) -> str:
@@ -140,6 +176,11 @@ class _Above:
             states=tuple((dict(self.states) | states).items()),
             priority=label if rates else self.priority,
             family=Family.INDEX if fold(label) == "decision index" else self.family,
+            field=label
+            if (" " in label or not states)
+            and lists in ("", "t")
+            and any(field_named(label, k) in _LISTED_FIELDS for k in "DT")
+            else "",
         )
 
 
@@ -154,13 +195,17 @@ class _Start:
     entity: str = ""
     words: str = ""
     alone: bool = False
+    tail: str = ""
+    fields: dict[str, Any] = field(default_factory=dict)
 
 
 def read_records(page: Page) -> None:
     """Read the records of the whole tree."""
     defined = {kind_of(local_id) for local_id, (_, defines) in seen_ids(page).items() if defines}
     page.ids = "".join({claim.kind for claim in page.found.claims} | defined)
-    _Reader(page).walk(page.document.root.children, _Above())
+    reader = _Reader(page)
+    reader.learn(page.document.root.children, _Above())
+    reader.walk(page.document.root.children, _Above())
 
 
 def read_lines(found: ClaimList, text: str, first_line: int) -> None:
@@ -186,6 +231,61 @@ class _Reader:
     def __init__(self, page: Page) -> None:
         self.page = page
 
+    def learn(self, nodes: Sequence[Node], base: _Above) -> None:
+        """Learn which prefixes the ids of each list of records have."""
+        above, found = base, dict[tuple[str, str], set[str]]()
+        for index, node in enumerate(nodes):
+            above = base if node.kind == "heading" else above
+            if not self.page.speaks(node):
+                continue
+            if node.kind == "heading" and not self._any_start(node.text):
+                self.learn(node.children, base.under(node.text, self.page))
+            elif not node.children and (label := self.label_of(node, nodes[index + 1 : index + 2])):
+                above = base.under(label, self.page)
+            if (
+                above.listed
+                and node.kind == "item"
+                and node.number
+                and self._numbers_are_ids(node, above.listed)
+            ):
+                found.setdefault(("#", above.listed), set()).add(node.number)
+            texts = (
+                [each.cells[0] for each in node.children if each.cells]
+                if node.kind == "table"
+                else [node.text]
+            )
+            for match in filter(None, map(self._any_start, texts if above.listed else ())):
+                found.setdefault((prefix_of(match["id"]), above.listed), set()).add(match["id"])
+        for (prefix, kind), ids in found.items():
+            if prefix == "#":
+                self.page.prefixes.setdefault("#", kind)
+                continue
+            code = len(prefix) <= 4 and prefix.isupper()
+            if PREFIXES.get(prefix.casefold(), "A")[-1:] == "A" and (
+                len(ids) > 1 or code or names_kind(prefix, kind)
+            ):
+                self.page.prefixes.setdefault(prefix, kind)
+                self.page.ids += kind
+
+    def _numbers_are_ids(self, node: Node, kind: str) -> bool:
+        """Say whether the number of an item is more than its place in the list: others refer to it."""
+        if "#" in self.page.prefixes or LOCAL_ID.match(node.text.lstrip("*_ ")):
+            return False
+        refers = re.compile(rf"([^\W\d_]{{4,}})\s(?:n[\u00b0\u00ba.]\s?|#)?{node.number}(?![\d.])")
+        said = zip(self.page.document.lines, self.page.own, strict=True)
+        lines = (line for line, own in said if own and node.number in line[:LINE_LIMIT])
+        return int(node.number) > 50 or any(
+            names_kind(match[1], kind) for line in lines for match in refers.finditer(line)
+        )
+
+    def _any_start(self, text: str) -> re.Match[str] | None:
+        """Return how a text begins with what may be an id of any shape."""
+        plain = text.translate(WIDE)
+        decor = _DECOR.match(plain)
+        match = _ANY_START.match(plain, decor.end() if decor else 0)
+        is_code = match and re.match(r"[^\W\d_]{1,4}[-_.]?\d", match["id"])
+        return match if match and (is_code or match["sep"].strip() or not match["title"]) else None
+
     def walk(self, nodes: Sequence[Node], base: _Above) -> None:
         """Read the records among some siblings and below them."""
         above, index, all_bare = base, 0, self._without_ids(nodes, base)
@@ -206,6 +306,9 @@ class _Reader:
                 end = self._end(nodes, index, start)
                 self._take(start, node, nodes[index:end], above)
                 index = end
+            elif not node.children and (said := self._field_line(node)):
+                self.page.taken.add(node.line)
+                make_claim(self.page.found, said.id, said.fields, node.line, Family.PROSE, kind=said.kind)
             elif not node.children and (label := self.label_of(node, nodes[index : index + 1])):
                 above = base.under(label, self.page)
                 bare_list = self._without_ids(list(takewhile(self._goes_below, nodes[index:])), above)
@@ -214,6 +317,18 @@ class _Reader:
                 self.walk(node.children, outer.under(node.text, self.page))
             elif node.kind == "rule":
                 above, bare_list = base, False
+
+    def _field_line(self, node: Node) -> _Start | None:
+        """Return what a labelled line between records says of one: `Dependencies: D2 depends on D1`."""
+        label = LABEL.match(node.text.translate(WIDE)) if node.kind in ("line", "item") else None
+        value = node.text[label.end() :].strip() if label and ":" in label["sep"] else ""
+        start = self.start_of(Node("item", node.line, node.line, value), _Above("DT")) if value else None
+        if label is None or start is None or start.kind not in ("D", "T") or node.line in self.page.taken:
+            return None
+        name = field_named(label["key"], start.kind)
+        if name not in _LISTED_FIELDS or re.match(r"\W*[\w-]+\W{0,3}[,;&]", value):  # a list of ids
+            return None
+        return start if start.fields else replace(start, fields={name: start.title})
 
     def _goes_below(self, node: Node) -> bool:
         return node.kind not in ("heading", "rule") and not self.label_of(node)
@@ -229,11 +344,13 @@ class _Reader:
 
     def start_of(self, node: Node, above: _Above = _Above(), before: Node | None = None) -> _Start | None:
         """Return how a heading, item or line with an id begins a record, None if it begins none."""
-        if node.kind not in ("heading", "item", "line") or not re.search(r"[\d_]", node.text[:80]):
+        if node.kind not in ("heading", "item", "line"):
             return None
         text = _BRACKETED.sub(
             lambda m: f"{m['before']}{m['id']}{' (' + m['notes'] + ')' if m['notes'] else ''}: ", node.text
         )
+        if (noted := _NOTED.match(text)) and self._any_start(text[noted.end() :]):
+            text = f"{text[noted.end() :]} ({noted['note']})"  # [resolved] T1: Who pays?
         plain = text.translate(WIDE)
         decor = _DECOR.match(plain)
         place = decor.end() if decor else 0
@@ -244,39 +361,57 @@ class _Reader:
         if words and names_kind(words["words"], kind_of(words["id"])):
             place = words.end()
         match = _START.match(plain, place)
+        if match is None or not self.page.kind_of(match["id"]):
+            other = _ANY_START.match(plain, place)
+            match = other if other and self.page.kind_of(other["id"]) else match
+        if match is None and node.number and self.page.prefixes.get("#") == above.listed:
+            return _Start(node.number, above.listed, text)
         if match is None:
             match = _BEHIND.match(plain) if node.kind != "line" else None
             if match is None or not (node.kind == "heading" or kind_of(match["id"]) in above.lists):
                 return None
             title = _NUMBER.sub("", text[: match.end("title")], count=1)
             return _Start(text[match.start("id") : match.end("id")], kind_of(match["id"]), title)
-        kind, bold = kind_of(match["id"]), "**" in marks or "__" in marks
+        kind, bold = self.page.kind_of(match["id"]), "**" in marks or "__" in marks
         if not kind and match["sep"].strip() and match["id"].isupper():
             kind = above.listed  # such as Q1: the label above says what it is
         if not kind or not self._counts(node, match, above, kind, before, bold=bold or "~~" in marks):
             return None
-        title = text[match.start("title") :]
+        local_id, title = text[match.start("id") : match.end("id")], text[match.start("title") :]
+        if not match["sep"].strip() and node.kind != "heading":  # D2 depends on D1
+            said, pairs = split_labels(title, kind, clauses=True)
+            if pairs and not said.strip():
+                return _Start(local_id, kind, "", fields=dict(reversed(pairs)))
+        tail = ""
         if bold and "**" not in match["shut"] + match["sep"]:
-            title = title.replace("**", "", 1)
+            head, mark, tail = title.partition("**")
+            left, fields = beside(tail, kind) if tail.strip(" .:") else (tail, {})
+            title, tail = (head, tail) if fields and not left and "~~" not in title else (head + tail, "")
         kept = "".join(re.findall(r"\[.\]\s|[^\x00-\x7f]", marks)).strip()
         title = f"{kept} {'~~' if '~~' in marks else ''}{title}".strip()
         alone = bold and node.kind == "line" and text.rstrip(" :").endswith("**")
         noun = words["words"] if words and place >= words.end() else ""
-        local_id = text[match.start("id") : match.end("id")]
-        return _Start(local_id, kind, title, match["notes"] or "", match["entity"] or "", noun, alone)
+        return _Start(
+            local_id, kind, title, match["notes"] or "", match["entity"] or "", noun, alone, tail=tail
+        )
 
     def _counts(
         self, node: Node, match: re.Match[str], above: _Above, kind: str, before: Node | None, *, bold: bool
     ) -> bool:
         """Say whether what stands like an id begins a record here and is not just named."""
         sep, title = match["sep"].strip(" *_`"), match["title"].strip(" *:\u2014\u2013-~")
-        weak, listed = _WEAK.fullmatch(match["id"]) is not None, kind in above.lists
+        learnt, listed = prefix_of(match["id"]) in self.page.prefixes, kind in above.lists
+        weak = not learnt and _WEAK.fullmatch(match["id"]) is not None
         if node.kind == "heading":
             return bool(not weak or sep or listed or not title)
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = before.text.translate(WIDE) if before else ":"
-            if not text.endswith(":") and not LOCAL_ID.match(text.lstrip("*_~ ")):
+            if (
+                not text.endswith(":")
+                and not LOCAL_ID.match(_DECOR.sub("", text, count=1))
+                and not (learnt and (match["sep"] or (before and self._label_in(before, kind))))
+            ):
                 return False
             strong = strong or sep in (":", "::", "\u2014", "\u2013", "-", "--") or listed
         known = strong or listed or not weak
@@ -284,7 +419,8 @@ class _Reader:
             noted = node.kind == "item" and (
                 sep == "." or (match["notes"] and not sep) or (kind == "A" and not sep)
             )
-            known = known and (strong or listed or bool(noted))
+            apart = not learnt or match["sep"] or match["notes"] or node.kind != "line" or node.level == 1
+            known = known and (strong or (listed and bool(apart)) or bool(noted))
         return bool(title) and known
 
     def _bare_start(self, node: Node, above: _Above, *, taken: bool) -> _Start | None:
@@ -299,7 +435,10 @@ class _Reader:
         if label and value and not LOCAL_ID.match(value) and (named := self._kind_named(label["key"])):
             return _Start("", named, value, words=label["key"])
         text, items = title.strip("*_ "), [child for child in node.children if child.kind == "item"]
-        if not taken or not text or node.kind not in ("item", "heading"):
+        leads = (
+            node.kind == "line" and node.level == 0 and _LEADS.match(node.text) and not self.label_of(node)
+        )
+        if not taken or not text or (node.kind not in ("item", "heading") and not leads):
             return None
         if node.kind == "heading":
             labelled = any(lists_kind(text, each) or state_of_label(text, each) for each in "DT")
@@ -342,6 +481,11 @@ class _Reader:
         """Return the words of a lead-in: a line or item alone that is bold, ends with a colon, or lists."""
         text, colon = node.text, node.text[-1:] in (":", "\uff1a")
         goes_on = bool(after) and after[0].level == 1 and after[0].kind == "line"
+        short = (
+            node.kind == "line" and len(text.split()) <= 6 and re.fullmatch(r"[^\W\d_][^.!?:;,|`=\d]*", text)
+        )
+        if short and node.level == 0 and (text.isupper() or (after and after[0].kind in ("item", "table"))):
+            return text
         if node.kind not in ("line", "item") or len(text) > 120 or (goes_on and not colon):
             return ""
         if bold := _BOLD_LINE.match(text):
@@ -377,6 +521,14 @@ class _Reader:
             if self.start_of(node, listing, before) or self._ends_record(node):
                 break
             pair = self._label_in(node, start.kind)
+            heads = (
+                pair
+                and not pair[1].strip(" *_")
+                and index + 1 < len(nodes)
+                and self.start_of(nodes[index + 1])
+            )
+            if heads or self._field_line(node):
+                break
             known = pair is not None and field_named(pair[0], start.kind) not in (None, "text")
             beside = pair is not None and node.kind == before.kind == "item" and index == end > first
             if reads_on or (known and (start.id or node.kind != "item")) or beside:
@@ -412,6 +564,11 @@ class _Reader:
     def _take(self, start: _Start, node: Node, behind: Sequence[Node], above: _Above) -> None:
         """Make the claim of a record, then read the records within it."""
         kind, inner = start.kind, list(node.children)
+        if start.fields or (start.id and above.field):
+            self.page.taken.add(node.line)
+            said = start.fields or {field_named(above.field, kind) or "context": start.title.strip("*_ ")}
+            make_claim(self.page.found, start.id, said, node.line, Family.PROSE, kind=kind)
+            return
         ends = (n for n, each in enumerate(inner) if node.kind == "heading" and self._ends_record(each))
         cut = next(ends, len(inner))
         entries: list[tuple[str, Any]] = []
@@ -424,9 +581,20 @@ class _Reader:
             if not start.notes and (note := _NOTE_FIRST.match(title)):
                 start.notes, title = note["notes"], title[note.end() :]
             lead, raw = split_note(start.notes, kind) if start.notes else ("", {})
-        elif bold := _BOLD_LEAD.match(title):
-            title, lines, rest = bold["title"], [], [" ".join([bold["rest"].strip(), *lines])]
-        elif dict(above.states).get(kind) is ThreadStatus.RESOLVED and (answer := _ANSWERED.match(title)):
+        if start.tail:
+            raw = beside(" ".join([start.tail, *lines]), kind)[1] | raw
+            lines = []
+        bold = _BOLD_LEAD.match(" ".join([title, *lines]))
+        if bold and (not start.id or bold["rest"].strip()[0] not in "\u2014\u2013-"):
+            title, lines = bold["title"], []
+            said, fields = beside(bold["rest"].strip(" \u2014\u2013-"), kind)
+            rest += [said] if said else []
+            raw = fields | raw
+        elif (
+            not start.id
+            and dict(above.states).get(kind) is ThreadStatus.RESOLVED
+            and (answer := _ANSWERED.match(title))
+        ):
             title = answer["title"].rstrip(":")
             raw["resolution"] = answer["answer"]
         state = dict(above.states).get(kind)
@@ -475,7 +643,16 @@ class _Reader:
     ) -> None:
         """Add a claim, with what the labels above it say."""
         kind, local_id, found = start.kind, start.id, self.page.found
-        known, unknown = named_fields({label: dict(reversed(entries))[label] for label, _ in entries}, kind)
+        labelled: dict[str, Any] = {}
+        for label, value in entries:
+            if label in labelled and field_named(label, kind) in (
+                "alternatives",
+                "dependencies",
+                "blocked_by",
+            ):
+                labelled[label] = f"{flat(labelled[label])}; {flat(value)}"
+            labelled.setdefault(label, value)
+        known, unknown = named_fields(labelled, kind)
         if rest:
             known[_REST_KEYS[kind]] = "\n".join(filter(None, [str(known.get(_REST_KEYS[kind], "")), *rest]))
         given = {
@@ -532,7 +709,7 @@ class _Reader:
                 ]
                 entries += [(row[0], row[1]) for row in rows if field_named(row[0], kind)]
             elif pairs := self._labelled(node, kind, in_list=in_list):
-                entries += [pair for pair in pairs if not pair[1] or pair[0] not in dict(entries)]
+                entries += pairs
                 open_ = True
             elif (
                 open_
@@ -542,7 +719,14 @@ class _Reader:
                 entries[-1] = (entries[-1][0], _more(entries[-1][1], node, self._plain(node.children)))
             else:
                 open_ = part
-                rest += [node.text if node.kind == "line" else f"- {node.text}", *self._plain(node.children)]
+                text, fields = beside(node.text, kind) if node.kind == "line" else (node.text, {})
+                entries += [
+                    (_NAMES.get(name, name), value)
+                    for name, value in fields.items()
+                    if name not in dict(entries)
+                ]
+                rest += [text if node.kind == "line" else f"- {text}"] if text else []
+                rest += self._plain(node.children)
 
     def _goes_on(self, node: Node, entries: Sequence[tuple[str, Any]], follows: bool) -> bool:
         return node.kind == "line" and ((node.level == 1 and follows) or entries[-1][1] == [])
@@ -561,10 +745,18 @@ class _Reader:
         if not pairs:
             return []
         value: Any = _unmarked(pairs[0][1].strip())
+        fields = [c for c in node.children if value and c.kind == "item" and self._known(c, kind)]
+        nested = [each for child in fields for each in self._labelled(child, kind, in_list=False)]
+        below = self._plain([child for child in node.children if child not in fields])
         items = [" ".join([c.text, *self._plain(c.children)]) for c in node.children if c.kind == "item"]
         value = "\n".join([value, *below]) if value else items or "\n".join(below) or []
-        names = {"text": _TEXT_KEYS[kind], "blocked_by": "blocked by", "superseded_by": "superseded by"}
-        return [(names.get(name, name), each) for name, each in [(pairs[0][0], value), *pairs[1:]]]
+        names = {"text": _TEXT_KEYS[kind]} | _NAMES
+        pairs = [(pairs[0][0], value), *pairs[1:]]
+        return [*((names.get(name, name), each) for name, each in pairs), *nested]
+
+    def _known(self, node: Node, kind: str) -> bool:
+        pair = self._label_in(node, kind)
+        return pair is not None and field_named(pair[0], kind) in _LISTED_FIELDS
 
     def _plain(self, nodes: Sequence[Node]) -> list[str]:
         parts = [n for n in nodes if n.kind in ("line", "item", "code") and not self.start_of(n)]
@@ -580,17 +772,24 @@ class _Reader:
             return
         ids = [n for n in range(len(columns)) if any(_cell_id(row.cells, n) for row in table.children)]
         kinds = [k for k in "DT" if any(names_kind(c, k) and field_named(c, k) == "text" for c in columns)]
-        known = max(
-            (sum(field_named(c, k) not in (None, "local_id") for c in columns) for k in kinds), default=0
-        )
-        if not ids and not (kinds and known > 1):
+        fields = {k: {field_named(c, k) for c in columns} - {None, "local_id"} for k in "DT"}
+        kinds += [k for k in "DT" if not kinds and "text" in fields[k] and len(fields[k] & OWN_FIELDS[k]) > 1]
+        if not ids and not any(len(fields[k]) > 1 for k in kinds):
+            if any(fields[k] & OWN_FIELDS[k] for k in "DT") and table.children:
+                message = "the table looks like records, and none of them could be read"
+                self.page.found.warn(
+                    "unread-table", message, table.line, "name a column `Decision` or `Thread`"
+                )
             return
         column = ids[0] if ids else -1
         index = above.family is Family.INDEX or "ref" in columns
         above = replace(above, family=Family.INDEX if index else Family.TABLE)
         for row in table.children:
             local_id = _cell_id(row.cells, column)
-            kind = kind_of(local_id) or above.listed if local_id else "" if ids else above.listed or kinds[0]
+            listed = above.listed or next(iter(kinds), "")
+            kind = self.page.kind_of(local_id, listed) if local_id else ""
+            kind = listed if kind == "A" and listed and "A" not in above.lists else kind
+            kind = kind or ("" if ids else above.listed or kinds[0])
             if not kind or not self.page.own[row.line - 1]:
                 continue
             self.page.taken.add(row.line)
@@ -627,9 +826,9 @@ def _more(value: Any, node: Node, below: Sequence[str]) -> Any:
 
 def _cell_id(row: Sequence[str], column: int) -> str:
     """Return the id that a cell holds alone, "" if it holds something else."""
-    cell = bare(row[column]).strip("~[]() ").strip("*` ") if 0 <= column < len(row) else ""
+    cell = bare(row[column]).strip("~[]() ").strip("*` #") if 0 <= column < len(row) else ""
     plain = cell.translate(WIDE)
-    custom = column == 0 and re.fullmatch(r"[A-Z]{1,6}-?\d{1,5}", plain)
+    custom = column == 0 and re.fullmatch(_ANY_ID, plain)
     return cell if custom or SHORT_ID.fullmatch(plain) or LOCAL_ID.fullmatch(plain) else ""
 
 
@@ -742,10 +941,6 @@ def number_records(found: ClaimList) -> None:
             | dict(given)
             | {"text": one_line(title.replace("**", ""))}
         )
-        for name in ("dependencies", "blocked_by"):  # by the numbers of a table or list
-            if re.fullmatch(r"[\s,;#\d&]+", str(raw.get(name, ""))):
-                ids = (f"O{kind}{int(each):03d}" for each in re.findall(r"\d{1,3}", str(raw[name])))
-                raw[name] = ", ".join(ids)
         make_claim(found, f"O{kind}{wanted:03d}", raw, line, Family.PROSE, kind=kind)
 
 
@@ -755,7 +950,7 @@ def _word_set(text: str) -> set[str]:
 
 def _restates(words: set[str], other: set[str]) -> bool:
     common = len(words & other)
-    return common > 0 and 2 * common >= min(len(words), len(other)) + 1
+    return common > 1 and 2 * common >= min(len(words), len(other)) + 1
 
 
 # Ids without a record
@@ -798,6 +993,25 @@ def report_lost_ids(
             page.found.warn(
                 "unparsed-id", f"{local_id} is named but no record of it could be read", line, fix
             )
+
+
+def report_unread(page: Page) -> None:
+    """Add a problem for each line that labels a field of a record and belongs to none."""
+    for node in walk(page.document.root):
+        if node.kind not in ("line", "item") or node.line in page.taken or not page.speaks(node):
+            continue
+        label = LABEL.match(node.text.translate(WIDE))
+        if (
+            label
+            and ":" in label["sep"]
+            and node.text[label.end() :].strip()
+            and not fact_named(label["key"])
+        ):
+            if any(field_named(label["key"], kind) in OWN_FIELDS[kind] for kind in "DT"):
+                message = (
+                    f"the line with the label {label['key'][:40]!r} belongs to no record; it was not read"
+                )
+                page.found.warn("unread-label", message, node.line, "put it below the record's own line")
 
 
 def read_summary(document: Document) -> str:
