@@ -58,9 +58,15 @@ def pairs_to_judge(
         neighbours: of each decision its `NEAREST` nearest by cosine; empty without vectors.
         only: return only pairs with one of these; None for all pairs.
     """
+    texts = {key: " ".join((said.text, *said.alternatives)) for key, said in active.items()}
+    if only is not None:
+        # Reading the words of a text takes far longer than looking for a few in it.
+        asked = {word for key in only if key in texts for word in words(texts[key])}
+        probes = {word[:-1] if word.endswith("y") else word for word in asked}  # "policies" has "policy"
+        texts = {key: text for key, text in texts.items() if any(map(text.casefold().__contains__, probes))}
     having: dict[str, list[EntityId]] = defaultdict(list)
-    for key, said in active.items():
-        for word in words(" ".join((said.text, *said.alternatives))):
+    for key, text in texts.items():
+        for word in words(text):
             having[word].append(key)
     groups = [ids for ids in having.values() if len(ids) <= RARE]
     found = {pair(a, b) for ids in groups for a in ids for b in ids if a != b}

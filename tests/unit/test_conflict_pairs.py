@@ -16,7 +16,7 @@ from forgekit.ids import EntityId, project_id
 from forgekit.model.decision import Decision, DecisionStatus
 
 OTHER = "Harbour"
-WORDS = ("redis", "postgres", "queue", "session", "token", "backup", "weekly", "index")
+WORDS = ("redis", "Policies", "policy", "queue", "session", "token", "tokens", "weekly", "index")
 
 
 def tiered(text: str, tier: float | None) -> Decision:
