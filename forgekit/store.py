@@ -50,7 +50,6 @@ class Change:
         deletes: paths of entity files.
         files: path -> bytes of other files, such as `forgekit.toml`; None for one to delete.
         over: path -> the uncommitted bytes that this change was made from, and so may replace.
-        executable: those of the new files that are.
         commit: an existing commit that holds just these files beside the tip's, and is to become the tip.
         subject: the commit's first line.
         trailers: `Key: value` lines at its end.
@@ -61,7 +60,6 @@ class Change:
     deletes: tuple[str, ...] = ()
     files: Mapping[str, bytes | None] = field(default_factory=dict)
     over: Mapping[str, bytes] = field(default_factory=dict)
-    executable: Collection[str] = ()
     commit: str | None = None
     subject: str
     trailers: tuple[tuple[str, str], ...] = ()
@@ -247,9 +245,10 @@ class Store:
 
     def _staged(self, edits: list[_Edit]) -> dict[str, str | None]:
         """Return the blob that the index holds of each file; refuse one that is staged alone."""
-        from forgekit.git.index import GitIndex
+        from forgekit.git.commits import staged_blobs
 
-        staged = GitIndex.in_use(self.repository).ids([edit.path for edit in edits])
+        known = staged_blobs(self.repository)
+        staged = {edit.path: known.get(edit.path) for edit in edits}
         dirty = [edit.path for edit in edits if staged[edit.path] not in {edit.old, edit.before}]
         if dirty:
             raise DirtyFileError(dirty)
@@ -295,12 +294,13 @@ class Store:
         return _outcome(change, edits, commit=final.publication.commit if final is not None else None)
 
     def _proposal(self, change: Change, edits: list[_Edit], head: Head) -> CommitProposal:
-        from forgekit.git.commits import build_commit, message_of, store_blobs
+        from forgekit.git.commits import build_commit, store_blobs
         from forgekit.git.publish import CommitProposal, Publication, Step
 
         contents = {edit.path: edit.new for edit in edits}
-        message = message_of(change.subject, change.trailers)
-        commit = change.commit or build_commit(self.repository, head.commit, contents, message)
+        commit = change.commit or build_commit(
+            self.repository, head.commit, contents, change.subject, change.trailers
+        )
         replaced = [e.present for e in edits if e.before != e.old and e.present is not None]
         store_blobs(self.repository, replaced)
         staged = self._staged(edits) if replaced else {e.path: e.old for e in edits}
@@ -315,7 +315,7 @@ class Store:
                 for e in edits
             ),
         )
-        return CommitProposal(publication=publication, contents=contents, executable=change.executable)
+        return CommitProposal(publication=publication, contents=contents)
 
     def _place(self, edits: list[_Edit]) -> None:
         """Write the files alone: all of them, or none."""
@@ -364,7 +364,7 @@ def _wait_for_turn(handle: int, path: Path) -> None:
 
     A process that has waited long polls more often, and so comes before one that has just written.
     """
-    from forgekit.git.locks import flock_error
+    from forgekit.git.publish import lock_error
 
     turn, until, begun = 0, 0.0, time.monotonic()
     while True:
@@ -375,10 +375,11 @@ def _wait_for_turn(handle: int, path: Path) -> None:
             if current != turn:
                 turn, until = current, time.monotonic() + WRITER_SECONDS
             elif time.monotonic() > until:
-                raise flock_error(path) from None
+                raise lock_error(path, os.pread(handle, 20, 0).decode("ascii", "replace").split()) from None
             time.sleep(max(0.0003, 0.005 / (1 + time.monotonic() - begun) ** 2))
         else:
-            os.utime(handle)
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
             return
 
 

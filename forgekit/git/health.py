@@ -16,9 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from forgekit.errors import RepositoryError
-from forgekit.git.index import index_fault
-from forgekit.git.locks import is_dead
-from forgekit.git.publish import Places, read_journal
+from forgekit.git.commits import index_fault
+from forgekit.git.publish import Places, is_dead, read_journal
 from forgekit.git.repository import Repository, present
 from forgekit.model.problem import Problem, Severity
 from forgekit.text.secrets import redact

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from forgekit.errors import ForgeError, FormatError, RemoteError, RepositoryError, WriteError
 from forgekit.forge import Forge
-from forgekit.git.commits import build_commit, message_of
+from forgekit.git.commits import build_commit
 from forgekit.git.merge_commits import (
     Joined,
     Merge,
@@ -248,7 +248,6 @@ def _merge(forge: Forge, theirs: str, *, dry_run: bool) -> Outcome:
         plan = bring_together(repository, ours, theirs)
         return Change(
             files=plan.joined.files,
-            executable=plan.joined.executable,
             commit=plan.commit,
             subject=_SUBJECT,
             result=plan,
@@ -278,9 +277,8 @@ def bring_together(repository: Repository, ours: str, theirs: str) -> Plan:
         merged.record_rivals()
         merged.complete_rivals()
         merged.break_cycles()
-        message = message_of(_SUBJECT, [_OP])
         plan.commit = build_commit(
-            repository, ours, joined.files, message, merged=theirs, executable=joined.executable
+            repository, ours, joined.files, _SUBJECT, [_OP], merged=theirs, executable=joined.executable
         )
     return plan
 

@@ -121,12 +121,13 @@ def check_staged(forge: Forge) -> Findings:
 
     Who names a file that it removes is a finding too.
     """
-    from forgekit.git.index import GitIndex
+    from forgekit.git.commits import staged_blobs
     from forgekit.git.repository import present
 
     repository = forge.store.repository
     tip = repository.tip()
-    blobs = GitIndex.in_use(repository).ids(repository.changed_paths())
+    staged = staged_blobs(repository)
+    blobs = {path: staged.get(path) for path in repository.changed_paths()}
     only = frozenset(path for path, blob in blobs.items() if blob != repository.blob_id(tip, path))
     held = {path: repository.read_blob(blob) for path, blob in blobs.items() if blob is not None}
     if only <= held.keys() and all(present(forge.root, path) == blob for path, blob in blobs.items()):

@@ -22,9 +22,7 @@ from forgekit.checks.references import references
 from forgekit.errors import ForgeError, FormatError, RepositoryError, WriteError
 from forgekit.forge import Forge
 from forgekit.git import driver, health
-from forgekit.git.index import index_fault
-from forgekit.git.locks import clear_dead
-from forgekit.git.publish import Places
+from forgekit.git.publish import Places, clear_dead
 from forgekit.git.repository import Repository, diff
 from forgekit.ids import EntityId
 from forgekit.model.entities import Entity
@@ -300,13 +298,6 @@ def _targets(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
                     todo += [files.parse(place, data)[0]] if data and strays.sound(place, data) else []
 
 
-def _rebuild_index(root: Path, _: str) -> None:
-    repository = Repository(root)
-    if not index_fault(repository):  # sound in itself, but part of it is missing elsewhere
-        (repository.git_dir / "index").unlink()
-    Store(root).recover()
-
-
 def _unstage(root: Path, path: str) -> None:
     # `git reset` would refresh the whole index, and so run the clone's filters.
     Repository(root).run("restore", "--quiet", "--staged", "--", path)
@@ -336,7 +327,11 @@ def _remove_database(_: Path, path: str) -> None:
 
 
 _ACTIONS: dict[str, tuple[Layer, str, Callable[[Path, str], object]]] = {
-    "broken-index": (Layer.GIT, "rebuilt from the last commit; what was staged is lost", _rebuild_index),
+    "broken-index": (
+        Layer.GIT,
+        "rebuilt from the last commit; what was staged is lost",
+        lambda root, _: Repository(root).run("read-tree", "HEAD"),
+    ),
     "index-differs": (Layer.GIT, "the index holds what was committed", _unstage),
     "stale-lock": (
         Layer.GIT,

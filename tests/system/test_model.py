@@ -201,7 +201,7 @@ class Registry(RuleBasedStateMachine):
     def stage(self) -> None:
         git(self.root, "add", "--all")
 
-    @rule(where=st.sampled_from(("move", "_put", "_lock_index")))
+    @rule(where=st.sampled_from(("_move", "_put", "_lock_index")))
     def kill(self, where: str) -> None:
         """End a write from outside at some place, and leave all that it leaves; the next one mends it.
 
