@@ -119,9 +119,9 @@ class Repository(Program):
         """Return the commit at HEAD, or None when there is none yet."""
         return self.head().commit
 
-    def holds(self, commit: str) -> bool:
-        """Say whether a commit is the tip or one of its ancestors."""
-        tip = self.tip()
+    def holds(self, commit: str, tip: str | None = None) -> bool:
+        """Say whether a commit is another, the branch's tip by default, or one of its ancestors."""
+        tip = tip or self.tip()
         if tip is None or commit not in self.raw:
             return False
         return tip == commit or bool(self.raw.descendant_of(tip, commit))

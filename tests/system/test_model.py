@@ -35,7 +35,7 @@ from forgekit.git import publish
 from forgekit.merge.merge import reconcile
 from forgekit.model.entities import Entity, entity_path
 from forgekit.model.thread import Thread, ThreadStatus
-from forgekit.sharing.sync import bring_together
+from forgekit.sharing import bring_together
 from forgekit.store import Change
 from forgekit.text import codec
 
