@@ -64,7 +64,7 @@ def build_commit(
     with failures(objects):
         tree = write_tree(repository, repository.tree(parent), files, executable)
         commit = raw.create_commit(None, author, committer, message, tree, parents)
-        sync_folder(objects)  # libgit2 syncs the folder of each object, and not the name of a new folder
+        sync(objects)  # libgit2 syncs the folder of each object, and not the name of a new folder
     return str(commit)
 
 
@@ -76,7 +76,7 @@ def store_blobs(repository: Repository, contents: Sequence[bytes]) -> None:
     for data in contents:
         repository.raw.create_blob(data)
     if contents:
-        sync_folder(repository.common_dir / "objects")
+        sync(repository.common_dir / "objects")
 
 
 def write_tree(
@@ -145,9 +145,9 @@ def failures(path: Path) -> Iterator[None]:
         raise WriteError(str(path), str(e)) from e
 
 
-def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder on disk."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def sync(path: Path) -> None:
+    """Bring the content of a file, or the names in a folder, on disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
@@ -264,8 +264,9 @@ class IndexCopy:
     def use(self) -> None:
         """Write the copy and move it over the index in use; the caller holds its lock."""
         self._index.write()
+        sync(self._path)
         self._path.replace(self._repository.git_dir / "index")
-        sync_folder(self._repository.git_dir)
+        sync(self._repository.git_dir)
 
 
 def discard_index(path: Path) -> None:

@@ -39,7 +39,7 @@ from forgekit.errors import (
     UnsureError,
     WriteError,
 )
-from forgekit.git.commits import IndexCopy, discard_index, failures, index_fault, sync_folder
+from forgekit.git.commits import IndexCopy, discard_index, failures, index_fault, sync
 from forgekit.git.repository import Head, Repository, present
 from forgekit.worktree import files
 from forgekit.worktree.roots import worktree_key
@@ -131,7 +131,7 @@ def write_journal(path: Path, publication: Publication) -> None:
         file.flush()
         os.fsync(file.fileno())
     beside.replace(path)
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
 def read_journal(path: Path) -> Publication:
