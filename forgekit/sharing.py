@@ -41,13 +41,13 @@ from forgekit.model.decision import Decision
 from forgekit.model.entities import Conflict, Entity, entity_path
 from forgekit.model.graph import Graph, cycles
 from forgekit.model.kinds import Kind
-from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry
 from forgekit.store import Change, Outcome
 from forgekit.text.frontmatter import conflict_marker, decode
 from forgekit.worktree import files
 
 ATTEMPTS = 20
+_FETCHES = 4
 _PAUSE_SECONDS = 0.05
 _SUBJECT = "sync: merge another clone"
 _OP = ("Forgekit-Op", "sync")
@@ -156,22 +156,16 @@ def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
             push(repository, remote, tip)
             break
         except RemoteError:
-            # Another clone may have pushed first; if the remote has not moved, it is an error.
-            before, theirs = theirs, _fetch_change(repository, remote, theirs)
+            # Another clone may have pushed first, and may still hold the branch's lock.
+            before = theirs
+            for _ in range(_FETCHES):
+                theirs = fetch(repository, remote)
+                if theirs != before:
+                    break
+                time.sleep(_PAUSE_SECONDS)
             if theirs == before or attempt == ATTEMPTS - 1:
                 raise
     return _report(remote, repository.tip(), outcomes, sent=sent)
-
-
-def _fetch_change(repository: Repository, remote: Remote, before: str | None) -> str | None:
-    """Fetch until the tip differs, a few times: the other clone may still hold the branch's lock."""
-    found = fetch(repository, remote)
-    for _ in range(3):
-        if found != before:
-            break
-        time.sleep(_PAUSE_SECONDS)
-        found = fetch(repository, remote)
-    return found
 
 
 def _require_ready(forge: Forge, repository: Repository) -> None:
@@ -183,23 +177,17 @@ def _require_ready(forge: Forge, repository: Repository) -> None:
         )
     if repository.unfinished():
         raise RepositoryError("a merge, rebase or bisect is under way; end it (see `git status`), then sync")
-    marked = [problem for problem in forge.registry().problems if _is_marked(repository, problem)]
+    marked = []
+    for problem in forge.registry().problems:
+        with contextlib.suppress(FormatError):
+            text = decode(files.read_bytes(repository.root, problem.path) or b"")
+            if problem.line and problem.line == conflict_marker(text):
+                marked.append(f"{problem.path}:{problem.line}")
     if marked:
-        places = ", ".join(f"{p.path}:{p.line}" for p in marked)
         raise RepositoryError(
-            f"there are conflict markers of an earlier merge in {places}; choose a side, commit, sync"
+            f"there are conflict markers of an earlier merge in {', '.join(marked)}; choose a side, commit, "
+            "sync"
         )
-
-
-def _is_marked(repository: Repository, problem: Problem) -> bool:
-    """Say whether a file cannot be read because of a merge's conflict markers."""
-    if problem.line is None:
-        return False
-    try:
-        data = files.read_bytes(repository.root, problem.path) or b""
-        return conflict_marker(decode(data)) == problem.line
-    except FormatError:
-        return False
 
 
 def _refold_merges(forge: Forge, theirs: str | None) -> list[Outcome]:

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from forgekit.git.repository import Head, Repository
 
 WRITER_SECONDS = 30.0
-Render = Callable[[bytes | None], bytes | None]
-"""Makes the new bytes of a file from its old ones; None means no file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,9 +143,12 @@ class Store:
         then nothing was written. Raises UnsureError when the change may have been applied.
         """
         if dry_run:
+            from forgekit.git.repository import diff
+
             change = decide()
             edits = self._unstaged_edits(change, no_commit=no_commit)
-            return _outcome(change, edits, diff=_diff(edits))
+            shown = "".join(diff(edit.present, edit.new, edit.path) for edit in edits)
+            return _outcome(change, edits, diff=shown)
         from forgekit.git.commits import failures
         from forgekit.git.publish import recover
 
@@ -168,40 +169,33 @@ class Store:
             ref = self.repository.head().ref
             raise StoreError(f"other commits moved {ref} for {WRITER_SECONDS:.0f} s; run this again")
 
-    def recover(self) -> None:
-        """Undo or finish a write that was killed, and rebuild a lost index."""
-        from forgekit.git.commits import failures
-        from forgekit.git.publish import recover
-
-        with self._writing(), failures(self.root):
-            recover(self.repository)
-
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
         """Hold the lock that serialises the writers of all work trees; a dead process holds none."""
+        from forgekit.git.commits import failures
+
         path = cache_dir(self.root) / "write.lock"
-        try:
+        with failures(path):
             path.parent.mkdir(exist_ok=True)
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as e:
-            raise WriteError(str(path), e.strerror or str(e)) from e
         try:
-            _wait_for_turn(handle, path)
+            with failures(path):
+                _wait_for_turn(handle, path)
             yield
         finally:
             os.close(handle)
 
     def _edits(self, change: Change, head: Head, *, no_commit: bool = False) -> list[_Edit]:
         """Return the edits of a change; raise DirtyFileError for a file that is not as the tip has it."""
-        wanted: dict[str, Render] = {entity_path(e): partial(_rendered, e) for e in change.writes}
+        wanted: dict[str, Entity | bytes | None] = {entity_path(entity): entity for entity in change.writes}
         for path in change.deletes:
             if files.entity_of_path(path) is None:
                 raise FormatError("is not where any entity is filed", path=path)
-            wanted[path] = partial(_fixed, None)
+            wanted[path] = None
         for path, data in change.files.items():
             files.require_plain(path)
-            wanted[path] = partial(_fixed, data)
-        found = (self._edit(path, render, head, no_commit=no_commit) for path, render in wanted.items())
+            wanted[path] = data
+        found = (self._edit(path, to_be, head, no_commit=no_commit) for path, to_be in wanted.items())
         edits = [edit for edit in found if edit is not None]
         dirty = [
             edit.path
@@ -245,16 +239,14 @@ class Store:
 
     def _staged(self, edits: list[_Edit]) -> dict[str, str | None]:
         """Return the blob that the index holds of each file; refuse one that is staged alone."""
-        from forgekit.git.commits import staged_blobs
-
-        known = staged_blobs(self.repository)
+        known = self.repository.index()
         staged = {edit.path: known.get(edit.path) for edit in edits}
         dirty = [edit.path for edit in edits if staged[edit.path] not in {edit.old, edit.before}]
         if dirty:
             raise DirtyFileError(dirty)
         return staged
 
-    def _edit(self, path: str, render: Render, head: Head, *, no_commit: bool) -> _Edit | None:
+    def _edit(self, path: str, wanted: Entity | bytes | None, head: Head, *, no_commit: bool) -> _Edit | None:
         """Return the edit of a file, or None where nothing changes."""
         old = self.repository.blob_id(head.commit, path)
         base = present = files.read_bytes(self.root, path)
@@ -266,7 +258,7 @@ class Store:
                 base = present.replace(b"\r\n", b"\n")
                 # git can be configured to ignore changes of a file, so its status is not enough.
                 clean = base == committed and self.repository.unchanged(path)
-        new = render(base)
+        new = wanted if wanted is None or isinstance(wanted, bytes) else _rendered(wanted, base)
         if new == base and (clean or no_commit):
             return None
         return _Edit(path=path, old=old, before=before, present=present, new=new, clean=clean)
@@ -320,23 +312,20 @@ class Store:
     def _place(self, edits: list[_Edit]) -> None:
         """Write the files alone: all of them, or none."""
         mark = str(os.getpid())
-        begun = []
         try:
             for edit in edits:
                 if edit.new is not None:
                     files.stage(self.root, edit.path, edit.new, mark)
             for edit in edits:
-                begun.append(edit)
                 self._put(edit.path, edit.new, mark)
         except BaseException:
             for edit in edits:
-                with contextlib.suppress(WriteError):
+                with contextlib.suppress(WriteError, FormatError):
                     files.discard(self.root, edit.path, mark)
-            for edit in begun:
-                with contextlib.suppress(WriteError):
-                    if edit.present is not None:
-                        files.stage(self.root, edit.path, edit.present, mark)
-                    self._put(edit.path, edit.present, mark)
+                    if files.read_bytes(self.root, edit.path) != edit.present:
+                        if edit.present is not None:
+                            files.stage(self.root, edit.path, edit.present, mark)
+                        self._put(edit.path, edit.present, mark)
             raise
         files.settle(self.root, [edit.path for edit in edits])
 
@@ -389,10 +378,6 @@ def _blob(data: bytes | None) -> str | None:
     return None if data is None else blob_of(data)
 
 
-def _fixed(data: bytes | None, _: bytes | None) -> bytes | None:
-    return data
-
-
 def _rendered(entity: Entity, base: bytes | None) -> bytes:
     """Return the bytes of an entity's file: edited where there is one, so that hand-written parts stay."""
     path = entity_path(entity)
@@ -403,12 +388,6 @@ def _rendered(entity: Entity, base: bytes | None) -> bytes:
     except FormatError as e:
         raise e.at(path) from None
     return data
-
-
-def _diff(edits: list[_Edit]) -> str:
-    from forgekit.git.repository import diff
-
-    return "".join(diff(edit.present, edit.new, edit.path) for edit in edits)
 
 
 def _outcome(change: Change, edits: list[_Edit], *, commit: str | None = None, diff: str = "") -> Outcome:

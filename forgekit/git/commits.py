@@ -166,13 +166,6 @@ def index_fault(repository: Repository) -> str:
     return "" if sound else "cannot be read"
 
 
-def staged_blobs(repository: Repository) -> dict[str, str]:
-    """Return path -> blob id of the registry's files in the index in use."""
-    listed = repository.run("ls-files", "--stage", "-z").decode("utf-8", "surrogateescape")
-    rows = (row.partition("\t") for row in listed.split("\0") if row)
-    return {path: head.split(" ")[1] for head, _, path in rows if head.endswith(" 0")}
-
-
 class _Index(pygit2.Index):
     """An index whose end is quiet when it could not be opened; pygit2 1.21 complains of the missing field."""
 

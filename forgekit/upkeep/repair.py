@@ -34,8 +34,7 @@ from forgekit.upkeep import init_migrate, strays
 from forgekit.upkeep.check import last_good
 from forgekit.upkeep.doctor import Diagnosis, bad, diagnose
 from forgekit.worktree import files
-from forgekit.worktree.roots import TOPS, git_dirs, work_tree
-from forgekit.worktree.settings import parse_settings
+from forgekit.worktree.roots import TOPS, git_dirs, parse_settings, work_tree
 
 _SAVED = ("HEAD", "config", "index", "packed-refs", "refs", "logs")
 _ROUNDS = 12
@@ -45,7 +44,7 @@ _FROM_HISTORY = frozenset(
         "deleted-file",
     }
 )
-_HIDING = frozenset({"broken-branch", "corrupt-pack", "git", "ownership"})
+_HIDING = frozenset({"broken-branch", "lost-objects", "git", "ownership"})
 
 
 IsSound = Callable[[str, bytes], bool]
@@ -341,7 +340,7 @@ _ACTIONS: dict[str, tuple[Layer, str, Callable[[Path, str], object]]] = {
     "half-done": (
         Layer.GIT,
         "the killed write is undone, or finished",
-        lambda root, _: Store(root).recover(),
+        lambda root, _: Store(root).commit(lambda: Change(subject="doctor: recover"), no_commit=True),
     ),
     "broken-journal": (Layer.GIT, "deleted; `git status` shows what the killed write did", _drop_journal),
     "leftover-file": (Layer.GIT, "deleted", files.remove),

@@ -133,8 +133,8 @@ def test_a_write_in_an_unfinished_merge_is_refused(repository: Path, command: st
     with pytest.raises(RepositoryError) as caught:
         Store(repository).commit(lambda: recording("Use A"))
     assert str(caught.value) == (
-        f"a {command} is not finished in {repository}; end it with `git {command} --continue`, or undo it "
-        f"with `git {command} --abort`, then run this again"
+        f"a merge, rebase or bisect is under way in {repository}; end it (see `git status`), "
+        "then run this again"
     )
     assert _state(repository) == before
     git(repository, command, "--abort")
