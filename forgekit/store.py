@@ -33,7 +33,7 @@ _HEADING = re.compile(r"## (.{1,60})")
 
 
 if TYPE_CHECKING:
-    from forgekit.git.publish import CommitProposal
+    from forgekit.git.publish import Publication
     from forgekit.git.repository import Head, Repository
 
 WRITER_SECONDS = 30.0
@@ -269,25 +269,25 @@ class Store:
 
         decided: list[tuple[Change, list[_Edit]]] = []
 
-        def propose(head: Head) -> CommitProposal | None:
+        def propose(head: Head) -> Publication | None:
             self.repository.require_writable()
             change = decide()
             edits = self._edits(change, head)
             decided.append((change, edits))
             if not edits and change.commit in {None, head.commit}:
                 return None
-            return self._proposal(change, edits, head)
+            return self._publication(change, edits, head)
 
         first = propose(self.repository.head())
         final = None if first is None else publish(self.repository, first, propose)
         if first is not None and final is None:
             return None
         change, edits = decided[-1]
-        return _outcome(change, edits, commit=final.publication.commit if final is not None else None)
+        return _outcome(change, edits, commit=final.commit if final is not None else None)
 
-    def _proposal(self, change: Change, edits: list[_Edit], head: Head) -> CommitProposal:
+    def _publication(self, change: Change, edits: list[_Edit], head: Head) -> Publication:
         from forgekit.git.commits import build_commit, store_blobs
-        from forgekit.git.publish import CommitProposal, Publication, Step
+        from forgekit.git.publish import Publication, Step
 
         contents = {edit.path: edit.new for edit in edits}
         commit = change.commit or build_commit(
@@ -296,7 +296,7 @@ class Store:
         replaced = [e.present for e in edits if e.before != e.old and e.present is not None]
         store_blobs(self.repository, replaced)
         staged = self._staged(edits) if replaced else {e.path: e.old for e in edits}
-        publication = Publication(
+        return Publication(
             prefix=self.repository.prefix,
             ref=head.ref,
             parent=head.commit,
@@ -307,7 +307,6 @@ class Store:
                 for e in edits
             ),
         )
-        return CommitProposal(publication=publication, contents=contents)
 
     def _place(self, edits: list[_Edit]) -> None:
         """Write the files alone: all of them, or none."""

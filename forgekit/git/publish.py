@@ -199,69 +199,61 @@ def _git_lock_error(lock: Path, top: Path) -> LockedError:
     return lock_error(lock, (process.name for process in running_git(top)))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CommitProposal:
-    """A commit, and what is to lie in the work tree: path -> new bytes, or None for a file to delete."""
-
-    publication: Publication
-    contents: Mapping[str, bytes | None]
-
-
 @dataclass(slots=True)
 class _Write:
-    """A write under way; the proposal is the last one."""
+    """A write under way; the publication is the last one that was decided."""
 
     repository: Repository
     places: Places
-    proposal: CommitProposal
+    publication: Publication
 
 
 def publish(
-    repository: Repository, proposal: CommitProposal, propose: Callable[[Head], CommitProposal | None]
-) -> CommitProposal | None:
+    repository: Repository, publication: Publication, propose: Callable[[Head], Publication | None]
+) -> Publication | None:
     """Publish a commit; the caller holds the writers' lock.
 
     Args:
         repository: where.
-        proposal: what.
+        publication: what.
         propose: decides again, under the locks, when branch or files moved on since; None for nothing.
 
     Returns what was published; None, with nothing changed, when there is nothing to do or HEAD moved away.
     Raises DirtyFileError, LockedError, WriteError, UnsureError, StoreError.
     """
-    write = _Write(repository, Places.of(repository), proposal)
+    write = _Write(repository, Places.of(repository), publication)
     with failures(write.places.journal):
-        write_journal(write.places.journal, proposal.publication)
+        write_journal(write.places.journal, publication)
     try:
         with failures(write.places.journal):
             try:
                 published = _publish_locked(write, propose)
             except BaseException:
-                _end(repository, write.proposal.publication, write.places)
+                _end(repository, write.publication, write.places)
                 raise
             # Once the branch has moved, a lock that cannot be removed is left to the next writer.
             with contextlib.suppress(OSError) if published else contextlib.nullcontext():
-                _end(repository, write.proposal.publication, write.places)
+                _end(repository, write.publication, write.places)
     except WriteError as e:
         try:
-            applied = repository.holds(write.proposal.publication.commit)
+            applied = repository.holds(write.publication.commit)
         except (OSError, pygit2.GitError, RepositoryError):
             applied = True
         if applied:
             raise UnsureError(e.path, e.reason) from e
         raise
-    return write.proposal if published else None
+    return write.publication if published else None
 
 
-def _publish_locked(write: _Write, propose: Callable[[Head], CommitProposal | None]) -> bool:
+def _publish_locked(write: _Write, propose: Callable[[Head], Publication | None]) -> bool:
     """Take the locks, compare again, put everything in place and move the branch; as of `publish`."""
-    repository, ref = write.repository, write.proposal.publication.ref
+    repository, ref = write.repository, write.publication.ref
     _lock_index(write.places)
     with _locked_ref(repository, ref) as transaction:
         if not _up_to_date(write, ref, propose):
             return False
-        publication = write.proposal.publication
-        _put(repository, write.proposal, write.places)
+        publication = write.publication
+        _put(repository, publication, write.places)
         running = running_git(repository.top)
         _move(transaction, repository, publication)
     _wait_for(running)
@@ -309,14 +301,14 @@ def _move(
     transaction.set_target(publication.ref, publication.commit, message=f"commit: {publication.subject}")
 
 
-def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], CommitProposal | None]) -> bool:
+def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], Publication | None]) -> bool:
     """Ensure that the proposal was made from the present state; no commit can come first any more.
 
     Proposing again without the locks would lose to a busy `git commit` loop for ever.
     """
     repository = write.repository
     for _ in range(_ROUNDS):
-        head, publication = repository.head(), write.proposal.publication
+        head, publication = repository.head(), write.publication
         if head.ref != ref:
             return False
         untouched = all(present(repository.root, step.path) == step.before for step in publication.steps)
@@ -325,8 +317,8 @@ def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], CommitProposa
         again = propose(head)
         if again is None:
             return False
-        write_journal(write.places.journal, again.publication)
-        write.proposal = again
+        write_journal(write.places.journal, again)
+        write.publication = again
     return False
 
 
@@ -342,9 +334,9 @@ def _wait_for(processes: Mapping[Path, Path]) -> None:
                 time.sleep(0.001)
 
 
-def _put(repository: Repository, proposal: CommitProposal, places: Places) -> None:
+def _put(repository: Repository, publication: Publication, places: Places) -> None:
     """Put the files and the index in place."""
-    publication, steps = proposal.publication, proposal.publication.steps
+    steps = publication.steps
     tree = repository.tree(publication.commit)
     index = IndexCopy(repository, places.index)
     dirty = [step.path for step in steps if index.blob(step.path) != step.staged]
@@ -352,9 +344,9 @@ def _put(repository: Repository, proposal: CommitProposal, places: Places) -> No
         raise DirtyFileError(dirty)
     modes: dict[str, FileMode] = {}
     for step in steps:
-        if (data := proposal.contents[step.path]) is not None and tree is not None:
+        if step.new is not None and tree is not None:
             mode = modes[step.path] = tree[repository.prefix + step.path].filemode
-            executable = mode == FileMode.BLOB_EXECUTABLE
+            executable, data = mode == FileMode.BLOB_EXECUTABLE, repository.read_blob(step.new)
             files.stage(repository.root, step.path, data, publication.commit, executable=executable)
     for step in steps:
         if step.new is None:

@@ -174,15 +174,20 @@ def stage(root: Path, path: str, data: bytes, mark: str, *, executable: bool = F
 
     Raises WriteError.
     """
+    with _writing(path), _folder(root, path, make=True) as folder:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        mode = _mode(folder, path, 0o777 if executable else 0o666)
+        handle = os.open(_beside(path, mark), flags, mode, dir_fd=folder)
+        with open(handle, "wb") as file:  # noqa: PTH123 - a file descriptor, not a path
+            file.write(data)
+            file.flush()
+            os.fsync(handle)
+
+
+@contextlib.contextmanager
+def _writing(path: str) -> Iterator[None]:
     try:
-        with _folder(root, path, make=True) as folder:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-            mode = _mode(folder, path, 0o777 if executable else 0o666)
-            handle = os.open(_beside(path, mark), flags, mode, dir_fd=folder)
-            with open(handle, "wb") as file:  # noqa: PTH123 - a file descriptor, not a path
-                file.write(data)
-                file.flush()
-                os.fsync(handle)
+        yield
     except OSError as e:
         raise WriteError(path, e.strerror or str(e)) from None
 
@@ -200,12 +205,9 @@ def place(root: Path, path: str, mark: str) -> os.stat_result:
     Raises WriteError.
     """
     name = _name(path)
-    try:
-        with _folder(root, path) as folder:
-            os.replace(_beside(path, mark), name, src_dir_fd=folder, dst_dir_fd=folder)
-            return os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except OSError as e:
-        raise WriteError(path, e.strerror or str(e)) from None
+    with _writing(path), _folder(root, path) as folder:
+        os.replace(_beside(path, mark), name, src_dir_fd=folder, dst_dir_fd=folder)
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
 
 
 def remove(root: Path, path: str) -> None:
@@ -213,13 +215,8 @@ def remove(root: Path, path: str) -> None:
 
     Raises WriteError.
     """
-    try:
-        with _folder(root, path) as folder:
-            os.unlink(_name(path), dir_fd=folder)
-    except FileNotFoundError:
-        return
-    except OSError as e:
-        raise WriteError(path, e.strerror or str(e)) from None
+    with _writing(path), contextlib.suppress(FileNotFoundError), _folder(root, path) as folder:
+        os.unlink(_name(path), dir_fd=folder)
 
 
 def discard(root: Path, path: str, mark: str) -> None:

@@ -186,16 +186,19 @@ def _text(root: Path) -> str:
     try:
         with open(os.open(root / SETTINGS_FILE, flags), "rb") as file:  # noqa: PTH123 - a file descriptor
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise FormatError("is not a regular file", path=SETTINGS_FILE)
+                raise _fault("is not a regular file")
             data = file.read(_SETTINGS_LIMIT + 1)
         if len(data) > _SETTINGS_LIMIT:
-            raise FormatError(f"is longer than {_SETTINGS_LIMIT:,} bytes", path=SETTINGS_FILE)
+            raise _fault(f"is longer than {_SETTINGS_LIMIT:,} bytes")
         return data.decode("utf-8")
     except OSError as e:
-        raise FormatError(f"cannot be read: {e.strerror}", path=SETTINGS_FILE) from None
+        raise _fault(f"cannot be read: {e.strerror}") from None
     except UnicodeDecodeError as e:
-        line = data.count(b"\n", 0, e.start) + 1
-        raise FormatError("is not UTF-8 text; save it as UTF-8", path=SETTINGS_FILE, line=line) from None
+        raise _fault("is not UTF-8 text; save it as UTF-8", data.count(b"\n", 0, e.start) + 1) from None
+
+
+def _fault(message: str, line: int | None = None, field: str = "") -> FormatError:
+    return FormatError(message, path=SETTINGS_FILE, line=line, field=field)
 
 
 def parse_settings(text: str) -> Settings:
@@ -209,24 +212,19 @@ def parse_settings(text: str) -> Settings:
 
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > _LINE_LIMIT:
-            raise FormatError(
-                f"is longer than {_LINE_LIMIT:,} characters on this line", path=SETTINGS_FILE, line=number
-            )
+            raise _fault(f"is longer than {_LINE_LIMIT:,} characters on this line", number)
     try:
         data = tomllib.loads(text)
     except RecursionError:
-        raise FormatError("is nested too deeply", path=SETTINGS_FILE, line=1) from None
+        raise _fault("is nested too deeply", 1) from None
     except ValueError as e:  # of which the parser's own error is one, and that of too long a number another
         place = _PLACE.search(str(e))
         reason = _PLACE.sub("", str(e)) if place else "a number is too long"
         at = int(place[1] or text.count("\n") + 1) if place else 1
-        raise FormatError(f"cannot be read: {reason}", path=SETTINGS_FILE, line=at) from None
+        raise _fault(f"cannot be read: {reason}", at) from None
     settings, problems = read_settings(data)
-    if problems:
-        field = problems[0].field
-        raise FormatError(
-            problems[0].message, path=SETTINGS_FILE, line=_line_of(text, field), field=field[:60]
-        )
+    for problem in problems:
+        raise _fault(problem.message, _line_of(text, problem.field), problem.field[:60])
     return settings
 
 
@@ -251,4 +249,4 @@ def require_schema(root: Path) -> None:
     from forgekit.model.settings import schema_fault, schema_of
 
     if fault := schema_fault(schema_of(text)):
-        raise FormatError(fault, path=SETTINGS_FILE, field="schema")
+        raise _fault(fault, field="schema")

@@ -175,7 +175,11 @@ def test_a_file_of_no_entity_and_one_that_cannot_be_read(root: Path, tmp_path: P
     for name, text in zip(names, ("a\n", "a\nb\n", "a\nc\n"), strict=True):
         name.write_text(text, encoding="utf-8")
     ran = cli("merge-driver", *map(str, names), "registry/README.md", root=root)
-    assert ran.code == 64
+    assert ran.code == 255
+    assert names[1].read_text(encoding="utf-8") == "a\nb\n"
+    line = driver.command().replace("%O", "base").replace("%A", "ours").replace("%B", "theirs")
+    done = subprocess.run(["sh", "-c", line.replace("%P", "registry/README.md")], cwd=tmp_path, check=False)
+    assert done.returncode == 1
     assert names[1].read_text(encoding="utf-8") == "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n"
     path = path_of_text("Use A")
     good = (root / path).read_text(encoding="utf-8")
