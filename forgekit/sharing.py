@@ -29,7 +29,7 @@ from forgekit.errors import ForgeError, FormatError, RemoteError, RepositoryErro
 from forgekit.filing.archive_facts import by_people, facts
 from forgekit.forge import Forge
 from forgekit.git.commits import build_commit
-from forgekit.git.merge_commits import Joined, Merge, commits_with, join, merges
+from forgekit.git.merge_commits import Joined, commits_with, join, merges
 from forgekit.git.remote import Remote, fetch, push, upstream
 from forgekit.git.repository import Repository
 from forgekit.ids import EntityId, pair_id
@@ -199,7 +199,7 @@ def _refold_merges(forge: Forge, theirs: str | None) -> list[Outcome]:
         if theirs is not None:
             known += commits_with(repository, theirs, known, ": ".join(_OP))
         for merge in merges(repository, tip, known):
-            sides = _sides(repository, merge)
+            sides = _sides(repository, *map(repository.blobs, merge))
             if sides.revised or sides.changed or (sides.here and sides.there):
                 outcomes.append(refold(forge, sides))
         done = tip
@@ -220,8 +220,10 @@ def _folded_up_to(repository: Repository) -> str | None:
     return commit if repository.holds(commit) else None
 
 
-def _sides(repository: Repository, merge: Merge) -> MergedSides:
-    base, here, there = (repository.blobs(commit) for commit in (merge.base, merge.ours, merge.theirs))
+def _sides(
+    repository: Repository, base: Mapping[str, str], here: Mapping[str, str], there: Mapping[str, str]
+) -> MergedSides:
+    """Return what the sides of a merge did, from the files of their common base and their own."""
     revised = {}
     for path in here.keys() & there.keys():
         blobs = [side.get(path) for side in (base, here, there)]

@@ -54,8 +54,8 @@ def register(program: Program) -> bool:
         if missing := _missing(program, standing):
             path.parent.mkdir(exist_ok=True)
             beside = path.with_name(f"attributes.{os.getpid()}")
-            lines = [*standing.splitlines(), *missing]
-            text = "".join(f"{line}\n" for line in lines)
+            joint = "\n" if standing and not standing.endswith("\n") else ""
+            text = standing + joint + "".join(f"{line}\n" for line in missing)
             beside.write_text(text, encoding="utf-8", errors="surrogateescape")
             beside.replace(path)
     except OSError as e:
@@ -68,23 +68,13 @@ def lack(program: Program) -> str:
     line = program.attempt("config", "--local", "--get", _KEY).stdout.decode("utf-8", "surrogateescape")
     if not line:
         return "this clone lacks the merge driver: git merges the registry's files line by line"
-    try:
-        python = shlex.split(line)[0].replace("%%", "%")
-    except (IndexError, ValueError):
-        python = line
-    if line.rstrip("\n") != command(python) or not _is_ours(python):
+    # No other program is asked whether it has forgekit: in a clone that came from somewhere, it may do harm.
+    ours = Path(sys.executable)
+    names = [name for name in ours.parent.glob("python*") if os.access(name, os.X_OK) and name.samefile(ours)]
+    if line.rstrip("\n") not in {command(str(name)) for name in names}:
         return "this clone's merge driver is not this forgekit's: where it cannot start, a side may be lost"
     missing = _missing(program, _attributes(program))
     return "this clone lacks the rules that lead to the merge driver" if missing else ""
-
-
-def _is_ours(python: str) -> bool:
-    """Say whether a program is the Python that runs this; a folder has several names for it.
-
-    It is not asked whether it has forgekit: in a clone that came from somewhere, it may be any program.
-    """
-    named, ours = Path(python), Path(sys.executable)
-    return named.parent == ours.parent and os.access(named, os.X_OK) and named.samefile(ours)
 
 
 def _attributes(program: Program) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import pygit2
 from pygit2.enums import FileMode, MergeFlag, SortMode
@@ -43,18 +42,10 @@ class Joined:
     executable: set[str] = field(default_factory=set)
 
 
-class Merge(NamedTuple):
-    """Two commits that a third has joined, and one of those from which they went apart."""
-
-    base: str | None
-    ours: str
-    theirs: str
-
-
-def merges(repository: Repository, tip: str, without: Iterable[str]) -> list[Merge]:
-    """Return the merges that a tip holds and others do not, the oldest first."""
+def merges(repository: Repository, tip: str, without: Iterable[str]) -> list[tuple[str | None, str, str]]:
+    """Return the merges that a tip holds and others do not, the oldest first: a merge base, ours, theirs."""
     return [
-        Merge(next(iter(merge_bases(repository.raw, ours, theirs)), None), ours, theirs)
+        (next(iter(merge_bases(repository.raw, ours, theirs)), None), ours, theirs)
         for commit in _history(repository, tip, without)
         for ours, theirs in ((str(commit.parent_ids[0]), str(other)) for other in commit.parent_ids[1:])
     ]

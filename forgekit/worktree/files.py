@@ -50,17 +50,6 @@ def _folder_of(kind: Kind, day: int) -> str:
     return kind.folder if kind is Kind.PROJECT else f"{kind.folder}/{month(day * DAY_MS)}"
 
 
-def read(root: Path, path: str) -> tuple[Entity, str]:
-    """Read one entity file, and return the entity and the file's text.
-
-    Raises FormatError with the path, FileNotFoundError.
-    """
-    data = read_bytes(root, path)
-    if data is None:
-        raise FileNotFoundError(path)
-    return parse(path, data)
-
-
 def parse(path: str, data: bytes) -> tuple[Entity, str]:
     """Read one entity from the bytes of its file.
 
