@@ -17,8 +17,7 @@ from forgekit.errors import AmbiguousError, FormatError, NotFoundError, UsageErr
 from forgekit.ids import EntityId, match_key, normalise, project_id
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.times import Instant, parse_instant
-from forgekit.worktree.roots import cache_dir, find_root
-from forgekit.worktree.settings import load_settings, require_schema
+from forgekit.worktree.roots import cache_dir, find_root, load_settings, require_schema
 
 if TYPE_CHECKING:
     from forgekit.conflict.judge import Judge

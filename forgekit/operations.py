@@ -518,7 +518,7 @@ OPERATIONS: tuple[Operation, ...] = (
             more="Outside a git repository, the folder becomes one."),
         Operation("sync",
             "Fetch, merge and push the branch; what two clones changed in different ways is kept and named.",
-            "forgekit.sharing.sync:sync",
+            "forgekit.sharing:sync",
             (Argument("dry_run", Type.FLAG, "Fetch, print the diff, merge and push nothing."),),
             ("forgekit sync", "forgekit sync --dry-run"), "synced",
             more="The remote is the branch's upstream, else `origin`. Nothing is ever forced. Exit status 1 "

@@ -33,12 +33,10 @@ _HEADING = re.compile(r"## (.{1,60})")
 
 
 if TYPE_CHECKING:
-    from forgekit.git.publish import CommitProposal
+    from forgekit.git.publish import Publication
     from forgekit.git.repository import Head, Repository
 
 WRITER_SECONDS = 30.0
-Render = Callable[[bytes | None], bytes | None]
-"""Makes the new bytes of a file from its old ones; None means no file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +48,6 @@ class Change:
         deletes: paths of entity files.
         files: path -> bytes of other files, such as `forgekit.toml`; None for one to delete.
         over: path -> the uncommitted bytes that this change was made from, and so may replace.
-        executable: those of the new files that are.
         commit: an existing commit that holds just these files beside the tip's, and is to become the tip.
         subject: the commit's first line.
         trailers: `Key: value` lines at its end.
@@ -61,7 +58,6 @@ class Change:
     deletes: tuple[str, ...] = ()
     files: Mapping[str, bytes | None] = field(default_factory=dict)
     over: Mapping[str, bytes] = field(default_factory=dict)
-    executable: Collection[str] = ()
     commit: str | None = None
     subject: str
     trailers: tuple[tuple[str, str], ...] = ()
@@ -147,9 +143,12 @@ class Store:
         then nothing was written. Raises UnsureError when the change may have been applied.
         """
         if dry_run:
+            from forgekit.git.repository import diff
+
             change = decide()
             edits = self._unstaged_edits(change, no_commit=no_commit)
-            return _outcome(change, edits, diff=_diff(edits))
+            shown = "".join(diff(edit.present, edit.new, edit.path) for edit in edits)
+            return _outcome(change, edits, diff=shown)
         from forgekit.git.commits import failures
         from forgekit.git.publish import recover
 
@@ -170,40 +169,33 @@ class Store:
             ref = self.repository.head().ref
             raise StoreError(f"other commits moved {ref} for {WRITER_SECONDS:.0f} s; run this again")
 
-    def recover(self) -> None:
-        """Undo or finish a write that was killed, and rebuild a lost index."""
-        from forgekit.git.commits import failures
-        from forgekit.git.publish import recover
-
-        with self._writing(), failures(self.root):
-            recover(self.repository)
-
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
         """Hold the lock that serialises the writers of all work trees; a dead process holds none."""
+        from forgekit.git.commits import failures
+
         path = cache_dir(self.root) / "write.lock"
-        try:
+        with failures(path):
             path.parent.mkdir(exist_ok=True)
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as e:
-            raise WriteError(str(path), e.strerror or str(e)) from e
         try:
-            _wait_for_turn(handle, path)
+            with failures(path):
+                _wait_for_turn(handle, path)
             yield
         finally:
             os.close(handle)
 
     def _edits(self, change: Change, head: Head, *, no_commit: bool = False) -> list[_Edit]:
         """Return the edits of a change; raise DirtyFileError for a file that is not as the tip has it."""
-        wanted: dict[str, Render] = {entity_path(e): partial(_rendered, e) for e in change.writes}
+        wanted: dict[str, Entity | bytes | None] = {entity_path(entity): entity for entity in change.writes}
         for path in change.deletes:
             if files.entity_of_path(path) is None:
                 raise FormatError("is not where any entity is filed", path=path)
-            wanted[path] = partial(_fixed, None)
+            wanted[path] = None
         for path, data in change.files.items():
             files.require_plain(path)
-            wanted[path] = partial(_fixed, data)
-        found = (self._edit(path, render, head, no_commit=no_commit) for path, render in wanted.items())
+            wanted[path] = data
+        found = (self._edit(path, to_be, head, no_commit=no_commit) for path, to_be in wanted.items())
         edits = [edit for edit in found if edit is not None]
         dirty = [
             edit.path
@@ -247,15 +239,14 @@ class Store:
 
     def _staged(self, edits: list[_Edit]) -> dict[str, str | None]:
         """Return the blob that the index holds of each file; refuse one that is staged alone."""
-        from forgekit.git.index import GitIndex
-
-        staged = GitIndex.in_use(self.repository).ids([edit.path for edit in edits])
+        known = self.repository.index()
+        staged = {edit.path: known.get(edit.path) for edit in edits}
         dirty = [edit.path for edit in edits if staged[edit.path] not in {edit.old, edit.before}]
         if dirty:
             raise DirtyFileError(dirty)
         return staged
 
-    def _edit(self, path: str, render: Render, head: Head, *, no_commit: bool) -> _Edit | None:
+    def _edit(self, path: str, wanted: Entity | bytes | None, head: Head, *, no_commit: bool) -> _Edit | None:
         """Return the edit of a file, or None where nothing changes."""
         old = self.repository.blob_id(head.commit, path)
         base = present = files.read_bytes(self.root, path)
@@ -267,7 +258,7 @@ class Store:
                 base = present.replace(b"\r\n", b"\n")
                 # git can be configured to ignore changes of a file, so its status is not enough.
                 clean = base == committed and self.repository.unchanged(path)
-        new = render(base)
+        new = wanted if wanted is None or isinstance(wanted, bytes) else _rendered(wanted, base)
         if new == base and (clean or no_commit):
             return None
         return _Edit(path=path, old=old, before=before, present=present, new=new, clean=clean)
@@ -278,33 +269,34 @@ class Store:
 
         decided: list[tuple[Change, list[_Edit]]] = []
 
-        def propose(head: Head) -> CommitProposal | None:
+        def propose(head: Head) -> Publication | None:
             self.repository.require_writable()
             change = decide()
             edits = self._edits(change, head)
             decided.append((change, edits))
             if not edits and change.commit in {None, head.commit}:
                 return None
-            return self._proposal(change, edits, head)
+            return self._publication(change, edits, head)
 
         first = propose(self.repository.head())
         final = None if first is None else publish(self.repository, first, propose)
         if first is not None and final is None:
             return None
         change, edits = decided[-1]
-        return _outcome(change, edits, commit=final.publication.commit if final is not None else None)
+        return _outcome(change, edits, commit=final.commit if final is not None else None)
 
-    def _proposal(self, change: Change, edits: list[_Edit], head: Head) -> CommitProposal:
-        from forgekit.git.commits import build_commit, message_of, store_blobs
-        from forgekit.git.publish import CommitProposal, Publication, Step
+    def _publication(self, change: Change, edits: list[_Edit], head: Head) -> Publication:
+        from forgekit.git.commits import build_commit, store_blobs
+        from forgekit.git.publish import Publication, Step
 
         contents = {edit.path: edit.new for edit in edits}
-        message = message_of(change.subject, change.trailers)
-        commit = change.commit or build_commit(self.repository, head.commit, contents, message)
+        commit = change.commit or build_commit(
+            self.repository, head.commit, contents, change.subject, change.trailers
+        )
         replaced = [e.present for e in edits if e.before != e.old and e.present is not None]
         store_blobs(self.repository, replaced)
         staged = self._staged(edits) if replaced else {e.path: e.old for e in edits}
-        publication = Publication(
+        return Publication(
             prefix=self.repository.prefix,
             ref=head.ref,
             parent=head.commit,
@@ -315,28 +307,24 @@ class Store:
                 for e in edits
             ),
         )
-        return CommitProposal(publication=publication, contents=contents, executable=change.executable)
 
     def _place(self, edits: list[_Edit]) -> None:
         """Write the files alone: all of them, or none."""
         mark = str(os.getpid())
-        begun = []
         try:
             for edit in edits:
                 if edit.new is not None:
                     files.stage(self.root, edit.path, edit.new, mark)
             for edit in edits:
-                begun.append(edit)
                 self._put(edit.path, edit.new, mark)
         except BaseException:
             for edit in edits:
-                with contextlib.suppress(WriteError):
+                with contextlib.suppress(WriteError, FormatError):
                     files.discard(self.root, edit.path, mark)
-            for edit in begun:
-                with contextlib.suppress(WriteError):
-                    if edit.present is not None:
-                        files.stage(self.root, edit.path, edit.present, mark)
-                    self._put(edit.path, edit.present, mark)
+                    if files.read_bytes(self.root, edit.path) != edit.present:
+                        if edit.present is not None:
+                            files.stage(self.root, edit.path, edit.present, mark)
+                        self._put(edit.path, edit.present, mark)
             raise
         files.settle(self.root, [edit.path for edit in edits])
 
@@ -364,7 +352,7 @@ def _wait_for_turn(handle: int, path: Path) -> None:
 
     A process that has waited long polls more often, and so comes before one that has just written.
     """
-    from forgekit.git.locks import flock_error
+    from forgekit.git.publish import lock_error
 
     turn, until, begun = 0, 0.0, time.monotonic()
     while True:
@@ -375,10 +363,11 @@ def _wait_for_turn(handle: int, path: Path) -> None:
             if current != turn:
                 turn, until = current, time.monotonic() + WRITER_SECONDS
             elif time.monotonic() > until:
-                raise flock_error(path) from None
+                raise lock_error(path, os.pread(handle, 20, 0).decode("ascii", "replace").split()) from None
             time.sleep(max(0.0003, 0.005 / (1 + time.monotonic() - begun) ** 2))
         else:
-            os.utime(handle)
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
             return
 
 
@@ -386,10 +375,6 @@ def _blob(data: bytes | None) -> str | None:
     from forgekit.git.repository import blob_of
 
     return None if data is None else blob_of(data)
-
-
-def _fixed(data: bytes | None, _: bytes | None) -> bytes | None:
-    return data
 
 
 def _rendered(entity: Entity, base: bytes | None) -> bytes:
@@ -402,12 +387,6 @@ def _rendered(entity: Entity, base: bytes | None) -> bytes:
     except FormatError as e:
         raise e.at(path) from None
     return data
-
-
-def _diff(edits: list[_Edit]) -> str:
-    from forgekit.git.repository import diff
-
-    return "".join(diff(edit.present, edit.new, edit.path) for edit in edits)
 
 
 def _outcome(change: Change, edits: list[_Edit], *, commit: str | None = None, diff: str = "") -> Outcome:

@@ -48,7 +48,8 @@ def _in_editor(forge: Forge, kind: Kind, name: str, way: WriteOptions) -> Writte
 
     command = _editor()
     old = forge.entity(name, kind)
-    _, text = files.read(forge.root, entity_path(old))
+    place = entity_path(old)
+    _, text = files.parse(place, files.read_bytes(forge.root, place) or b"")
     handle, copy = tempfile.mkstemp(prefix=f"{short_id(kind, old.id)}-", suffix=".md")
     path = Path(copy)
     with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:

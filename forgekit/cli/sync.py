@@ -8,13 +8,13 @@ from forgekit import console
 
 if TYPE_CHECKING:
     from forgekit.cli.call import Call
-    from forgekit.sharing.sync import FileConflict, Synced
+    from forgekit.sharing import FileConflict, Synced
 
 
 def sync(call: Call) -> int:
     """Share the registry; exit status 1 where a person has something to choose."""
     from forgekit.insight import views
-    from forgekit.sharing.sync import sync as share
+    from forgekit.sharing import sync as share
 
     dry_run = bool(call["dry_run"])
     with console.progress("talking to the other repository"):

@@ -1,48 +1,40 @@
-"""git, written: commits built from the tip's own tree.
+"""git, written: commits built from the tip's own tree, and copies of the index to go with them.
 
-Nothing here moves a branch by itself; `forgekit.git.publish` does, under its locks.
+Nothing here moves a branch or touches the index in use; `forgekit.git.publish` does, under its locks.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
-import time
+import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 import pygit2
 from pygit2.enums import FileMode
+from pygit2.errors import check_error
+from pygit2.ffi import C, ffi
 
 from forgekit.errors import StoreError, WriteError
-from forgekit.git.locks import clear_dead, git_lock_error
-from forgekit.git.repository import Repository, lost_object
+from forgekit.git.repository import Repository, lost_object, present
 from forgekit.model.rules import require_line
 
-LOCK_SECONDS = 10.0
-_NEW_LOCK_TRIES = 20
 _OBJECT = re.compile(r"[0-9a-f]{40}")
-
-
-def message_of(subject: str, trailers: Sequence[tuple[str, str]]) -> str:
-    """Return the text of a commit.
-
-    Raises RuleError for a subject or trailer that is not one line.
-    """
-    require_line("subject", subject)
-    for key, value in trailers:
-        require_line("trailer", key, value)
-    lines = "".join(f"{key}: {value}\n" for key, value in trailers)
-    return f"{subject}\n" + (f"\n{lines}" if lines else "")
+_CHECKSUM = 20  # bytes at the end of an index
+_Entry = tuple[pygit2.Oid, FileMode] | None
 
 
 def build_commit(
     repository: Repository,
     parent: str | None,
     files: Mapping[str, bytes | None],
-    message: str,
+    subject: str,
+    trailers: Sequence[tuple[str, str]] = (),
+    *,
     merged: str | None = None,
     executable: Collection[str] = (),
 ) -> str:
@@ -52,22 +44,27 @@ def build_commit(
         repository: where.
         parent: None for the first commit.
         files: path -> bytes, or None for a file to delete.
-        message: the whole text.
+        subject: the first line of the message.
+        trailers: `Key: value` lines at its end.
         merged: another parent.
         executable: those of the new files that are.
 
-    Raises RepositoryError without an identity, WriteError, StoreError.
+    Raises RuleError for a subject or trailer that is not one line, RepositoryError without an identity,
+    WriteError, StoreError.
     """
+    require_line("subject", subject)
+    for key, value in trailers:
+        require_line("trailer", key, value)
+    lines = "".join(f"{key}: {value}\n" for key, value in trailers)
+    message = f"{subject}\n" + (f"\n{lines}" if lines else "")
     author, committer = repository.identity("AUTHOR"), repository.identity("COMMITTER")
     raw = repository.raw
     objects = repository.common_dir / "objects"
-    try:
+    parents = [each for each in (parent, merged) if each is not None]
+    with failures(objects):
         tree = write_tree(repository, repository.tree(parent), files, executable)
-        parents = [each for each in (parent, merged) if each is not None]
         commit = raw.create_commit(None, author, committer, message, tree, parents)
-        sync_folder(objects)  # libgit2 syncs the folder of each object, and not the name of a new folder
-    except (OSError, ValueError, pygit2.GitError) as e:
-        raise WriteError(str(objects), str(e)) from e
+        sync(objects)  # libgit2 syncs the folder of each object, and not the name of a new folder
     return str(commit)
 
 
@@ -79,7 +76,7 @@ def store_blobs(repository: Repository, contents: Sequence[bytes]) -> None:
     for data in contents:
         repository.raw.create_blob(data)
     if contents:
-        sync_folder(repository.common_dir / "objects")
+        sync(repository.common_dir / "objects")
 
 
 def write_tree(
@@ -93,29 +90,22 @@ def write_tree(
     Raises OSError, ValueError, pygit2.GitError, StoreError.
     """
     raw = repository.raw
-    blobs = {
-        tuple(f"{repository.prefix}{path}".split("/")): None
-        if data is None
-        else (raw.create_blob(data), mode_of(path, executable))
-        for path, data in files.items()
-    }
-    tree = _tree(raw, base, blobs)
-    return raw.TreeBuilder().write() if tree is None else tree
-
-
-def mode_of(path: str, executable: Collection[str]) -> FileMode:
-    """Return the mode of a new file."""
-    return FileMode.BLOB_EXECUTABLE if path in executable else FileMode.BLOB
+    blobs: dict[tuple[str, ...], _Entry] = {}
+    for path, data in files.items():
+        mode = FileMode.BLOB_EXECUTABLE if path in executable else FileMode.BLOB
+        entry = None if data is None else (raw.create_blob(data), mode)
+        blobs[tuple(f"{repository.prefix}{path}".split("/"))] = entry
+    return _tree(raw, base, blobs) or raw.TreeBuilder().write()
 
 
 def _tree(
     raw: pygit2.Repository,
     base: pygit2.Tree | None,
-    files: Mapping[tuple[str, ...], tuple[pygit2.Oid, FileMode] | None],
+    files: Mapping[tuple[str, ...], _Entry],
 ) -> pygit2.Oid | None:
     """Write a tree with some files changed; None when nothing is left in it."""
     builder = raw.TreeBuilder(base) if base is not None else raw.TreeBuilder()
-    folders: dict[str, dict[tuple[str, ...], tuple[pygit2.Oid, FileMode] | None]] = {}
+    folders: dict[str, dict[tuple[str, ...], _Entry]] = {}
     for (name, *rest), file in files.items():
         if rest:
             folders.setdefault(name, {})[tuple(rest)] = file
@@ -155,53 +145,124 @@ def failures(path: Path) -> Iterator[None]:
         raise WriteError(str(path), str(e)) from e
 
 
-def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder on disk."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def sync(path: Path) -> None:
+    """Bring the content of a file, or the names in a folder, on disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def ref_lock(repository: Repository, ref: str) -> Path:
-    """Return the lock file of a ref, as git and libgit2 name it."""
-    return (repository.git_dir if ref == "HEAD" else repository.common_dir) / f"{ref}.lock"
+def index_fault(repository: Repository) -> str:
+    """Say what is wrong with the index that git uses, or return "". The shared part of one is not read."""
+    try:
+        data = (repository.git_dir / "index").read_bytes()
+    except FileNotFoundError:
+        return "" if repository.tip() is None else "is missing"
+    checksum = data[-_CHECKSUM:]
+    made = hashlib.sha1(memoryview(data)[:-_CHECKSUM], usedforsecurity=False).digest()
+    sound = data.startswith(b"DIRC") and (checksum == made or not any(checksum))  # zeros: index.skipHash
+    return "" if sound else "cannot be read"
 
 
-@contextlib.contextmanager
-def locked_ref(repository: Repository, ref: str) -> Iterator[pygit2.transaction.ReferenceTransaction]:
-    """Hold a ref's lock; the transaction is applied at the end, unless an error came.
+class _Index(pygit2.Index):
+    """An index whose end is quiet when it could not be opened; pygit2 1.21 complains of the missing field."""
 
-    Raises LockedError, WriteError.
+    _index = ffi.NULL
+
+
+class IndexCopy:
+    """A copy of the index, to be edited and then moved over the one in use.
+
+    Args:
+        repository: whose index.
+        path: where the copy lies, on the file system of the git folder.
+
+    Raises OSError, pygit2.GitError.
     """
-    lock = ref_lock(repository, ref)
-    clear_dead(lock, repository.top)
-    until, tries = time.monotonic() + LOCK_SECONDS, 0
-    while True:
-        transaction = repository.raw.transaction()
+
+    def __init__(self, repository: Repository, path: Path) -> None:
+        self._repository = repository
+        self._path = path
+        discard_index(path)
+        seconds = 0.0
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(repository.git_dir / "index", path)
+            seconds = (repository.git_dir / "index").stat().st_mtime
         try:
-            transaction.lock_ref(ref)
-            break
-        except (OSError, pygit2.GitError) as e:
-            tries = 0 if lock.exists() else tries + 1
-            if tries > _NEW_LOCK_TRIES:
-                raise WriteError(str(lock), str(e)) from e
-            if time.monotonic() > until:
-                raise git_lock_error(lock, repository.top) from e
-            time.sleep(0.005)
-    with transaction:
-        yield transaction
+            self._index = _Index(str(path))
+        except pygit2.GitError:
+            # It is split or sparse. With no file in sight git looks at none, and so runs no filter.
+            options = ("-c", "core.splitIndex=false", "-c", "index.sparse=false")
+            command = ("update-index", "--no-split-index", "--force-write-index")
+            env = {"GIT_INDEX_FILE": str(path), "GIT_WORK_TREE": str(path.parent)}
+            repository.run(*options, *command, env=env)
+            self._index = _Index(str(path))
+        self._unhide_edits(int(seconds))
+
+    def _unhide_edits(self, seconds: int) -> None:
+        """Keep git from taking an edited file for clean because the copy is younger than the index.
+
+        Git compares whole seconds: to an entry no older than its index it looks at the file itself, for an
+        edit of the same second (racy-git, "Racy Git"). So such an entry loses its size unless the file is
+        what it names, as git has it when it writes an index; then git looks at any time.
+        """
+        for at in range(len(self._index)):
+            entry = C.git_index_get_byindex(self._index._index, at)  # noqa: SLF001 - pygit2 leaves times out
+            if entry.mtime.seconds >= seconds and entry.file_size:
+                blob = ffi.buffer(ffi.addressof(entry, "id"))[:].hex()
+                if present(self._repository.top, os.fsdecode(ffi.string(entry.path))) != blob:
+                    entry.file_size = 0
+
+    def get(self, path: str) -> pygit2.IndexEntry | None:
+        """Return the entry of a path, or None."""
+        try:
+            return self._index[self._repository.prefix + path]
+        except KeyError:
+            return None
+
+    def blob(self, path: str) -> str | None:
+        """Return the blob id that the index holds for a path, or None."""
+        entry = self.get(path)
+        return None if entry is None else str(entry.id)
+
+    def put(self, path: str, blob: str, mode: FileMode, status: os.stat_result | None = None) -> None:
+        """Set the entry of a path; an existing one keeps its mode.
+
+        Args:
+            path: of the file.
+            blob: its id.
+            mode: for a new entry.
+            status: of the file placed, by which git knows it for clean without reading it.
+        """
+        known = self.get(path)
+        mode = mode if known is None else known.mode
+        new = pygit2.IndexEntry(self._repository.prefix + path, pygit2.Oid(hex=blob), mode)
+        entry, _kept = new._to_c()  # noqa: SLF001 - as above
+        if status is not None:
+            entry.dev, entry.ino, entry.file_size = (
+                value & 0xFFFFFFFF for value in (status.st_dev, status.st_ino, status.st_size)
+            )
+            entry.uid, entry.gid = status.st_uid, status.st_gid
+            for time, value in ((entry.ctime, status.st_ctime_ns), (entry.mtime, status.st_mtime_ns)):
+                time.seconds, time.nanoseconds = divmod(value, 1_000_000_000)
+        check_error(C.git_index_add(self._index._index, entry))  # noqa: SLF001 - as above
+
+    def drop(self, path: str) -> None:
+        """Take a path out."""
+        if self.get(path) is not None:
+            self._index.remove(self._repository.prefix + path)
+
+    def use(self) -> None:
+        """Write the copy and move it over the index in use; the caller holds its lock."""
+        self._index.write()
+        sync(self._path)
+        self._path.replace(self._repository.git_dir / "index")
+        sync(self._repository.git_dir)
 
 
-def move(
-    transaction: pygit2.transaction.ReferenceTransaction,
-    repository: Repository,
-    ref: str,
-    commit: str,
-    subject: str,
-) -> None:
-    """Let the transaction move a branch to a commit, with a line in its reflog."""
-    committer = repository.identity("COMMITTER")
-    repository.raw.set_ident(committer.name, committer.email)
-    transaction.set_target(ref, commit, message=f"commit: {subject}")
+def discard_index(path: Path) -> None:
+    """Delete a copy of the index, whole or half written."""
+    path.unlink(missing_ok=True)
+    path.with_name(path.name + ".lock").unlink(missing_ok=True)

@@ -50,12 +50,11 @@ def register(program: Program) -> bool:
     program.run("config", "--local", _KEY, command())
     path = program.common_dir / "info" / "attributes"
     try:
-        path.parent.mkdir(exist_ok=True)
-        standing = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
-        missing = _missing(program, standing)
-        if missing:
-            joint = "" if not standing or standing.endswith("\n") else "\n"
+        standing = _attributes(program)
+        if missing := _missing(program, standing):
+            path.parent.mkdir(exist_ok=True)
             beside = path.with_name(f"attributes.{os.getpid()}")
+            joint = "\n" if standing and not standing.endswith("\n") else ""
             text = standing + joint + "".join(f"{line}\n" for line in missing)
             beside.write_text(text, encoding="utf-8", errors="surrogateescape")
             beside.replace(path)
@@ -66,44 +65,27 @@ def register(program: Program) -> bool:
 
 def lack(program: Program) -> str:
     """Say what this clone lacks for git to merge the registry's files, or return ""."""
-    line = _registered(program)
+    line = program.attempt("config", "--local", "--get", _KEY).stdout.decode("utf-8", "surrogateescape")
     if not line:
         return "this clone lacks the merge driver: git merges the registry's files line by line"
-    try:
-        python = shlex.split(line)[0].replace("%%", "%")
-    except (IndexError, ValueError):
-        python = line
-    if line != command(python) or not _is_ours(python):
+    # No other program is asked whether it has forgekit: in a clone that came from somewhere, it may do harm.
+    ours = Path(sys.executable)
+    names = [name for name in ours.parent.glob("python*") if os.access(name, os.X_OK) and name.samefile(ours)]
+    if line.rstrip("\n") not in {command(str(name)) for name in names}:
         return "this clone's merge driver is not this forgekit's: where it cannot start, a side may be lost"
+    missing = _missing(program, _attributes(program))
+    return "this clone lacks the rules that lead to the merge driver" if missing else ""
+
+
+def _attributes(program: Program) -> str:
     path = program.common_dir / "info" / "attributes"
-    standing = path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
-    return "this clone lacks the rules that lead to the merge driver" if _missing(program, standing) else ""
-
-
-def _is_ours(python: str) -> bool:
-    """Say whether a program is the Python that runs this; a folder has several names for it.
-
-    It is not asked whether it has forgekit: in a clone that came from somewhere, it may be any program.
-    """
-    named, ours = Path(python), Path(sys.executable)
-    return named.parent == ours.parent and os.access(named, os.X_OK) and named.samefile(ours)
-
-
-def _registered(program: Program) -> str:
-    done = program.attempt("config", "--local", "--get", _KEY)
-    return done.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+    return path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
 
 
 def _missing(program: Program, standing: str) -> list[str]:
-    """Return the rules that a file of attributes lacks, or that later lines override.
-
-    Those of another registry of the repository may follow. The last lines always win.
-    """
+    """Return the rules that a file of attributes lacks, or that later lines override."""
     wanted = [_below(program.prefix, rule) for rule in RULES]
-    lines = standing.splitlines()
-    if lines[-len(wanted) :] == wanted:
-        return []
-    return [] if set(lines).issuperset(wanted) and _in_force(program) else wanted
+    return [] if set(standing.splitlines()).issuperset(wanted) and _in_force(program) else wanted
 
 
 def _below(prefix: str, rule: str) -> str:

@@ -6,19 +6,15 @@ damage. Lost branches and objects are not rebuilt here: the remedy is a fresh cl
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import re
-import stat
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from forgekit.errors import RepositoryError
-from forgekit.git.index import index_fault
-from forgekit.git.locks import is_dead
-from forgekit.git.publish import Places, read_journal
+from forgekit.git.commits import index_fault
+from forgekit.git.publish import Places, is_dead, read_journal
 from forgekit.git.repository import Repository, present
 from forgekit.model.problem import Problem, Severity
 from forgekit.text.secrets import redact
@@ -28,13 +24,63 @@ from forgekit.worktree.roots import TOPS, git_dirs, require_no_pipes, work_tree
 BACKUPS = "forgekit-backups"
 """The folder in git's own where `doctor --repair` saves copies."""
 
-_LOST = re.compile(r"^missing (?:blob|tree|commit|tag) ([0-9a-f]{40})$", re.MULTILINE)
-_BAD_PACK = re.compile(r"objects/pack/(pack-[0-9a-f]{40})\.(?:pack|idx)")
-_LOOSE = re.compile(r"objects/([0-9a-f]{2})/([0-9a-f]{38})\b")
+TEXTS = {
+    "unfinished-merge": (
+        "a merge, rebase or bisect is under way: files may be half merged, and nothing can be written",
+        "`git status` says how to end or undo it",
+    ),
+    "detached-head": (
+        "the work tree is on no branch: nothing can be written here",
+        "`git switch BRANCH`, or `git switch --create NAME` to start a branch here",
+    ),
+    "stale-lock": (
+        "was left by a process that is gone: it blocks writes",
+        "if no other program uses the repository, delete it",
+    ),
+    "broken-journal": (
+        "is damaged: what a killed write left cannot be undone, and no write can begin",
+        "look at `git status`, then delete it",
+    ),
+    "half-done": (
+        "a write was killed before its end: the next write undoes or finishes it",
+        "any command that writes does so by itself",
+    ),
+    "leftover-file": ("leftover of an interrupted write; safe to delete", "delete it"),
+    "broken-index": (
+        "is missing or cannot be read: git knows neither what is staged nor what has changed",
+        "`git reset` rebuilds it from the last commit; the next write does so by itself",
+    ),
+    "index-differs": (
+        "is as committed, but the index holds something else: the next commit would undo it",
+        "`git reset -- PATH` sets the index right",
+    ),
+    "shallow-clone": (
+        "the clone holds the last commits only: history ends early, and repair finds less",
+        "`git fetch --unshallow`",
+    ),
+    "partial-clone": (
+        "the clone leaves objects with its remote: old versions cannot be read without it",
+        "make a full clone: `git clone URL`",
+    ),
+    "fsync-off": (
+        "git does not wait for the disk (core.fsync): a power cut may take the last commits",
+        "`git config --unset core.fsync`, with --global where it was set so",
+    ),
+    "gitlink": (
+        "is a submodule, whose files no clone of this registry has",
+        "`git rm --cached PATH`, and commit that",
+    ),
+    "dot-file": ("begins with a dot: no command reads it", "move it elsewhere or delete it"),
+    "deleted-file": (
+        "is committed, and missing from the work tree",
+        "`git restore PATH` brings it back; `git rm PATH` deletes it for good",
+    ),
+}
+"""Code -> what it is, and what to do with it."""
+
 _URL = re.compile(r'^\[remote "[^"\n]+"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
 _SAMPLES = tuple(f"{top}/sample.md" for top in ("archives/2023-11", "registry/decisions/2023-11"))
 _HARMFUL = frozenset({"filter", "working-tree-encoding", "ident", "eol"})
-_NAMED = 3  # of many lost objects
 
 
 def look(root: Path) -> list[Problem]:
@@ -44,22 +90,22 @@ def look(root: Path) -> list[Problem]:
     """
     try:
         repository = Repository(root)
-        if broken := list(_branches(repository)):
-            return broken
-        tip = repository.tip()
+        repository.run("for-each-ref", "--count=1", "--format=%(refname)")
+        if branch := list(_branch(repository)):
+            return branch
+        problems = [*_state(repository), *_locks(repository), *journals(repository), *_clone(repository)]
+        return problems + (
+            list(_index(repository)) or list(_objects(repository)) or list(_entries(repository))
+        )
     except RepositoryError as e:
         code = "ownership" if "belongs to somebody else" in str(e) else "git"
-        return [_damage(code, "", str(e), fresh_clone(root))]
-    if tip is not None and repository.attempt("cat-file", "-e", f"{tip}^{{tree}}").returncode:
-        ref = repository.head().ref
-        what = f"names {tip[:12]}, whose objects are missing"
-        return [p for p in objects(repository) if p.code == "corrupt-pack"] or [_branch(root, ref, what)]
-    problems = [*_state(repository), *_locks(repository), *journals(repository), *_clone(repository)]
-    return problems + (list(_index(repository)) or list(objects(repository)) or list(_entries(repository)))
+        return [Problem(code=code, path="", message=str(e), fix=fresh_clone(root))]
 
 
-def _damage(code: str, path: str, message: str, fix: str, severity: Severity = Severity.ERROR) -> Problem:
-    return Problem(code=code, path=path, message=message, fix=fix, severity=severity)
+def _damage(code: str, path: str = "", severity: Severity = Severity.ERROR) -> Problem:
+    message, fix = TEXTS[code]
+    advice = fix.replace("PATH", path or "PATH")
+    return Problem(code=code, path=path, message=message, fix=advice, severity=severity)
 
 
 def fresh_clone(root: Path) -> str:
@@ -81,52 +127,28 @@ def git_folder(root: Path) -> Path:
         return work_tree(root) / ".git"
 
 
-def _branches(repository: Repository) -> Iterator[Problem]:
-    """Find branches that name no commit, and the current one when its log knows commits and it does not."""
-    root, common = repository.root, repository.common_dir
-    listed = repository.run("for-each-ref", "--format=%(refname)", "refs/heads")
-    sound = set(listed.decode("utf-8", "surrogateescape").splitlines())
-    for path in sorted((common / "refs" / "heads").rglob("*")):
-        ref = path.relative_to(common).as_posix()
-        if path.is_file() and path.suffix != ".lock" and ref not in sound:
-            yield _branch(root, ref, "names no commit")
-    head = (_text(repository.git_dir / "HEAD") or "").strip().removeprefix("ref: ")
-    logged = head.startswith("refs/") and _text(common / "logs" / head)
-    if logged and head not in sound and not (common / head).exists():
-        yield _branch(root, head, "is gone, though its log knows commits")
-
-
-def _branch(root: Path, ref: str, what: str) -> Problem:
-    return _damage(
-        "broken-branch",
-        _shown(root, git_dirs(root)[1] / ref),
-        f"{what}: its history cannot be reached from here",
-        f"`git reflog` shows commits that it may have named; else {fresh_clone(root)}",
+def _branch(repository: Repository) -> Iterator[Problem]:
+    """Find a branch whose commit is lost, or that is gone though its log knows commits."""
+    head = repository.head()
+    if head.commit is None and _text(repository.common_dir / "logs" / head.ref):
+        what = "is gone, though its log knows commits"
+    elif head.commit and repository.attempt("cat-file", "-e", f"{head.commit}^{{tree}}").returncode:
+        what = f"names {head.commit[:12]}, whose objects are missing"
+    else:
+        return
+    yield Problem(
+        code="broken-branch",
+        path=_shown(repository, repository.common_dir / head.ref),
+        message=f"{what}: its history cannot be reached from here",
+        fix=f"`git reflog` shows commits that it may have named; else {fresh_clone(repository.root)}",
     )
 
 
 def _state(repository: Repository) -> Iterator[Problem]:
     if repository.unfinished():
-        yield unfinished(repository)
+        yield _damage("unfinished-merge")
     elif repository.head().ref == "HEAD":
-        yield _damage(
-            "detached-head",
-            "",
-            "the work tree is on no branch: nothing can be written here",
-            "`git switch BRANCH`, or `git switch --create NAME` to start a branch here",
-        )
-
-
-def unfinished(repository: Repository) -> Problem:
-    """Return the finding for a merge, rebase or the like that was begun and not ended."""
-    command = repository.unfinished()
-    ways = ("reset",) if command == "bisect" else ("--continue", "--abort")
-    return _damage(
-        "unfinished-merge",
-        "",
-        f"a {command} was begun and not ended: files may be half merged, and nothing can be written",
-        " or ".join(f"`git {command} {way}`" for way in ways),
-    )
+        yield _damage("detached-head")
 
 
 def _locks(repository: Repository) -> Iterator[Problem]:
@@ -134,46 +156,25 @@ def _locks(repository: Repository) -> Iterator[Problem]:
     places = Places.of(repository)
     own, common = repository.git_dir, repository.common_dir
     for path in sorted({*own.glob("*.lock"), *common.glob("*.lock"), *(common / "refs").rglob("*.lock")}):
-        with contextlib.suppress(FileNotFoundError):
-            if is_dead(path, repository.top) and not (path == places.lock and places.owned()):
-                age = time.time() - path.stat().st_mtime
-                yield _damage(
-                    "stale-lock",
-                    _shown(repository.root, path),
-                    f"was left {age:,.0f} seconds ago by a process that is gone: it blocks writes",
-                    f"if no other program uses the repository, delete {path}",
-                )
+        if is_dead(path, repository.top) and not (path == places.lock and places.owned()):
+            yield _damage("stale-lock", _shown(repository, path))
 
 
 def journals(repository: Repository) -> Iterator[Problem]:
     """Find a write that was killed, and what it left beside the files."""
     if _writer_at_work(repository):
         return
-    journal = Places.of(repository).journal
+    journal, root = Places.of(repository).journal, repository.root
     try:
         read_journal(journal)
+        yield _damage("half-done", _shown(repository, journal))
     except (FileNotFoundError, NotADirectoryError):
         pass
     except (KeyError, TypeError, ValueError):
-        yield _damage(
-            "broken-journal",
-            _shown(repository.root, journal),
-            "is damaged: what a killed write left cannot be undone, and no write can begin",
-            f"look at `git status`, then delete {journal}",
-        )
-    else:
-        yield _damage(
-            "half-done",
-            _shown(repository.root, journal),
-            "a write was killed before its end: the next write undoes or finishes it",
-            "any command that writes does so by itself",
-        )
-    root = repository.root
+        yield _damage("broken-journal", _shown(repository, journal))
     found = [root.glob(f"{files.TEMPORARY}*"), *((root / top).rglob(f"{files.TEMPORARY}*") for top in TOPS)]
-    for path in sorted(
-        path.relative_to(root).as_posix() for some in found for path in some if path.is_file()
-    ):
-        yield _damage("leftover-file", path, "leftover of an interrupted write; safe to delete", "delete it")
+    for path in sorted(path for some in found for path in some if path.is_file()):
+        yield _damage("leftover-file", path.relative_to(root).as_posix())
 
 
 def _writer_at_work(repository: Repository) -> bool:
@@ -190,132 +191,62 @@ def _writer_at_work(repository: Repository) -> bool:
 
 def _index(repository: Repository) -> Iterator[Problem]:
     """Find an index that is missing or cannot be read."""
-    fault = index_fault(repository)
-    if fault or repository.attempt("ls-files", "--stage").returncode:
-        yield _damage(
-            "broken-index",
-            _shown(repository.root, repository.git_dir / "index"),
-            f"{fault or 'cannot be read'}: git knows neither what is staged nor what has changed",
-            "`git reset` rebuilds it from the last commit; the next write does so by itself",
-        )
+    if index_fault(repository) or repository.attempt("ls-files", "--stage").returncode:
+        yield _damage("broken-index", _shown(repository, repository.git_dir / "index"))
 
 
 def _entries(repository: Repository) -> Iterator[Problem]:
     """Find entries of the index that would take a commit back."""
-    tip = repository.tip()
-    if tip is None:
-        return
-    committed = repository.blobs(tip)
+    committed = repository.blobs(tip) if (tip := repository.tip()) else {}
     # What a merge left with two sides is a person's.
     options = ("--cached", "--name-only", "--no-renames", "--diff-filter=u", "--relative", "-z")
-    for name in _names(repository, "diff-index", *options, tip, "--", *TOPS):
+    for name in _names(repository, "diff-index", *options, tip, "--", *TOPS) if tip else ():
         if present(repository.root, name) == committed.get(name):
-            yield _damage(
-                "index-differs",
-                name,
-                "is as committed, but the index holds something else: the next commit would undo it",
-                "`git reset -- PATH` sets the index right",
-            )
+            yield _damage("index-differs", name)
 
 
-def objects(repository: Repository) -> Iterator[Problem]:
-    """Find packs and objects that are missing, or whose bytes are not those of their name."""
+def _objects(repository: Repository) -> Iterator[Problem]:
+    """Find objects and branches that are missing or damaged."""
     done = repository.attempt("fsck", "--full", "--no-dangling", "--no-progress")
     output = (done.stdout + done.stderr).decode("utf-8", "replace")
-    if not done.returncode and not _LOST.search(output):
-        return
-    fix = fresh_clone(repository.root)
-    packs = sorted(set(_BAD_PACK.findall(output)))
-    for pack in packs:
-        yield _damage(
-            "corrupt-pack", f".git/objects/pack/{pack}.pack", "is damaged: objects in it cannot be read", fix
-        )
-    if packs:
-        return
-    names = sorted({*_LOST.findall(output), *map("".join, _LOOSE.findall(output))})
-    damaged = [name for name in names if (repository.common_dir / "objects" / name[:2] / name[2:]).exists()]
-    missing = [name for name in names if name not in damaged]
-    for code, found in (("missing-object", missing), ("corrupt-object", damaged)):
-        if found:
-            what = f"objects are {code.partition('-')[0]}"
-            shown = ", ".join(name[:12] for name in found[:_NAMED])
-            yield _damage(
-                code, "", f"git's {what} ({shown}): the commits that hold them cannot be read in full", fix
-            )
     # What only a log names may be gone: that is what a log is for.
-    other = [line for line in output.splitlines() if "reflog" not in line]
-    if done.returncode and other and not names:
-        yield Problem(code="git", path="", message=f"git fsck fails: {other[0]}", fix=fix)
+    lines = [line for line in output.splitlines() if "reflog" not in line]
+    lost = [line for line in lines if line.startswith("missing ")]
+    if lost or (done.returncode and lines):
+        message = f"git fsck finds {(lost or lines)[0]!r}: the commits that need it cannot be read in full"
+        yield Problem(code="lost-objects", path="", message=message, fix=fresh_clone(repository.root))
 
 
 def _clone(repository: Repository) -> Iterator[Problem]:
     if (repository.common_dir / "shallow").exists():
-        yield _damage(
-            "shallow-clone",
-            _shown(repository.root, repository.common_dir / "shallow"),
-            "the clone holds the last commits only: history ends early, and repair finds less",
-            "`git fetch --unshallow`",
-        )
+        yield _damage("shallow-clone", _shown(repository, repository.common_dir / "shallow"))
     partial = ("config", "--get-regexp", r"^(remote\..*\.promisor|extensions\.partialclone)$")
     if repository.attempt(*partial).stdout:
-        yield _damage(
-            "partial-clone",
-            "",
-            "the clone leaves objects with its remote: old versions cannot be read without it",
-            "make a full clone: `git clone URL`",
-        )
+        yield _damage("partial-clone")
     synced = repository.attempt("config", "core.fsync").stdout.decode("utf-8", "replace").strip()
     if "none" in synced.split(","):
-        yield _damage(
-            "fsync-off",
-            "",
-            "git does not wait for the disk (core.fsync): a power cut may take the last commits",
-            "`git config --unset core.fsync`, with --global where it was set so",
-        )
+        yield _damage("fsync-off")
 
 
 def registry_problems(repository: Repository) -> Iterator[Problem]:
     """Find what git knows of the registry's files and the files themselves do not show."""
     if repository.unfinished():
-        yield unfinished(repository)
+        yield _damage("unfinished-merge")
     if index_fault(repository):
         yield from _index(repository)
         return
     found = [(Path(w[0]), [*w[1], *w[2]]) for top in TOPS for w in os.walk(repository.root / top)]
     require_no_pipes(folder for folder, _ in found)
-    yield from _deleted(repository)
+    for path in sorted(set(_names(repository, "ls-files", "--deleted", "-z", "--", *TOPS))):
+        yield _damage("deleted-file", path)
     yield from _harmful_attributes(repository)
     rows = (row.partition("\t") for row in _names(repository, "ls-files", "--stage", "-z", "--", *TOPS))
-    tracked = {path: int(mode.split(" ")[0], 8) for mode, _, path in rows}
-    for path, mode in tracked.items():
-        if stat.S_IFMT(mode) == 0o160000:
-            yield _damage(
-                "gitlink",
-                path,
-                "is a submodule, whose files no clone of this registry has",
-                f"`git rm --cached {path}`, and commit that",
-            )
+    tracked = {path: mode.split(" ")[0] for mode, _, path in rows}
+    yield from (_damage("gitlink", path) for path, mode in tracked.items() if mode == "160000")
     for folder, names in found:
         for name in (n for n in names if n[0] == "." and not n.startswith((".git", files.TEMPORARY))):
             path = (folder / name).relative_to(repository.root).as_posix()
-            yield _damage(
-                "dot-file",
-                path,
-                "begins with a dot: no command reads it",
-                "move it elsewhere or delete it",
-                severity=Severity.ERROR if path in tracked else Severity.WARNING,
-            )
-
-
-def _deleted(repository: Repository) -> Iterator[Problem]:
-    """Find files that the index holds and the work tree lacks."""
-    for path in sorted(set(_names(repository, "ls-files", "--deleted", "-z", "--", *TOPS))):
-        yield _damage(
-            "deleted-file",
-            path,
-            "is committed, and missing from the work tree",
-            f"`git restore {path}` brings it back; `git rm {path}` deletes it for good",
-        )
+            yield _damage("dot-file", path, Severity.ERROR if path in tracked else Severity.WARNING)
 
 
 def _harmful_attributes(repository: Repository) -> Iterator[Problem]:
@@ -323,11 +254,11 @@ def _harmful_attributes(repository: Repository) -> Iterator[Problem]:
     rows = _attributes(repository)
     harmful = sorted({f"{n}={v}" for _, n, v in rows if n in _HARMFUL or (n == "merge" and v == "union")})
     if harmful:
-        yield _damage(
-            "attributes-harmful",
-            ".gitattributes",
-            f"git attributes change what is stored or merged: {', '.join(harmful)}",
-            "delete those lines in .gitattributes (or in .git/info/attributes)",
+        yield Problem(
+            code="attributes-harmful",
+            path=".gitattributes",
+            message=f"git attributes change what is stored or merged: {', '.join(harmful)}",
+            fix="delete those lines in .gitattributes (or in .git/info/attributes)",
         )
 
 
@@ -354,6 +285,6 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _shown(root: Path, path: Path) -> str:
-    top = work_tree(root)
+def _shown(repository: Repository, path: Path) -> str:
+    top = repository.top
     return path.relative_to(top).as_posix() if path.is_relative_to(top) else str(path)

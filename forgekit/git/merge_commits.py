@@ -7,40 +7,22 @@ git does, so that two clones that merged each other's work at the same time agre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import pygit2
-from pygit2.enums import FileMode, MergeFlag, RepositoryState, SortMode
+from pygit2.enums import FileMode, MergeFlag, SortMode
 
 from forgekit.errors import FormatError, RepositoryError
 from forgekit.git.commits import write_tree
 from forgekit.git.repository import Repository
-from forgekit.ids import EntityId
 from forgekit.merge.files import MergedFile, merge_file
-from forgekit.model.kinds import Kind
 from forgekit.text.frontmatter import ENTITY_LIMIT
 from forgekit.worktree.files import entity_of_path
 
 _DEEPEST = 20
 _PLAIN = {FileMode.BLOB, FileMode.BLOB_EXECUTABLE}
-
-
-class TreeEntry(NamedTuple):
-    """One file in a tree."""
-
-    blob: str
-    mode: int
-
-
-class Triple(NamedTuple):
-    """One path in three trees; None for no file."""
-
-    path: str
-    base: TreeEntry | None
-    ours: TreeEntry | None
-    theirs: TreeEntry | None
+_Entry = tuple[pygit2.Oid, FileMode] | None
 
 
 @dataclass(slots=True)
@@ -60,28 +42,10 @@ class Joined:
     executable: set[str] = field(default_factory=set)
 
 
-def is_midway(repository: Repository) -> bool:
-    """Say whether a merge, rebase or the like was begun and not ended."""
-    return bool(repository.raw.state() != RepositoryState.NONE)
-
-
-def holds(repository: Repository, commit: str, other: str) -> bool:
-    """Say whether a commit is another, or comes after it."""
-    return commit == other or bool(repository.raw.descendant_of(commit, other))
-
-
-class Merge(NamedTuple):
-    """Two commits that a third has joined, and one of those from which they went apart."""
-
-    base: str | None
-    ours: str
-    theirs: str
-
-
-def merges(repository: Repository, tip: str, without: Iterable[str]) -> list[Merge]:
-    """Return the merges that a tip holds and others do not, the oldest first."""
+def merges(repository: Repository, tip: str, without: Iterable[str]) -> list[tuple[str | None, str, str]]:
+    """Return the merges that a tip holds and others do not, the oldest first: a merge base, ours, theirs."""
     return [
-        Merge(next(iter(merge_bases(repository.raw, ours, theirs)), None), ours, theirs)
+        (next(iter(merge_bases(repository.raw, ours, theirs)), None), ours, theirs)
         for commit in _history(repository, tip, without)
         for ours, theirs in ((str(commit.parent_ids[0]), str(other)) for other in commit.parent_ids[1:])
     ]
@@ -105,7 +69,10 @@ def join(repository: Repository, ours: str, theirs: str) -> Joined:
 
     Raises RepositoryError when the two have no commit in common.
     """
-    base = _base(repository, ours, theirs, _DEEPEST)
+    if repository.holds(ours, theirs):
+        base = repository.tree(ours)
+    else:
+        base = _base(repository, ours, theirs, _DEEPEST)
     if base is None:
         raise RepositoryError(
             "this clone holds the last commits only, and none in common; `git fetch --unshallow`, then sync"
@@ -113,14 +80,7 @@ def join(repository: Repository, ours: str, theirs: str) -> Joined:
             else "the two histories have no commit in common: this is another registry; "
             "look at `git remote -v`"
         )
-    trees = [repository.raw[commit].peel(pygit2.Tree) for commit in (ours, theirs)]
-    return _joined(repository, base, *trees)
-
-
-def difference(repository: Repository, ours: str, theirs: str) -> Joined:
-    """Return what leads from one commit's files to those of its descendant."""
-    trees = [repository.raw[commit].peel(pygit2.Tree) for commit in (ours, theirs)]
-    return _joined(repository, trees[0], *trees)
+    return _joined(repository, base, *(repository.raw[each].peel(pygit2.Tree) for each in (ours, theirs)))
 
 
 def _base(repository: Repository, one: str, other: str, deepest: int) -> pygit2.Tree | None:
@@ -155,95 +115,76 @@ def merge_bases(raw: pygit2.Repository, one: str, other: str) -> list[str]:
 
 
 def _joined(repository: Repository, base: pygit2.Tree, ours: pygit2.Tree, theirs: pygit2.Tree) -> Joined:
-    out = Joined()
-    by_lines: list[Triple] = []
-    for triple in _moved(base, ours, theirs):
-        owner = entity_of_path(triple.path.removeprefix(repository.prefix))
-        standing = triple.ours or triple.base
-        if standing is None and triple.theirs and triple.theirs.mode == FileMode.BLOB_EXECUTABLE:
-            out.executable.add(triple.path)
-        if any(entry is not None and entry.mode == FileMode.TREE for entry in triple[2:]):
-            out.refused[triple.path] = "is a file on one side and a folder on the other"
-        elif any(entry is not None and entry.mode not in _PLAIN for entry in triple[2:]):
-            out.refused[triple.path] = "is no plain file"
-        elif triple.theirs and standing and triple.theirs.mode != standing.mode:
-            out.refused[triple.path] = "was made executable, or no longer is"
-        elif triple.ours == triple.base:
-            data = _read(repository, triple.theirs, triple.path, out)
-            if triple.path not in out.refused:
-                out.files[triple.path] = data
-        elif owner is not None:
-            _merge_entity(repository, owner, triple, out)
+    """Join what led from a tree to theirs into ours."""
+    out, by_lines = Joined(), []
+    for delta in base.diff_to_tree(theirs).deltas:
+        path = delta.new_file.path
+        entries = [_entry(base, path), _entry(ours, path), _entry(theirs, path)]
+        before, here, there = entries
+        if there == here:
+            continue
+        standing = here or before
+        if (above := _file_above(ours, path)) or FileMode.TREE in {e[1] for e in (here, there) if e}:
+            out.refused[above or path] = "is a file on one side and a folder on the other"
+        elif any(entry[1] not in _PLAIN for entry in (here, there) if entry):
+            out.refused[path] = "is no plain file"
+        elif there and standing and there[1] != standing[1]:
+            out.refused[path] = "was made executable, or no longer is"
+        elif here != before and entity_of_path(path.removeprefix(repository.prefix)) is None:
+            by_lines.append(path)
+        elif any(
+            entry and repository.raw[entry[0]].peel(pygit2.Blob).size > ENTITY_LIMIT for entry in entries
+        ):
+            out.refused[path] = f"is longer than {ENTITY_LIMIT:,} bytes"
         else:
-            by_lines.append(triple)
+            _take(repository, path, entries, out)
     if by_lines:
         _merge_lines(repository, (base, ours, theirs), by_lines, out)
     return out
 
 
-def _merge_entity(repository: Repository, owner: tuple[Kind, EntityId], triple: Triple, out: Joined) -> None:
-    base, ours, theirs = (_read(repository, entry, triple.path, out) for entry in triple[1:])
-    if triple.path in out.refused:
+def _entry(tree: pygit2.Tree, path: str) -> _Entry:
+    """Return id and mode of what a tree has at a path, or None."""
+    found = tree[path] if path and path in tree else None
+    return None if found is None else (found.id, found.filemode)
+
+
+def _file_above(tree: pygit2.Tree, path: str) -> str:
+    """Return the path of the file that a tree has where a path needs a folder, or ""."""
+    folder = path.rpartition("/")[0]
+    entry = _entry(tree, folder)
+    if not folder or entry is None:
+        return folder and _file_above(tree, folder)
+    return "" if entry[1] == FileMode.TREE else folder
+
+
+def _take(repository: Repository, path: str, entries: list[_Entry], out: Joined) -> None:
+    """Take theirs where ours is unchanged; else merge an entity's file by its fields."""
+    base, ours, theirs = (entry and repository.read_blob(str(entry[0])) for entry in entries)
+    owner = entity_of_path(path.removeprefix(repository.prefix))
+    if entries[0] == entries[1] or owner is None:
+        out.files[path] = theirs
+        if entries[0] is None and entries[2] and entries[2][1] == FileMode.BLOB_EXECUTABLE:
+            out.executable.add(path)
         return
     try:
         merged = merge_file(*owner, base, ours, theirs)
     except FormatError as e:
-        out.refused[triple.path] = str(e)
+        out.refused[path] = str(e)
         return
-    out.merged[triple.path] = merged
+    out.merged[path] = merged
     if merged.data != ours:
-        out.files[triple.path] = merged.data
+        out.files[path] = merged.data
 
 
 def _merge_lines(
-    repository: Repository,
-    trees: tuple[pygit2.Tree, pygit2.Tree, pygit2.Tree],
-    triples: list[Triple],
-    out: Joined,
+    repository: Repository, trees: tuple[pygit2.Tree, pygit2.Tree, pygit2.Tree], paths: list[str], out: Joined
 ) -> None:
     """Merge other files as git merges text."""
     index = repository.raw.merge_trees(*trees, flags=MergeFlag(0))
     clashing = {entry.path for entries in index.conflicts or () for entry in entries if entry is not None}
-    for triple in triples:
-        if triple.path in clashing:
-            out.refused[triple.path] = "was changed on both sides"
-            continue
-        try:
-            found = index[triple.path]
-        except KeyError:
-            out.files[triple.path] = None
+    for path in paths:
+        if path in clashing:
+            out.refused[path] = "was changed on both sides"
         else:
-            out.files[triple.path] = repository.read_blob(str(found.id))
-
-
-def _read(repository: Repository, entry: TreeEntry | None, path: str, out: Joined) -> bytes | None:
-    if entry is None:
-        return None
-    if repository.raw[entry.blob].peel(pygit2.Blob).size > ENTITY_LIMIT:
-        out.refused[path] = f"is longer than {ENTITY_LIMIT:,} bytes"
-        return b""
-    return repository.read_blob(entry.blob)
-
-
-def _moved(
-    base: pygit2.Tree | None, ours: pygit2.Tree | None, theirs: pygit2.Tree | None, folder: str = ""
-) -> Iterator[Triple]:
-    """Yield the paths that theirs changed and that ours has not changed in the same way."""
-    trees = (base, ours, theirs)
-    names = sorted({entry.name or "" for tree in (base, theirs) if tree is not None for entry in tree})
-    for name in names:
-        found = [tree[name] if tree is not None and name in tree else None for tree in trees]
-        ids = [None if entry is None else (entry.id, entry.filemode) for entry in found]
-        if ids[2] in ids[:2]:
-            continue
-        path = f"{folder}{name}"
-        entries = [None if entry is None else TreeEntry(str(entry.id), entry.filemode) for entry in found]
-        below = [entry if isinstance(entry, pygit2.Tree) else None for entry in found]
-        files = [None if tree is not None else entry for entry, tree in zip(entries, below, strict=True)]
-        if (files[1] and below[2]) or (below[1] and files[2]):
-            yield Triple(path, files[0], entries[1], entries[2])
-            continue
-        if files[2] not in files[:2]:
-            yield Triple(path, *files)
-        if any(below):
-            yield from _moved(below[0], below[1], below[2], f"{path}/")
+            out.files[path] = repository.read_blob(str(index[path].id)) if path in index else None

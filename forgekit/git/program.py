@@ -6,6 +6,7 @@ runs; owner validation stays on. Paths are relative to the registry's root and `
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import time
@@ -98,14 +99,14 @@ class Program:
         rows = zip(*[iter(values)] * len(_COMMIT_FIELDS), strict=False)
         return [
             Commit(
-                id=commit,
-                short=short,
-                time=Instant(int(seconds) * 1000),
-                author=author,
-                subject=subject,
-                trailers=_trailers(trailers),
+                id=row[0],
+                short=row[1],
+                time=Instant(int(row[2]) * 1000),
+                author=row[3],
+                subject=row[4],
+                trailers=_trailers(row[5]),
             )
-            for commit, short, seconds, author, subject, trailers in rows
+            for row in rows
         ]
 
     def _is_empty(self) -> bool:
@@ -120,15 +121,15 @@ class Program:
     def keep_graph(self) -> None:
         """Keep the commit graph with the filters that make `log` of one path fast: git can do without it.
 
-        It is written when there is none, and brought up to date once a day. The commits since then are
-        looked at one by one, some 20 microseconds each.
+        It is written once a day. The commits since then are looked at one by one, some 20 microseconds each.
         """
-        info = self.common_dir / "objects" / "info"
-        written = max(_changed(info / name) for name in ("commit-graph", "commit-graphs/commit-graph-chain"))
-        if written < time.time() - _GRAPH_SECONDS and written <= _changed(self.git_dir / "index"):
-            # A graph that a power cut tore would be an error in every later git command.
-            options = ("-c", "core.fsync=all", "commit-graph", "write", "--reachable", "--changed-paths")
-            self.attempt(*options, "--split")
+        graph = self.common_dir / "objects" / "info" / "commit-graphs" / "commit-graph-chain"
+        with contextlib.suppress(OSError):
+            if time.time() - graph.stat().st_mtime < _GRAPH_SECONDS:
+                return
+        # A graph that a power cut tore would be an error in every later git command.
+        options = ("-c", "core.fsync=all", "commit-graph", "write", "--reachable", "--changed-paths")
+        self.attempt(*options, "--split")
 
     def run(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
         """Run the git program in the registry's root and return what it prints.
@@ -160,7 +161,7 @@ class Program:
 
     def _env(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in _KEPT_ENV}
-        fixed = {
+        return kept | {
             "GIT_TERMINAL_PROMPT": "0",
             # A folder may call itself a partial clone: git would fetch what it lacks with its own commands.
             "GIT_NO_LAZY_FETCH": "1",
@@ -168,14 +169,6 @@ class Program:
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_CEILING_DIRECTORIES": str(self.top.parent),
         }
-        return kept | fixed
-
-
-def _changed(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _trailers(text: str) -> tuple[tuple[str, str], ...]:

@@ -24,20 +24,36 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pygit2
+from pygit2.enums import FileMode
 
-from forgekit.errors import DirtyFileError, RepositoryError, StoreError, UnsureError, WriteError
-from forgekit.git.commits import LOCK_SECONDS, failures, locked_ref, move, ref_lock, sync_folder
-from forgekit.git.index import GitIndex, discard_index, index_fault
-from forgekit.git.locks import clear_dead, git_lock_error, running_git
+from forgekit.errors import (
+    DirtyFileError,
+    LockedError,
+    RepositoryError,
+    StoreError,
+    UnsureError,
+    WriteError,
+)
+from forgekit.git.commits import IndexCopy, discard_index, failures, index_fault, sync
 from forgekit.git.repository import Head, Repository, present
 from forgekit.worktree import files
 from forgekit.worktree.roots import worktree_key
 
+DEAD_SECONDS = 60
+"""A lock file younger than this is never taken for a dead process's."""
+LOCK_SECONDS = 10.0
+
+_NEW_LOCK_TRIES = 20
+_STALE_SECONDS = 1.0
+_ROUNDS = 3
+_PASSING_SECONDS = 0.3  # a git process that is still there waits for its user's editor, not for the lock
+_UNKNOWN_SECONDS = 0.01
+_PROC = Path("/proc")
 _OBJECT = re.compile(r"[0-9a-f]{40}")
 _REF = re.compile(r"HEAD|refs/[^\x00-\x20~^:?*\[\\\x7f]{1,500}")
 _AWAY = re.compile(r"/(?:\.{0,2}|\.git)/|[\x00\\]", re.IGNORECASE)
@@ -102,10 +118,9 @@ class Places:
             if self.journal.samefile(self.lock):
                 return True
         try:
-            read_journal(self.lock)
+            return bool(read_journal(self.lock))
         except (OSError, KeyError, TypeError, ValueError):
             return False
-        return True
 
 
 def write_journal(path: Path, publication: Publication) -> None:
@@ -116,123 +131,184 @@ def write_journal(path: Path, publication: Publication) -> None:
         file.flush()
         os.fsync(file.fileno())
     beside.replace(path)
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
 def read_journal(path: Path) -> Publication:
     """Read the plan of a write.
 
-    Raises KeyError, TypeError or ValueError for a journal that is damaged, FileNotFoundError.
+    Raises KeyError, TypeError or ValueError for a journal that is damaged, or that forgekit did not write: it
+    may have come with the folder, and it names files. Raises FileNotFoundError.
     """
     data = json.loads(path.read_text(encoding="utf-8"))
-    publication = Publication(**{**data, "steps": tuple(Step(**step) for step in data["steps"])})
-    _require_ours(publication)
-    return publication
-
-
-def _require_ours(publication: Publication) -> None:
-    """Refuse a journal that forgekit did not write: it may have come with the folder, and it names files.
-
-    Raises TypeError or ValueError.
-    """
-    blobs = [name for s in publication.steps for name in (s.old, s.before, s.staged, s.new)]
-    objects = [name for name in (*blobs, publication.parent) if name is not None]
+    found = Publication(**{**data, "steps": tuple(Step(**step) for step in data["steps"])})
+    blobs = [name for s in found.steps for name in (s.old, s.before, s.staged, s.new)]
+    objects = [name for name in (*blobs, found.parent) if name is not None]
     sound = (
-        all(_OBJECT.fullmatch(name) for name in (*objects, publication.commit))
-        and _REF.fullmatch(publication.ref)
-        and ".." not in publication.ref
-        and not any(_AWAY.search(f"/{publication.prefix}{step.path}/") for step in publication.steps)
+        all(_OBJECT.fullmatch(name) for name in (*objects, found.commit))
+        and _REF.fullmatch(found.ref)
+        and ".." not in found.ref
+        and not any(_AWAY.search(f"/{found.prefix}{step.path}/") for step in found.steps)
     )
     if not sound:
         raise ValueError("names what no write could")
+    return found
 
 
-_STALE_SECONDS = 1.0
-_ROUNDS = 3
-_PASSING_SECONDS = 0.3  # a git process that is still there waits for its user's editor, not for the lock
-_UNKNOWN_SECONDS = 0.01
+def running_git(top: Path) -> dict[Path, Path]:
+    """Return the git processes that work in a work tree: /proc folder -> working directory."""
+    found = {}
+    for process in _PROC.iterdir() if _PROC.is_dir() else ():
+        with contextlib.suppress(OSError):  # no process, one that ended, or another user's
+            if process.name.isdecimal() and (process / "comm").read_bytes().startswith(b"git"):
+                where = (process / "cwd").readlink()
+                if where.is_relative_to(top):
+                    found[process] = where
+    return found
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CommitProposal:
-    """A commit, and what is to lie in the work tree.
+def is_dead(lock: Path, top: Path) -> bool:
+    """Say whether a lock file of git is left over: old, ours, and no git process works in the work tree."""
+    try:
+        status = lock.stat()
+    except FileNotFoundError:
+        return False
+    old = time.time() - status.st_mtime >= DEAD_SECONDS
+    return old and status.st_uid == os.geteuid() and not running_git(top)
 
-    Attributes:
-        contents: path -> new bytes, or None for a file to delete.
-        executable: those of the new files that are.
-    """
 
-    publication: Publication
-    contents: Mapping[str, bytes | None]
-    executable: Collection[str] = ()
+def clear_dead(lock: Path, top: Path) -> None:
+    """Delete a lock file of git that `is_dead`."""
+    if is_dead(lock, top):
+        lock.unlink(missing_ok=True)
+
+
+def lock_error(lock: Path, processes: Iterable[str]) -> LockedError:
+    """Return the error for a lock that one of some processes, named by their numbers, holds."""
+    age, named = 0.0, []
+    with contextlib.suppress(OSError):
+        age = max(time.time() - lock.stat().st_mtime, 0)
+    for process in processes:
+        with contextlib.suppress(OSError):  # it ended
+            name = (_PROC / process / "comm").read_text(encoding="utf-8", errors="replace").strip()
+            named.append(f"process {process} ({name})")
+    return LockedError(str(lock), age, ", ".join(named))
+
+
+def _git_lock_error(lock: Path, top: Path) -> LockedError:
+    return lock_error(lock, (process.name for process in running_git(top)))
 
 
 @dataclass(slots=True)
 class _Write:
-    """A write under way."""
+    """A write under way; the publication is the last one that was decided."""
 
     repository: Repository
     places: Places
-    proposal: CommitProposal
-
-    def end(self) -> None:
-        _end(self.repository, self.proposal.publication, self.places)
+    publication: Publication
 
 
 def publish(
-    repository: Repository, proposal: CommitProposal, propose: Callable[[Head], CommitProposal | None]
-) -> CommitProposal | None:
+    repository: Repository, publication: Publication, propose: Callable[[Head], Publication | None]
+) -> Publication | None:
     """Publish a commit; the caller holds the writers' lock.
 
     Args:
         repository: where.
-        proposal: what.
+        publication: what.
         propose: decides again, under the locks, when branch or files moved on since; None for nothing.
 
     Returns what was published; None, with nothing changed, when there is nothing to do or HEAD moved away.
     Raises DirtyFileError, LockedError, WriteError, UnsureError, StoreError.
     """
-    places = Places.of(repository)
-    write = _Write(repository, places, proposal)
-    with failures(places.journal):
-        write_journal(places.journal, proposal.publication)
-    with _classified(write):
+    write = _Write(repository, Places.of(repository), publication)
+    with failures(write.places.journal):
+        write_journal(write.places.journal, publication)
+    try:
+        with failures(write.places.journal):
+            try:
+                published = _publish_locked(write, propose)
+            except BaseException:
+                _end(repository, write.publication, write.places)
+                raise
+            # Once the branch has moved, a lock that cannot be removed is left to the next writer.
+            with contextlib.suppress(OSError) if published else contextlib.nullcontext():
+                _end(repository, write.publication, write.places)
+    except WriteError as e:
         try:
-            published = _publish_locked(write, propose)
-        except BaseException:
-            write.end()
-            raise
-        # Once the branch has moved, a lock that cannot be removed is left to the next writer.
-        with contextlib.suppress(OSError) if published else contextlib.nullcontext():
-            write.end()
-    return write.proposal if published else None
+            applied = repository.holds(write.publication.commit)
+        except (OSError, pygit2.GitError, RepositoryError):
+            applied = True
+        if applied:
+            raise UnsureError(e.path, e.reason) from e
+        raise
+    return write.publication if published else None
 
 
-def _publish_locked(write: _Write, propose: Callable[[Head], CommitProposal | None]) -> bool:
+def _publish_locked(write: _Write, propose: Callable[[Head], Publication | None]) -> bool:
     """Take the locks, compare again, put everything in place and move the branch; as of `publish`."""
-    repository, ref = write.repository, write.proposal.publication.ref
+    repository, ref = write.repository, write.publication.ref
     _lock_index(write.places)
-    with locked_ref(repository, ref) as transaction:
+    with _locked_ref(repository, ref) as transaction:
         if not _up_to_date(write, ref, propose):
             return False
-        publication = write.proposal.publication
-        _put(repository, write.proposal, write.places)
+        publication = write.publication
+        _put(repository, publication, write.places)
         running = running_git(repository.top)
-        move(transaction, repository, ref, publication.commit, publication.subject)
+        _move(transaction, repository, publication)
     _wait_for(running)
     if not repository.holds(publication.commit):
         raise StoreError(f"{ref} does not hold commit {publication.commit[:12]}; run this again")
     return True
 
 
-def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], CommitProposal | None]) -> bool:
+def _ref_lock(repository: Repository, ref: str) -> Path:
+    """Return the lock file of a ref, as git and libgit2 name it."""
+    return (repository.git_dir if ref == "HEAD" else repository.common_dir) / f"{ref}.lock"
+
+
+@contextlib.contextmanager
+def _locked_ref(repository: Repository, ref: str) -> Iterator[pygit2.transaction.ReferenceTransaction]:
+    """Hold a ref's lock; the transaction is applied at the end, unless an error came.
+
+    Raises LockedError, WriteError.
+    """
+    lock = _ref_lock(repository, ref)
+    clear_dead(lock, repository.top)
+    until, tries = time.monotonic() + LOCK_SECONDS, 0
+    while True:
+        transaction = repository.raw.transaction()
+        try:
+            transaction.lock_ref(ref)
+            break
+        except (OSError, pygit2.GitError) as e:
+            tries = 0 if lock.exists() else tries + 1
+            if tries > _NEW_LOCK_TRIES:
+                raise WriteError(str(lock), str(e)) from e
+            if time.monotonic() > until:
+                raise _git_lock_error(lock, repository.top) from e
+            time.sleep(0.005)
+    with transaction:
+        yield transaction
+
+
+def _move(
+    transaction: pygit2.transaction.ReferenceTransaction, repository: Repository, publication: Publication
+) -> None:
+    """Let the transaction move the branch to the commit, with a line in its reflog."""
+    committer = repository.identity("COMMITTER")
+    repository.raw.set_ident(committer.name, committer.email)
+    transaction.set_target(publication.ref, publication.commit, message=f"commit: {publication.subject}")
+
+
+def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], Publication | None]) -> bool:
     """Ensure that the proposal was made from the present state; no commit can come first any more.
 
     Proposing again without the locks would lose to a busy `git commit` loop for ever.
     """
     repository = write.repository
     for _ in range(_ROUNDS):
-        head, publication = repository.head(), write.proposal.publication
+        head, publication = repository.head(), write.publication
         if head.ref != ref:
             return False
         untouched = all(present(repository.root, step.path) == step.before for step in publication.steps)
@@ -241,33 +317,14 @@ def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], CommitProposa
         again = propose(head)
         if again is None:
             return False
-        write_journal(write.places.journal, again.publication)
-        write.proposal = again
+        write_journal(write.places.journal, again)
+        write.publication = again
     return False
-
-
-@contextlib.contextmanager
-def _classified(write: _Write) -> Iterator[None]:
-    """Turn a failure into an error that distinguishes a change that may have been applied.
-
-    Raises WriteError when it does not, UnsureError.
-    """
-    try:
-        with failures(write.places.journal):
-            yield
-    except WriteError as e:
-        try:
-            applied = write.repository.holds(write.proposal.publication.commit)
-        except (OSError, pygit2.GitError, RepositoryError):
-            applied = True
-        if applied:
-            raise UnsureError(e.path, e.reason) from e
-        raise
 
 
 def _wait_for(processes: Mapping[Path, Path]) -> None:
     """Wait until the processes are gone, or for so long that none of them is on its way to the lock."""
-    if not Path("/proc").is_dir():
+    if not _PROC.is_dir():
         time.sleep(_UNKNOWN_SECONDS)
         return
     until = time.monotonic() + _PASSING_SECONDS
@@ -277,64 +334,61 @@ def _wait_for(processes: Mapping[Path, Path]) -> None:
                 time.sleep(0.001)
 
 
-def _put(repository: Repository, proposal: CommitProposal, places: Places) -> None:
-    """Put files and index in place, with everything that can fail done before the first of them."""
-    publication, contents = proposal.publication, proposal.contents
+def _put(repository: Repository, publication: Publication, places: Places) -> None:
+    """Put the files and the index in place."""
     steps = publication.steps
-    index = GitIndex.copied(repository, places.index)
-    staged = index.ids([step.path for step in steps])
-    dirty = [step.path for step in steps if staged[step.path] != step.staged]
+    tree = repository.tree(publication.commit)
+    index = IndexCopy(repository, places.index)
+    dirty = [step.path for step in steps if index.blob(step.path) != step.staged]
     if dirty:
         raise DirtyFileError(dirty)
-    index.change({step.path: step.new for step in steps}, proposal.executable)
+    modes: dict[str, FileMode] = {}
     for step in steps:
-        if (data := contents[step.path]) is not None:
-            executable = step.path in proposal.executable
+        if step.new is not None and tree is not None:
+            mode = modes[step.path] = tree[repository.prefix + step.path].filemode
+            executable, data = mode == FileMode.BLOB_EXECUTABLE, repository.read_blob(step.new)
             files.stage(repository.root, step.path, data, publication.commit, executable=executable)
-    placed = {}
     for step in steps:
         if step.new is None:
             files.remove(repository.root, step.path)
+            index.drop(step.path)
         else:
-            placed[step.path] = (step.new, files.place(repository.root, step.path, publication.commit))
-    files.settle(repository.root, contents)
-    index.stamp(placed)
+            status = files.place(repository.root, step.path, publication.commit)
+            index.put(step.path, step.new, modes[step.path], status)
+    files.settle(repository.root, [step.path for step in steps])
     index.use()
 
 
 def recover(repository: Repository) -> None:
     """Undo or finish what a killed writer left; the caller holds the writers' lock, so that it is dead.
 
+    An index that is lost is made anew from HEAD, without what was staged: with one that lacks files the next
+    plain `git commit` would delete them.
+
     Raises LockedError, StoreError, OSError, pygit2.GitError.
     """
     places = Places.of(repository)
+    if places.owned() and not places.journal.exists():  # a power failure may leave either of its names
+        places.journal.hardlink_to(places.lock)
     if index_fault(repository):
-        _rebuild_index(repository, places)
-    # Of a journal's two names a power failure may leave either.
-    left = places.lock if not places.journal.exists() and places.owned() else places.journal
+        if places.owned():
+            places.lock.unlink()
+        repository.run("read-tree", "HEAD")
+    damaged = StoreError(f"{places.journal} is damaged; see `git status`, then delete that file")
     try:
-        publication = read_journal(left)
-        owner = _owner(repository, publication)
+        publication = read_journal(places.journal)
         # A second proposal has a new journal; the lock is a name of the first.
-        names = (left, places.lock) if places.owned() else (left,)
+        names = (places.journal, places.lock) if places.owned() else (places.journal,)
         begun = min(name.stat().st_mtime_ns for name in names)
     except FileNotFoundError:
         return
     except (KeyError, TypeError, ValueError) as e:
-        raise StoreError(f"{places.journal} is damaged; see `git status`, then delete that file") from e
-    _clear_ref_lock(ref_lock(repository, publication.ref), publication.commit, begun)
-    _end(owner, publication, places)
-
-
-def _owner(repository: Repository, publication: Publication) -> Repository:
-    """Return the registry of this work tree that a write was about.
-
-    Raises ValueError for one elsewhere, RepositoryError.
-    """
+        raise damaged from e
     owner = Repository(repository.top / publication.prefix)
     if (owner.top, owner.prefix) != (repository.top, publication.prefix):
-        raise ValueError(publication.prefix)
-    return owner
+        raise damaged
+    _clear_ref_lock(_ref_lock(repository, publication.ref), publication.commit, begun)
+    _end(owner, publication, places)
 
 
 def _clear_ref_lock(lock: Path, commit: str, begun: int) -> None:
@@ -351,14 +405,10 @@ def _clear_ref_lock(lock: Path, commit: str, begun: int) -> None:
         if content != commit:
             time.sleep(_STALE_SECONDS)
         after = lock.stat()
+        if (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns):
+            lock.unlink()
     except FileNotFoundError:
         return
-    if (before.st_ino, before.st_mtime_ns, before.st_size) == (
-        after.st_ino,
-        after.st_mtime_ns,
-        after.st_size,
-    ):
-        lock.unlink(missing_ok=True)
 
 
 def _end(repository: Repository, publication: Publication, places: Places) -> None:
@@ -380,14 +430,17 @@ def _undo(repository: Repository, publication: Publication, places: Places) -> N
         if repository.blob_id(tip, step.path) == step.old
         and (step.before is None or step.before in repository.raw)  # git forgets blobs after weeks
     ]
-    copy = GitIndex.copied(repository, places.index)
-    staged = copy.ids([step.path for step in steps])
-    unstaged = {step.path: step.staged for step in steps if step.staged != step.new == staged[step.path]}
+    copy = IndexCopy(repository, places.index)
+    unstaged = [step for step in steps if step.staged != step.new == copy.blob(step.path)]
     if unstaged:
         if not places.owned():
             _lock_index(places)
-            copy = GitIndex.copied(repository, places.index)
-        copy.change(unstaged)
+            copy = IndexCopy(repository, places.index)
+        for step in unstaged:
+            if step.staged is None:
+                copy.drop(step.path)
+            else:
+                copy.put(step.path, step.staged, FileMode.BLOB)
         copy.use()
     for step in steps:
         with contextlib.suppress(WriteError):  # a link in place of its folder: nothing was staged there
@@ -404,36 +457,14 @@ def _undo(repository: Repository, publication: Publication, places: Places) -> N
 
 def _lock_index(places: Places) -> None:
     """Take the index's lock as a hard link to the journal."""
-    _link_lock(places, places.journal)
-
-
-def _link_lock(places: Places, target: Path) -> None:
     clear_dead(places.lock, places.top)
     until = time.monotonic() + LOCK_SECONDS
     while True:
         try:
-            places.lock.hardlink_to(target)
+            places.lock.hardlink_to(places.journal)
         except FileExistsError:
             if time.monotonic() > until:
-                raise git_lock_error(places.lock, places.top) from None
+                raise _git_lock_error(places.lock, places.top) from None
             time.sleep(0.002)
         else:
             return
-
-
-def _rebuild_index(repository: Repository, places: Places) -> None:
-    """Make an index that is missing or damaged from HEAD; what was staged in it is lost.
-
-    With an index that lacks files the next plain `git commit` would delete them.
-    """
-    discard_index(places.index)
-    repository.run("read-tree", "HEAD", env={"GIT_INDEX_FILE": str(places.index)})
-    owned = places.owned()
-    if not owned:
-        _link_lock(places, places.index)
-    if index_fault(repository):  # nobody was faster
-        places.index.replace(repository.git_dir / "index")
-        sync_folder(repository.git_dir)
-    discard_index(places.index)
-    if not owned:
-        places.lock.unlink()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pygit2
@@ -17,10 +16,7 @@ import pygit2
 from forgekit.errors import RemoteError
 from forgekit.git.repository import Repository
 
-_NAME = re.compile(r"[A-Za-z0-9_][\w./-]{0,200}")
-_BRANCH = re.compile(
-    r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[^\x00-\x20~^:?*\[\\\x7f/.-][^\x00-\x20~^:?*\[\\\x7f]{0,200}"
-)
+_NAME = re.compile(r"\w[^\x00-\x20~^:?*\[\\\x7f]{0,200}")
 _HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
 # Settings that name a program which a fetch or a push runs. In a person's own settings they are meant; in
 # those of a folder that came from somewhere they may be a trap.
@@ -69,16 +65,20 @@ def upstream(repository: Repository) -> Remote:
         raise RemoteError(
             f"there is no remote {name!r} to share {branch} through; `git remote add origin URL` names one"
         )
-    if not _NAME.fullmatch(name) or not _BRANCH.fullmatch(there):
+    if not _NAME.fullmatch(name) or not _NAME.fullmatch(there):
         raise RemoteError(f"{name!r} or {there!r} is no name of a remote and a branch; see `.git/config`")
     for url in urls:
         if url.startswith("-") or _HELPER.match(url):
             raise RemoteError(f"{url!r} would run a program; give remote {name} the address of a repository")
-    for setting in _programs(repository):
-        raise RemoteError(
-            f"{setting} in this clone's .git/config names a program to run; if you trust it, move it to your "
-            "own settings (`git config --global`), else delete it (`git config --unset`)"
-        )
+    # git lists them itself: it includes files (`includeIf "hasconfig:..."`) that libgit2 does not know of.
+    listed = repository.run("config", "--list", "--show-scope", "--name-only", "-z")
+    fields = listed.decode("utf-8", "surrogateescape").split("\0")
+    for scope, setting in zip(fields[::2], fields[1::2], strict=False):
+        if scope in {"local", "worktree"} and _PROGRAMS.fullmatch(setting):
+            raise RemoteError(
+                f"{setting} in this clone's .git/config names a program to run; if you trust it, move it to "
+                "your own settings (`git config --global`), else delete it (`git config --unset`)"
+            )
     return Remote(name=name, branch=there)
 
 
@@ -110,7 +110,9 @@ def push(repository: Repository, remote: Remote, commit: str) -> None:
 
 
 def _run(repository: Repository, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return repository.attempt(*_SHARED, *arguments, env=_environment(os.environ))
+    kept = {name: os.environ[name] for name in _ENV if name in os.environ}
+    env = {"LC_ALL": "C", "GIT_ALLOW_PROTOCOL": _TRANSPORTS, **kept}
+    return repository.attempt(*_SHARED, *arguments, env=env)
 
 
 def _require_done(remote: Remote, done: subprocess.CompletedProcess[bytes]) -> None:
@@ -125,28 +127,8 @@ def _require_done(remote: Remote, done: subprocess.CompletedProcess[bytes]) -> N
     )
 
 
-def _environment(env: Mapping[str, str]) -> dict[str, str]:
-    return {
-        "LC_ALL": "C",
-        "GIT_ALLOW_PROTOCOL": _TRANSPORTS,
-        **{name: env[name] for name in _ENV if name in env},
-    }
-
-
 def _setting(repository: Repository, key: str) -> str:
     try:
         return str(repository.raw.config[key])
     except (KeyError, ValueError, pygit2.GitError):
         return ""
-
-
-def _programs(repository: Repository) -> Iterator[str]:
-    """Yield the settings of this clone alone that name a program.
-
-    git lists them itself: it includes files (`includeIf "hasconfig:..."`) that libgit2 does not know of.
-    """
-    listed = repository.run("config", "--list", "--show-scope", "--name-only", "-z")
-    fields = listed.decode("utf-8", "surrogateescape").split("\0")
-    for scope, name in zip(fields[::2], fields[1::2], strict=False):
-        if scope in {"local", "worktree"} and _PROGRAMS.fullmatch(name):
-            yield name

@@ -29,21 +29,6 @@ _PERSON = re.compile(r"(.+) <([^\x00-\x1f\x7f]+)> \d+ [+-]\d{4}\n")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-_UNFINISHED = {
-    RepositoryState.MERGE: "merge",
-    RepositoryState.REVERT: "revert",
-    RepositoryState.REVERT_SEQUENCE: "revert",
-    RepositoryState.CHERRYPICK: "cherry-pick",
-    RepositoryState.CHERRYPICK_SEQUENCE: "cherry-pick",
-    RepositoryState.BISECT: "bisect",
-    RepositoryState.REBASE: "rebase",
-    RepositoryState.REBASE_INTERACTIVE: "rebase",
-    RepositoryState.REBASE_MERGE: "rebase",
-    RepositoryState.APPLY_MAILBOX: "am",
-    RepositoryState.APPLY_MAILBOX_OR_REBASE: "rebase",
-}
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Head:
     """What the work tree is on.
@@ -91,21 +76,18 @@ class Repository(Program):
         except pygit2.GitError as e:
             raise RepositoryError(f"{name} cannot be read ({e}); run `forgekit doctor`") from None
 
-    def unfinished(self) -> str:
-        """Return the git command that was begun in the work tree and not ended, such as `merge`, or ""."""
-        return _UNFINISHED.get(self.raw.state(), "")
+    def unfinished(self) -> bool:
+        """Say whether a merge, rebase or the like was begun in the work tree and not ended."""
+        return bool(self.raw.state() != RepositoryState.NONE)
 
     def require_writable(self) -> None:
         """Refuse a commit that a merge under way, or the next checkout, would lose.
 
         Raises RepositoryError.
         """
-        command = self.unfinished()
-        if command:
-            end = "" if command == "bisect" else f"end it with `git {command} --continue`, or "
-            undo = "reset" if command == "bisect" else "--abort"
+        if self.unfinished():
             raise RepositoryError(
-                f"a {command} is not finished in {self.top}; {end}undo it with `git {command} {undo}`, "
+                f"a merge, rebase or bisect is under way in {self.top}; end it (see `git status`), "
                 "then run this again"
             )
         if self.head().ref == "HEAD":
@@ -119,9 +101,9 @@ class Repository(Program):
         """Return the commit at HEAD, or None when there is none yet."""
         return self.head().commit
 
-    def holds(self, commit: str) -> bool:
-        """Say whether a commit is the tip or one of its ancestors."""
-        tip = self.tip()
+    def holds(self, commit: str, tip: str | None = None) -> bool:
+        """Say whether a commit is another, the branch's tip by default, or one of its ancestors."""
+        tip = tip or self.tip()
         if tip is None or commit not in self.raw:
             return False
         return tip == commit or bool(self.raw.descendant_of(tip, commit))
@@ -144,20 +126,17 @@ class Repository(Program):
             moment = parse_instant(name) + (DAY_MS - 1 if _DAY.fullmatch(name.strip()) else 0)
         except ValueError:
             raise NotFoundError("revision or date", name) from None
-        commit = self._commit(self.tip())
+        tip = self.tip()
+        commit = None if tip is None else self.raw[tip].peel(pygit2.Commit)
         while commit is not None and commit.commit_time * 1000 > moment:
             commit = commit.parents[0] if commit.parents else None
         if commit is None:
             raise NotFoundError("revision or date", name, "it lies before the first commit")
         return str(commit.id)
 
-    def _commit(self, commit: str | None) -> pygit2.Commit | None:
-        return None if commit is None else self.raw[commit].peel(pygit2.Commit)
-
     def tree(self, commit: str | None) -> pygit2.Tree | None:
         """Return the top tree of a commit."""
-        found = self._commit(commit)
-        return None if found is None else found.tree
+        return None if commit is None else self.raw[commit].peel(pygit2.Commit).tree
 
     def _folder(self, commit: str | None, path: str) -> pygit2.Tree | None:
         """Return a folder of a commit; it is read once for all its files, of which there may be thousands."""
@@ -228,32 +207,22 @@ class Repository(Program):
             status = self.raw.status(untracked_files="all", ignored=False)
         except pygit2.GitError as e:  # such as folders in folders, a hundred deep
             raise RepositoryError(f"git cannot say what is uncommitted in {self.top}: {e}") from None
-        paths = (self._own(path) for path in status)
-        return sorted(path for path in paths if path is not None and _below(path, under))
+        paths = (path.removeprefix(self.prefix) for path in status if path.startswith(self.prefix))
+        return sorted(path for path in paths if f"{path}/".startswith(tuple(f"{top}/" for top in under)))
 
-    def _own(self, path: str) -> str | None:
-        return path.removeprefix(self.prefix) if path.startswith(self.prefix) else None
+    def index(self) -> dict[str, str]:
+        """Return path -> blob id of every regular file of the registry that the index holds."""
+        listed = self.run("ls-files", "--stage", "-z").decode("utf-8", "surrogateescape")
+        rows = (row.partition("\t") for row in listed.split("\0") if row.startswith("100"))
+        return {path: head.split(" ")[1] for head, _, path in rows if head.endswith(" 0")}
 
-    def staged(self, under: Sequence[str] = TOPS) -> list[tuple[str, bytes]]:
-        """Return path and bytes of each regular file that the index adds or changes.
-
-        Args:
-            under: folders or files.
-        """
-        try:
-            index, tree = self.raw.index, self.tree(self.tip())
-            index.read(force=False)
-            entries = index if tree is None else [d.new_file for d in index.diff_to_tree(tree).deltas]
-        except pygit2.GitError as e:
-            raise RepositoryError(
-                f"{self.git_dir}/index cannot be read ({e}); run `git update-index --no-split-index`"
-            ) from None
+    def staged(self) -> list[tuple[str, bytes]]:
+        """Return path and bytes of each regular file that the index adds or changes."""
+        committed = self.blobs(self.tip())
         return [
-            (path, self.read_blob(str(entry.id)))
-            for entry in entries
-            if (path := self._own(entry.path)) is not None
-            and _below(path, under)
-            and entry.mode in {FileMode.BLOB, FileMode.BLOB_EXECUTABLE}
+            (path, self.read_blob(blob))
+            for path, blob in self.index().items()
+            if path.startswith(tuple(f"{top}/" for top in TOPS)) and committed.get(path) != blob
         ]
 
     def identity(self, role: str, env: Mapping[str, str] = os.environ) -> pygit2.Signature:
@@ -267,27 +236,20 @@ class Repository(Program):
         """
         named = {key: env[key] for key in (f"GIT_{role}_NAME", f"GIT_{role}_EMAIL") if env.get(key)}
         key = (role, *named, *named.values())
-        if key not in self._people:
-            self._people[key] = self._person(role, named)
+        if key not in self._people:  # git is asked: it includes files that libgit2 does not know of
+            own = {"LC_ALL": "C", **named}
+            done = self.attempt("-c", "user.useConfigOnly=true", "var", f"GIT_{role}_IDENT", env=own)
+            found = _PERSON.fullmatch(done.stdout.decode("utf-8", "replace"))
+            if found is None:
+                reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+                raise RepositoryError(
+                    f"git does not know who you are ({reason.removeprefix('fatal: ') or 'no email'}); run "
+                    '`git config --global user.name "Your Name"` and '
+                    "`git config --global user.email you@example.org`"
+                )
+            name = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", found[1]).split())
+            self._people[key] = name, found[2]
         return pygit2.Signature(*self._people[key])
-
-    def _person(self, role: str, named: Mapping[str, str]) -> tuple[str, str]:
-        """Return name and email as git reads them: it includes files that libgit2 does not know of."""
-        env = {"LC_ALL": "C", **named}
-        done = self.attempt("-c", "user.useConfigOnly=true", "var", f"GIT_{role}_IDENT", env=env)
-        found = _PERSON.fullmatch(done.stdout.decode("utf-8", "replace"))
-        if found is None:
-            reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            raise RepositoryError(
-                f"git does not know who you are ({reason.removeprefix('fatal: ') or 'no email'}); run "
-                '`git config --global user.name "Your Name"` and '
-                "`git config --global user.email you@example.org`"
-            )
-        return _plain(found[1]), found[2]
-
-
-def _plain(name: str) -> str:
-    return " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", name).split())
 
 
 def create(folder: Path) -> None:
@@ -342,10 +304,6 @@ def _walk(tree: pygit2.Tree, folder: str) -> Iterator[tuple[str, str]]:
             yield path, str(entry.id)
 
 
-def _below(path: str, under: Sequence[str]) -> bool:
-    return any(path == folder or path.startswith(folder + "/") for folder in under)
-
-
 def lost_object(error: KeyError) -> RepositoryError:
     """Return the error for an object that git should have and cannot read; libgit2 raises a KeyError."""
     return RepositoryError(f"git cannot read object {error.args[0]!s:.12}; run `forgekit doctor`")
@@ -367,18 +325,6 @@ def present(root: Path, path: str) -> str | None:
 
 def diff(old: bytes | None, new: bytes | None, path: str) -> str:
     """Return a unified diff of one file; None means no file."""
-    import difflib
-
-    left, right = (
-        f"{side}/{path}" if data is not None else "/dev/null" for side, data in (("a", old), ("b", new))
-    )
-    before, after = ((data or b"").decode("utf-8", "replace").split("\n") for data in (old, new))
-    # Only "\n" ends a line here: str.splitlines would also cut at what a Markdown text may hold.
-    lines = difflib.unified_diff(_ended(before), _ended(after), left, right)
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
-
-
-def _ended(lines: list[str]) -> list[str]:
-    return [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    text = pygit2.Patch.create_from(old, new, path, path).data.decode("utf-8", "replace")
+    head, start, body = text.partition("--- ")
+    return start + body or head  # all is head where a file holds no text

@@ -6,16 +6,13 @@ stops the commit. pre-commit puts unstaged changes aside first, so the work tree
 
 from __future__ import annotations
 
-import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forgekit import console
-from forgekit.checks.base import CheckInput, locate
-from forgekit.checks.list import check
-from forgekit.checks.texts import secrets_in
+from forgekit.checks.base import CheckInput
 from forgekit.errors import FormatError, NoRegistryError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, is_id
@@ -28,10 +25,9 @@ from forgekit.model.registry import Registry
 from forgekit.model.settings import SETTINGS_FILE, JudgeKind, OpenConflicts
 from forgekit.text import codec, frontmatter
 from forgekit.text.secrets import redact
-from forgekit.upkeep.check import around, committed, left_behind
-from forgekit.worktree.files import entity_of_path, read_bytes
-from forgekit.worktree.roots import TOPS, find_root
-from forgekit.worktree.settings import load_settings
+from forgekit.upkeep.check import around, check
+from forgekit.worktree.files import entity_of_path
+from forgekit.worktree.roots import TOPS, find_root, load_settings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,31 +56,17 @@ def checks(files: Sequence[str], folder: Path, *, removed: Sequence[str]) -> int
     Raises FormatError for settings among the files that cannot be read.
     """
     status = 0
-    printed: set[tuple[Path, Problem]] = set()
-    for staged in _registries(files, folder, around):
+    gone = {
+        staged.forge.root: staged.paths
+        for staged in _registries([path for path in removed if _owner(path, folder)], folder, around)
+    }
+    for staged in _registries([*files, *removed], folder, around):
         if SETTINGS_FILE in staged.paths:
             load_settings(staged.forge.root)
-        before = committed(staged.forge, CheckInput(only=staged.paths).subjects(staged.registry))
-        problems = check(staged.registry, CheckInput(only=staged.paths, committed=before))
-        found = [p for p in problems if p.severity is not Severity.INFO]
-        found.extend(_secrets(staged))
-        printed.update((staged.forge.root, p) for p in found)
-        _say_problems(staged, found)
-        status |= any(p.severity is Severity.ERROR for p in found)
-    for staged in _registries([path for path in removed if _owner(path, folder)], folder):
-        left = left_behind(staged.registry, staged.paths)
-        found = [p for p in left if (staged.forge.root, p) not in printed]
-        _say_problems(staged, found)
-        status |= bool(found)
+        left_out = gone.get(staged.forge.root, frozenset())
+        problems = check(staged.forge, sorted(staged.paths - left_out), left_out).problems
+        status |= _say_problems(staged, [p for p in problems if p.severity is not Severity.INFO])
     return status
-
-
-def _secrets(staged: _Staged) -> Iterator[Problem]:
-    """Find secrets in every named file, also in one that cannot be read as what it should be."""
-    for path in sorted(staged.paths):
-        with contextlib.suppress(FormatError):  # a link or a giant, which the checks refuse
-            text = (read_bytes(staged.forge.root, path) or b"").decode("utf-8", "replace")
-            yield from secrets_in(path, text, staged.forge.allowed)
 
 
 def conflicts(files: Sequence[str], folder: Path, *, staged: Callable[[list[str]], set[str]]) -> int:
@@ -200,17 +182,15 @@ def archives(
         changed: the committed bytes of the archives that it changes.
     """
     lost, named = (
-        [path for path in paths if _is_archive(path, folder)] for paths in (removed, [*files, *changed])
+        [path for path in paths if (owner := _owner(path, folder)) and owner[0] is Kind.ARCHIVE]
+        for paths in (removed, [*files, *changed])
     )
     for path in lost:
         _say(f"{path}: archives are write-once, and this commit removes one (git restore --staged {path})")
     status = int(bool(lost))
     for staged in _registries(named, folder, around):
-        found = [
-            p
-            for p in check(staged.registry, only=staged.paths)
-            if p.code == "archive-changed" or p in staged.registry.problems
-        ]
+        problems = check(staged.forge, sorted(staged.paths)).problems
+        found = [p for p in problems if p.code in {"archive-changed", "format"}]
         reported = {p.path for p in found}
         for entity in CheckInput(only=staged.paths - reported).subjects(staged.registry):
             path = entity_path(entity)
@@ -219,8 +199,7 @@ def archives(
                 message = "the text is not the committed one; archives are write-once"
                 fix = f"git restore --staged --worktree {staged.prefix}{path}"
                 found.append(Problem(code="archive-changed", message=message, path=path, fix=fix))
-        _say_problems(staged, found)
-        status |= bool(found)
+        status |= _say_problems(staged, found)
     return status
 
 
@@ -231,11 +210,6 @@ def _text_of(data: bytes) -> str | None:
     except FormatError:
         return None
     return archive.body
-
-
-def _is_archive(name: str, folder: Path) -> bool:
-    owner = _owner(name, folder)
-    return owner is not None and owner[0] is Kind.ARCHIVE
 
 
 def _whole(forge: Forge, _: Collection[str]) -> Registry:
@@ -281,17 +255,12 @@ def _owner(name: str, folder: Path) -> tuple[Kind, EntityId] | None:
         return None
 
 
-def _say_problems(staged: _Staged, problems: Sequence[Problem]) -> None:
-    texts: dict[str, str] = {}
-    for path in {p.path for p in problems}:
-        try:
-            data = read_bytes(staged.forge.root, path)
-            texts[path] = frontmatter.decode(data or b"")
-        except FormatError:
-            continue  # the problem says so itself
-    for problem in locate(problems, texts):
+def _say_problems(staged: _Staged, problems: Sequence[Problem]) -> int:
+    """Print problems; return exit status 1 where one is an error."""
+    for problem in problems:
         mark = "warning: " if problem.severity is Severity.WARNING else ""
         _say(f"{mark}{replace(problem, path=staged.prefix + problem.path)}")
+    return int(any(problem.severity is Severity.ERROR for problem in problems))
 
 
 def _say(sentence: str) -> None:

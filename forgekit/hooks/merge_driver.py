@@ -6,21 +6,18 @@ the path as a name to speak of: nothing is read or written at that path.
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 from forgekit import console
 from forgekit.errors import FormatError
 from forgekit.git.driver import CHOOSE
-from forgekit.ids import EntityId
 from forgekit.merge.conflicting_edits import sentence
-from forgekit.merge.files import MergedFile, merge_file
-from forgekit.model.kinds import Kind
+from forgekit.merge.files import merge_file
 from forgekit.worktree.files import entity_of_path
-from forgekit.worktree.roots import git_program
 
 _LARGE = 2_000_000
+_BY_LINES = 255
+"""Exit status after which the registered command merges line by line, and git by itself merges nothing."""
 
 
 def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> int:
@@ -32,16 +29,19 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> int:
         theirs: holds the other side.
         path: where the file lies below the top of the work tree.
 
-    A file that is no entity's, or that cannot be merged by fields, is merged line by line as git does.
+    Exit status 255 asks for a merge line by line, of a file that is no entity's or cannot be read as one.
     """
-    owner = _owner(path)
+    names = path.split("/")
+    owners = (entity_of_path("/".join(names[at:])) for at in range(len(names)))  # the registry may lie below
+    owner = next((owner for owner in owners if owner is not None), None)
     if owner is None:
-        return _by_lines(base, ours, theirs)
+        return _BY_LINES
     try:
-        merged = _merged(owner, base, ours, theirs)
+        # git hands an empty file where there is no ancestor.
+        merged = merge_file(*owner, _read(base) or None, _read(ours), _read(theirs))
     except FormatError as e:
         console.info(f"{path}: {e}; merged line by line")
-        return _by_lines(base, ours, theirs)
+        return _BY_LINES
     for conflict in merged.conflicts:
         console.info(f"{path}: {sentence(owner[0], conflict)}")
     if merged.data is not None:
@@ -51,25 +51,6 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> int:
     return CHOOSE if merged.conflicts else 0
 
 
-def _merged(owner: tuple[Kind, EntityId], base: Path, ours: Path, theirs: Path) -> MergedFile:
-    # git hands an empty file where there is no ancestor.
-    return merge_file(*owner, _read(base) or None, _read(ours), _read(theirs))
-
-
 def _read(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(_LARGE)  # what is longer than an entity may be is refused by its length
-
-
-def _owner(path: str) -> tuple[Kind, EntityId] | None:
-    """Return whose file a path is, wherever below the work tree's top the registry lies."""
-    names = path.split("/")
-    found = (entity_of_path("/".join(names[at:])) for at in range(len(names)))
-    return next((owner for owner in found if owner is not None), None)
-
-
-def _by_lines(base: Path, ours: Path, theirs: Path) -> int:
-    command = [git_program(), "merge-file", "-L", "ours", "-L", "base", "-L", "theirs"]
-    names = [os.path.abspath(name) for name in (ours, base, theirs)]  # noqa: PTH100 - as git named them
-    done = subprocess.run([*command, *names], capture_output=True, check=False)  # noqa: S603 - fixed, no shell
-    return CHOOSE if done.returncode else 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from forgekit.errors import RepositoryError
@@ -19,71 +20,39 @@ _KEPT = frozenset({"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTE
 _OPTIONS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
-def pre_commit_check(files: Sequence[str], folder: Path) -> int:
-    """Run every check on the named files, and find who names a removed one; errors stop the commit.
+HOOKS = ("check", "conflicts", "stale", "archives")
+
+
+def run(hook: str, files: Sequence[str], folder: Path) -> int:
+    """Run a hook on the named files.
 
     Args:
+        hook: `check` runs every check on the files, and finds who names a removed one. `conflicts` refuses
+            decisions that contradict others while the commit holds no record of it. `stale` refuses decisions
+            that depend on something that has ended. `archives` refuses archives whose text was changed or
+            taken away; pre-commit does not name deleted files.
         files: relative to the folder, as pre-commit names them.
         folder: where git works: the top of the work tree.
 
     Returns the exit status. Raises ForgeError where a registry cannot be read.
     """
-    index = clean_environment()
-    removed = [path for state, path in _staged_changes(_git(folder, index)) if state == "D"]
-    if not files and not removed:
-        return 0
-    from forgekit.hooks import commit_checks
-
-    return commit_checks.checks(files, folder, removed=removed)
-
-
-def conflicts(files: Sequence[str], folder: Path) -> int:
-    """Refuse named decisions that contradict others while the commit holds no record of it.
-
-    Recorded conflicts that are open are named; the settings decide whether they stop the commit.
-    """
-    index = clean_environment()
-    if not files:
-        return 0
-    from forgekit.hooks import commit_checks
-
-    return commit_checks.conflicts(files, folder, staged=lambda paths: _staged(folder, index, paths))
-
-
-def stale(files: Sequence[str], folder: Path) -> int:
-    """Refuse named decisions that depend on something that has ended; warn about other stale ones."""
-    clean_environment()
-    if not files:
-        return 0
-    from forgekit.hooks import commit_checks
-
-    return commit_checks.stale(files, folder)
-
-
-def archives(files: Sequence[str], folder: Path) -> int:
-    """Refuse archives whose text was changed or taken away; pre-commit does not name deleted files."""
     git = _git(folder, clean_environment())
-    rows = [(state, path) for state, path in _staged_changes(git) if _has_folder(path, "archives")]
+    rows = _staged_changes(git) if hook in {"check", "archives"} else []
+    if hook == "archives":
+        rows = [(state, path) for state, path in rows if _has_folder(path, "archives")]
     removed = [path for state, path in rows if state == "D"]
-    changed = {path: _output(git("cat-file", "blob", f"HEAD:{path}")) for state, path in rows if state != "D"}
-    if not files and not rows:
+    if not files and not (rows if hook == "archives" else removed):
         return 0
     from forgekit.hooks import commit_checks
 
+    if hook == "check":
+        return commit_checks.checks(files, folder, removed=removed)
+    if hook == "conflicts":
+        return commit_checks.conflicts(files, folder, staged=partial(_staged, git))
+    if hook == "stale":
+        return commit_checks.stale(files, folder)
+    changed = {path: _output(git("cat-file", "blob", f"HEAD:{path}")) for state, path in rows if state != "D"}
     return commit_checks.archives(files, folder, removed=removed, changed=changed)
-
-
-HOOKS: dict[str, Callable[[Sequence[str], Path], int]] = {
-    "check": pre_commit_check,
-    "conflicts": conflicts,
-    "stale": stale,
-    "archives": archives,
-}
-
-
-def run(hook: str, files: Sequence[str], folder: Path) -> int:
-    """Run a hook by its name; arguments and result as of `pre_commit_check`."""
-    return HOOKS[hook](files, folder)
 
 
 def clean_environment() -> str | None:
@@ -95,18 +64,14 @@ def clean_environment() -> str | None:
 
 
 def _git(folder: Path, index: str | None) -> Callable[..., subprocess.CompletedProcess[bytes]]:
-    """Return a function that runs git with the index of the commit.
-
-    Raises RepositoryError where there is no git.
-    """
-    program = git_program()
+    """Return a function that runs git with the index of the commit; it raises RepositoryError without git."""
     # A folder may call itself a partial clone: git would fetch what it lacks with the folder's own commands.
     env = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
     if index:
         env["GIT_INDEX_FILE"] = str((folder / index).absolute())
 
     def git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-        command = [program, *_OPTIONS, *arguments]
+        command = [git_program(), *_OPTIONS, *arguments]
         return subprocess.run(command, cwd=folder, env=env, capture_output=True, check=False)  # noqa: S603 - fixed arguments, no shell
 
     return git
@@ -119,12 +84,11 @@ def _output(done: subprocess.CompletedProcess[bytes]) -> bytes:
     return done.stdout
 
 
-def _staged(folder: Path, index: str | None, paths: Sequence[str]) -> set[str]:
+def _staged(git: Callable[..., subprocess.CompletedProcess[bytes]], paths: Sequence[str]) -> set[str]:
     """Return those of some paths that the commit holds.
 
     Raises RepositoryError when git cannot say.
     """
-    git = _git(folder, index)
     listed = _output(git("--literal-pathspecs", "ls-files", "--cached", "-z", "--", *paths))
     return set(os.fsdecode(listed).split("\0")) & set(paths)
 

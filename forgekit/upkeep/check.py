@@ -61,17 +61,18 @@ class Findings:
         return sum(problem.severity is Severity.ERROR for problem in self.problems)
 
 
-def check(forge: Forge, paths: Sequence[str] | None = None) -> Findings:
+def check(forge: Forge, paths: Sequence[str] | None = None, removed: Collection[str] = ()) -> Findings:
     """Check the registry, or the files at some paths.
 
     Args:
         forge: the registry.
         paths: relative to its root; None for all, and for what git knows of them.
+        removed: files that are about to go; who names them is a finding too.
     """
     if paths is not None:
         only = frozenset(paths)
-        registry = around(forge, only)
-        return _findings(forge, registry, _given(forge, registry, only))
+        registry = forge.registry() if removed else around(forge, only)
+        return _findings(forge, registry, _given(forge, registry, only), removed)
     registry = forge.registry()
     problems = [*_by_git(forge), *_future(forge, registry)]
     return _findings(forge, registry, _given(forge, registry, None), more=problems)
@@ -121,12 +122,12 @@ def check_staged(forge: Forge) -> Findings:
 
     Who names a file that it removes is a finding too.
     """
-    from forgekit.git.index import GitIndex
     from forgekit.git.repository import present
 
     repository = forge.store.repository
     tip = repository.tip()
-    blobs = GitIndex.in_use(repository).ids(repository.changed_paths())
+    staged = repository.index()
+    blobs = {path: staged.get(path) for path in repository.changed_paths()}
     only = frozenset(path for path, blob in blobs.items() if blob != repository.blob_id(tip, path))
     held = {path: repository.read_blob(blob) for path, blob in blobs.items() if blob is not None}
     if only <= held.keys() and all(present(forge.root, path) == blob for path, blob in blobs.items()):

@@ -27,8 +27,7 @@ from forgekit.upkeep import check
 from forgekit.upkeep.init_migrate import ATTRIBUTES_FILE, is_older, wanted
 from forgekit.upkeep.strays import committed
 from forgekit.worktree import files
-from forgekit.worktree.roots import TOPS, cache_dir, find_root, work_tree
-from forgekit.worktree.settings import load_settings, require_schema
+from forgekit.worktree.roots import TOPS, cache_dir, find_root, load_settings, require_schema, work_tree
 
 MEANING = {
     "empty-file": "its text is gone",

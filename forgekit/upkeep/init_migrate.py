@@ -19,8 +19,7 @@ from forgekit.store import Change, Outcome, Store
 from forgekit.text.frontmatter import decode
 from forgekit.worktree import files
 from forgekit.worktree.files import read_bytes
-from forgekit.worktree.roots import TOPS, find_root, work_tree
-from forgekit.worktree.settings import require_schema
+from forgekit.worktree.roots import TOPS, find_root, require_schema, work_tree
 
 ATTRIBUTES_FILE = ".gitattributes"
 

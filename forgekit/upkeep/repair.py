@@ -22,9 +22,7 @@ from forgekit.checks.references import references
 from forgekit.errors import ForgeError, FormatError, RepositoryError, WriteError
 from forgekit.forge import Forge
 from forgekit.git import driver, health
-from forgekit.git.index import index_fault
-from forgekit.git.locks import clear_dead
-from forgekit.git.publish import Places
+from forgekit.git.publish import Places, clear_dead
 from forgekit.git.repository import Repository, diff
 from forgekit.ids import EntityId
 from forgekit.model.entities import Entity
@@ -36,8 +34,7 @@ from forgekit.upkeep import init_migrate, strays
 from forgekit.upkeep.check import last_good
 from forgekit.upkeep.doctor import Diagnosis, bad, diagnose
 from forgekit.worktree import files
-from forgekit.worktree.roots import TOPS, git_dirs, work_tree
-from forgekit.worktree.settings import parse_settings
+from forgekit.worktree.roots import TOPS, git_dirs, parse_settings, work_tree
 
 _SAVED = ("HEAD", "config", "index", "packed-refs", "refs", "logs")
 _ROUNDS = 12
@@ -47,7 +44,7 @@ _FROM_HISTORY = frozenset(
         "deleted-file",
     }
 )
-_HIDING = frozenset({"broken-branch", "corrupt-pack", "git", "ownership"})
+_HIDING = frozenset({"broken-branch", "lost-objects", "git", "ownership"})
 
 
 IsSound = Callable[[str, bytes], bool]
@@ -300,13 +297,6 @@ def _targets(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
                     todo += [files.parse(place, data)[0]] if data and strays.sound(place, data) else []
 
 
-def _rebuild_index(root: Path, _: str) -> None:
-    repository = Repository(root)
-    if not index_fault(repository):  # sound in itself, but part of it is missing elsewhere
-        (repository.git_dir / "index").unlink()
-    Store(root).recover()
-
-
 def _unstage(root: Path, path: str) -> None:
     # `git reset` would refresh the whole index, and so run the clone's filters.
     Repository(root).run("restore", "--quiet", "--staged", "--", path)
@@ -336,7 +326,11 @@ def _remove_database(_: Path, path: str) -> None:
 
 
 _ACTIONS: dict[str, tuple[Layer, str, Callable[[Path, str], object]]] = {
-    "broken-index": (Layer.GIT, "rebuilt from the last commit; what was staged is lost", _rebuild_index),
+    "broken-index": (
+        Layer.GIT,
+        "rebuilt from the last commit; what was staged is lost",
+        lambda root, _: Repository(root).run("read-tree", "HEAD"),
+    ),
     "index-differs": (Layer.GIT, "the index holds what was committed", _unstage),
     "stale-lock": (
         Layer.GIT,
@@ -346,7 +340,7 @@ _ACTIONS: dict[str, tuple[Layer, str, Callable[[Path, str], object]]] = {
     "half-done": (
         Layer.GIT,
         "the killed write is undone, or finished",
-        lambda root, _: Store(root).recover(),
+        lambda root, _: Store(root).commit(lambda: Change(subject="doctor: recover"), no_commit=True),
     ),
     "broken-journal": (Layer.GIT, "deleted; `git status` shows what the killed write did", _drop_journal),
     "leftover-file": (Layer.GIT, "deleted", files.remove),

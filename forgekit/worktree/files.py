@@ -50,17 +50,6 @@ def _folder_of(kind: Kind, day: int) -> str:
     return kind.folder if kind is Kind.PROJECT else f"{kind.folder}/{month(day * DAY_MS)}"
 
 
-def read(root: Path, path: str) -> tuple[Entity, str]:
-    """Read one entity file, and return the entity and the file's text.
-
-    Raises FormatError with the path, FileNotFoundError.
-    """
-    data = read_bytes(root, path)
-    if data is None:
-        raise FileNotFoundError(path)
-    return parse(path, data)
-
-
 def parse(path: str, data: bytes) -> tuple[Entity, str]:
     """Read one entity from the bytes of its file.
 
@@ -174,15 +163,20 @@ def stage(root: Path, path: str, data: bytes, mark: str, *, executable: bool = F
 
     Raises WriteError.
     """
+    with _writing(path), _folder(root, path, make=True) as folder:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        mode = _mode(folder, path, 0o777 if executable else 0o666)
+        handle = os.open(_beside(path, mark), flags, mode, dir_fd=folder)
+        with open(handle, "wb") as file:  # noqa: PTH123 - a file descriptor, not a path
+            file.write(data)
+            file.flush()
+            os.fsync(handle)
+
+
+@contextlib.contextmanager
+def _writing(path: str) -> Iterator[None]:
     try:
-        with _folder(root, path, make=True) as folder:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-            mode = _mode(folder, path, 0o777 if executable else 0o666)
-            handle = os.open(_beside(path, mark), flags, mode, dir_fd=folder)
-            with open(handle, "wb") as file:  # noqa: PTH123 - a file descriptor, not a path
-                file.write(data)
-                file.flush()
-                os.fsync(handle)
+        yield
     except OSError as e:
         raise WriteError(path, e.strerror or str(e)) from None
 
@@ -200,12 +194,9 @@ def place(root: Path, path: str, mark: str) -> os.stat_result:
     Raises WriteError.
     """
     name = _name(path)
-    try:
-        with _folder(root, path) as folder:
-            os.replace(_beside(path, mark), name, src_dir_fd=folder, dst_dir_fd=folder)
-            return os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except OSError as e:
-        raise WriteError(path, e.strerror or str(e)) from None
+    with _writing(path), _folder(root, path) as folder:
+        os.replace(_beside(path, mark), name, src_dir_fd=folder, dst_dir_fd=folder)
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
 
 
 def remove(root: Path, path: str) -> None:
@@ -213,13 +204,8 @@ def remove(root: Path, path: str) -> None:
 
     Raises WriteError.
     """
-    try:
-        with _folder(root, path) as folder:
-            os.unlink(_name(path), dir_fd=folder)
-    except FileNotFoundError:
-        return
-    except OSError as e:
-        raise WriteError(path, e.strerror or str(e)) from None
+    with _writing(path), contextlib.suppress(FileNotFoundError), _folder(root, path) as folder:
+        os.unlink(_name(path), dir_fd=folder)
 
 
 def discard(root: Path, path: str, mark: str) -> None:

@@ -1,18 +1,23 @@
-"""Where things are: the registry's root, git's own folders, the cache.
+"""Where things are: the registry's root with its settings, git's own folders, the cache.
 
-Pure path finding by the rules of gitrepository-layout(5), so that a command that only reads the cache
-starts no git and loads no library.
+Paths are found by the rules of gitrepository-layout(5), so that a command that only reads the cache starts no
+git and loads no library.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from forgekit.errors import NoRegistryError, RepositoryError
+from forgekit.errors import FormatError, NoRegistryError, RepositoryError
+
+if TYPE_CHECKING:
+    from forgekit.model.settings import Settings
 
 SETTINGS_FILE = "forgekit.toml"  # as in `model.settings`, whose import is too slow for a hook
 
@@ -36,6 +41,9 @@ _GIT_FILES = (
 _PIPE = "is a pipe or a device, which git would wait for; delete it"
 _TREE_FILES = (".gitattributes", ".gitignore", ".gitmodules", ".mailmap")
 _POINTER_LIMIT = 4096  # bytes read of a `.git` file: one path
+_SETTINGS_LIMIT = 64_000
+_LINE_LIMIT = 1_000  # of a line of the settings: the parser's time grows with the square of a key's parts
+_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
 def find_root(start: Path, env: Mapping[str, str]) -> Path:
@@ -159,3 +167,86 @@ def worktree_key(root: Path) -> str:
 def _first_line(path: Path) -> str:
     with path.open("rb") as file:
         return file.read(_POINTER_LIMIT).decode("utf-8", "surrogateescape").split("\n", 1)[0].strip()
+
+
+def load_settings(root: Path) -> Settings:
+    """Read `forgekit.toml`.
+
+    Raises FormatError naming the line or the key at fault.
+    """
+    return parse_settings(_text(root))
+
+
+def _text(root: Path) -> str:
+    """Return the text of the settings, read as a stranger's file: a pipe would block, a link lead elsewhere.
+
+    Raises FormatError.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        with open(os.open(root / SETTINGS_FILE, flags), "rb") as file:  # noqa: PTH123 - a file descriptor
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise _fault("is not a regular file")
+            data = file.read(_SETTINGS_LIMIT + 1)
+        if len(data) > _SETTINGS_LIMIT:
+            raise _fault(f"is longer than {_SETTINGS_LIMIT:,} bytes")
+        return data.decode("utf-8")
+    except OSError as e:
+        raise _fault(f"cannot be read: {e.strerror}") from None
+    except UnicodeDecodeError as e:
+        raise _fault("is not UTF-8 text; save it as UTF-8", data.count(b"\n", 0, e.start) + 1) from None
+
+
+def _fault(message: str, line: int | None = None, field: str = "") -> FormatError:
+    return FormatError(message, path=SETTINGS_FILE, line=line, field=field)
+
+
+def parse_settings(text: str) -> Settings:
+    """Read the text of `forgekit.toml`.
+
+    Raises FormatError naming the line or the key at fault.
+    """
+    import tomllib
+
+    from forgekit.model.settings import read_settings
+
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > _LINE_LIMIT:
+            raise _fault(f"is longer than {_LINE_LIMIT:,} characters on this line", number)
+    try:
+        data = tomllib.loads(text)
+    except RecursionError:
+        raise _fault("is nested too deeply", 1) from None
+    except ValueError as e:  # of which the parser's own error is one, and that of too long a number another
+        place = _PLACE.search(str(e))
+        reason = _PLACE.sub("", str(e)) if place else "a number is too long"
+        at = int(place[1] or text.count("\n") + 1) if place else 1
+        raise _fault(f"cannot be read: {reason}", at) from None
+    settings, problems = read_settings(data)
+    for problem in problems:
+        raise _fault(problem.message, _line_of(text, problem.field), problem.field[:60])
+    return settings
+
+
+def _line_of(text: str, key: str) -> int | None:
+    """Return the line that gives a key its value, or None where the parser alone can tell."""
+    found = (n for n, line in enumerate(text.splitlines(), 1) if line.split("=")[0].strip(" \t\"'[]") == key)
+    return next(found, None)
+
+
+def require_schema(root: Path) -> None:
+    """Refuse a registry whose files this program does not know.
+
+    Reading is refused as well as writing: what a newer schema means by a field nobody can guess, and an
+    answer that leaves out what it does not understand is worse than none.
+
+    Raises FormatError saying what to do.
+    """
+    try:
+        text = _text(root)
+    except FormatError:
+        return  # whoever needs the settings reports it
+    from forgekit.model.settings import schema_fault, schema_of
+
+    if fault := schema_fault(schema_of(text)):
+        raise _fault(fault, field="schema")

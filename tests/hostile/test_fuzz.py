@@ -25,7 +25,7 @@ from forgekit.archives.formats.machine import parse_machine_block
 from forgekit.archives.read import read_archive
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge
-from forgekit.hooks.pre_commit import HOOKS
+from forgekit.hooks.pre_commit import HOOKS, run
 from forgekit.ids import match_key, parse_id
 from forgekit.insight.question import read_question
 from forgekit.model.entities import Entity
@@ -38,7 +38,7 @@ from forgekit.text.edit import comments, update
 from forgekit.text.frontmatter import decode
 from forgekit.times import parse_instant
 from forgekit.transcripts.claude_code import read_compactions
-from forgekit.worktree.settings import parse_settings
+from forgekit.worktree.roots import parse_settings
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
 NASTY = (
@@ -296,7 +296,7 @@ def test_hooks(copied: Path, level: Level, guarantee: Report, monkeypatch: pytes
     names = [sound.ENTITIES[30].id, f"registry/decisions/2023-11/{sound.DECISIONS[3].id}.md", "forgekit.toml"]
     for number in range(count):
         given = [_as_argument(mutated(rng, names)[:200]) for _ in range(2)]
-        hook = HOOKS[sorted(HOOKS)[number % len(HOOKS)]]
+        hook = partial(run, sorted(HOOKS)[number % len(HOOKS)])
         fault = _outcome(partial(_hooked, hook, copied), "\0".join(given))
         assert fault is None, (given, fault)
     guarantee("G14", "mutated inputs: file names for hooks", f"{count:,} inputs, 0 tracebacks")

@@ -21,7 +21,7 @@ from forgekit.model.body import with_section
 from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entities import Conversation, Entity, Project, entity_path
 from forgekit.model.thread import Thread, ThreadStatus
-from forgekit.sharing.sync import bring_together
+from forgekit.sharing import bring_together
 from forgekit.text import codec
 from forgekit.text.edit import update
 from forgekit.times import Instant

@@ -259,10 +259,10 @@ CASES: dict[str, Case] = {
     # git
     "HEAD is gone": Case("git", lambda r: (r / ".git/HEAD").unlink(), L),
     "HEAD is garbage": Case("git", lambda r: (r / ".git/HEAD").write_text("junk"), L),
-    "branch is empty": Case("broken-branch", lambda r: _branch(r).write_text(""), L),
+    "branch is empty": Case("git", lambda r: _branch(r).write_text(""), L),
     "branch is gone": Case("broken-branch", lambda r: _branch(r).unlink(), L),
     "branch names nothing": Case("broken-branch", lambda r: _branch(r).write_text("1" * 40 + "\n"), L),
-    "branch and logs are gone": Case("broken-branch", _forgotten, L),
+    "branch and logs are gone": Case("git", _forgotten, L),
     "packed refs with junk": Case("git", lambda r: append(_packed(r), "junk\n"), L),
     "packed refs cut off": Case("git", lambda r: os.truncate(_packed(r), 60), L),
     "HEAD is detached": Case("detached-head", lambda r: git(r, "checkout", "--quiet", "--detach"), L),
@@ -288,18 +288,14 @@ CASES: dict[str, Case] = {
     "index lacks a file": Case(
         "index-differs", lambda r: git(r, "rm", "--quiet", "--cached", entity_path(ROWS))
     ),
-    "blob is lost": Case("missing-object", lambda r: loose(r, f"HEAD:{entity_path(ROWS)}").unlink(), L),
-    "blob of the settings is lost": Case(
-        "missing-object", lambda r: loose(r, f"HEAD:{SETTINGS}").unlink(), L
-    ),
-    "blob is damaged": Case("corrupt-object", lambda r: spoil(loose(r, f"HEAD:{entity_path(ROWS)}")), L),
-    "tree is lost": Case("missing-object", lambda r: loose(r, "HEAD:registry/decisions").unlink(), L),
-    "tree is damaged": Case("corrupt-object", lambda r: spoil(loose(r, "HEAD:registry/decisions")), L),
+    "blob is lost": Case("lost-objects", lambda r: loose(r, f"HEAD:{entity_path(ROWS)}").unlink(), L),
+    "blob of the settings is lost": Case("lost-objects", lambda r: loose(r, f"HEAD:{SETTINGS}").unlink(), L),
+    "blob is damaged": Case("lost-objects", lambda r: spoil(loose(r, f"HEAD:{entity_path(ROWS)}")), L),
+    "tree is lost": Case("lost-objects", lambda r: loose(r, "HEAD:registry/decisions").unlink(), L),
+    "tree is damaged": Case("lost-objects", lambda r: spoil(loose(r, "HEAD:registry/decisions")), L),
     "tree of the tip is lost": Case("broken-branch", lambda r: loose(r, "HEAD^{tree}").unlink(), L),
-    "pack is cut off": Case("corrupt-pack", _cut_pack, L),
-    "old blob is lost": Case(
-        "missing-object", lambda r: loose(r, f"HEAD~1:{entity_path(THREAD)}").unlink(), L
-    ),
+    "pack is cut off": Case("broken-branch", _cut_pack, L),
+    "old blob is lost": Case("lost-objects", lambda r: loose(r, f"HEAD~1:{entity_path(THREAD)}").unlink(), L),
     "commit of the tip is lost": Case("broken-branch", lambda r: loose(r, "HEAD").unlink(), L),
     "clone is shallow": Case(
         "shallow-clone", lambda r: (r / ".git/shallow").write_text(git(r, "rev-parse", "HEAD~2")), L

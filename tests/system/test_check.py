@@ -63,8 +63,8 @@ def test_an_unfinished_merge_is_reported(root: Path, cli: Cli) -> None:
     ran = cli("check", root=root)
     assert ran.code == 1
     assert ran.out == (
-        "error: a merge was begun and not ended: files may be half merged, and nothing can be written "
-        "(`git merge --continue` or `git merge --abort`)\n"
+        "error: a merge, rebase or bisect is under way: files may be half merged, and nothing can be written "
+        "(`git status` says how to end or undo it)\n"
     )
     assert cli("check", HOME, root=root).code == 0, "a hook that ends the merge checks its files"
 

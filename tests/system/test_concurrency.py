@@ -25,7 +25,7 @@ from forgekit.decisions import create, edit
 from forgekit.errors import ChangedError, LockedError, UnsureError
 from forgekit.forge import Forge
 from forgekit.git import publish
-from forgekit.git.index import GitIndex
+from forgekit.git.commits import IndexCopy
 from forgekit.git.repository import Repository
 from forgekit.store import Change, Store
 from forgekit.text import codec
@@ -241,7 +241,9 @@ def _killed_at(
 
     def child() -> None:
         owner, _, name = target.rpartition(".")
-        place: object = {"os": os, "publish": publish, "Index": GitIndex, "files": files, "Path": Path}[owner]
+        place: object = {"os": os, "publish": publish, "Index": IndexCopy, "files": files, "Path": Path}[
+            owner
+        ]
         real: Callable[..., object] = getattr(place, name)
         calls = [0]
 
@@ -264,10 +266,9 @@ def _killed_at(
 KILLED_AT = (
     "publish._lock_index",
     "publish._put",
-    "publish.move",
+    "publish._move",
     "publish._end",
-    "Index.change",
-    "Index.stamp",
+    "Index.put",
     "Index.use",
     "files.stage",
     "files.place",
@@ -404,7 +405,7 @@ def test_the_ref_lock_of_a_killed_writer_is_cleared(repository: Path, length: in
 def test_the_ref_lock_of_somebody_else_is_respected(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forgekit.git.commits.LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("forgekit.git.publish.LOCK_SECONDS", 0.1)
     _leave_a_journal(repository)
     lock = repository / ".git/refs/heads/main.lock"
     lock.write_text("1" * 40, encoding="ascii")

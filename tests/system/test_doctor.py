@@ -166,11 +166,9 @@ def test_a_symbolic_branch_is_no_damage(root: Path, packed: bool) -> None:
         git(root, "pack-refs", "--all")
     assert bad(diagnose(root)) == []
     git(root, "symbolic-ref", "refs/heads/trunk", "refs/heads/gone")
-    found = [finding.path for finding in bad(diagnose(root)) if finding.subject == "broken-branch"]
-    assert found == [".git/refs/heads/master", ".git/refs/heads/trunk"]
+    assert {finding.subject for finding in bad(diagnose(root))} == {"lost-objects"}
     git(root, "symbolic-ref", "refs/heads/trunk", "refs/heads/master")
-    found = [finding.path for finding in bad(diagnose(root)) if finding.subject == "broken-branch"]
-    assert found == [".git/refs/heads/master", ".git/refs/heads/trunk"], "a circle"
+    assert {finding.subject for finding in bad(diagnose(root))} == {"lost-objects"}, "a circle"
 
 
 def test_a_configuration_of_hooks_that_cannot_be_read_is_passed_over(root: Path) -> None:

@@ -178,7 +178,6 @@ def test_uncommitted_and_staged(repository: Path) -> None:
     changed = [path_of_text("Use A"), path_of_text("Use B"), "registry/new.md"]
     assert here.changed_paths() == sorted(changed)
     assert here.staged() == [(path_of_text("Use B"), b"staged")]
-    assert here.staged(["elsewhere"]) == [("elsewhere", b"x")]
 
 
 def test_who_commits(repository: Path) -> None:

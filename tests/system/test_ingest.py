@@ -27,7 +27,7 @@ from forgekit.model.graph import one_talk, trace
 from forgekit.model.kinds import Kind
 from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.model.transcript import Attachment, Compaction, ImportedConversation
-from forgekit.sharing.sync import sync
+from forgekit.sharing import sync
 from forgekit.text.transcript import read_messages
 from forgekit.times import UNKNOWN, Instant, parse_instant
 from forgekit.transcripts.formats import conversations

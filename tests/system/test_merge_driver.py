@@ -22,7 +22,7 @@ from forgekit.git.repository import Repository
 from forgekit.merge.files import merge_file
 from forgekit.model.decision import Decision
 from forgekit.model.entities import Entity, entity_path
-from forgekit.sharing.sync import bring_together
+from forgekit.sharing import bring_together
 from forgekit.upkeep.init_migrate import initialise
 from forgekit.worktree import files
 
@@ -76,7 +76,7 @@ def test_fields_changed_apart_need_nobody(root: Path, how: str) -> None:
     done = attempt(root, *MERGES[how])
     assert (done.returncode, git(root, "status", "--porcelain")) == (0, "")
     assert (root / entity_path(USE_A)).read_bytes() == expected
-    entity, _ = files.read(root, entity_path(USE_A))
+    entity, _ = files.parse(entity_path(USE_A), (root / entity_path(USE_A)).read_bytes())
     assert isinstance(entity, Decision)
     assert (entity.tags, entity.extra) == (("ours", "theirs"), {"owner": "Bo"})
 
@@ -92,7 +92,7 @@ def test_a_conflict_is_shown_and_can_be_read(root: Path, cli: Cli, how: str) -> 
     said = f"{path}: Rationale: '## Rationale Theirs.' was kept; '## Rationale Ours.' is under"
     assert f"{said} `## Conflicting edits`\n" in done.stderr
     assert (root / path).read_bytes() == expected
-    entity, text = files.read(root, path)
+    entity, text = files.parse(path, (root / path).read_bytes())
     assert isinstance(entity, Decision)
     assert entity.rationale == "Theirs."
     assert text.endswith("### Rationale\n\n    ## Rationale\n    \n    Ours.\n")
@@ -122,7 +122,7 @@ def test_without_a_driver_what_lies_apart_needs_nobody(root: Path, tmp_path: Pat
     git(root, "config", "merge.forgekit.driver", driver.command(str(tmp_path / "gone")))
     sides(root, edited(tags=("ours",)), edited(body="## Rationale\n\nTheirs."))
     assert attempt(root, *MERGES["merge"]).returncode == 0
-    entity, _ = files.read(root, entity_path(USE_A))
+    entity, _ = files.parse(entity_path(USE_A), (root / entity_path(USE_A)).read_bytes())
     assert isinstance(entity, Decision)
     assert (entity.tags, entity.rationale) == (("ours",), "Theirs.")
 
@@ -160,7 +160,7 @@ def test_crossed_merges_have_one_result(root: Path) -> None:
     tips = []
     for number, start in enumerate(crossed):
         git(root, "checkout", "--quiet", "-B", f"crossed{number}", start)
-        entity, _ = files.read(root, entity_path(USE_A))
+        entity, _ = files.parse(entity_path(USE_A), (root / entity_path(USE_A)).read_bytes())
         assert isinstance(entity, Decision)
         commit(root, replace(entity, tags=(*entity.tags, f"later{number}")))
         tips.append(repository.resolve("HEAD"))
@@ -175,7 +175,11 @@ def test_a_file_of_no_entity_and_one_that_cannot_be_read(root: Path, tmp_path: P
     for name, text in zip(names, ("a\n", "a\nb\n", "a\nc\n"), strict=True):
         name.write_text(text, encoding="utf-8")
     ran = cli("merge-driver", *map(str, names), "registry/README.md", root=root)
-    assert ran.code == 64
+    assert ran.code == 255
+    assert names[1].read_text(encoding="utf-8") == "a\nb\n"
+    line = driver.command().replace("%O", "base").replace("%A", "ours").replace("%B", "theirs")
+    done = subprocess.run(["sh", "-c", line.replace("%P", "registry/README.md")], cwd=tmp_path, check=False)
+    assert done.returncode == 1
     assert names[1].read_text(encoding="utf-8") == "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n"
     path = path_of_text("Use A")
     good = (root / path).read_text(encoding="utf-8")

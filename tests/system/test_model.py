@@ -35,7 +35,7 @@ from forgekit.git import publish
 from forgekit.merge.merge import reconcile
 from forgekit.model.entities import Entity, entity_path
 from forgekit.model.thread import Thread, ThreadStatus
-from forgekit.sharing.sync import bring_together
+from forgekit.sharing import bring_together
 from forgekit.store import Change
 from forgekit.text import codec
 
@@ -201,7 +201,7 @@ class Registry(RuleBasedStateMachine):
     def stage(self) -> None:
         git(self.root, "add", "--all")
 
-    @rule(where=st.sampled_from(("move", "_put", "_lock_index")))
+    @rule(where=st.sampled_from(("_move", "_put", "_lock_index")))
     def kill(self, where: str) -> None:
         """End a write from outside at some place, and leave all that it leaves; the next one mends it.
 

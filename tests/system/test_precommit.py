@@ -14,6 +14,7 @@ from repositories import git
 from sample_entities import ARCHIVE, PROJECT, A, X, Y, archive, conflict, day, decision
 
 from forgekit.errors import NoRegistryError
+from forgekit.hooks import pre_commit
 from forgekit.hooks.pre_commit import HOOKS
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.entities import Entity, entity_path
@@ -71,11 +72,11 @@ class Runner:
         self._capsys = capsys
 
     def __call__(self, name: str, *files: str) -> tuple[int, list[str]]:
-        status = HOOKS[name](files, self.root)
+        status = pre_commit.run(name, files, self.root)
         return int(status), self._capsys.readouterr().out.splitlines()
 
 
-@pytest.mark.parametrize("name", list(HOOKS))
+@pytest.mark.parametrize("name", HOOKS)
 def test_nothing_to_do_is_fine_and_a_sound_registry_too(run: Runner, name: str) -> None:
     assert run(name) == (0, [])
     status, said = run(name, *map(entity_path, SOUND), "README.md", "forgekit.toml")
@@ -148,11 +149,11 @@ def test_folders_that_are_no_registrys_concern_nobody(
     for name in notes:
         (filed / name).write_text("mine, and more\n")
     git(filed, "add", ".")
-    for hook in HOOKS.values():
-        assert hook(notes, filed) == 0
+    for hook in HOOKS:
+        assert pre_commit.run(hook, notes, filed) == 0
     git(filed, "rm", "--quiet", "--force", *notes)
-    for hook in HOOKS.values():
-        assert hook([], filed) == 0
+    for hook in HOOKS:
+        assert pre_commit.run(hook, [], filed) == 0
     assert capsys.readouterr().out == ""
 
 
@@ -175,7 +176,7 @@ def test_only_archives_are_write_once(run: Runner) -> None:
 def test_an_entity_without_a_registry_is_refused(filed: Path) -> None:
     (filed / "forgekit.toml").unlink()
     with pytest.raises(NoRegistryError):
-        HOOKS["check"]([entity_path(X)], filed)
+        pre_commit.run("check", [entity_path(X)], filed)
 
 
 def test_check_finds_a_registry_below_the_top(filed: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,7 +184,7 @@ def test_check_finds_a_registry_below_the_top(filed: Path, capsys: pytest.Captur
     below.mkdir(parents=True)
     (below / "forgekit.toml").touch()
     [path] = put(below, X)
-    assert HOOKS["check"]([f"deep/er/{path}"], filed) == 1
+    assert pre_commit.run("check", [f"deep/er/{path}"], filed) == 1
     assert capsys.readouterr().out.startswith(f"deep/er/{path}:")
 
 
@@ -267,7 +268,7 @@ def test_before_the_first_commit_there_is_nothing_to_remove(tmp_path: Path) -> N
     (tmp_path / "forgekit.toml").touch()
     put(tmp_path, ARCHIVE)
     git(tmp_path, "add", ".")
-    assert HOOKS["archives"]([], tmp_path) == 0
+    assert pre_commit.run("archives", [], tmp_path) == 0
 
 
 def test_gits_variables_lead_nobody_astray(

@@ -14,7 +14,7 @@ from git_clones import template
 from guarantees import Level, Report
 
 from forgekit.git.repository import Repository
-from forgekit.sharing.sync import bring_together
+from forgekit.sharing import bring_together
 
 
 @pytest.fixture

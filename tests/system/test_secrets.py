@@ -17,7 +17,7 @@ from guarantees import Level, Report
 from planted_secrets import Planted
 from repositories import git
 
-from forgekit.hooks.pre_commit import HOOKS
+from forgekit.hooks.pre_commit import run
 from forgekit.text.secrets import find, redact
 
 TOKEN = "glpat-" + planted_secrets.drawn(planted_secrets.seeded("a token"), planted_secrets.ALNUM, 20)
@@ -237,11 +237,11 @@ def test_the_hook_refuses_a_secret_that_was_written_by_hand(
         f' (take it out; or put "{NAME}" into `allowed_secrets` of forgekit.toml)'
     )
     path.write_text(f"{sound}\nand {TOKEN}\n", encoding="utf-8")
-    assert HOOKS["check"]([PATH], registry) == 1
+    assert run("check", [PATH], registry) == 1
     assert capsys.readouterr().out.splitlines() == [finding.format(sound.count("\n") + 2)]
     # A file that cannot be read as a decision is searched all the same, and what quotes it is redacted.
     path.write_text(sound.replace("status: active", f"status: {TOKEN}"), encoding="utf-8")
-    assert HOOKS["check"]([PATH], registry) == 1
+    assert run("check", [PATH], registry) == 1
     out = capsys.readouterr().out
     assert finding.format(4) in out.splitlines()
     assert TOKEN not in out

@@ -133,8 +133,8 @@ def test_a_write_in_an_unfinished_merge_is_refused(repository: Path, command: st
     with pytest.raises(RepositoryError) as caught:
         Store(repository).commit(lambda: recording("Use A"))
     assert str(caught.value) == (
-        f"a {command} is not finished in {repository}; end it with `git {command} --continue`, or undo it "
-        f"with `git {command} --abort`, then run this again"
+        f"a merge, rebase or bisect is under way in {repository}; end it (see `git status`), "
+        "then run this again"
     )
     assert _state(repository) == before
     git(repository, command, "--abort")
@@ -161,7 +161,7 @@ def test_a_killed_write_with_a_lost_index_is_recovered(
 ) -> None:
     store = Store(repository)
     with monkeypatch.context() as patch:
-        patch.setattr(publish._Write, "end", lambda _: None)
+        patch.setattr(publish, "_end", lambda *_: None)
         patch.setattr(publish, "_put", _failing_at(1, publish._put))
         with pytest.raises(WriteError):
             store.commit(lambda: recording("Use A"))
@@ -420,7 +420,7 @@ def test_an_edit_may_be_staged_where_it_is_what_a_write_is_made_from(repository:
 
 
 @pytest.mark.parametrize("staged", [False, True])
-@pytest.mark.parametrize("where", ["move", "_put", "_wait_for"])
+@pytest.mark.parametrize("where", ["_move", "_put", "_wait_for"])
 def test_a_write_that_fails_gives_back_the_edit_that_it_was_made_from(
     repository: Path, monkeypatch: pytest.MonkeyPatch, where: str, *, staged: bool
 ) -> None:
@@ -433,7 +433,7 @@ def test_a_write_that_fails_gives_back_the_edit_that_it_was_made_from(
     real = getattr(publish, where)
 
     def failing(*arguments: object) -> None:
-        if where != "move":
+        if where != "_move":
             real(*arguments)
         raise OSError(5, "Input/output error", "main")
 

@@ -17,6 +17,7 @@ from git_clones import record, tree
 from repositories import BORN, decision, git, path_of_text
 from sample_entities import archive, conflict, conversation
 
+from forgekit import sharing as sync_module
 from forgekit.errors import DirtyFileError
 from forgekit.forge import Forge
 from forgekit.git import remote
@@ -24,9 +25,7 @@ from forgekit.git.repository import Repository
 from forgekit.model.decision import DecisionStatus
 from forgekit.model.entities import CompressionMode, entity_path
 from forgekit.model.kinds import Kind, short_id
-from forgekit.sharing import sync as sync_module
-from forgekit.sharing.refold import MergedSides, refold
-from forgekit.sharing.sync import sync
+from forgekit.sharing import MergedSides, refold, sync
 from forgekit.times import Instant
 
 USE_A = decision("Use A", "Because.")

@@ -1,0 +1,422 @@
+"""Share the registry: fetch, merge, push.
+
+The merge runs in this process: it needs no merge driver and runs no hook. Where both sides changed a field in
+different ways, both values are committed and reported for a person to choose. No branch is ever forced; when
+another clone pushed first, its commits are merged too.
+
+Each clone has registered what its own archives say. Where a parent was filed here and its child there, both
+together say more: what the child carries belongs to the parent. So the merged files are brought from the sum
+of the two folds to the fold of all archives, as filing one more archive does. The result is the same as if
+all had been filed in one place. Two revisions of one decision become a conflict between them.
+
+This is done in a commit after the merge, for each merge since the tip up to which this clone has done so: of
+an interrupted sync, or made by git itself. A commit of a sync that the other repository holds shows that the
+merges before it were folded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from forgekit.archives.changes import ChangeSet, settle
+from forgekit.archives.conversations import Ingested, gather
+from forgekit.archives.fold import FoldResult, fold
+from forgekit.change import superseding
+from forgekit.errors import ForgeError, FormatError, RemoteError, RepositoryError, WriteError
+from forgekit.filing.archive_facts import by_people, facts
+from forgekit.forge import Forge
+from forgekit.git.commits import build_commit
+from forgekit.git.merge_commits import Joined, commits_with, join, merges
+from forgekit.git.remote import Remote, fetch, push, upstream
+from forgekit.git.repository import Repository
+from forgekit.ids import EntityId, pair_id
+from forgekit.merge import conflicting_edits
+from forgekit.merge.merge import merge as merge_entity
+from forgekit.merge.revisions import SUCCESSORS, completed, recorded, reinstated
+from forgekit.merge.rules import FieldConflict
+from forgekit.model.decision import Decision
+from forgekit.model.entities import Conflict, Entity, entity_path
+from forgekit.model.graph import Graph, cycles
+from forgekit.model.kinds import Kind
+from forgekit.model.registry import Registry
+from forgekit.store import Change, Outcome
+from forgekit.text.frontmatter import conflict_marker, decode
+from forgekit.worktree import files
+
+ATTEMPTS = 20
+_FETCHES = 4
+_PAUSE_SECONDS = 0.05
+_SUBJECT = "sync: merge another clone"
+_OP = ("Forgekit-Op", "sync")
+_FOLDED_UP_TO = "forgekit/read-together"
+"""File in the git directory with the tip up to which all merges are folded."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileConflict:
+    """A field of one file that both sides changed; the path is relative to the registry's root."""
+
+    path: str
+    found: FieldConflict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Synced:
+    """The result of a sync, or on a dry run what it would be.
+
+    Attributes:
+        commit: the local tip afterwards; None in a registry without commits.
+        received: paths that came in or were merged.
+        sent: whether anything was pushed.
+        diff: unified; on a dry run only.
+        conflicts: fields for a person to choose.
+        outlived: ends and times that a merge rule overrode; the history holds them.
+        rivals: conflicts between decisions that were revised in two clones.
+    """
+
+    remote: Remote
+    commit: str | None
+    received: tuple[str, ...]
+    sent: bool
+    diff: str
+    conflicts: tuple[FileConflict, ...]
+    outlived: tuple[FileConflict, ...]
+    rivals: tuple[Conflict, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """The merge of one commit.
+
+    Attributes:
+        commit: the tip that holds both.
+        joined: what differs from our files.
+    """
+
+    commit: str
+    joined: Joined = field(default_factory=Joined)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MergedSides:
+    """What each side of a merge did.
+
+    Attributes:
+        here: archives, conversations and decisions that one side added.
+        there: those of the other.
+        revised: decisions that both sides changed, and the successors that they gave them.
+        changed: decisions that a side changed or added, where both sides did.
+    """
+
+    here: frozenset[EntityId]
+    there: frozenset[EntityId]
+    revised: Mapping[EntityId, frozenset[EntityId]]
+    changed: frozenset[EntityId]
+
+
+@dataclass(kw_only=True, slots=True)
+class Refolded:
+    """What a merge came to beyond its files.
+
+    Attributes:
+        rivals: conflicts between decisions that both sides revised, by id.
+        told: files whose two successors these tell.
+        reinstated: path -> the end of a decision that is back in force.
+    """
+
+    rivals: dict[EntityId, Conflict] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+    reinstated: dict[str, tuple[FieldConflict, ...]] = field(default_factory=dict)
+
+
+def sync(forge: Forge, *, dry_run: bool = False) -> Synced:
+    """Fetch the branch, merge it, and push the result; on a dry run only fetch.
+
+    Raises RemoteError, RepositoryError where a person has to merge first, DirtyFileError; then nothing was
+    merged, or the merge is committed here and was not pushed.
+    """
+    repository = forge.store.repository
+    _require_ready(forge, repository)
+    remote = upstream(repository)
+    outcomes: list[Outcome] = []
+    theirs = fetch(repository, remote)
+    for attempt in range(ATTEMPTS):
+        if theirs is not None:
+            outcomes.append(_merge(forge, theirs, dry_run=dry_run))
+        if not dry_run:
+            outcomes += _refold_merges(forge, theirs)
+        tip = repository.tip()
+        sent = tip is not None and theirs != tip
+        if not sent or dry_run or tip is None:
+            break
+        try:
+            push(repository, remote, tip)
+            break
+        except RemoteError:
+            # Another clone may have pushed first, and may still hold the branch's lock.
+            before = theirs
+            for _ in range(_FETCHES):
+                theirs = fetch(repository, remote)
+                if theirs != before:
+                    break
+                time.sleep(_PAUSE_SECONDS)
+            if theirs == before or attempt == ATTEMPTS - 1:
+                raise
+    return _report(remote, repository.tip(), outcomes, sent=sent)
+
+
+def _require_ready(forge: Forge, repository: Repository) -> None:
+    """Raise RepositoryError where a merge would build on something unfinished."""
+    if repository.root != repository.top:
+        raise RepositoryError(
+            f"the registry is a part of the repository at {repository.top}; use `git pull` and `git push` "
+            "there: with the merge driver (`forgekit init`) they merge its files as `sync` would"
+        )
+    if repository.unfinished():
+        raise RepositoryError("a merge, rebase or bisect is under way; end it (see `git status`), then sync")
+    marked = []
+    for problem in forge.registry().problems:
+        with contextlib.suppress(FormatError):
+            text = decode(files.read_bytes(repository.root, problem.path) or b"")
+            if problem.line and problem.line == conflict_marker(text):
+                marked.append(f"{problem.path}:{problem.line}")
+    if marked:
+        raise RepositoryError(
+            f"there are conflict markers of an earlier merge in {', '.join(marked)}; choose a side, commit, "
+            "sync"
+        )
+
+
+def _refold_merges(forge: Forge, theirs: str | None) -> list[Outcome]:
+    """Fold each merge that nobody has folded yet, until there is none."""
+    repository, outcomes = forge.store.repository, list[Outcome]()
+    done = noted = _folded_up_to(repository)
+    while (tip := repository.tip()) is not None and tip != done:
+        known = [] if done is None else [done]
+        if theirs is not None:
+            known += commits_with(repository, theirs, known, ": ".join(_OP))
+        for merge in merges(repository, tip, known):
+            sides = _sides(repository, *map(repository.blobs, merge))
+            if sides.revised or sides.changed or (sides.here and sides.there):
+                outcomes.append(refold(forge, sides))
+        done = tip
+    if done is not None and done != noted:
+        with contextlib.suppress(WriteError):  # without the note they are folded again, which changes nothing
+            files.stage(repository.common_dir, _FOLDED_UP_TO, done.encode(), done)
+            files.place(repository.common_dir, _FOLDED_UP_TO, done)
+    return outcomes
+
+
+def _folded_up_to(repository: Repository) -> str | None:
+    """Return the noted commit, if the branch still holds it."""
+    try:
+        noted = files.read_bytes(repository.common_dir, _FOLDED_UP_TO) or b""
+        commit = repository.resolve(noted.decode("ascii", "replace"))
+    except ForgeError:
+        return None
+    return commit if repository.holds(commit) else None
+
+
+def _sides(
+    repository: Repository, base: Mapping[str, str], here: Mapping[str, str], there: Mapping[str, str]
+) -> MergedSides:
+    """Return what the sides of a merge did, from the files of their common base and their own."""
+    revised = {}
+    for path in here.keys() & there.keys():
+        blobs = [side.get(path) for side in (base, here, there)]
+        owner = files.entity_of_path(path)
+        if owner is not None and owner[0] is Kind.DECISION and len({*blobs}) == len(blobs):
+            before, *given = (_successor(repository, path, blob) for blob in blobs)
+            revised[owner[1]] = frozenset(one for one in given if one is not None) - {before}
+    changed = [
+        _ids((path for path, blob in side.items() if base.get(path) != blob), Kind.DECISION)
+        for side in (here, there)
+    ]
+    return MergedSides(
+        here=_ids(here.keys() - there.keys(), Kind.ARCHIVE, Kind.CONVERSATION, Kind.DECISION),
+        there=_ids(there.keys() - here.keys(), Kind.ARCHIVE, Kind.CONVERSATION, Kind.DECISION),
+        revised=revised,
+        changed=changed[0] | changed[1] if all(changed) else frozenset(),
+    )
+
+
+def _ids(paths: Iterable[str], *kinds: Kind) -> frozenset[EntityId]:
+    """Return the ids of the entities of some kinds among files."""
+    return frozenset(key for kind, key in filter(None, map(files.entity_of_path, paths)) if kind in kinds)
+
+
+def _successor(repository: Repository, path: str, blob: str | None) -> EntityId | None:
+    try:
+        entity = None if blob is None else files.parse(path, repository.read_blob(blob))[0]
+    except FormatError:
+        return None
+    return entity.superseded_by if isinstance(entity, Decision) else None
+
+
+def _merge(forge: Forge, theirs: str, *, dry_run: bool) -> Outcome:
+    """Make the tip hold a commit that was fetched."""
+    repository = forge.store.repository
+
+    def decide() -> Change:
+        ours = repository.tip()
+        if ours is None:
+            raise RepositoryError("there is no commit here yet; `git pull` first, or clone the registry")
+        plan = bring_together(repository, ours, theirs)
+        return Change(
+            files=plan.joined.files,
+            commit=plan.commit,
+            subject=_SUBJECT,
+            result=plan,
+        )
+
+    return forge.store.commit(decide, dry_run=dry_run)
+
+
+def bring_together(repository: Repository, ours: str, theirs: str) -> Plan:
+    """Store a commit that holds what two hold, where neither holds the other; no branch names it yet.
+
+    Raises RepositoryError where a person has to merge.
+    """
+    if repository.holds(theirs, ours):
+        return Plan(commit=ours)
+    joined = join(repository, ours, theirs)
+    if joined.refused:
+        named = "; ".join(f"{path} {why}" for path, why in sorted(joined.refused.items()))
+        raise RepositoryError(
+            f"these need a person: {named}; run `git merge` with the fetched branch, fix them, commit, "
+            "and sync again"
+        )
+    if repository.holds(ours, theirs):
+        return Plan(commit=theirs, joined=joined)
+    commit = build_commit(
+        repository, ours, joined.files, _SUBJECT, [_OP], merged=theirs, executable=joined.executable
+    )
+    return Plan(commit=commit, joined=joined)
+
+
+def refold(forge: Forge, sides: MergedSides) -> Outcome:
+    """Register what both sides of a merge say together, in one commit; none where nothing changes.
+
+    The change's result is a `Refolded`.
+    """
+
+    def decide() -> Change:
+        ours, out = forge.registry(), Refolded()
+        changes = _changes(forge, ours, sides)
+        writes = {entity.id: entity for entity in changes.writes}
+        deleted = {entity.id for entity in changes.deletes}
+
+        def get(key: EntityId) -> Entity | None:
+            return writes.get(key) or (None if key in deleted else ours.get(key))
+
+        for key, successors in sorted(sides.revised.items()):
+            if isinstance(old := get(key), Decision):
+                decision, rivals = recorded(_with_successors(old, successors), get)
+                if rivals:
+                    writes[key] = decision
+                    out.told.add(entity_path(decision))
+                    out.rivals |= {one.id: one for one in rivals if get(one.id) is None}
+        out.rivals |= {one.id: one for one in completed((*ours.conflicts, *out.rivals.values()), get)}
+        writes |= out.rivals
+        for ended in _breaking_cycles(sides.changed, get):
+            decision, out.reinstated[entity_path(ended)] = reinstated(ended)
+            writes[ended.id] = decision
+        return Change(
+            writes=tuple(writes.values()),
+            deletes=tuple(entity_path(entity) for entity in changes.deletes),
+            subject="sync: fold what two clones filed apart",
+            trailers=(_OP, *superseding(tuple(writes.values()))),
+            result=out,
+        )
+
+    return forge.commit(decide)
+
+
+def _breaking_cycles(
+    changed: Iterable[EntityId], get: Callable[[EntityId], Entity | None]
+) -> Iterator[Decision]:
+    """Yield one of the decisions that clones made each other's successor, for each such cycle.
+
+    It is the one that a conflict between them keeps, else the smallest.
+    """
+    successors: dict[EntityId, EntityId] = {}
+    todo = sorted(changed)
+    while todo:
+        key = todo.pop()
+        one = get(key) if key not in successors else None
+        if isinstance(one, Decision) and one.superseded_by is not None:
+            successors[key] = one.superseded_by
+            todo.append(one.superseded_by)
+    for cycle in cycles(Graph.of(successors.items())):
+        known = (get(pair_id(key, successors[key])) for key in cycle)
+        kept = {one.kept for one in known if isinstance(one, Conflict)}
+        ended = get(next((key for key in cycle if key in kept), cycle[0]))
+        if isinstance(ended, Decision):
+            yield ended
+
+
+def _changes(forge: Forge, ours: Registry, sides: MergedSides) -> ChangeSet:
+    """Return what the archives and conversations of both sides say together and not each for itself."""
+    sources = {one.id for one in ours.archives} | {one.id for one in ours.conversations}
+    if not (sides.here & sources and sides.there & sources):
+        return ChangeSet((), (), {}, ())
+    known = facts(forge.catalogue, ours.archives)
+    manual = by_people(forge.catalogue, known, Ingested.of(ours.conversations, ours.candidates))
+
+    def fold_without(left_out: Collection[EntityId]) -> FoldResult:
+        ingested = Ingested.of(
+            (one for one in ours.conversations if one.id not in left_out),
+            (one for one in ours.candidates if one.conversation_id not in left_out),
+        )
+        return gather(fold((fact for fact in known if fact[0].id not in left_out), manual), ingested)
+
+    return settle(_folded_apart(fold_without, sides), fold_without(()), ours)
+
+
+def _folded_apart(
+    fold_without: Callable[[Collection[EntityId]], FoldResult], sides: MergedSides
+) -> FoldResult:
+    """Return the folds of two clones, each for itself, merged as their files were."""
+    both = (sides.here | sides.there, sides.there, sides.here)
+    base, ours, theirs = (fold_without(left_out) for left_out in both)
+    entities: dict[EntityId, Entity] = {}
+    for key in sorted({*ours.entities, *theirs.entities}):
+        merged = merge_entity(*(each.entities.get(key) for each in (base, ours, theirs))).entity
+        if merged is not None:
+            entities[key] = merged
+    return FoldResult(entities, {**ours.mentions, **theirs.mentions})
+
+
+def _with_successors(old: Decision, successors: Collection[EntityId]) -> Decision:
+    """Return a decision as a merge left it; a person may have removed the other successor since."""
+    rest, entries = conflicting_edits.taken(old.body)
+    for successor in {*successors} - {old.superseded_by}:
+        lost = FieldConflict(field="superseded_by", base=None, winner=old.superseded_by, loser=successor)
+        entries.add(conflicting_edits.entry_of(Kind.DECISION, lost))
+    return replace(old, body=conflicting_edits.put(rest, entries))
+
+
+def _report(remote: Remote, tip: str | None, outcomes: list[Outcome], *, sent: bool) -> Synced:
+    results = [outcome.change.result for outcome in outcomes]
+    folds = [result for result in results if isinstance(result, Refolded)]
+    told = {path for fold in folds for path in fold.told}
+    merged = [(p, f) for plan in results if isinstance(plan, Plan) for p, f in plan.joined.merged.items()]
+    found = [
+        (p, one) for p, f in merged for one in f.conflicts if p not in told or one.field not in SUCCESSORS
+    ]
+    found += [(path, one) for fold in folds for path, lost in fold.reinstated.items() for one in lost]
+    rivals = {key: one for fold in folds for key, one in fold.rivals.items()}
+    received = {path for outcome in outcomes for path in (*outcome.written, *outcome.deleted)}
+    return Synced(
+        remote=remote,
+        commit=tip,
+        received=tuple(sorted(received)),
+        sent=sent,
+        diff="".join(outcome.diff for outcome in outcomes),
+        conflicts=tuple(FileConflict(path=path, found=one) for path, one in found),
+        outlived=tuple(FileConflict(path=path, found=one) for path, f in merged for one in f.overridden),
+        rivals=tuple(rivals[key] for key in sorted(rivals)),
+    )

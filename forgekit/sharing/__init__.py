@@ -1,1 +1,0 @@
-"""Fetch, merge and push the registry."""
