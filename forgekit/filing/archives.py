@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,7 +39,6 @@ from forgekit.text.secrets import SecretFinding, redact
 from forgekit.times import DAY_MS, UNKNOWN, Instant, format_date
 
 Arrival = Fact
-_HEAD = 65_536
 _BEFORE_JSON = (b"\x1f\x8b", b"{", b" ", b"\t", b"\r", b"\n", b"\xef\xbb\xbf")
 _SUBJECT_LIMIT = 100
 _SHOWN = 20
@@ -111,18 +111,20 @@ def arrivals(
     The default project is asked for if neither the person nor the text names one; `allowed` are fingerprints
     of secrets to keep. Raises ArchiveError for a text that is no whole archive, NothingCompactedError.
     """
-    head = _bytes(item, _HEAD)[:_HEAD]
-    if head.startswith(_BEFORE_JSON):
+    if _bytes(item, 4).startswith(_BEFORE_JSON):
         from forgekit.transcripts.claude_code import looks_like_transcript
+        from forgekit.transcripts.sources import HEAD, READ_ERRORS, unpacked
 
-        if looks_like_transcript(head):
-            return _compactions(item, default_project, allowed)
+        with item.path.open("rb") if item.path else io.BytesIO(item.data) as file, suppress(*READ_ERRORS):
+            stream = unpacked(file)
+            if looks_like_transcript(stream.peek(HEAD)):
+                return _compactions(item, stream, default_project, allowed)
     return [arrival(item, default_project, allowed)]
 
 
 def _bytes(item: Incoming, limit: int) -> bytes:
     if item.path is None:
-        return item.data
+        return item.data[:limit]
     try:
         with item.path.open("rb") as file:
             return file.read(limit)
@@ -131,31 +133,38 @@ def _bytes(item: Incoming, limit: int) -> bytes:
 
 
 def _compactions(
-    item: Incoming, default_project: Callable[[], str], allowed: Collection[str]
-) -> Iterable[Arrival]:
-    from forgekit.transcripts.claude_code import compactions, read_compactions
+    item: Incoming, stream: io.BufferedReader, default_project: Callable[[], str], allowed: Collection[str]
+) -> list[Arrival]:
+    from forgekit.transcripts.claude_code import compactions_of, project_of, read_sessions
+    from forgekit.transcripts.formats import limited
 
-    found = compactions(str(item.path)) if item.path else read_compactions(io.BytesIO(item.data))
+    found: list[Arrival] = []
     problems: list[Problem] = []
-    any_yet = False
-    for summary in found:
-        if isinstance(summary, Problem):
-            problems.append(summary)
+    for one in limited(read_sessions(stream)):
+        if isinstance(one, Problem):
+            problems += [one] if one.code != "unusable-record" else []
             continue
-        place = redact(summary.project_hint, allowed).text
-        options = of_compaction(
-            item.envelope, summary.session_id, summary.ordinal, summary.compacted_at, place
-        )
-        text = clean(summary.text).encode()
-        one = Incoming(envelope=options, name=f"{item.name}:{summary.line}", data=text)
-        archive, read = arrival(one, default_project, allowed)
-        yield archive, replace(read, problems=(*problems, *read.problems))
-        problems, any_yet = [], True
-    if not any_yet:
+        place = redact(project_of(one.folder), allowed).text
+        for number, (turn, at) in enumerate(compactions_of(one), 1):
+            if at is None:
+                message = "neither this compaction summary nor its boundary has a time"
+                problems.append(
+                    Problem(
+                        code="unusable-summary", message=message, line=turn.line, severity=Severity.WARNING
+                    )
+                )
+                continue
+            options = of_compaction(item.envelope, one.external_id, number, at, place)
+            data = clean(turn.text).encode()
+            summary = Incoming(envelope=options, name=f"{item.name}:{turn.line}", data=data)
+            found.append(arrival(summary, default_project, allowed))
+    if not found:
         raise NothingCompactedError(
             f"{item.name} is a transcript in which nothing was compacted; there is nothing to file",
             [str(problem) for problem in problems],
         )
+    (archive, read_first), *others = found
+    return [(archive, replace(read_first, problems=(*problems, *read_first.problems))), *others]
 
 
 def of_compaction(

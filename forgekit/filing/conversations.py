@@ -48,7 +48,7 @@ from forgekit.store import Change, Outcome
 from forgekit.text.secrets import redact
 from forgekit.text.transcript import write_parts
 from forgekit.times import UNKNOWN, Instant
-from forgekit.transcripts.claude_code import project_of
+from forgekit.transcripts.claude_code import compactions_of, project_of
 
 BATCH = 500
 """Most conversations of one commit."""
@@ -145,7 +145,7 @@ def unpack(
     )
     quoted = find_quoted(turns)
     archives = _ConversationArchives(conversation, allowed)
-    for number, (turn, at) in enumerate(_compactions(transcript), 1):
+    for number, (turn, at) in enumerate(compactions_of(transcript), 1):
         archives.add_compaction(turn, at, number, transcript.folder)
     for one in quoted.archives:
         archives.add_quoted(one)
@@ -234,15 +234,6 @@ def _project(transcript: ImportedConversation, title: str, rules: ProjectRules) 
     if named := normalise(one_line(project_of(transcript.folder)))[:_TITLE_LIMIT]:
         return named, "folder"
     return UNSORTED, "nothing"
-
-
-def _compactions(transcript: ImportedConversation) -> Iterator[tuple[Turn, Instant | None]]:
-    """Yield the turns that hold a compaction summary, and when each was made."""
-    times = {found.turn: found.time for found in transcript.compactions if found.turn is not None}
-    for turn in transcript.turns:
-        if turn.compaction:
-            at = times.get(turn.number)
-            yield turn, at if at is not None else turn.time
 
 
 class _ConversationArchives:
