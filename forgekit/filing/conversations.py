@@ -21,8 +21,9 @@ from forgekit.archives.fold import fold
 from forgekit.archives.identity import ImportOptions
 from forgekit.change import COMMITTED, WriteOptions, superseding
 from forgekit.errors import ArchiveError, FormatError, RuleError
-from forgekit.extraction.extract import Find, extract
+from forgekit.extraction.extract import extract
 from forgekit.extraction.quoted_archives import QuotedArchive, find_quoted
+from forgekit.extraction.statements import Find
 from forgekit.filing.archive_facts import Fact, by_people, facts
 from forgekit.filing.archives import Arrival, Incoming, arrival, of_compaction, same_archive, words_behind
 from forgekit.forge import Forge

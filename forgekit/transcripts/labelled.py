@@ -13,8 +13,8 @@ A history of SpecStory names its session in a comment, and each label opens a tu
 
 Its tool calls are `<tool-use>` blocks, in older files `<details>` below `Tool use: **name**`. Thinking is
 left out; where nothing closes it, it counts as text. A tool's output may quote such a history, so a block
-ends at the last line of the turn that closes one. What the agent's program wrote in the user's place is a tool call
-named `command`, with no text beside it.
+ends at the last line of the turn that closes one. What the agent's program wrote in the user's place is a
+tool call named `command`, with no text beside it.
 """
 
 from __future__ import annotations
