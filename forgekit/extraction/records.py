@@ -51,11 +51,12 @@ _THREAD_STATES = {
     **dict.fromkeys(("abandoned", "dropped"), Proposal.THREAD_ABANDONED),
 }
 _PLACEHOLDER = re.compile(
-    r"\W*(?:<.*>|\[.*\]|\{.*\}|\.{2,}.*|\u2026.*|tbd|todo|xxx+|n/?a|title|text|\?+|foo|bar|example.*"
+    r"\W*(?:<.*>|\[.*\]|\{.*\}|\.{2,}.*|\u2026.*|tbd|todo|xxx+|n/?a|none|title|text|\?+|foo|bar|example.*"
     r"|(?:(?:the|your|a|my) )?(?:decision|thread)(?: (?:text|title|here|one|two|\d+|description|statement"
     r"|name|summary))*)\W*",
     re.IGNORECASE,
 )
+_EMPTY = re.compile(rf"\W*(?:[DT]\d{{3,4}}\b.*)?|{_PLACEHOLDER.pattern}", re.IGNORECASE)
 _CONTEXT = re.compile(
     r"\b(?:decisions?|threads?|inherited|registry|archive|carried|open|resolved|entscheidungen)\b",
     re.IGNORECASE,
@@ -71,12 +72,6 @@ _HEADS = {
     **dict.fromkeys(("open question", "open point", "open issue"), Proposal.THREAD_OPEN),
 }
 _REASONS = {"rationale", "reason", "why", "reasoning", "justification", "because"}
-_RULE = re.compile(r"[\s|:-]+")
-_EMPTY = re.compile(
-    r"\W*+(?:(?:tbd|n/?a|none)\W*+|[DT]\d{3,4}\b.*)?|[^\w<]*+<.*>[^\w>]*+|[^\w\[]*+\[.*\][^\w\]]*+"
-    r"|[^\w{]*+\{.*\}[^\w}]*+",
-    re.IGNORECASE,
-)
 LONGEST = 400
 MOST = 500
 MOST_CELLS = 40
@@ -114,7 +109,7 @@ def rows(message: str) -> Iterator[Find]:
             heads = [text.casefold().strip("*_ ") for _, text in cells]
             kind = _HEADS.get(heads[0]) if heads else None
             why = next((number for number, head in enumerate(heads) if head in _REASONS), 0)
-        elif kind is not None and cells and not _RULE.fullmatch(line) and not _EMPTY.fullmatch(cells[0][1]):
+        elif kind is not None and cells and not _EMPTY.fullmatch(cells[0][1][:LONGEST]):
             place, text = cells[0]
             rationale = cells[why][1][:300] if 0 < why < len(cells) else ""
             yield find(kind, place, text, "a row of a table of its kind", rationale=rationale)
