@@ -25,7 +25,8 @@ from typing import Any
 
 from messages import scorer
 
-from forgekit.extraction.extract import Find, extract
+from forgekit.extraction.extract import extract
+from forgekit.extraction.statements import Find
 from forgekit.model.problem import Problem
 from forgekit.model.transcript import ImportedConversation, Speaker, Turn
 from forgekit.transcripts.formats import conversations

@@ -10,6 +10,7 @@ from forgekit import console
 from forgekit.cli.changes import done, finding_lines, findings_after, print_findings
 from forgekit.errors import AmbiguousError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
+from forgekit.model.rules import statement
 from forgekit.times import format_date
 
 if TYPE_CHECKING:
@@ -47,15 +48,16 @@ def review(call: Call) -> None:
             return
         answers = _asked(forge, found)
     else:
-        rejected = review.named(forge, call["reject"] or ())
+        rejected = frozenset(forge.resolve(name, Kind.CANDIDATE) for name in call["reject"] or ())
         merged = tuple(
             (forge.resolve(name, Kind.CANDIDATE), forge.resolve(into, Kind.DECISION, Kind.THREAD))
             for name, into in call["merge"] or ()
         )
         others = rejected | {candidate for candidate, _ in merged}
-        chosen = review.named(forge, call["approve"] or ())
+        chosen = frozenset(forge.resolve(name, Kind.CANDIDATE) for name in call["approve"] or ())
         if all_above is not None:
-            chosen |= review.above(review.waiting(forge, project), all_above) - others
+            waiting = (one.candidate for one in review.waiting(forge, project))
+            chosen |= {one.id for one in waiting if one.confidence >= all_above} - others
         answers = review.Answers(
             approve=chosen,
             reject=rejected,
@@ -97,7 +99,7 @@ def _asked(forge: Forge, found: list[Waiting]) -> Answers:
 
 def _reply_to(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
     """Ask about one candidate until there is an answer; None at the end."""
-    from forgekit.filing.review import Answers, reworded
+    from forgekit.filing.review import Answers
 
     key = item.candidate.id
     while (reply := _answer("y/e/m/n/s/q [s]: ")) not in {None, "q"}:
@@ -111,7 +113,7 @@ def _reply_to(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
             text = _answer(f"text [{console.one_line(item.candidate.candidate)}]: ")
             if text == "":
                 return Answers(approve=frozenset({key}))
-            if text and reworded(text):
+            if text and statement(text):
                 return Answers(approve=frozenset({key}), titles=((key, text),))
             console.info("nothing is left of that as a text")
         elif reply == "m":

@@ -8,23 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 from forgekit.archives.formats.notes import annotated
 from forgekit.extraction.sentences import own_lines
+from forgekit.extraction.statements import Find, find, reason
 from forgekit.model.entities import Proposal
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
-    """A record, with its place in the message; the id is "" for a row of a table without ids."""
-
-    kind: Proposal
-    start: int
-    end: int
-    id: str = ""
-    rationale: str = ""
-
 
 _ID = re.compile(
     r"(?<![\w.#/-])\**(?P<id>[DT]\d{3,4})\b(?![-.]\w)\**(?P<sep> ?: ?| ?[\u2014\u2013=|] ?| - |\)\s|\s)\**\s?"
@@ -62,11 +51,12 @@ _THREAD_STATES = {
     **dict.fromkeys(("abandoned", "dropped"), Proposal.THREAD_ABANDONED),
 }
 _PLACEHOLDER = re.compile(
-    r"\W*(?:<.*>|\[.*\]|\{.*\}|\.{2,}.*|\u2026.*|tbd|todo|xxx+|n/?a|title|text|\?+|foo|bar|example.*"
+    r"\W*(?:<.*>|\[.*\]|\{.*\}|\.{2,}.*|\u2026.*|tbd|todo|xxx+|n/?a|none|title|text|\?+|foo|bar|example.*"
     r"|(?:(?:the|your|a|my) )?(?:decision|thread)(?: (?:text|title|here|one|two|\d+|description|statement"
     r"|name|summary))*)\W*",
     re.IGNORECASE,
 )
+_EMPTY = re.compile(rf"\W*(?:[DT]\d{{3,4}}\b.*)?|{_PLACEHOLDER.pattern}", re.IGNORECASE)
 _CONTEXT = re.compile(
     r"\b(?:decisions?|threads?|inherited|registry|archive|carried|open|resolved|entscheidungen)\b",
     re.IGNORECASE,
@@ -82,12 +72,6 @@ _HEADS = {
     **dict.fromkeys(("open question", "open point", "open issue"), Proposal.THREAD_OPEN),
 }
 _REASONS = {"rationale", "reason", "why", "reasoning", "justification", "because"}
-_RULE = re.compile(r"[\s|:-]+")
-_EMPTY = re.compile(
-    r"\W*+(?:(?:tbd|n/?a|none)\W*+|[DT]\d{3,4}\b.*)?|[^\w<]*+<.*>[^\w>]*+|[^\w\[]*+\[.*\][^\w\]]*+"
-    r"|[^\w{]*+\{.*\}[^\w}]*+",
-    re.IGNORECASE,
-)
 LONGEST = 400
 MOST = 500
 MOST_CELLS = 40
@@ -95,7 +79,7 @@ MOST_CELLS = 40
 Cells = list[tuple[int, str]]
 
 
-def records(message: str) -> Iterator[Record]:
+def records(message: str) -> Iterator[Find]:
     """Yield the records of a message that have an id, in order, at most `MOST`."""
     several = len(set(_ANY_ID.findall(message))) > 1
     if not several and not _ANY_ID.search(message):
@@ -112,7 +96,7 @@ def records(message: str) -> Iterator[Record]:
                 return
 
 
-def rows(message: str) -> Iterator[Record]:
+def rows(message: str) -> Iterator[Find]:
     """Yield the rows of tables whose first column is headed `Decision` or `Open question`, in order."""
     kind: Proposal | None = None
     why = 0
@@ -125,10 +109,10 @@ def rows(message: str) -> Iterator[Record]:
             heads = [text.casefold().strip("*_ ") for _, text in cells]
             kind = _HEADS.get(heads[0]) if heads else None
             why = next((number for number, head in enumerate(heads) if head in _REASONS), 0)
-        elif kind is not None and cells and not _RULE.fullmatch(line) and not _EMPTY.fullmatch(cells[0][1]):
+        elif kind is not None and cells and not _EMPTY.fullmatch(cells[0][1][:LONGEST]):
             place, text = cells[0]
-            rationale = cells[why][1] if 0 < why < len(cells) else ""
-            yield Record(kind=kind, start=place, end=place + len(text), rationale=rationale)
+            rationale = cells[why][1][:300] if 0 < why < len(cells) else ""
+            yield find(kind, place, text, "a row of a table of its kind", rationale=rationale)
         expected = start + len(line) + 1
 
 
@@ -142,7 +126,7 @@ def _cells(start: int, line: str) -> Cells:
     return cells
 
 
-def _row(cells: Cells) -> Iterator[Record]:
+def _row(cells: Cells) -> Iterator[Find]:
     """Read a table row: an id and its text in the next cell, or `D008: text` in a cell of its own."""
     states = [_STATE_CELL.match(cell.casefold().strip("*_ `")) for _, cell in cells]
     for number, (place, cell) in enumerate(cells):
@@ -157,7 +141,7 @@ def _row(cells: Cells) -> Iterator[Record]:
             yield from _record(match[1], *cells[number + 1], state)
 
 
-def _line(start: int, line: str, *, several: bool) -> Iterator[Record]:
+def _line(start: int, line: str, *, several: bool) -> Iterator[Find]:
     """Read `- D002 \u2014 text`, and `Inherited: D001 text (0.9), D002 text.`."""
     marks = [match for match in _ID.finditer(line) if not _MENTION.match(line, match.end())]
     if not marks:
@@ -178,7 +162,7 @@ def _line(start: int, line: str, *, several: bool) -> Iterator[Record]:
         yield from _record(match["id"], start + match.end(), text, "")
 
 
-def _record(number: str, place: int, text: str, state: str) -> Iterator[Record]:
+def _record(number: str, place: int, text: str, state: str) -> Iterator[Find]:
     text = text[:LONGEST].rstrip(" \t,;.|*")
     title, fields = annotated(text, number[0])
     text, place = title, place + text.find(title)
@@ -196,4 +180,5 @@ def _record(number: str, place: int, text: str, state: str) -> Iterator[Record]:
     decides = number.startswith("D")
     if not decides or state not in _INACTIVE:
         kind = Proposal.DECISION if decides else _THREAD_STATES.get(state, Proposal.THREAD_OPEN)
-        yield Record(kind=kind, start=place, end=place + len(text), id=number)
+        found = find(kind, place, text, "a record with its own id", rationale=reason(text, 0, ""))
+        yield replace(found, explicit_id=number, confidence=1.0)

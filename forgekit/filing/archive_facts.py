@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from forgekit.archives import READER_VERSION
+from forgekit.archives.changes import ChangeSet, settle
 from forgekit.archives.conversations import Ingested, gather
-from forgekit.archives.fold import FoldResult, ids_of_records, named_by_records
+from forgekit.archives.fold import FoldResult, fold, ids_of_records, named_by_records
 from forgekit.ids import match_key
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.decision import Decision
 from forgekit.model.entities import Archive, Candidate
 from forgekit.model.kinds import Kind
+from forgekit.model.registry import Registry
 from forgekit.model.thread import Thread
 from forgekit.text.plain import from_plain, to_plain
 
@@ -68,3 +71,43 @@ def by_people(
     found = catalogue.named((Kind.DECISION, Kind.THREAD), keys, tails)
     manual = [e for e in found if isinstance(e, (Decision, Thread)) and e.id not in made]
     return tuple(sorted(manual, key=lambda entity: (entity.status.ended, entity.created_at, entity.id)))
+
+
+@dataclass(frozen=True, slots=True)
+class Refolded:
+    """All archives folded without and with new ones, and what that changes in the files as they are."""
+
+    before: FoldResult
+    after: FoldResult
+    changes: ChangeSet
+
+
+def refold(
+    catalogue: Catalogue,
+    ours: Registry,
+    filed: Sequence[Fact],
+    new: Sequence[Fact],
+    remembered: Ingested,
+    imported: Ingested | None = None,
+    proposed: Sequence[Candidate] = (),
+) -> Refolded:
+    """Fold all archives and conversations without and with those that are being filed.
+
+    Args:
+        catalogue: up to date.
+        ours: the registry as it is.
+        filed: the filed archives; a new one of the same id replaces its text.
+        new: archives that are being filed.
+        remembered: what is ingested already.
+        imported: what is ingested after this filing, if that differs.
+        proposed: candidates that are being registered.
+    """
+    manual = by_people(catalogue, filed, remembered, new, proposed)
+    before = gather(fold(filed, manual), remembered)
+    if not new and imported is None:
+        return Refolded(before, before, ChangeSet((), (), {}, ()))
+    replaced = {archive.id for archive, _ in new}
+    kept = (fact for fact in filed if fact[0].id not in replaced)
+    after = gather(fold([*kept, *new], manual), imported or remembered)
+    changes = ChangeSet((), (), {}, ()) if before == after else settle(before, after, ours)
+    return Refolded(before, after, changes)

@@ -11,16 +11,15 @@ from __future__ import annotations
 import io
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from forgekit.archives.changes import ChangeSet, settle
-from forgekit.archives.conversations import Ingested, gather
-from forgekit.archives.fold import FoldResult, fold
+from forgekit.archives.conversations import Ingested
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.archives.read import is_compaction, read_archive
 from forgekit.errors import ArchiveError, FormatError, NothingCompactedError, UsageError
-from forgekit.filing.archive_facts import Fact, by_people, facts
+from forgekit.filing.archive_facts import Fact, Refolded, facts, refold
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.merge.rules import FieldConflict
@@ -37,8 +36,6 @@ from forgekit.text.frontmatter import ARCHIVE_LIMIT, decode
 from forgekit.text.secrets import SecretFinding, redact
 from forgekit.times import DAY_MS, UNKNOWN, Instant, format_date
 
-Arrival = Fact
-_HEAD = 65_536
 _BEFORE_JSON = (b"\x1f\x8b", b"{", b" ", b"\t", b"\r", b"\n", b"\xef\xbb\xbf")
 _SUBJECT_LIMIT = 100
 _SHOWN = 20
@@ -105,24 +102,26 @@ class SyncReport:
 
 def arrivals(
     item: Incoming, default_project: Callable[[], str], allowed: Collection[str] = ()
-) -> Iterable[Arrival]:
+) -> Iterable[Fact]:
     """Read an input as archives: one, or one for each compaction of a transcript.
 
     The default project is asked for if neither the person nor the text names one; `allowed` are fingerprints
     of secrets to keep. Raises ArchiveError for a text that is no whole archive, NothingCompactedError.
     """
-    head = _bytes(item, _HEAD)[:_HEAD]
-    if head.startswith(_BEFORE_JSON):
+    if _bytes(item, 4).startswith(_BEFORE_JSON):
         from forgekit.transcripts.claude_code import looks_like_transcript
+        from forgekit.transcripts.sources import HEAD, READ_ERRORS, unpacked
 
-        if looks_like_transcript(head):
-            return _compactions(item, default_project, allowed)
+        with item.path.open("rb") if item.path else io.BytesIO(item.data) as file, suppress(*READ_ERRORS):
+            stream = unpacked(file)
+            if looks_like_transcript(stream.peek(HEAD)):
+                return _compactions(item, stream, default_project, allowed)
     return [arrival(item, default_project, allowed)]
 
 
 def _bytes(item: Incoming, limit: int) -> bytes:
     if item.path is None:
-        return item.data
+        return item.data[:limit]
     try:
         with item.path.open("rb") as file:
             return file.read(limit)
@@ -131,31 +130,38 @@ def _bytes(item: Incoming, limit: int) -> bytes:
 
 
 def _compactions(
-    item: Incoming, default_project: Callable[[], str], allowed: Collection[str]
-) -> Iterable[Arrival]:
-    from forgekit.transcripts.claude_code import compactions, read_compactions
+    item: Incoming, stream: io.BufferedReader, default_project: Callable[[], str], allowed: Collection[str]
+) -> list[Fact]:
+    from forgekit.transcripts.claude_code import compactions_of, project_of, read_sessions
+    from forgekit.transcripts.formats import limited
 
-    found = compactions(str(item.path)) if item.path else read_compactions(io.BytesIO(item.data))
+    found: list[Fact] = []
     problems: list[Problem] = []
-    any_yet = False
-    for summary in found:
-        if isinstance(summary, Problem):
-            problems.append(summary)
+    for one in limited(read_sessions(stream)):
+        if isinstance(one, Problem):
+            problems += [one] if one.code != "unusable-record" else []
             continue
-        place = redact(summary.project_hint, allowed).text
-        options = of_compaction(
-            item.envelope, summary.session_id, summary.ordinal, summary.compacted_at, place
-        )
-        text = clean(summary.text).encode()
-        one = Incoming(envelope=options, name=f"{item.name}:{summary.line}", data=text)
-        archive, read = arrival(one, default_project, allowed)
-        yield archive, replace(read, problems=(*problems, *read.problems))
-        problems, any_yet = [], True
-    if not any_yet:
+        place = redact(project_of(one.folder), allowed).text
+        for number, (turn, at) in enumerate(compactions_of(one), 1):
+            if at is None:
+                message = "neither this compaction summary nor its boundary has a time"
+                problems.append(
+                    Problem(
+                        code="unusable-summary", message=message, line=turn.line, severity=Severity.WARNING
+                    )
+                )
+                continue
+            options = of_compaction(item.envelope, one.external_id, number, at, place)
+            data = clean(turn.text).encode()
+            summary = Incoming(envelope=options, name=f"{item.name}:{turn.line}", data=data)
+            found.append(arrival(summary, default_project, allowed))
+    if not found:
         raise NothingCompactedError(
             f"{item.name} is a transcript in which nothing was compacted; there is nothing to file",
             [str(problem) for problem in problems],
         )
+    (archive, read_first), *others = found
+    return [(archive, replace(read_first, problems=(*problems, *read_first.problems))), *others]
 
 
 def of_compaction(
@@ -175,7 +181,7 @@ def of_compaction(
     )
 
 
-def arrival(item: Incoming, default_project: Callable[[], str], allowed: Collection[str] = ()) -> Arrival:
+def arrival(item: Incoming, default_project: Callable[[], str], allowed: Collection[str] = ()) -> Fact:
     """Read one archive; arguments and errors as of `arrivals`.
 
     Secrets are taken out first, so that ids are derived from the text that is filed.
@@ -230,12 +236,10 @@ def _redactions(findings: Sequence[SecretFinding]) -> Iterable[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class _Decided:
-    """What was decided, for the report; `before` and `after` are the folds, `filed` the ids before it."""
+    """What was decided, for the report; `filed` are the ids of the archives before it."""
 
     ours: Registry
-    before: FoldResult
-    after: FoldResult
-    changes: ChangeSet
+    folded: Refolded
     filed: frozenset[EntityId]
 
 
@@ -260,7 +264,7 @@ def sync_compression(
     outcome = forge.commit(lambda: _decide(forge, read), dry_run=dry_run, no_commit=no_commit)
     decided = outcome.change.result
     assert isinstance(decided, _Decided)  # noqa: S101 - what _decide put there
-    changes, ours = decided.changes, decided.ours.entities
+    changes, ours = decided.folded.changes, decided.ours.entities
     known = set(decided.filed)
     filed: list[FiledArchive] = []
     for archive, text, _ in read:
@@ -288,7 +292,7 @@ def sync_compression(
 def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText, ImportOptions]]) -> Change:
     ours = forge.registry()
     filed = {archive.id: archive for archive in ours.archives}
-    new: dict[EntityId, Arrival] = {}
+    new: dict[EntityId, Fact] = {}
     for archive, text, options in read:
         present = filed.get(archive.id) or new.get(archive.id, (None,))[0]
         if present is None:
@@ -306,28 +310,21 @@ def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText, ImportOptio
             )
     known = facts(forge.catalogue, filed.values())
     ingested = Ingested.of(ours.conversations, ours.candidates)
-    manual = by_people(forge.catalogue, known, ingested, new.values())
-    before = gather(fold(known, manual), ingested)
-    if new:
-        others = [fact for fact in known if fact[0].id not in new]
-        after = gather(fold([*others, *new.values()], manual), ingested)
-        changes = settle(before, after, ours)
-    else:
-        after, changes = before, ChangeSet((), (), {}, ())
+    folded = refold(forge.catalogue, ours, known, list(new.values()), ingested)
     archives = [archive for archive, _ in new.values()]
     subject = f"sync: file {len(archives)} archives"
     if len(archives) == 1:
         subject = f"sync: file {short_id(Kind.ARCHIVE, archives[0].id)} {archives[0].compression_tag}"
     return Change(
-        writes=changes.writes,
-        deletes=tuple(entity_path(entity) for entity in changes.deletes),
+        writes=folded.changes.writes,
+        deletes=tuple(entity_path(entity) for entity in folded.changes.deletes),
         subject=subject[:_SUBJECT_LIMIT],
         trailers=(
             ("Forgekit-Op", "sync-compression"),
             *(("Forgekit-Archive", archive.id) for archive in archives),
             *(("Forgekit-Conversation", c) for c in sorted({a.conversation_id for a in archives})),
         ),
-        result=_Decided(ours, before, after, changes, frozenset(filed)),
+        result=_Decided(ours, folded, frozenset(filed)),
     )
 
 
@@ -381,9 +378,9 @@ def _is_ended(entity: Entity | None) -> bool:
 
 def _warnings_elsewhere(decided: _Decided, here: Collection[EntityId]) -> Iterable[Problem]:
     """Yield the warnings that archives filed earlier get by this filing."""
-    for key, problems in sorted(decided.after.problems.items()):
-        known = decided.before.problems.get(key, ())
-        tag = decided.after.entities[key].title
+    for key, problems in sorted(decided.folded.after.problems.items()):
+        known = decided.folded.before.problems.get(key, ())
+        tag = decided.folded.after.entities[key].title
         for problem in problems if key not in here else ():
             if problem.severity is Severity.WARNING and problem not in known:
                 place = f", line {problem.line}" if problem.line else ""
@@ -393,8 +390,8 @@ def _warnings_elsewhere(decided: _Decided, here: Collection[EntityId]) -> Iterab
 def _report(
     archive: Archive, text: ArchiveText, decided: _Decided, *, new: bool, now: Instant
 ) -> FiledArchive:
-    written = {entity.id: entity for entity in decided.changes.writes}
-    mentions = decided.after.mentions
+    written = {entity.id: entity for entity in decided.folded.changes.writes}
+    mentions = decided.folded.after.mentions
     overruled = []
     for record in text.threads:
         key = mentions.get((archive.id, record.local_id))
@@ -410,7 +407,7 @@ def _report(
         decisions=sum((archive.id, record.local_id) in mentions for record in text.decisions),
         threads=sum((archive.id, record.local_id) in mentions for record in text.threads),
         artifacts=len(text.artifacts),
-        problems=(*filter(None, doubts), *text.problems, *decided.after.problems.get(archive.id, ())),
+        problems=(*filter(None, doubts), *text.problems, *decided.folded.after.problems.get(archive.id, ())),
         overruled=tuple(overruled),
     )
 

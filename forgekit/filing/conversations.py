@@ -15,16 +15,15 @@ from fnmatch import fnmatchcase
 from functools import partial
 
 from forgekit.archives.ancestry import names_of
-from forgekit.archives.changes import ChangeSet, settle
-from forgekit.archives.conversations import Ingested, gather
-from forgekit.archives.fold import fold
+from forgekit.archives.changes import ChangeSet
+from forgekit.archives.conversations import Ingested
 from forgekit.archives.identity import ImportOptions
 from forgekit.change import COMMITTED, WriteOptions, superseding
 from forgekit.errors import ArchiveError, FormatError, RuleError
-from forgekit.extraction.extract import Find, extract
+from forgekit.extraction.extract import extract
 from forgekit.extraction.quoted_archives import QuotedArchive, find_quoted
-from forgekit.filing.archive_facts import Fact, by_people, facts
-from forgekit.filing.archives import Arrival, Incoming, arrival, of_compaction, same_archive, words_behind
+from forgekit.filing.archive_facts import Fact, facts, refold
+from forgekit.filing.archives import Incoming, arrival, of_compaction, same_archive, words_behind
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, conversation_id, normalise, project_id, text_hash, timestamp, v8_named
 from forgekit.merge.rules import longer_text
@@ -48,7 +47,7 @@ from forgekit.store import Change, Outcome
 from forgekit.text.secrets import redact
 from forgekit.text.transcript import write_parts
 from forgekit.times import UNKNOWN, Instant
-from forgekit.transcripts.claude_code import project_of
+from forgekit.transcripts.claude_code import compactions_of, project_of
 
 BATCH = 500
 """Most conversations of one commit."""
@@ -92,8 +91,8 @@ class Unpacked:
 
     conversation: Conversation
     project_from: str
-    written: tuple[Arrival, ...]
-    pasted: tuple[Arrival, ...]
+    written: tuple[Fact, ...]
+    pasted: tuple[Fact, ...]
     candidates: tuple[Candidate, ...]
     parts: tuple[TranscriptPart, ...]
     redacted: Mapping[str, int]
@@ -145,7 +144,7 @@ def unpack(
     )
     quoted = find_quoted(turns)
     archives = _ConversationArchives(conversation, allowed)
-    for number, (turn, at) in enumerate(_compactions(transcript), 1):
+    for number, (turn, at) in enumerate(compactions_of(transcript), 1):
         archives.add_compaction(turn, at, number, transcript.folder)
     for one in quoted.archives:
         archives.add_quoted(one)
@@ -163,7 +162,7 @@ def unpack(
         project_from=project_from,
         written=tuple(archives.written),
         pasted=tuple(archives.pasted),
-        candidates=tuple(_candidates(conversation, quoted.own_turns, redactor)),
+        candidates=_candidates(conversation, quoted.own_turns, redactor),
         parts=_parts(conversation, turns, redactor) if kept else (),
         redacted=redactor.counts,
         problems=tuple(archives.problems),
@@ -236,15 +235,6 @@ def _project(transcript: ImportedConversation, title: str, rules: ProjectRules) 
     return UNSORTED, "nothing"
 
 
-def _compactions(transcript: ImportedConversation) -> Iterator[tuple[Turn, Instant | None]]:
-    """Yield the turns that hold a compaction summary, and when each was made."""
-    times = {found.turn: found.time for found in transcript.compactions if found.turn is not None}
-    for turn in transcript.turns:
-        if turn.compaction:
-            at = times.get(turn.number)
-            yield turn, at if at is not None else turn.time
-
-
 class _ConversationArchives:
     """The archives found in one conversation.
 
@@ -256,8 +246,8 @@ class _ConversationArchives:
     def __init__(self, conversation: Conversation, allowed: Collection[str]) -> None:
         self._conversation = conversation
         self._allowed = allowed
-        self.written: list[Arrival] = []
-        self.pasted: list[Arrival] = []
+        self.written: list[Fact] = []
+        self.pasted: list[Fact] = []
         self.continues: dict[str, None] = {}
         self.written_tags: dict[str, None] = {}
         self.problems: list[Problem] = []
@@ -288,7 +278,7 @@ class _ConversationArchives:
             tags = self.written_tags if quoted.written else self.continues
             tags[filed[0].compression_tag] = None
 
-    def _read(self, text: str, options: ImportOptions, turn: Turn) -> Arrival | None:
+    def _read(self, text: str, options: ImportOptions, turn: Turn) -> Fact | None:
         item = Incoming(envelope=options, data=text.encode(), name=f"turn {turn.number}")
         try:
             return arrival(item, lambda: self._conversation.project_name, self._allowed)
@@ -322,45 +312,40 @@ def _parts(
 
 def _candidates(
     conversation: Conversation, turns: tuple[Turn, ...], redactor: _Redactor
-) -> Iterator[Candidate]:
+) -> tuple[Candidate, ...]:
+    """Return what the turns seem to decide, each text once."""
     times = {turn.number: turn.time for turn in turns}
-    seen: set[EntityId] = set()
+    found: dict[EntityId, Candidate] = {}
     for find in extract(turns):
-        candidate = _candidate(conversation, find, times.get(find.turn), redactor)
-        if candidate is not None and candidate.id not in seen:
-            seen.add(candidate.id)
-            yield candidate
-
-
-def _candidate(
-    conversation: Conversation, find: Find, at: Instant | None, redactor: _Redactor
-) -> Candidate | None:
-    text = statement(redactor.text(find.title))
-    if not text:
-        return None
-    local_id = one_line(find.explicit_id)
-    body = with_section("", "Quote", redactor.text(find.text[:QUOTE_LIMIT]))
-    created = at if at is not None else conversation.created_at
-    # Without a date a record has no place in the timeline, so a person reviews it first.
-    status = CandidateStatus.REGISTERED if local_id and created != UNKNOWN else CandidateStatus.WAITING
-    name = f"{find.kind.value}:{local_id}:{text_hash(text)}"
-    rejected = filter(None, (statement(redactor.text(item), 300) for item in find.alternatives))
-    return Candidate(
-        candidate_id=v8_named(conversation.id, name, timestamp(conversation.id, conversation.created_at)),
-        candidate=text,
-        proposes=find.kind,
-        confidence=find.confidence,
-        why=find.why,
-        project_name=conversation.project_name,
-        project_uuid=conversation.project_uuid,
-        conversation_id=conversation.id,
-        turn=find.turn,
-        local_id=local_id or None,
-        alternatives_rejected=tuple(dict.fromkeys(rejected)),
-        created_at=created,
-        body=with_section(body, "Rationale", redactor.text(find.rationale[:QUOTE_LIMIT])),
-        status=status,
-    )
+        text = statement(redactor.text(find.title))
+        if not text:
+            continue
+        local_id = one_line(find.explicit_id)
+        body = with_section("", "Quote", redactor.text(find.text[:QUOTE_LIMIT]))
+        at = times.get(find.turn)
+        created = at if at is not None else conversation.created_at
+        # Without a date a record has no place in the timeline, so a person reviews it first.
+        status = CandidateStatus.REGISTERED if local_id and created != UNKNOWN else CandidateStatus.WAITING
+        name = f"{find.kind.value}:{local_id}:{text_hash(text)}"
+        rejected = filter(None, (statement(redactor.text(item), 300) for item in find.alternatives))
+        candidate = Candidate(
+            candidate_id=v8_named(conversation.id, name, timestamp(conversation.id, conversation.created_at)),
+            candidate=text,
+            proposes=find.kind,
+            confidence=find.confidence,
+            why=find.why,
+            project_name=conversation.project_name,
+            project_uuid=conversation.project_uuid,
+            conversation_id=conversation.id,
+            turn=find.turn,
+            local_id=local_id or None,
+            alternatives_rejected=tuple(dict.fromkeys(rejected)),
+            created_at=created,
+            body=with_section(body, "Rationale", redactor.text(find.rationale[:QUOTE_LIMIT])),
+            status=status,
+        )
+        found.setdefault(candidate.id, candidate)
+    return tuple(found.values())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -422,24 +407,20 @@ class IngestReport:
         else:
             self.filed += [one for one in batch.filed if one.state != "unchanged"][: shown - len(self.filed)]
         if shown is None or outcome.commit is None:
-            written = _union(self.outcome.written, outcome.written)
-            deleted = _union(self.outcome.deleted, outcome.deleted)
-            self.outcome = replace(self.outcome, written=written, deleted=deleted, diff=outcome.diff)
+            self.outcome = replace(
+                self.outcome,
+                written=tuple(dict.fromkeys((*self.outcome.written, *outcome.written))),
+                deleted=tuple(dict.fromkeys((*self.outcome.deleted, *outcome.deleted))),
+                diff=outcome.diff,
+            )
         if outcome.commit is not None:
             self.commits.append(outcome.commit)
             self.outcome = replace(self.outcome, commit=outcome.commit)
-        for total, more in (
-            (self.states, batch.states),
-            (self.elsewhere, batch.elsewhere),
-            (self.counts, batch.counts),
-            (self.redacted, batch.redacted),
-        ):
-            total.update(more)
+        self.states.update(batch.states)
+        self.elsewhere.update(batch.elsewhere)
+        self.counts.update(batch.counts)
+        self.redacted.update(batch.redacted)
         self.problems += batch.problems
-
-
-def _union(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*a, *b)))
 
 
 def ingest(
@@ -481,7 +462,9 @@ def ingest(
             try:
                 unpacked = unpack(one, rules, keep=keep, allowed=forge.allowed)
             except RuleError as e:  # the others are still filed
-                report.problems.append(_unfiled(one, e, forge.allowed))
+                name = one_line(redact(one.title or one.external_id, forge.allowed).text)
+                message = f"nothing of it was filed: {e}"
+                report.problems.append(Problem(code="conversation-unfiled", message=message, path=name))
                 continue
             conversation = unpacked.conversation
             known.add(conversation)
@@ -496,11 +479,6 @@ def ingest(
         decide = partial(_decide, forge, some, project)
         report.add(forge.commit(decide, dry_run=options.dry_run, no_commit=options.no_commit), shown)
     return report
-
-
-def _unfiled(conversation: ImportedConversation, reason: RuleError, allowed: Collection[str]) -> Problem:
-    name = one_line(redact(conversation.title or conversation.external_id, allowed).text)
-    return Problem(code="conversation-unfiled", message=f"nothing of it was filed: {reason}", path=name)
 
 
 def _batches(read: Iterable[Unpacked], most: int | None) -> Iterator[list[Unpacked]]:
@@ -550,7 +528,11 @@ def _decide(forge: Forge, read: list[Unpacked], project: str) -> Change:
         conversations[imported.id] = _grown(known, imported)
         for part in unpacked.parts:
             kept = parts.get(part.id) or ours.get(part.id)
-            parts[part.id] = _longer(kept if isinstance(kept, TranscriptPart) else None, part)
+            if isinstance(kept, TranscriptPart):
+                longer = longer_text(kept, part)[0]
+                parts[part.id] = replace(kept, turn_range=longer.turn_range, body=longer.body)
+            else:
+                parts[part.id] = part
         for candidate in unpacked.candidates:
             if candidate.id not in ours.entities:
                 candidates.setdefault(candidate.id, candidate)
@@ -597,7 +579,7 @@ def _changes(
     conversations: Mapping[EntityId, Conversation],
     candidates: Iterable[Candidate],
     filed: list[Fact],
-    archives: list[Arrival],
+    archives: list[Fact],
 ) -> ChangeSet:
     """Return what these conversations and archives change, folded together with all that are filed.
 
@@ -612,16 +594,10 @@ def _changes(
         for key in forge.catalogue.matching(kinds=(Kind.CANDIDATE,), status=CandidateStatus.REGISTERED.value)
         if isinstance(found := ours.get(EntityId(key)), Candidate)
     ]
-    ingested = Ingested.of(known.values(), registered)
-    new = {archive.id for archive, _ in archives}
-    candidates = list(candidates)
-    manual = by_people(forge.catalogue, filed, ingested, archives, candidates)
-    before = gather(fold(filed, manual), ingested)
-    after = gather(
-        fold([*(fact for fact in filed if fact[0].id not in new), *archives], manual),
-        Ingested.of({**known, **conversations}.values(), [*registered, *candidates]),
-    )
-    return ChangeSet((), (), {}, ()) if before == after else settle(before, after, ours)
+    proposed = list(candidates)
+    remembered = Ingested.of(known.values(), registered)
+    imported = Ingested.of({**known, **conversations}.values(), [*registered, *proposed])
+    return refold(forge.catalogue, ours, filed, archives, remembered, imported, proposed).changes
 
 
 def _conversation(ours: Registry, key: EntityId) -> Conversation | None:
@@ -650,14 +626,7 @@ def _united(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
     return a if set(b) <= set(a) else tuple(sorted({*a, *b}))
 
 
-def _longer(kept: TranscriptPart | None, part: TranscriptPart) -> TranscriptPart:
-    if kept is None:
-        return part
-    chosen = longer_text(kept, part)[0]
-    return replace(kept, turn_range=chosen.turn_range, body=chosen.body)
-
-
-def _new_archives(filed: Iterable[Fact], read: Iterable[Unpacked]) -> tuple[list[Arrival], list[Problem]]:
+def _new_archives(filed: Iterable[Fact], read: Iterable[Unpacked]) -> tuple[list[Fact], list[Problem]]:
     """Return the archives to file, each once, and a warning for each second text under one name.
 
     A pasted archive may be followed by words that are not part of it, so the text as it was written replaces
@@ -665,11 +634,12 @@ def _new_archives(filed: Iterable[Fact], read: Iterable[Unpacked]) -> tuple[list
     """
     known: dict[EntityId, Fact] = {fact[0].id: fact for fact in filed}
     hashes = {archive.content_sha256 for archive, _ in known.values()}
-    new: dict[EntityId, Arrival] = {}
+    new: dict[EntityId, Fact] = {}
     problems: list[Problem] = []
-    found = [(False, one) for unpacked in read for one in unpacked.written]
-    found += [(True, one) for unpacked in read for one in unpacked.pasted]
-    for pasted, (archive, text) in sorted(found, key=_written_first):
+    found = [(False, *one) for unpacked in read for one in unpacked.written]
+    found += [(True, *one) for unpacked in read for one in unpacked.pasted]
+    found.sort(key=lambda one: (one[0], one[1].compressed_at, one[1].id, len(one[1].body), one[1].body))
+    for pasted, archive, text in found:
         other = new.get(archive.id) or known.get(archive.id)
         if other is None:
             taken = archive.content_sha256 not in hashes
@@ -687,11 +657,6 @@ def _new_archives(filed: Iterable[Fact], read: Iterable[Unpacked]) -> tuple[list
             errors = (p for p in text.problems if p.severity is Severity.ERROR)
             problems += [replace(p, path=archive.compression_tag) for p in errors]
     return list(new.values()), problems
-
-
-def _written_first(one: tuple[bool, Arrival]) -> tuple[bool, Instant, EntityId, int, str]:
-    pasted, (archive, _) = one
-    return pasted, archive.compressed_at, archive.id, len(archive.body), archive.body
 
 
 def _report(

@@ -7,7 +7,7 @@ registered as an ended one. The answer stays with the candidate, so that it is n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count, islice
 
@@ -186,24 +186,6 @@ def _alike(forge: Forge, registry: Registry, item: Waiting) -> Iterator[Decision
     yield from islice(near, ALIKE)
 
 
-def above(candidates: Sequence[Waiting], confidence: float) -> frozenset[EntityId]:
-    """Return the candidates of at least a confidence."""
-    return frozenset(w.candidate.id for w in candidates if w.candidate.confidence >= confidence)
-
-
-def named(forge: Forge, names: Collection[str]) -> frozenset[EntityId]:
-    """Return the candidates of these names.
-
-    Raises NotFoundError or AmbiguousError.
-    """
-    return frozenset(forge.resolve(name, Kind.CANDIDATE) for name in names)
-
-
-def reworded(title: str) -> str:
-    """Return a person's text as a candidate holds it, "" if nothing is left of it."""
-    return statement(title)
-
-
 def answer(forge: Forge, answers: Answers, options: WriteOptions = COMMITTED) -> Reviewed:
     """Apply a person's answers in one commit.
 
@@ -278,7 +260,7 @@ def _waiting(registry: Registry, key: EntityId, title: str | None) -> Candidate:
         raise TransitionError(f"{short_id(Kind.CANDIDATE, key)} is already {found.status.value}")
     if title is None:
         return found
-    if not (text := reworded(title)):
+    if not (text := statement(title)):
         raise UsageError("a candidate needs a text; give --title TEXT")
     return replace(found, candidate=text)
 

@@ -32,7 +32,7 @@ class Turn:
     """The text of one speaker between two others: a prompt, or one message and the tools called after it.
 
     Attributes:
-        number: 1 for the first; turns are counted as they are shown, whoever speaks.
+        number: 1 for the first; turns are counted as they are shown, whoever speaks. 0 before that.
         time: None where the export does not say.
         text: the speaker's own words, Markdown; "" where the assistant only called tools.
         tools: name of each tool that was called; their input and output are left out.
@@ -42,9 +42,9 @@ class Turn:
         aside: the user wrote it while the assistant was at work, so it is no prompt of its own.
     """
 
-    number: int
+    number: int = 0
     speaker: Speaker
-    time: Instant | None
+    time: Instant | None = None
     text: str
     attachments: tuple[Attachment, ...] = ()
     tools: tuple[str, ...] = ()
@@ -94,8 +94,8 @@ class ImportedConversation:
     source: str
     external_id: str
     title: str
-    project: str
-    folder: str
+    project: str = ""
+    folder: str = ""
     started: Instant | None
     turns: tuple[Turn, ...]
     resumes: tuple[str, ...] = ()

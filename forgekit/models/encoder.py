@@ -45,72 +45,6 @@ _OTHER_FORMATS = frozenset({"onnx", "openvino"})
 _PARTS_LIMIT = 200
 
 
-class SentenceTransformerEncoder:
-    """A model in a local folder.
-
-    Args:
-        folder: in the layout of sentence-transformers or transformers.
-        name: what people call it.
-        cache: where hashes of unchanged files are kept.
-
-    Raises FormatError where the folder holds no model.
-    """
-
-    def __init__(self, folder: Path, name: str, cache: Path) -> None:
-        self._folder = folder
-        self.name = name
-        self._prompts = read_prompts(folder, name)
-        parts = [
-            path
-            for path in sorted(folder.rglob("*"))
-            if path.suffix in _PARTS and _OTHER_FORMATS.isdisjoint(path.parts) and path.is_file()
-        ]
-        weights = [path for path in parts if path.suffix == ".safetensors"]
-        if not weights or len(parts) > _PARTS_LIMIT:
-            raise FormatError("holds no model with weights in safetensors", path=str(folder))
-        for path in weights:
-            read_header(path)
-        hashes = [(str(path.relative_to(folder)), file_sha256(path, cache)) for path in parts]
-        text = json.dumps([version("sentence-transformers"), self._prompts, hashes])
-        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]
-
-    @property
-    def dimension(self) -> int:
-        """Numbers per vector; asking loads the model."""
-        return int(self._loaded.get_embedding_dimension())
-
-    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of what people ask, unit length, [len(texts), dimension]."""
-        return self._encode(texts, self._prompts[0])
-
-    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of what is searched, unit length, [len(texts), dimension]."""
-        return self._encode(texts, self._prompts[1])
-
-    def _encode(self, texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
-        clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        found: NDArray[np.float32] = self._loaded.encode(
-            clean, prompt=prompt, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
-        )
-        return found.reshape(len(texts), self.dimension)
-
-    @cached_property
-    def _loaded(self) -> Any:
-        import sentence_transformers
-        import transformers
-
-        transformers.utils.logging.disable_progress_bar()
-        try:
-            return sentence_transformers.SentenceTransformer(
-                str(self._folder),
-                local_files_only=True,
-                trust_remote_code=False,
-                model_kwargs={"use_safetensors": True},
-            )
-        except (OSError, ValueError, ImportError, KeyError, AttributeError, RuntimeError) as e:
-            raise FormatError(f"cannot be loaded as a model: {e}", path=str(self._folder)) from None
-
-
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_SHA256 = {
     "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
@@ -231,14 +165,23 @@ def default_folders(env: Mapping[str, str] = os.environ) -> list[Path]:
 def _opened(folder: Path, name: str, cache: Path, *, verify: bool = False) -> Encoder | Missing:
     try:
         model = _read(folder, name, cache, verify=verify)
+        if isinstance(model, Missing):
+            return model
+        from forgekit.models.forward import NumpyEncoder
+
+        return NumpyEncoder(model, name)
     except ForeignModelError as e:
-        return _other(folder, name, cache, str(e))
-    if isinstance(model, Missing):
-        return model
+        if find_spec("sentence_transformers") is None:
+            reason = f"the embedding model {name} needs sentence-transformers: {e}"
+            return Missing(reason=reason, hint="pip install 'forgekit[models]' torch==2.13.0")
+    try:
+        return SentenceTransformerEncoder(folder, name, cache)
+    except FormatError as e:
+        return _unusable(name, e)
 
-    from forgekit.models.numpy_encoder import NumpyEncoder
 
-    return NumpyEncoder(model, name)
+def _unusable(name: str, why: FormatError) -> Missing:
+    return Missing(reason=f"the embedding model {name} cannot be used: {why}", hint="fetch it again")
 
 
 def _read(folder: Path, name: str, cache: Path, *, verify: bool) -> BertModel | Missing:
@@ -246,42 +189,19 @@ def _read(folder: Path, name: str, cache: Path, *, verify: bool) -> BertModel | 
     try:
         model = read_model(folder, name, cache)
     except FormatError as e:
-        return Missing(reason=f"the embedding model {name} cannot be used: {e}", hint="fetch it again")
-    if verify and (changed := _changed(model)):
-        return Missing(
-            reason=f"{folder / changed} is not the published file of {name}: its SHA-256 differs",
-            hint=f"fetch it again: {INSTALL}",
-        )
+        return _unusable(name, e)
+    for file in (WEIGHTS, TOKENIZER) if verify else ():
+        if model.sha256[file] != DEFAULT_SHA256[file]:
+            reason = f"{folder / file} is not the published file of {name}: its SHA-256 differs"
+            return Missing(reason=reason, hint=f"fetch it again: {INSTALL}")
     return model
-
-
-def _changed(model: BertModel) -> str | None:
-    return next((name for name in (WEIGHTS, TOKENIZER) if model.sha256[name] != DEFAULT_SHA256[name]), None)
-
-
-def _other(folder: Path, name: str, cache: Path, why: str) -> Encoder | Missing:
-    """Return the encoder for a model outside the BERT family."""
-    if find_spec("sentence_transformers") is None:
-        return Missing(
-            reason=f"the embedding model {name} needs sentence-transformers: {why}",
-            hint="pip install 'forgekit[models]' torch==2.13.0",
-        )
-
-    try:
-        return SentenceTransformerEncoder(folder, name, cache)
-    except FormatError as e:
-        return Missing(reason=f"the embedding model {name} cannot be used: {e}", hint="fetch it again")
 
 
 def _in_hub_cache(name: str, env: Mapping[str, str]) -> Path | None:
     """Return the folder of a model's current revision in the hub's cache, if it was ever fetched."""
-    if env.get("HF_HUB_CACHE"):
-        hub = Path(env["HF_HUB_CACHE"])
-    elif env.get("HF_HOME"):
-        hub = Path(env["HF_HOME"]) / "hub"
-    else:
-        home = Path(env.get("HOME") or "~").expanduser()
-        hub = Path(env.get("XDG_CACHE_HOME") or home / ".cache") / "huggingface" / "hub"
+    caches = Path(env.get("XDG_CACHE_HOME") or Path(env.get("HOME") or "~").expanduser() / ".cache")
+    home = Path(env.get("HF_HOME") or caches / "huggingface")
+    hub = Path(env.get("HF_HUB_CACHE") or home / "hub")
     model = hub.expanduser() / f"models--{name.replace('/', '--')}"
     try:
         with (model / "refs" / "main").open(encoding="ascii") as file:
@@ -297,3 +217,69 @@ def _in_package() -> Path | None:
     spec = find_spec(PACKAGE)
     places = (Path(place) / "model" for place in (spec and spec.submodule_search_locations) or ())
     return next((folder for folder in places if (folder / "config.json").is_file()), None)
+
+
+class SentenceTransformerEncoder:
+    """A model in a local folder.
+
+    Args:
+        folder: in the layout of sentence-transformers or transformers.
+        name: what people call it.
+        cache: where hashes of unchanged files are kept.
+
+    Raises FormatError where the folder holds no model.
+    """
+
+    def __init__(self, folder: Path, name: str, cache: Path) -> None:
+        self._folder = folder
+        self.name = name
+        self._prompts = read_prompts(folder, name)
+        parts = [
+            path
+            for path in sorted(folder.rglob("*"))
+            if path.suffix in _PARTS and _OTHER_FORMATS.isdisjoint(path.parts) and path.is_file()
+        ]
+        weights = [path for path in parts if path.suffix == ".safetensors"]
+        if not weights or len(parts) > _PARTS_LIMIT:
+            raise FormatError("holds no model with weights in safetensors", path=str(folder))
+        for path in weights:
+            read_header(path)
+        hashes = [(str(path.relative_to(folder)), file_sha256(path, cache)) for path in parts]
+        text = json.dumps([version("sentence-transformers"), self._prompts, hashes])
+        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per vector; asking loads the model."""
+        return int(self._loaded.get_embedding_dimension())
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of queries, as `Encoder`."""
+        return self._encode(texts, self._prompts[0])
+
+    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of documents, as `Encoder`."""
+        return self._encode(texts, self._prompts[1])
+
+    def _encode(self, texts: Sequence[str], prompt: str) -> NDArray[np.float32]:
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]
+        found: NDArray[np.float32] = self._loaded.encode(
+            clean, prompt=prompt, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
+        )
+        return found.reshape(len(texts), self.dimension)
+
+    @cached_property
+    def _loaded(self) -> Any:
+        import sentence_transformers
+        import transformers
+
+        transformers.utils.logging.disable_progress_bar()
+        try:
+            return sentence_transformers.SentenceTransformer(
+                str(self._folder),
+                local_files_only=True,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},
+            )
+        except (OSError, ValueError, ImportError, KeyError, AttributeError, RuntimeError) as e:
+            raise FormatError(f"cannot be loaded as a model: {e}", path=str(self._folder)) from None

@@ -5,8 +5,8 @@ pooling folder (what follows it), `tokenizer.json`, and `model.safetensors`: eig
 header that names each tensor's type, shape and place, then the numbers (huggingface.co/docs/safetensors).
 Nothing here executes anything that a file holds, and nothing needs a library.
 
-A file's state is its size, times and inode: while it is unchanged, its SHA-256 is taken from the cache
-folder.
+A file's state is its path, size, times and inode; its SHA-256 is taken from the cache folder while it is
+unchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from forgekit.errors import FormatError
 
@@ -34,8 +34,17 @@ ITEM_BYTES = {
     **dict.fromkeys(("F8_E4M3", "F8_E5M2", "I8", "U8", "BOOL"), 1),
 }
 
+_NUMBERS = {
+    "hidden": ("hidden_size", 8192),
+    "layers": ("num_hidden_layers", 96),
+    "heads": ("num_attention_heads", 128),
+    "intermediate": ("intermediate_size", 32768),
+    "vocabulary": ("vocab_size", 2_000_000),
+    "positions": ("max_position_embeddings", 32768),
+    "types": ("type_vocab_size", 16),
+}
+"""The numbers of a configuration: their names there, and what each is at most."""
 _JSON_LIMIT = 1 << 20
-_TOKENIZER_LIMIT = 64 << 20
 _HEADER_LIMIT = 16 << 20
 _STATES = "model-files.json"
 _STATES_KEPT = 200
@@ -102,37 +111,22 @@ def read_model(folder: Path, name: str, cache: Path) -> BertModel:
     if not (folder / WEIGHTS).exists() or not (folder / TOKENIZER).exists():
         raise ForeignModelError(f"it has no {WEIGHTS} or no {TOKENIZER}")
     path = folder / "config.json"
-    numbers = {
-        key: _number(config, key, limit, path)
-        for key, limit in (
-            ("hidden_size", 8192),
-            ("num_hidden_layers", 96),
-            ("num_attention_heads", 128),
-            ("intermediate_size", 32768),
-            ("vocab_size", 2_000_000),
-            ("max_position_embeddings", 32768),
-            ("type_vocab_size", 16),
-        )
+    numbers: dict[str, Any] = {
+        name: _number(config, key, limit, path) for name, (key, limit) in _NUMBERS.items()
     }
-    if numbers["hidden_size"] % numbers["num_attention_heads"]:
+    if numbers["hidden"] % numbers["heads"]:
         raise FormatError("is not a multiple of num_attention_heads", path=str(path), field="hidden_size")
     epsilon = config.get("layer_norm_eps", 1e-12)
     if not isinstance(epsilon, float) or not 0 < epsilon < 1:
         raise FormatError("must be between 0 and 1", path=str(path), field="layer_norm_eps")
-    longest = numbers["max_position_embeddings"]
+    longest = numbers["positions"]
     lengths = [bert.get("max_seq_length"), tokenizer.get("model_max_length"), longest]
     max_length = min(next(n for n in lengths if isinstance(n, int) and n > 0), longest)
     if max_length < 3:
         raise FormatError("leaves no room for a text", path=str(path), field="max_position_embeddings")
     model = BertModel(
         folder=folder,
-        hidden=numbers["hidden_size"],
-        layers=numbers["num_hidden_layers"],
-        heads=numbers["num_attention_heads"],
-        intermediate=numbers["intermediate_size"],
-        vocabulary=numbers["vocab_size"],
-        positions=longest,
-        types=numbers["type_vocab_size"],
+        **numbers,
         epsilon=epsilon,
         max_length=max_length,
         pooling=pooling,
@@ -205,18 +199,12 @@ def read_header(path: Path) -> dict[str, Tensor]:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             length = int.from_bytes(file.read(8), "little")
-            if size < 8 or not 2 <= length <= min(_HEADER_LIMIT, size - 8):
-                raise FormatError("is no safetensors file: the length of its header is wrong", path=str(path))
-            header = json.loads(file.read(length), object_pairs_hook=_once)
-    except (OSError, ValueError, RecursionError) as e:
-        raise FormatError(f"cannot be read as safetensors: {e}", path=str(path)) from None
-    if not isinstance(header, dict):
-        raise FormatError("is no safetensors file: its header is no object", path=str(path))
-    header.pop("__metadata__", None)
-    return {
-        name.removeprefix("bert."): _tensor(value, 8 + length, size, f"{path}: {name[:80]}")
-        for name, value in header.items()
-    }
+            text = file.read(length) if 2 <= length <= min(_HEADER_LIMIT, size - 8) else b""
+        header = json.loads(text, object_pairs_hook=_once)
+        header.pop("__metadata__", None)
+        return {name.removeprefix("bert."): _tensor(data, 8 + length, size) for name, data in header.items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
+        raise FormatError(f"is no safetensors file: {e}", path=str(path)) from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -226,26 +214,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _tensor(value: Any, base: int, size: int, place: str) -> Tensor:
-    data = value if isinstance(value, dict) else {}
-    dtype, shape, offsets = (
-        str(data.get("dtype")),
-        _whole(data.get("shape")),
-        _whole(data.get("data_offsets")),
-    )
-    if dtype not in ITEM_BYTES or shape is None or offsets is None or len(offsets) != 2:
-        raise FormatError("is no tensor: its type, shape or place is wrong", path=place)
-    start, end = offsets
+def _tensor(data: Any, base: int, size: int) -> Tensor:
+    dtype, shape, (start, end) = data["dtype"], data["shape"], data["data_offsets"]
+    if len(shape) > 8 or not all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, start, end)):
+        raise ValueError("the shape or the place of a tensor is no list of whole numbers")
     if not start <= end <= size - base or end - start != ITEM_BYTES[dtype] * math.prod(shape):
-        raise FormatError("is no tensor: its shape does not fill its place", path=place)
-    return Tensor(dtype=dtype, shape=shape, start=base + start)
-
-
-def _whole(value: Any) -> tuple[int, ...] | None:
-    """Return a short list of whole numbers that a file could hold; None for anything else."""
-    if not isinstance(value, list) or len(value) > 8:
-        return None
-    return tuple(value) if all(type(item) is int and 0 <= item < 1 << 48 for item in value) else None
+        raise ValueError("a tensor does not fill its place")
+    return Tensor(dtype=dtype, shape=tuple(shape), start=base + start)
 
 
 def shapes(model: BertModel) -> dict[str, tuple[int, ...]]:
@@ -289,7 +264,7 @@ def _json(path: Path, default: Any = None) -> Any:
     """Return a small JSON file of the default's type; the default where there is no file."""
     kind = type(default) if default is not None else dict
     try:
-        value = json.loads(_limited(path, _JSON_LIMIT))
+        value = json.loads(limited(path, _JSON_LIMIT))
     except FileNotFoundError:
         if default is not None:
             return default
@@ -301,23 +276,13 @@ def _json(path: Path, default: Any = None) -> Any:
     return value
 
 
-def _limited(path: Path, limit: int) -> bytes:
+def limited(path: Path, limit: int) -> bytes:
+    """Return the content of a file; raises ValueError for more than so many bytes, and OSError."""
     with path.open("rb") as file:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise ValueError(f"it is longer than {limit} bytes")
     return data
-
-
-def read_tokenizer(path: Path) -> str:
-    """Return the text of a tokenizer file.
-
-    Raises FormatError.
-    """
-    try:
-        return _limited(path, _TOKENIZER_LIMIT).decode()
-    except (OSError, ValueError) as e:
-        raise FormatError(f"cannot be read: {e}", path=str(path)) from None
 
 
 def file_sha256(path: Path, cache: Path) -> str:
@@ -328,39 +293,35 @@ def file_sha256(path: Path, cache: Path) -> str:
     states = cache / _STATES
     try:
         with path.open("rb") as file:
-            state = list(_state(file.fileno()))
+            state = _state(path, file)
             known = _known(states)
-            key = str(path.absolute())
-            if (found := known.get(key)) is not None and found[:-1] == state:
-                return str(found[-1])
+            if state in known:
+                return known[state]
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-            unchanged = list(_state(file.fileno())) == state
+            found = os.fstat(file.fileno())
+            unchanged = _state(path, file) == state
     except OSError as e:
         raise FormatError(f"cannot be read: {e.strerror}", path=str(path)) from None
-    if unchanged and time.time_ns() - max(state[1:3]) > _RACY_NS:
-        known.pop(key, None)
-        kept = dict([*known.items(), (key, [*state, digest])][-_STATES_KEPT:])
+    if unchanged and time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > _RACY_NS:
         with contextlib.suppress(OSError):  # the next process hashes the file again
             cache.mkdir(parents=True, exist_ok=True)
             temporary = states.with_suffix(f".{os.getpid()}.tmp")
-            temporary.write_text(json.dumps(kept), encoding="utf-8")
+            kept = [*known.items(), (state, digest)][-_STATES_KEPT:]
+            temporary.write_text(json.dumps(dict(kept)), encoding="utf-8")
             temporary.replace(states)
     return digest
 
 
-def _state(descriptor: int) -> tuple[int, int, int, int, int]:
-    found = os.fstat(descriptor)
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev
+def _state(path: Path, file: BinaryIO) -> str:
+    found = os.fstat(file.fileno())
+    times = found.st_mtime_ns, found.st_ctime_ns
+    return f"{path.absolute()} {found.st_size} {times} {found.st_ino} {found.st_dev}"
 
 
-def _known(states: Path) -> dict[str, list[Any]]:
-    """Return the states of files that were hashed before; nothing where they cannot be believed."""
+def _known(states: Path) -> dict[str, str]:
+    """Return the hashes of files by their state; nothing where they cannot be believed."""
     try:
         known = json.loads(states.read_bytes())
-        return {
-            str(key): list(value)
-            for key, value in known.items()
-            if len(value) == 6 and re.fullmatch("[0-9a-f]{64}", value[-1])
-        }
+        return {state: digest for state, digest in known.items() if re.fullmatch("[0-9a-f]{64}", digest)}
     except (OSError, ValueError, AttributeError, TypeError, RecursionError):
         return {}

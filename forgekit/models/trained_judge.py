@@ -17,10 +17,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forgekit.models.cross_encoder import CrossEncoder
-    from forgekit.models.numpy_encoder import NumpyEncoder
+    from forgekit.models.forward import CrossEncoder, NumpyEncoder
 
 FOLDER = Path(__file__).parent / "judge"
 CARD, DELTA = "judge.json", "judge.safetensors"
@@ -163,13 +161,13 @@ class TrainedJudge:
 
     @cached_property
     def _texts(self) -> NumpyEncoder:
-        from forgekit.models.numpy_encoder import NumpyEncoder
+        from forgekit.models.forward import NumpyEncoder
 
         return NumpyEncoder(self._model, DEFAULT_MODEL)
 
     @cached_property
     def _encoder(self) -> CrossEncoder:
-        from forgekit.models.cross_encoder import CrossEncoder
+        from forgekit.models.forward import CrossEncoder
 
         return CrossEncoder(self._model, self._delta, len(LABELS), self._card.tokens_a_side)
 
@@ -218,35 +216,21 @@ def _card(data: Any, digest: str) -> Card:
         raise ValueError(f"its format is {str(data['format'])[:20]}, and this forgekit reads {FORMAT}")
     if data["labels"] != list(LABELS):
         raise ValueError(f"its labels are not {', '.join(LABELS)}")
-    tokens = data["tokens_a_side"]
-    if type(tokens) is not int or not 1 <= tokens <= 1_000:
-        raise ValueError("tokens_a_side is no whole number from 1 to 1,000")
-    levels = {
-        name: LevelCalibration(**_numbers(data["levels"][name], "threshold", "expected_precision", "per_100"))
-        for name in ("conflict", "possible")
-    }
+    joins = {name: Join(**join) for name, join in data["joins"].items()}
+    levels = {name: LevelCalibration(**level) for name, level in data["levels"].items()}
+    parts: list[Join | LevelCalibration] = [*joins.values(), *levels.values()]
+    figures = [figure for part in parts for figure in astuple(part)]
+    if not all(type(figure) in {int, float} and math.isfinite(figure) for figure in figures):
+        raise ValueError("a figure is no number")
     return Card(
-        base=_sha256(data["base"]),
-        sha256=_sha256(data["sha256"]),
-        tokens_a_side=tokens,
-        contradiction=Join(**_numbers(data["joins"]["contradiction"], "bias", "model", "cosine")),
-        duplicate=Join(**_numbers(data["joins"]["duplicate"], "bias", "model", "cosine")),
-        calibration=Calibration(**levels),
+        base=str(data["base"]),
+        sha256=str(data["sha256"]),
+        tokens_a_side=int(data["tokens_a_side"]),
+        contradiction=joins["contradiction"],
+        duplicate=joins["duplicate"],
+        calibration=Calibration(conflict=levels["conflict"], possible=levels["possible"]),
         digest=digest,
     )
-
-
-def _sha256(value: Any) -> str:
-    if not re.fullmatch("[0-9a-f]{64}", value):
-        raise ValueError("a SHA-256 has 64 hex digits")
-    return str(value)
-
-
-def _numbers(data: Mapping[str, Any], *names: str) -> dict[str, float]:
-    for name in names:
-        if type(data[name]) not in {int, float} or not abs(data[name]) < 1e6:
-            raise ValueError(f"{name} is no number")
-    return {name: float(data[name]) for name in names}
 
 
 def log_odds(logits: Sequence[float], label: str = LABELS[0]) -> float:

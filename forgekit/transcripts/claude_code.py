@@ -7,148 +7,39 @@ are counted and left out, and so is thinking. Turns keep file order, rewound one
 
 from __future__ import annotations
 
-import io
 import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from forgekit.errors import FormatError
 from forgekit.model.problem import Problem
-from forgekit.model.transcript import Attachment, Compaction, ImportedConversation, Speaker
+from forgekit.model.transcript import Attachment, Compaction, ImportedConversation, Speaker, Turn
 from forgekit.times import Instant
-from forgekit.transcripts.fields import instant_of, line_of, mapping, mappings, problem, text_of
-from forgekit.transcripts.json_streams import records, session_id_of
-from forgekit.transcripts.sources import GZIP, opened
-from forgekit.transcripts.turns import TurnBuilder
+from forgekit.transcripts.json_streams import records
+from forgekit.transcripts.turns import (
+    TurnBuilder,
+    instant_of,
+    line_of,
+    mapping,
+    mappings,
+    problem,
+    text_of,
+)
 
+LONGEST_TALK = 64 * 1024 * 1024
 MOST_SESSIONS = 10_000
 TOO_MANY_SESSIONS = "more than 10,000 sessions in one file; give one transcript at a time"
 
+_SESSION_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 _WORKTREE = re.compile(r"/\.(?:git|claude)/worktrees/|/\.?worktrees/")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CompactSummary:
-    """One compaction of one session.
-
-    Attributes:
-        text: the summary, verbatim.
-        line: 1-based line of its record.
-        project_hint: name of the session's working folder, "" if unknown.
-        trigger: `auto`, `manual` or "".
-        pre_tokens: tokens in the context before it.
-        ordinal: 1 for the session's first compaction.
-    """
-
-    text: str
-    line: int
-    session_id: str
-    project_hint: str
-    compacted_at: Instant
-    trigger: str
-    pre_tokens: int | None
-    ordinal: int
-
-
-def looks_like_transcript(head: bytes) -> bool:
-    """Say whether the first bytes of a file, gzipped or not, open a transcript."""
-    if head.startswith(GZIP):
-        try:
-            head = zlib.decompressobj(wbits=31).decompress(head, 65_536)
-        except zlib.error:
-            return False
-    head = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:65_536]
-    first = head.split(b"\n", 1)[0]
-    return (
-        first.startswith(b"{")
-        and b'"type"' in first
-        and any(key in first for key in (b'"sessionId"', b'"leafUuid"', b'"parentUuid"', b'"snapshot"'))
-    )
-
-
-def compactions(source: str | BinaryIO) -> Iterator[CompactSummary | Problem]:
-    """Read the compactions of a transcript, and what could not be read, in file order.
-
-    Args:
-        source: a path, `-` for standard input, or an open file, which may be gzipped.
-
-    Raises NotFoundError and FormatError for a file that cannot be opened or is no transcript.
-    """
-    with opened(source) as stream:
-        yield from read_compactions(stream)
-
-
-def read_compactions(stream: io.BufferedReader | BinaryIO) -> Iterator[CompactSummary | Problem]:
-    """Read the compactions of an open transcript; see `compactions`."""
-    found: list[CompactSummary | Problem] = []
-    for one in read_sessions(stream):
-        if isinstance(one, ImportedConversation):
-            found += _compactions(one)
-        elif one.code != "unusable-record":
-            found.append(one)
-    yield from sorted(found, key=lambda one: (not one.line, one.line or 0, isinstance(one, Problem)))
-
-
-def _compactions(conversation: ImportedConversation) -> Iterator[CompactSummary | Problem]:
-    made = [compaction for compaction in conversation.compactions if compaction.turn is not None]
-    for ordinal, compaction in enumerate(made, 1):
-        turn = conversation.turns[(compaction.turn or 0) - 1]
-        at = compaction.time if compaction.time is not None else turn.time
-        line = turn.line or compaction.line
-        if at is None:
-            yield problem(
-                "unusable-summary", "neither this compaction summary nor its boundary has a time", line
-            )
-        else:
-            yield CompactSummary(
-                text=turn.text,
-                line=line,
-                session_id=conversation.external_id,
-                project_hint=project_of(conversation.folder),
-                compacted_at=at,
-                trigger=compaction.trigger,
-                pre_tokens=compaction.pre_tokens,
-                ordinal=ordinal,
-            )
-
-
-def _boundary(record: dict[str, Any], number: int) -> Compaction | None:
-    """Return the compaction that a record marks, None if it is no boundary; `number` is its line."""
-    subtype = record.get("subtype")
-    if subtype not in ("compact_boundary", "microcompact_boundary"):
-        return None
-    kind = "compact" if subtype == "compact_boundary" else "microcompact"
-    metadata = mapping(record.get(f"{kind}Metadata"))
-    trigger, tokens = text_of(metadata.get("trigger")), metadata.get("preTokens")
-    counted = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
-    return Compaction(
-        kind=kind,
-        line=number,
-        time=instant_of(record.get("timestamp")),
-        trigger=trigger if trigger in {"auto", "manual"} else "",
-        pre_tokens=tokens if counted else None,
-    )
-
-
-def project_of(folder: str) -> str:
-    """Return the name of a working folder; a work tree counts as the repository it belongs to."""
-    path = folder.replace("\\", "/")
-    if worktree := _WORKTREE.search(path):
-        path = path[: worktree.start()]
-    return path.rstrip("/").rsplit("/", 1)[-1][:200]
-
-
-LONGEST_TALK = 64 * 1024 * 1024
-
 _SPOKEN = frozenset({"user", "assistant", "system", "attachment"})
 _BOOKKEEPING = frozenset(
-    re.findall(
-        r"\S+",
-        "agent-color agent-name agent-setting content-replacement file-history-delta file-history-snapshot"
-        " last-prompt mode permission-mode pr-link progress queue-operation tag worktree-state",
-    )
+    {
+        *("agent-color", "agent-name", "agent-setting", "content-replacement", "file-history-delta"),
+        *("file-history-snapshot", "last-prompt", "mode", "permission-mode", "pr-link", "progress"),
+        *("queue-operation", "tag", "worktree-state"),
+    }
 )
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 _THINKING = frozenset({"thinking", "redacted_thinking"})
@@ -161,43 +52,31 @@ _PROGRAM = (
 )
 
 
-@dataclass(kw_only=True, slots=True)
-class _Session:
-    session_id: str
-    builder: TurnBuilder = field(default_factory=TurnBuilder)
-    titles: dict[str, str] = field(default_factory=dict)
-    folder: str = ""
-    started: Instant | None = None
-    messages: dict[str, int] = field(default_factory=dict)
-    resumes: dict[str, None] = field(default_factory=dict)
-    compactions: list[Compaction] = field(default_factory=list)
-    boundary_open: bool = False
-    left_out: int = 0
-
-    def conversation(self) -> ImportedConversation:
-        return ImportedConversation(
-            source="claude-code",
-            external_id=self.session_id,
-            title=next((self.titles[kind] for kind in _TITLES if self.titles.get(kind)), ""),
-            project="",
-            folder=self.folder,
-            started=self.started,
-            turns=self.builder.turns(),
-            resumes=tuple(self.resumes),
-            branches_left=self.left_out,
-            compactions=tuple(self.compactions),
-            unknown=self.builder.unknown_types(),
-        )
+def looks_like_transcript(head: bytes) -> bool:
+    """Say whether the first bytes of a file open a transcript."""
+    first = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
+    return (
+        first.startswith(b"{")
+        and b'"type"' in first
+        and any(key in first for key in (b'"sessionId"', b'"leafUuid"', b'"parentUuid"', b'"snapshot"'))
+    )
 
 
-@dataclass(kw_only=True, slots=True)
-class _File:
-    """The sessions of a file, the session of each record by its uuid, and records without a session."""
+def compactions_of(conversation: ImportedConversation) -> Iterator[tuple[Turn, Instant | None]]:
+    """Yield the turns that hold a compaction summary, and when each was made."""
+    times = {found.turn: found.time for found in conversation.compactions}
+    for turn in conversation.turns:
+        if turn.compaction:
+            at = times.get(turn.number)
+            yield turn, at if at is not None else turn.time
 
-    sessions: dict[str, _Session] = field(default_factory=dict)
-    homes: dict[str, _Session] = field(default_factory=dict)
-    strays: list[dict[str, Any]] = field(default_factory=list)
-    size: int = 0
+
+def project_of(folder: str) -> str:
+    """Return the name of a working folder; a work tree counts as the repository it belongs to."""
+    path = folder.replace("\\", "/")
+    if worktree := _WORKTREE.search(path):
+        path = path[: worktree.start()]
+    return path.rstrip("/").rsplit("/", 1)[-1][:200]
 
 
 def from_the_program(text: str) -> bool:
@@ -215,7 +94,7 @@ def read_sessions(stream: BinaryIO) -> Iterator[ImportedConversation | Problem]:
     """
     file = _File()
     for number, record in records(stream):
-        found = record if isinstance(record, Problem) else _file_record(file, record, number)
+        found = record if isinstance(record, Problem) else file.take(record, number)
         if found is not None:
             yield found
         if file.size > LONGEST_TALK:
@@ -224,183 +103,221 @@ def read_sessions(stream: BinaryIO) -> Iterator[ImportedConversation | Problem]:
             break
     for record in file.strays:
         if text_of(record.get("type")) in _TITLES:
-            _note_title(record, file.homes.get(text_of(record.get("leafUuid"))))
+            if (session := file.homes.get(text_of(record.get("leafUuid")))) is not None:
+                session.note_title(record)
         elif file.sessions:
             next(iter(file.sessions.values())).builder.count_unknown("record", record.get("type"))
     for session in file.sessions.values():
         yield session.conversation()
 
 
-def _file_record(file: _File, record: dict[str, Any], number: int) -> Problem | None:
-    """Give a record to its session; one without a session is kept, as it may hold a title."""
-    session_id = session_id_of(record)
-    kind = text_of(record.get("type"))
-    compact = kind == "user" and record.get("isCompactSummary") is True
-    if session_id is None:
-        if compact:
-            return problem("unusable-summary", "this compaction summary names no session", number)
-        if kind in {"user", "assistant"}:
-            return problem("unusable-record", "this record names no session", number)
-        if kind not in _BOOKKEEPING and len(file.strays) < MOST_SESSIONS:
-            file.strays.append(record)
-        return None
-    if session_id not in file.sessions and len(file.sessions) >= MOST_SESSIONS:
-        raise FormatError(TOO_MANY_SESSIONS, line=number)
-    session = file.sessions.setdefault(session_id, _Session(session_id=session_id))
-    uuid = text_of(record.get("uuid"))
-    if uuid not in file.homes:
+@dataclass(slots=True)
+class _File:
+    """The sessions of a file, the session of each record by its uuid, and records without a session."""
+
+    sessions: dict[str, _Session] = field(default_factory=dict)
+    homes: dict[str, _Session] = field(default_factory=dict)
+    strays: list[dict[str, Any]] = field(default_factory=list)
+    size: int = 0
+
+    def take(self, record: dict[str, Any], number: int) -> Problem | None:
+        """Give a record to its session; one without a session is kept, as it may hold a title."""
+        session_id = _session_id(record)
+        kind = text_of(record.get("type"))
+        compact = kind == "user" and record.get("isCompactSummary") is True
+        if not session_id:
+            if compact:
+                return problem("unusable-summary", "this compaction summary names no session", number)
+            if kind in {"user", "assistant"}:
+                return problem("unusable-record", "this record names no session", number)
+            if kind not in _BOOKKEEPING and len(self.strays) < MOST_SESSIONS:
+                self.strays.append(record)
+            return None
+        if session_id not in self.sessions and len(self.sessions) >= MOST_SESSIONS:
+            raise FormatError(TOO_MANY_SESSIONS, line=number)
+        session = self.sessions.setdefault(session_id, _Session(session_id))
+        uuid = text_of(record.get("uuid"))
+        if uuid in self.homes:
+            return None
         if uuid:
-            file.homes[uuid] = session
+            self.homes[uuid] = session
         before, turns = session.builder.size, len(session.builder)
-        _take(session, record, number, file.homes.get(text_of(record.get("parentUuid"))))
-        file.size += session.builder.size - before
+        session.take(record, number, self.homes.get(text_of(record.get("parentUuid"))))
+        self.size += session.builder.size - before
         if compact and len(session.builder) == turns:
             side = record.get("isSidechain") is True
             reason = "belongs to a side chain and was left out" if side else "is empty"
             return problem("unusable-summary", f"this compaction summary {reason}", number)
-    return None
+        return None
 
 
-def _note_title(record: dict[str, Any], session: _Session | None) -> None:
-    kind = text_of(record.get("type"))
-    if session is not None and kind in _TITLES:
-        session.titles[kind] = line_of(record.get(_TITLES[kind]))
+@dataclass(slots=True)
+class _Session:
+    """One session so far.
+
+    Attributes:
+        messages: the turn of each message of the assistant, by its id.
+        boundary_open: the last compaction waits for its summary.
+    """
+
+    session_id: str
+    builder: TurnBuilder = field(default_factory=TurnBuilder)
+    folder: str = ""
+    started: Instant | None = None
+    titles: dict[str, str] = field(default_factory=dict)
+    messages: dict[str, int] = field(default_factory=dict)
+    resumes: dict[str, None] = field(default_factory=dict)
+    compactions: list[Compaction] = field(default_factory=list)
+    boundary_open: bool = False
+    left_out: int = 0
+
+    def conversation(self) -> ImportedConversation:
+        return ImportedConversation(
+            source="claude-code",
+            external_id=self.session_id,
+            title=next((self.titles[kind] for kind in _TITLES if self.titles.get(kind)), ""),
+            folder=self.folder,
+            started=self.started,
+            turns=self.builder.turns(),
+            resumes=tuple(self.resumes),
+            branches_left=self.left_out,
+            compactions=tuple(self.compactions),
+            unknown=self.builder.unknown_types(),
+        )
+
+    def take(self, record: dict[str, Any], number: int, parent: _Session | None) -> None:
+        """Read a record; `parent` is the session of the one that it follows."""
+        kind = text_of(record.get("type"))
+        if kind in _TITLES:
+            self.note_title(record)
+        elif kind not in _SPOKEN:
+            if kind not in _BOOKKEEPING:
+                self.builder.count_unknown("record", record.get("type"))
+        elif record.get("isSidechain") is True:
+            self.left_out += kind in {"user", "assistant"}
+        else:
+            self._note_origin(record, parent)
+            read = {"user": self._user, "assistant": self._assistant, "attachment": self._attachment}
+            read.get(kind, self._boundary)(record, _turn(record, number))
+
+    def note_title(self, record: dict[str, Any]) -> None:
+        kind = text_of(record.get("type"))
+        self.titles[kind] = line_of(record.get(_TITLES[kind]))
+
+    def _note_origin(self, record: dict[str, Any], parent: _Session | None) -> None:
+        """Note the folder, the start, and the sessions that this one resumes."""
+        self.folder = self.folder or text_of(record.get("cwd"))[:4096]
+        if self.started is None:
+            self.started = instant_of(record.get("timestamp"))
+        for origin in (parent.session_id if parent else "", _session_id(mapping(record.get("forkedFrom")))):
+            if origin not in {"", self.session_id} and len(self.resumes) < MOST_SESSIONS:
+                self.resumes[origin] = None
+
+    def _user(self, record: dict[str, Any], turn: Turn) -> None:
+        content = mapping(record.get("message")).get("content")
+        text = self._text(content)
+        if record.get("isCompactSummary") is True:
+            self._compact_summary(replace(turn, speaker=Speaker.ASSISTANT, text=text, compaction=True))
+            return
+        if record.get("isMeta") is True or from_the_program(text):
+            return
+        kinds = [text_of(block.get("type")) for block in mappings(content)]
+        pictures = tuple(Attachment(name=kind) for kind in kinds if kind in _PICTURES)
+        if text.strip():
+            self.builder.add(replace(turn, text=text, attachments=pictures, aside="tool_result" in kinds))
+        else:
+            self.builder.attach(pictures)
+
+    def _text(self, content: Any) -> str:
+        """Return the text of a message; blocks of unknown types are counted."""
+        if isinstance(content, str):
+            return text_of(content)
+        texts = []
+        for block in mappings(content):
+            kind = text_of(block.get("type"))
+            if kind == "text":
+                texts.append(text_of(block.get("text")))
+            elif kind != "tool_result" and kind not in _PICTURES:
+                self.builder.count_unknown("block", block.get("type"))
+        return "\n".join(text for text in texts if text)
+
+    def _compact_summary(self, turn: Turn) -> None:
+        """Add a compaction summary; it belongs to the boundary before it, if there is one."""
+        number = self.builder.add(turn)
+        if not self.boundary_open:
+            self.compactions.append(Compaction(kind="compact", line=turn.line or 0, time=turn.time))
+        self.boundary_open = False
+        self.compactions[-1] = replace(self.compactions[-1], turn=number)
+
+    def _boundary(self, record: dict[str, Any], turn: Turn) -> None:
+        """Note the compaction that a record of the system marks, if it marks one."""
+        kind = {"compact_boundary": "compact", "microcompact_boundary": "microcompact"}.get(
+            text_of(record.get("subtype"))
+        )
+        if kind is None:
+            return
+        metadata = mapping(record.get(f"{kind}Metadata"))
+        trigger, tokens = text_of(metadata.get("trigger")), metadata.get("preTokens")
+        counted = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens >= 0
+        self.compactions.append(
+            Compaction(
+                kind=kind,
+                line=turn.line or 0,
+                time=turn.time,
+                trigger=trigger if trigger in {"auto", "manual"} else "",
+                pre_tokens=tokens if counted else None,
+            )
+        )
+        self.boundary_open = kind == "compact"
+
+    def _attachment(self, record: dict[str, Any], turn: Turn) -> None:
+        """Add a prompt that was typed while the assistant was at work; the program adds other attachments."""
+        attachment = mapping(record.get("attachment"))
+        if (
+            attachment.get("type") == "queued_command"
+            and attachment.get("commandMode", "prompt") == "prompt"
+            and mapping(attachment.get("origin")).get("kind", "human") == "human"
+            and record.get("isMeta") is not True
+            and not from_the_program(text := self._text(attachment.get("prompt")))
+        ):
+            self.builder.add(replace(turn, text=text, aside=True))
+
+    def _assistant(self, record: dict[str, Any], turn: Turn) -> None:
+        message = mapping(record.get("message"))
+        if record.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
+            return
+        turn = replace(turn, speaker=Speaker.ASSISTANT)
+        key = text_of(message.get("id")) or text_of(record.get("requestId")) or turn.external_id
+        content = message.get("content")
+        if isinstance(content, str):
+            content = [{"type": "text", "text": content}]
+        for block in mappings(content):
+            kind = text_of(block.get("type"))
+            if kind == "text":
+                text = text_of(block.get("text"))
+                if key in self.messages:
+                    self.builder.extend(self.messages[key], text)
+                elif number := self.builder.add(replace(turn, text=text)):
+                    self.messages[key] = number
+            elif kind.endswith("tool_use"):
+                self.builder.add_call(block.get("name"), turn)
+            elif not kind.endswith("tool_result") and kind not in _THINKING:
+                self.builder.count_unknown("block", block.get("type"))
 
 
-def _take(session: _Session, record: dict[str, Any], number: int, parent: _Session | None) -> None:
-    kind = text_of(record.get("type"))
-    if kind in _TITLES:
-        _note_title(record, session)
-    elif kind not in _SPOKEN:
-        if kind not in _BOOKKEEPING:
-            session.builder.count_unknown("record", record.get("type"))
-    elif record.get("isSidechain") is True:
-        session.left_out += kind in {"user", "assistant"}
-    else:
-        _note_origin(session, record, parent)
-        if kind == "user":
-            _user(session, record, number)
-        elif kind == "assistant":
-            _assistant(session, record, number)
-        elif kind == "attachment":
-            _attachment(session, record, number)
-        elif (boundary := _boundary(record, number)) is not None:
-            session.compactions.append(boundary)
-            session.boundary_open = boundary.kind == "compact"
+def _session_id(record: dict[str, Any]) -> str:
+    """Return the session id of a record, "" if it has no valid one."""
+    session_id = text_of(record.get("sessionId"))
+    return session_id if _SESSION_ID.fullmatch(session_id) else ""
 
 
-def _note_origin(session: _Session, record: dict[str, Any], parent: _Session | None) -> None:
-    """Note the folder, the start, and the sessions that this one resumes."""
-    session.folder = session.folder or text_of(record.get("cwd"))[:4096]
-    if session.started is None:
-        session.started = instant_of(record.get("timestamp"))
-    origins = [parent.session_id] if parent is not None else []
-    if forked := session_id_of(mapping(record.get("forkedFrom"))):
-        origins.append(forked)
-    for origin in origins:
-        if origin != session.session_id and len(session.resumes) < MOST_SESSIONS:
-            session.resumes[origin] = None
-
-
-def _own_id(record: dict[str, Any]) -> str:
-    return line_of(mapping(record.get("forkedFrom")).get("messageUuid")) or line_of(record.get("uuid"))
-
-
-def _add(
-    session: _Session,
-    record: dict[str, Any],
-    number: int,
-    text: str,
-    speaker: Speaker = Speaker.USER,
-    attachments: tuple[Attachment, ...] = (),
-    *,
-    compaction: bool = False,
-    aside: bool = False,
-) -> int | None:
-    return session.builder.add(
-        speaker,
-        text,
+def _turn(record: dict[str, Any], number: int) -> Turn:
+    """Return a turn of the user as a record on this line opens it, without its text."""
+    return Turn(
+        speaker=Speaker.USER,
+        text="",
         time=instant_of(record.get("timestamp")),
-        external_id=_own_id(record),
+        external_id=line_of(mapping(record.get("forkedFrom")).get("messageUuid"))
+        or line_of(record.get("uuid")),
         line=number,
-        attachments=attachments,
-        compaction=compaction,
-        aside=aside,
     )
-
-
-def _user(session: _Session, record: dict[str, Any], number: int) -> None:
-    content = mapping(record.get("message")).get("content")
-    blocks = mappings(content)
-    text = _text(session, content)
-    if record.get("isCompactSummary") is True:
-        _compact_summary(session, record, number, text)
-        return
-    if record.get("isMeta") is True or from_the_program(text):
-        return
-    kinds = (text_of(block.get("type")) for block in blocks)
-    pictures = tuple(Attachment(name=kind) for kind in kinds if kind in _PICTURES)
-    if text.strip():
-        aside = any(block.get("type") == "tool_result" for block in blocks)
-        _add(session, record, number, text, attachments=pictures, aside=aside)
-    else:
-        session.builder.attach(pictures)
-
-
-def _text(session: _Session, content: Any) -> str:
-    """Return the text of a message; blocks of unknown types are counted."""
-    if isinstance(content, str):
-        return text_of(content)
-    texts = []
-    for block in mappings(content):
-        kind = block.get("type")
-        if kind == "text":
-            texts.append(text_of(block.get("text")))
-        elif kind != "tool_result" and text_of(kind) not in _PICTURES:
-            session.builder.count_unknown("block", kind)
-    return "\n".join(text for text in texts if text)
-
-
-def _compact_summary(session: _Session, record: dict[str, Any], number: int, text: str) -> None:
-    """Add a compaction summary; it belongs to the boundary before it, if there is one."""
-    turn = _add(session, record, number, text, Speaker.ASSISTANT, compaction=True)
-    if not session.boundary_open:
-        at = instant_of(record.get("timestamp"))
-        session.compactions.append(Compaction(kind="compact", line=number, time=at))
-    session.boundary_open = False
-    session.compactions[-1] = replace(session.compactions[-1], turn=turn)
-
-
-def _attachment(session: _Session, record: dict[str, Any], number: int) -> None:
-    """Add a prompt that was typed while the assistant was at work; other attachments are the program's."""
-    attachment = mapping(record.get("attachment"))
-    if attachment.get("type") != "queued_command" or attachment.get("commandMode", "prompt") != "prompt":
-        return
-    if record.get("isMeta") is True or mapping(attachment.get("origin")).get("kind", "human") != "human":
-        return
-    text = _text(session, attachment.get("prompt"))
-    if not from_the_program(text):
-        _add(session, record, number, text, aside=True)
-
-
-def _assistant(session: _Session, record: dict[str, Any], number: int) -> None:
-    message = mapping(record.get("message"))
-    if record.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
-        return
-    time, own = instant_of(record.get("timestamp")), _own_id(record)
-    key = text_of(message.get("id")) or text_of(record.get("requestId")) or own
-    content = message.get("content")
-    if isinstance(content, str):
-        content = [{"type": "text", "text": content}]
-    for block in mappings(content):
-        kind = text_of(block.get("type"))
-        if kind == "text":
-            text = text_of(block.get("text"))
-            if key in session.messages:
-                session.builder.extend(session.messages[key], text)
-            elif turn := _add(session, record, number, text, Speaker.ASSISTANT):
-                session.messages[key] = turn
-        elif kind.endswith("tool_use"):
-            session.builder.add_call(block.get("name"), time=time, external_id=own, line=number)
-        elif not kind.endswith("tool_result") and kind not in _THINKING:
-            session.builder.count_unknown("block", block.get("type"))

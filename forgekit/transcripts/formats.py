@@ -9,23 +9,29 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
 from forgekit.errors import FormatError
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import ImportedConversation
-from forgekit.transcripts.chatgpt import chatgpt_conversation
-from forgekit.transcripts.claude_ai import claude_conversation
 from forgekit.transcripts.claude_code import looks_like_transcript, read_sessions
-from forgekit.transcripts.fields import problem
-from forgekit.transcripts.json_streams import NAMED_LINES, objects
-from forgekit.transcripts.markdown import looks_like_markdown, read_markdown
+from forgekit.transcripts.json_streams import objects
+from forgekit.transcripts.labelled import (
+    looks_like_markdown,
+    looks_like_specstory,
+    read_markdown,
+    read_specstory,
+)
+from forgekit.transcripts.message_trees import chatgpt_conversation, claude_conversation
 from forgekit.transcripts.sources import READ_ERRORS, ReadingState, Source, sources
-from forgekit.transcripts.specstory import looks_like_specstory, read_specstory
+from forgekit.transcripts.turns import problem
 
 Found = Iterator[ImportedConversation | Problem]
 
+NAMED = 20
+"""Problems of one kind that are named; the rest is counted."""
 _OPENED_LINES = 20
 _BESIDE = re.compile(
     r"(?:.*[/\\:])?(?:tool-results/[^/]+|[^/\\:]+\.meta\.json"
@@ -34,59 +40,44 @@ _BESIDE = re.compile(
 """Files that lie beside the conversations of an export."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """A foreign format.
 
     Attributes:
-        place: returns where in the head of a file the format shows, None where it does not; of several
+        place: returns where in the head of a file the format shows, -1 where it does not; of several
             formats the one that shows first wins, in the order of `FORMATS` where equal.
         read: yields the conversations of a stream.
     """
 
-    place: Callable[[bytes], int | None]
+    place: Callable[[bytes], int]
     read: Callable[[io.BufferedReader], Found]
 
 
-def _json_with(key: bytes) -> Callable[[bytes], int | None]:
-    def place(head: bytes) -> int | None:
-        found = head.find(key) if head.startswith((b"[", b"{")) else -1
-        return found if found >= 0 else None
+def _list_of(
+    key: bytes, convert: Callable[[dict[str, Any]], ImportedConversation | None], what: str
+) -> Format:
+    """Return a format that is a JSON list of conversations, each an object with this key."""
 
-    return place
+    def read_objects(stream: io.BufferedReader) -> Found:
+        for number, record in objects(stream):
+            found = record if isinstance(record, Problem) else convert(record)
+            message = f"conversation {number} is not one of {what}"
+            yield found or problem("broken-item", message, severity=Severity.ERROR)
 
-
-def _at_start(shows: Callable[[bytes], bool]) -> Callable[[bytes], int | None]:
-    return lambda head: 0 if shows(head) else None
+    return Format(lambda head: head.find(key) if head.startswith((b"[", b"{")) else -1, read_objects)
 
 
 def _opens_transcript(head: bytes) -> bool:
     lines = head.split(b"\n", _OPENED_LINES)[:_OPENED_LINES]
-    return head.startswith(b"{") and any(looks_like_transcript(line) for line in lines)
-
-
-def _objects(
-    convert: Callable[[dict[str, Any]], ImportedConversation | None], what: str
-) -> Callable[[io.BufferedReader], Found]:
-    def read_objects(stream: io.BufferedReader) -> Found:
-        for number, record in objects(stream):
-            if isinstance(record, Problem):
-                yield record
-            elif (conversation := convert(record)) is not None:
-                yield conversation
-            else:
-                message = f"conversation {number} is not one of {what}"
-                yield problem("broken-item", message, severity=Severity.ERROR)
-
-    return read_objects
+    return head.startswith(b"{") and any(map(looks_like_transcript, lines))
 
 
 FORMATS = {
-    "claude": Format(_json_with(b'"chat_messages"'), _objects(claude_conversation, "a claude.ai export")),
-    "claude-code": Format(_at_start(_opens_transcript), read_sessions),
-    "chatgpt": Format(_json_with(b'"mapping"'), _objects(chatgpt_conversation, "a ChatGPT export")),
-    "specstory": Format(_at_start(looks_like_specstory), read_specstory),
-    "markdown": Format(_at_start(looks_like_markdown), read_markdown),
+    "claude": _list_of(b'"chat_messages"', claude_conversation, "a claude.ai export"),
+    "claude-code": Format(lambda head: _opens_transcript(head) - 1, read_sessions),
+    "chatgpt": _list_of(b'"mapping"', chatgpt_conversation, "a ChatGPT export"),
+    "specstory": Format(lambda head: looks_like_specstory(head) - 1, read_specstory),
+    "markdown": Format(lambda head: looks_like_markdown(head) - 1, read_markdown),
 }
 
 
@@ -100,7 +91,7 @@ def detect(head: bytes, name: str) -> str:
     Raises FormatError where they show none.
     """
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    shown = {form: place for form, one in FORMATS.items() if (place := one.place(start)) is not None}
+    shown = {form: place for form, one in FORMATS.items() if (place := one.place(start)) >= 0}
     if shown:
         return min(shown, key=lambda form: shown[form])
     known = ", ".join(FORMATS)
@@ -120,8 +111,8 @@ def read(source: Source, form: str = "auto") -> Found:
     Raises FormatError for a source in no known format, or not in the one that was named.
     """
     try:
-        form = detect(source.head(), source.name) if form == "auto" else form
-        for found in _limited(_checked(FORMATS[form].read(source.stream))):
+        read_form = FORMATS[_form_of(source, form)].read
+        for found in limited(_checked(read_form(source.stream))):
             yield found if isinstance(found, ImportedConversation) else replace(found, path=source.name)
     except FormatError as e:
         raise e.at(source.name) from None
@@ -129,9 +120,20 @@ def read(source: Source, form: str = "auto") -> Found:
         raise FormatError(f"cannot be read: {e}", path=source.name) from e
 
 
+def _form_of(source: Source, form: str) -> str:
+    """Return the format to read; a file that nobody named must show the one that was asked for."""
+    if source.given and form != "auto":
+        return form
+    shown = detect(source.head(), source.name)
+    if form not in {"auto", shown}:
+        raise FormatError(f"it is of the format {shown}, not {form}")
+    return shown
+
+
 def _checked(found: Found) -> Found:
     """Report unknown types and empty conversations; raise FormatError where there is no conversation."""
     any_yet = False
+    tell = partial(problem, severity=Severity.INFO)
     for one in found:
         if isinstance(one, Problem):
             yield one
@@ -140,30 +142,28 @@ def _checked(found: Found) -> Found:
         name = f"conversation {one.external_id or one.title or '(no name)'}"
         if one.unknown:
             kinds = ", ".join(f"{kind} ({number})" for kind, number in one.unknown)
-            message = f"{name}: unknown types were left out: {kinds}"
-            yield problem("unknown-types", message, severity=Severity.INFO)
+            yield tell("unknown-types", f"{name}: unknown types were left out: {kinds}")
         if one.turns:
             yield one
         else:
-            message = f"{name} has no turn"
-            if one.branches_left:
-                message += f"; messages of side chains or branches that were left out: {one.branches_left}"
-            yield problem("empty-conversation", message, severity=Severity.INFO)
+            left = one.branches_left
+            more = f"; messages of side chains or branches that were left out: {left}" if left else ""
+            yield tell("empty-conversation", f"{name} has no turn{more}")
     if not any_yet:
         raise FormatError("no conversation is in it")
 
 
-def _limited(found: Found) -> Found:
+def limited(found: Found) -> Found:
     """Pass on the first 20 problems of a kind, and count the rest."""
     numbers: Counter[str] = Counter()
     for one in found:
         if isinstance(one, Problem):
             numbers[one.code] += 1
-        if isinstance(one, ImportedConversation) or numbers[one.code] <= NAMED_LINES:
+        if isinstance(one, ImportedConversation) or numbers[one.code] <= NAMED:
             yield one
     for code, number in numbers.items():
-        if number > NAMED_LINES:
-            yield problem(code, f"{number - NAMED_LINES} more findings of this kind: {code}")
+        if number > NAMED:
+            yield problem(code, f"{number - NAMED} more findings of this kind: {code}")
 
 
 def conversations(
@@ -186,28 +186,14 @@ def conversations(
     for source in sources(paths, reading, given=given):
         if isinstance(source, Problem):
             yield source
-            continue
-        if not source.given and _BESIDE.fullmatch(source.name):
-            continue
-        try:
-            if not source.given:
-                _require(source, form)
-            for found in read(source, form):
-                any_yet = any_yet or isinstance(found, ImportedConversation)
-                yield found
-        except FormatError as e:
-            if source.given:
-                raise
-            yield replace(problem("no-conversation", e.message, e.line), path=source.name)
+        elif source.given or not _BESIDE.fullmatch(source.name):
+            try:
+                for found in read(source, form):
+                    any_yet = any_yet or isinstance(found, ImportedConversation)
+                    yield found
+            except FormatError as e:
+                if source.given:
+                    raise
+                yield replace(problem("no-conversation", e.message, e.line), path=source.name)
     if given and not any_yet:
         raise FormatError("no conversation was found in what was given")
-
-
-def _require(source: Source, form: str) -> None:
-    """Raise FormatError for a file that shows another format than the one asked for."""
-    try:
-        found = detect(source.head(), source.name)
-    except READ_ERRORS as e:
-        raise FormatError(f"cannot be read: {e}") from e
-    if form not in {found, "auto"}:
-        raise FormatError(f"it is of the format {found}, not {form}")

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, cast
 
 from forgekit.errors import FormatError, NotFoundError
 from forgekit.model.problem import Problem, Severity
-from forgekit.transcripts.fields import problem
+from forgekit.transcripts.turns import problem
 
 GZIP = b"\x1f\x8b"
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -33,8 +33,7 @@ READ_ERRORS = (EOFError, OSError, lzma.LZMAError, zipfile.BadZipFile, zlib.error
 MOST_TIMES = 200
 MOST_MEMBERS = 100_000
 _ALWAYS = 1024 * 1024
-_SUFFIXES = (".json", ".jsonl", ".md", ".markdown", ".txt")
-_PACKED = (".gz", ".zip")
+_READ = (".json", ".jsonl", ".md", ".markdown", ".txt", ".gz", ".zip")
 _SHARD = re.compile(r"conversations[^/]*\.json", re.IGNORECASE)
 
 
@@ -65,8 +64,11 @@ class ReadingState:
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
-        sizes = [_size(path) for path in paths]
-        self._total = None if None in sizes else sum(filter(None, sizes))
+        self._total: int | None = 0
+        for path in paths:
+            files = files_of(path)
+            known = self._total is not None and (files or Path(path).is_dir())
+            self._total = (self._total or 0) + sum(map(_size, files)) if known else None
         self._before = 0
         self._now: BinaryIO | None = None
 
@@ -90,19 +92,16 @@ class ReadingState:
         return min((self._before + now) / self._total, 1.0) if self._total else None
 
 
-def _size(path: str) -> int | None:
-    """Return the bytes of a file, or of the files that a folder is read for; None where it is no such."""
-    if path == "-":
-        return None
-    if not Path(path).is_dir():
-        status = Path(path).stat() if Path(path).exists() else None
-        return status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
-    return sum(os.lstat(found).st_size for found in files_of(path) if _mode(found))
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
 
 
 def files_of(path: str) -> list[str]:
     """Return the file that a path names, or those that a folder is read for."""
-    return list(_read_in(path, _Left())) if Path(path).is_dir() else [path] if Path(path).is_file() else []
+    return _listing(path)[0] if Path(path).is_dir() else [path] if Path(path).is_file() else []
 
 
 def sources(
@@ -122,69 +121,39 @@ def sources(
     Raises NotFoundError and FormatError for a path that cannot be opened, when its turn comes.
     """
     for path in paths:
-        if path != "-" and Path(path).is_dir():
-            yield from _folder(path, reading)
-        else:
+        if path == "-":
+            yield _source("standard input", sys.stdin.buffer, given=given)
+        elif not Path(path).is_dir():
             yield from _file(path, reading, given=given)
+        else:
+            files, links, others = _listing(path)
+            for found in files:
+                try:
+                    yield from _file(found, reading, given=False)
+                except (FormatError, NotFoundError) as e:
+                    yield _unreadable(str(e))
+            if links:
+                yield _remark("link-not-followed", f"symbolic links were not followed: {links}", path)
+            if others:
+                yield _remark("file-left-out", f"files of other kinds were left out: {others}", path)
 
 
-@contextmanager
-def opened(source: str | BinaryIO) -> Iterator[io.BufferedReader]:
-    """Open a path, `-` for standard input, or an open file; gzip is recognised by its first bytes.
-
-    Raises NotFoundError and FormatError.
-    """
-    if not isinstance(source, str):
-        yield _unpacked(source)
-    elif source == "-":
-        yield _unpacked(sys.stdin.buffer)
-    else:
-        with _open(source) as stream:
-            yield _unpacked(stream)
-
-
-def _open(path: str, *, follow: bool = True) -> BinaryIO:
-    flags = 0 if follow else os.O_NOFOLLOW | os.O_NONBLOCK
-    try:
-        return cast("BinaryIO", open(path, "rb", opener=lambda p, f: os.open(p, f | flags)))
-    except FileNotFoundError as e:
-        raise NotFoundError("file", path) from e
-    except (OSError, ValueError) as e:
-        raise FormatError(f"cannot be read: {getattr(e, 'strerror', None) or e}", path=path) from e
-
-
-@dataclass(slots=True)
-class _Left:
-    """What of a folder is not read: symbolic links, and files of other kinds."""
-
-    links: int = 0
-    others: int = 0
-
-
-def _folder(top: str, reading: ReadingState | None) -> Iterator[Source | Problem]:
-    left = _Left()
-    for path in _read_in(top, left):
-        yield from _found(path, reading)
-    if left.links:
-        yield _remark("link-not-followed", f"symbolic links were not followed: {left.links}", top)
-    if left.others:
-        yield _remark("file-left-out", f"files of other kinds were left out: {left.others}", top)
-
-
-def _read_in(top: str, left: _Left) -> Iterator[str]:
-    """Yield the files of a folder that are read, in the order of names, and count the others."""
+def _listing(top: str) -> tuple[list[str], int, int]:
+    """Return the files of a folder that are read, by name, and the numbers of links and of others."""
+    found: list[str] = []
+    links = others = 0
     for folder, below, files in os.walk(top):
         below.sort()
         for name in sorted(files):
             path = os.path.join(folder, name)  # noqa: PTH118 -- it keeps the path as it was given
             mode = _mode(path)
-            if stat.S_ISLNK(mode):
-                left.links += 1
-            elif not stat.S_ISREG(mode) or not name.lower().endswith((*_SUFFIXES, *_PACKED)):
-                left.others += 1
+            if stat.S_ISREG(mode) and name.lower().endswith(_READ):
+                found.append(path)
             else:
-                yield path
-        left.links += sum(stat.S_ISLNK(_mode(os.path.join(folder, name))) for name in below)  # noqa: PTH118 -- as above
+                links += stat.S_ISLNK(mode)
+                others += not stat.S_ISLNK(mode)
+        links += sum(stat.S_ISLNK(_mode(os.path.join(folder, name))) for name in below)  # noqa: PTH118 -- as above
+    return found, links, others
 
 
 def _mode(path: str) -> int:
@@ -194,50 +163,46 @@ def _mode(path: str) -> int:
         return 0
 
 
-def _found(path: str, reading: ReadingState | None) -> Iterator[Source | Problem]:
-    """Open a file of a folder; one that cannot be opened does not end the reading of the others."""
-    try:
-        yield from _file(path, reading, given=False)
-    except (FormatError, NotFoundError) as e:
-        yield problem("unreadable-file", str(e), severity=Severity.ERROR)
-
-
-def _file(path: str, reading: ReadingState | None, *, given: bool = True) -> Iterator[Source | Problem]:
+def _file(path: str, reading: ReadingState | None, *, given: bool) -> Iterator[Source | Problem]:
     name = _shown(path)
-    if path == "-":
-        stream = _unpacked(sys.stdin.buffer)
-        yield from _checked(Source(name="standard input", stream=stream, given=given))
-        return
-    with _open(path, follow=given) as raw, nullcontext() if reading is None else reading.of(raw):
-        if raw.seekable() and _peek(raw).startswith(ZIP):
+    with _opened(path, follow=given) as raw, nullcontext() if reading is None else reading.of(raw):
+        start = b""
+        if raw.seekable():
+            with suppress(OSError):
+                start = raw.read(4)
+                raw.seek(0)
+        if start.startswith(ZIP):
             yield from _members(raw, name)
         else:
-            yield from _checked(Source(name=name, stream=_unpacked(raw), given=given))
+            yield _source(name, raw, given=given)
 
 
-def _peek(raw: BinaryIO) -> bytes:
+def _opened(path: str, *, follow: bool) -> BinaryIO:
+    flags = 0 if follow else os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        start = raw.read(4)
-        raw.seek(0)
-    except OSError:
-        return b""
-    return start
+        return cast("BinaryIO", open(path, "rb", opener=lambda p, f: os.open(p, f | flags)))
+    except FileNotFoundError as e:
+        raise NotFoundError("file", path) from e
+    except (OSError, ValueError) as e:
+        raise FormatError(f"cannot be read: {getattr(e, 'strerror', None) or e}", path=path) from e
 
 
-def _checked(source: Source) -> Iterator[Source]:
-    """Yield a source unless what was unpacked is packed again, or was packed where it cannot be unpacked."""
+def _source(name: str, raw: BinaryIO, *, given: bool) -> Source:
+    """Return a source; refuse what was unpacked and is packed again, and a `.zip` that cannot be unpacked."""
     try:
+        source = Source(name=name, stream=unpacked(raw), given=given)
         head = source.head()
     except READ_ERRORS as e:
-        raise FormatError(f"cannot be read: {e}", path=source.name) from e
+        raise FormatError(f"cannot be read: {e}", path=name) from e
     if head.startswith(ZIP):
-        raise FormatError("a .zip is read only from a file of its own; unpack this one", path=source.name)
+        raise FormatError("a .zip is read only from a file of its own; unpack this one", path=name)
     if head.startswith(GZIP):
-        raise FormatError("it is packed more than once; unpack it", path=source.name)
-    yield source
+        raise FormatError("it is packed more than once; unpack it", path=name)
+    return source
 
 
 def _members(raw: BinaryIO, name: str) -> Iterator[Source | Problem]:
+    """Open the members of a `.zip` that are read; one that cannot be read does not end the reading."""
     try:
         archive = zipfile.ZipFile(raw)
     except (*READ_ERRORS, ValueError, NotImplementedError) as e:
@@ -246,39 +211,29 @@ def _members(raw: BinaryIO, name: str) -> Iterator[Source | Problem]:
         members = [one for one in archive.infolist() if not one.is_dir()]
         if len(members) > MOST_MEMBERS:
             raise FormatError(f"this .zip holds {len(members)} files, more than {MOST_MEMBERS}", path=name)
-        size = raw.seek(0, os.SEEK_END)
-        wanted = [one for one in members if _SHARD.fullmatch(_base(one))]
-        wanted = wanted or [one for one in members if _base(one).lower().endswith((*_SUFFIXES, *_PACKED))]
-        total = 0
+        wanted = [one for one in members if _SHARD.fullmatch(re.split(r"[/\\]", one.filename)[-1])]
+        wanted = wanted or [one for one in members if one.filename.lower().endswith(_READ)]
+        left = max(_ALWAYS, MOST_TIMES * raw.seek(0, os.SEEK_END))
         for member in sorted(wanted, key=lambda one: one.filename):
             shown = f"{name}:{_shown(member.filename)}"
-            total += member.file_size
+            left -= member.file_size
             if member.file_size > max(_ALWAYS, MOST_TIMES * member.compress_size):
                 reason = f"it unpacks to more than {MOST_TIMES} times its size and was left out"
                 yield problem("packed-bomb", f"{shown}: {reason}", severity=Severity.ERROR)
                 continue
-            if total > max(_ALWAYS, MOST_TIMES * size):
+            if left < 0:
                 reason = f"its files unpack to more than {MOST_TIMES} times its size; the rest was left out"
                 yield problem("packed-bomb", f"{name}: {reason}", severity=Severity.ERROR)
                 return
-            yield from _member(archive, member, shown)
+            try:
+                with archive.open(member) as stream:
+                    yield _source(shown, cast("BinaryIO", stream), given=False)
+            except FormatError as e:
+                yield _unreadable(str(e))
+            except (*READ_ERRORS, RuntimeError, NotImplementedError) as e:
+                yield _unreadable(f"{shown}: cannot be read: {e}")
         if others := len(members) - len(wanted):
             yield _remark("file-left-out", f"files of other kinds were left out: {others}", name)
-
-
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, shown: str) -> Iterator[Source | Problem]:
-    try:
-        with archive.open(member) as stream:
-            source = Source(name=shown, stream=_unpacked(cast("BinaryIO", stream)), given=False)
-            yield from _checked(source)
-    except FormatError as e:
-        yield problem("unreadable-file", str(e), severity=Severity.ERROR)
-    except (*READ_ERRORS, RuntimeError, NotImplementedError) as e:
-        yield problem("unreadable-file", f"{shown}: cannot be read: {e}", severity=Severity.ERROR)
-
-
-def _base(member: zipfile.ZipInfo) -> str:
-    return member.filename.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 class _Whole(io.RawIOBase):
@@ -313,18 +268,14 @@ class _Whole(io.RawIOBase):
         return filled
 
 
-def _unpacked(stream: BinaryIO) -> io.BufferedReader:
+def unpacked(stream: BinaryIO) -> io.BufferedReader:
     """Undo gzip, recognised by the first two bytes, which stay in the stream."""
     packed = _Whole(stream)
-    buffered = _buffered(packed)
+    buffered: io.BufferedReader = io.BufferedReader(packed, HEAD)
     if buffered.peek(2)[:2] != GZIP:
         return buffered
     plain = cast("BinaryIO", gzip.GzipFile(fileobj=buffered))
-    return _buffered(_Whole(plain, lambda: max(_ALWAYS, MOST_TIMES * packed.given)))
-
-
-def _buffered(raw: io.RawIOBase) -> io.BufferedReader:
-    return io.BufferedReader(raw, HEAD)
+    return io.BufferedReader(_Whole(plain, lambda: max(_ALWAYS, MOST_TIMES * packed.given)), HEAD)
 
 
 def _shown(path: str) -> str:
@@ -334,3 +285,7 @@ def _shown(path: str) -> str:
 
 def _remark(code: str, message: str, name: str) -> Problem:
     return problem(code, f"{_shown(name)}: {message}", severity=Severity.INFO)
+
+
+def _unreadable(message: str) -> Problem:
+    return problem("unreadable-file", message, severity=Severity.ERROR)

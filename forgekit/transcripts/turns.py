@@ -1,33 +1,75 @@
-"""Build the turns of one conversation from the messages of an export."""
+"""What every reader of a foreign format uses: values checked before use, and the builder of turns.
+
+A value of the wrong type reads as an empty one.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import Attachment, Speaker, Turn
-from forgekit.times import Instant
-from forgekit.transcripts.fields import line_of, text_of
+from forgekit.times import LAST, Instant, parse_instant
 
+LONGEST_NAME = 300
 MOST_CALLS = 1_000
 MOST_TYPES = 10
 
 
-@dataclass(kw_only=True, slots=True)
+def problem(
+    code: str, message: str, line: int | None = None, severity: Severity = Severity.WARNING
+) -> Problem:
+    """Return a problem of an export; a warning by default."""
+    return Problem(code=code, message=message, line=line, severity=severity)
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """Return an object, or an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list, and nothing else."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def text_of(value: Any) -> str:
+    """Return a text that a file can hold: lone surrogates and NUL become U+FFFD; "" for no text."""
+    text: str = value.replace("\0", "\ufffd") if isinstance(value, str) else ""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def line_of(value: Any) -> str:
+    """Return a title, an id or a file's name as one line of at most 300 characters."""
+    return " ".join(text_of(value)[: 4 * LONGEST_NAME].split())[:LONGEST_NAME]
+
+
+def instant_of(value: Any) -> Instant | None:
+    """Return a time from ISO 8601 text or from seconds since 1970, None if it is neither."""
+    if isinstance(value, str):
+        try:
+            return parse_instant(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return Instant(int(value * 1000)) if 0 <= value <= LAST / 1000 else None
+
+
+@dataclass(slots=True)
 class _Open:
     """A turn to which texts and tool calls may still be added."""
 
-    speaker: Speaker
-    time: Instant | None
-    external_id: str
-    line: int | None
+    seed: Turn
     texts: list[str] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     tools: list[str] = field(default_factory=list)
-    compaction: bool = False
-    aside: bool = False
 
 
 class TurnBuilder:
@@ -49,31 +91,25 @@ class TurnBuilder:
     def __len__(self) -> int:
         return len(self._turns)
 
-    def add(
-        self,
-        speaker: Speaker,
-        text: str,
-        *,
-        time: Instant | None = None,
-        external_id: str = "",
-        line: int | None = None,
-        attachments: tuple[Attachment, ...] = (),
-        compaction: bool = False,
-        aside: bool = False,
-    ) -> int | None:
+    def add(self, turn: Turn) -> int | None:
         """Add a turn and return its number; without text and attachments there is none."""
-        if not text.strip() and not attachments:
+        if not turn.text.strip() and not turn.attachments:
             return None
         last = self._turns[-1] if self._turns else None
-        if speaker is Speaker.USER or compaction or last is None or last.speaker is not speaker or last.texts:
-            last = _Open(speaker=speaker, time=time, external_id=external_id, line=line)
+        if (
+            last is None
+            or last.texts
+            or turn.compaction
+            or turn.speaker is Speaker.USER
+            or last.seed.speaker is Speaker.USER
+        ):
+            last = _Open(turn)
             self._turns.append(last)
-        last.compaction, last.aside = compaction, aside
-        if speaker is Speaker.USER:
+        if turn.speaker is Speaker.USER:
             self._prompt = last
-        last.texts.append(text)
-        last.attachments.extend(attachments)
-        self.size += len(text)
+        last.texts.append(turn.text)
+        last.attachments.extend(turn.attachments)
+        self.size += len(turn.text)
         return len(self._turns)
 
     def extend(self, number: int, text: str) -> None:
@@ -90,13 +126,16 @@ class TurnBuilder:
         if self._prompt is not None:
             self._prompt.attachments.extend(attachments)
 
-    def add_call(
-        self, tool: Any, *, time: Instant | None = None, external_id: str = "", line: int | None = None
-    ) -> None:
-        """Add a tool call; those past 1,000 of a turn are left out."""
+    def add_call(self, tool: Any, turn: Turn) -> None:
+        """Add a tool call; those past 1,000 of a turn are left out.
+
+        Args:
+            tool: its name.
+            turn: the assistant's turn that it opens where there is none before it.
+        """
         last = self._turns[-1] if self._turns else None
-        if last is None or last.speaker is Speaker.USER or last.compaction:
-            last = _Open(speaker=Speaker.ASSISTANT, time=time, external_id=external_id, line=line)
+        if last is None or last.seed.speaker is Speaker.USER or last.seed.compaction:
+            last = _Open(turn)
             self._turns.append(last)
         if len(last.tools) < MOST_CALLS:
             last.tools.append(line_of(tool) or "tool")
@@ -115,57 +154,12 @@ class TurnBuilder:
     def turns(self) -> tuple[Turn, ...]:
         """Return the turns, numbered."""
         return tuple(
-            Turn(
+            replace(
+                one.seed,
                 number=number,
-                speaker=turn.speaker,
-                time=turn.time,
-                text="\n\n".join(text for text in turn.texts if text),
-                attachments=tuple(turn.attachments),
-                tools=tuple(turn.tools),
-                external_id=turn.external_id,
-                line=turn.line,
-                compaction=turn.compaction,
-                aside=turn.aside,
+                text="\n\n".join(text for text in one.texts if text),
+                attachments=tuple(one.attachments),
+                tools=tuple(one.tools),
             )
-            for number, turn in enumerate(self._turns, 1)
+            for number, one in enumerate(self._turns, 1)
         )
-
-
-def attachments_of(value: Any) -> tuple[Attachment, ...]:
-    """Return the attachments of a list of objects, under any of the names that exports use."""
-    found = []
-    for one in value if isinstance(value, list) else ():
-        if isinstance(one, dict):
-            name = line_of(one.get("file_name") or one.get("name") or one.get("filename"))
-            text = text_of(one.get("extracted_content"))
-            if name or text:
-                found.append(Attachment(name=name or "attachment", text=text))
-    return tuple(found)
-
-
-def live_branch(
-    keys: Sequence[str], parents: Sequence[str], times: Sequence[Instant | None], current: str = ""
-) -> list[int]:
-    """Return the places of the messages that lead to the current one, first to last.
-
-    Args:
-        keys: one a message; the last of equal ones counts.
-        parents: the key of the message that each one answers, or one that no message has.
-        times: of each message.
-        current: where the branch ends; if no message has that key, the newest unanswered one, of equally new
-            ones the last. In a cycle each message counts once.
-    """
-    places = {key: place for place, key in enumerate(keys)}
-    if current not in places:
-        answered = set(parents)
-        ends = [place for key, place in places.items() if key not in answered] or list(places.values())
-        if not ends:
-            return []
-        current = keys[max(ends, key=lambda place: (times[place] or -1, place))]
-    branch: list[int] = []
-    seen: set[str] = set()
-    while current in places and current not in seen:
-        seen.add(current)
-        branch.append(places[current])
-        current = parents[places[current]]
-    return branch[::-1]

@@ -37,7 +37,7 @@ from forgekit.text.blocks import quote
 from forgekit.text.edit import comments, update
 from forgekit.text.frontmatter import decode
 from forgekit.times import parse_instant
-from forgekit.transcripts.claude_code import read_compactions
+from forgekit.transcripts.claude_code import read_sessions
 from forgekit.worktree.roots import parse_settings
 
 CASES = Path(__file__).parents[1] / "cases" / "archives"
@@ -151,7 +151,7 @@ def _bytes(text: str) -> None:
 
 
 def _transcript(text: str) -> None:
-    for _ in read_compactions(io.BytesIO(text.encode("utf-8", "surrogatepass"))):
+    for _ in read_sessions(io.BytesIO(text.encode("utf-8", "surrogatepass"))):
         pass
 
 

@@ -20,7 +20,7 @@ from forgekit.model.problem import Problem
 from forgekit.model.transcript import ImportedConversation
 from forgekit.transcripts import json_streams
 from forgekit.transcripts.formats import FORMATS, conversations, read
-from forgekit.transcripts.sources import Source, _buffered, _unpacked
+from forgekit.transcripts.sources import HEAD, Source, unpacked
 
 MB = 1024 * 1024
 WRONG: tuple[Any, ...] = (
@@ -81,7 +81,7 @@ def session(*extra: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def stream_of(data: bytes) -> io.BufferedReader:
-    return _unpacked(io.BytesIO(data))
+    return unpacked(io.BytesIO(data))
 
 
 def of(data: bytes, form: str = "auto") -> list[ImportedConversation | Problem]:
@@ -263,7 +263,7 @@ class _Endless(io.RawIOBase):
 
 
 def _endless(opening: str, megabytes: int, form: str) -> Iterable[ImportedConversation | Problem]:
-    stream = _buffered(_Endless(opening.encode(), megabytes * MB))
+    stream: io.BufferedReader = io.BufferedReader(_Endless(opening.encode(), megabytes * MB), HEAD)
     return read(Source(name="given", stream=stream), form)
 
 

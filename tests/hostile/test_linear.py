@@ -27,10 +27,9 @@ from forgekit.text import codec
 from forgekit.text.blocks import quote
 from forgekit.text.edit import comments
 from forgekit.text.secrets import redact
-from forgekit.transcripts.claude_code import read_compactions
-from forgekit.transcripts.markdown import read_markdown
-from forgekit.transcripts.sources import _unpacked
-from forgekit.transcripts.specstory import read_specstory
+from forgekit.transcripts.claude_code import read_sessions
+from forgekit.transcripts.labelled import read_markdown, read_specstory
+from forgekit.transcripts.sources import unpacked
 
 SHAPES: dict[str, str] = {
     "brackets": "[",
@@ -77,9 +76,9 @@ WORK: dict[str, Callable[[str], object]] = {
     ),
     "parse_machine_block": parse_machine_block,
     "codec.loads": _read,
-    "transcript": lambda text: list(read_compactions(io.BytesIO(text.encode()))),
-    "pasted chat": lambda text: list(read_markdown(_unpacked(io.BytesIO(f"User: {text}".encode())))),
-    "specstory": lambda text: list(read_specstory(_unpacked(io.BytesIO(f"_**Agent**_\n{text}".encode())))),
+    "transcript": lambda text: list(read_sessions(io.BytesIO(text.encode()))),
+    "pasted chat": lambda text: list(read_markdown(unpacked(io.BytesIO(f"User: {text}".encode())))),
+    "specstory": lambda text: list(read_specstory(unpacked(io.BytesIO(f"_**Agent**_\n{text}".encode())))),
     "extract": _extract,
     "quote": quote,
     "visible": console.visible,

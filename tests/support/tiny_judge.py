@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tiny_model import WIDTH, write_json, write_model, write_tensors
 
 from forgekit.models import trained_judge
-from forgekit.models.cross_encoder import Reading
 from forgekit.models.files import WEIGHTS, BertModel, read_model
+from forgekit.models.forward import Reading
 from forgekit.models.trained_judge import CARD, DELTA, FORMAT, LABELS
 
 QUERY = "encoder.layer.1.attention.self.query.weight"
@@ -95,4 +95,4 @@ def install(monkeypatch: pytest.MonkeyPatch, folder: Path, reader: Reader | None
     monkeypatch.setattr(trained_judge, "FOLDER", write_judge(folder / "judge", model))
     monkeypatch.setattr(trained_judge, "find_default", lambda _cache: model)
     if reader is not None:
-        monkeypatch.setattr("forgekit.models.cross_encoder.CrossEncoder", lambda *_: reader)
+        monkeypatch.setattr("forgekit.models.forward.CrossEncoder", lambda *_: reader)

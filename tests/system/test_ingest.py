@@ -325,7 +325,7 @@ def test_what_is_approved_is_registered_at_the_time_of_its_turn(repository: Path
 def test_what_is_rejected_is_never_offered_again(repository: Path) -> None:
     file(repository, replace(TALK, turns=TALK.turns[:2]), project="Nexus")
     forge = opened(repository)
-    every = review.above(review.waiting(forge), 0.0)
+    every = frozenset(one.candidate.id for one in review.waiting(forge))
     review.answer(forge, review.Answers(reject=every))
     assert file(repository, TALK, project="Nexus").candidates == []
     assert review.waiting(opened(repository)) == []

@@ -138,30 +138,14 @@ def test_no_secret_is_sent(server: Server) -> None:
     assert "Use [redacted: gitlab-token " in asked["messages"][1]["content"]
 
 
-def test_an_openai_server_that_takes_no_schema_is_asked_with_less_and_that_is_remembered(
-    server: Server,
-) -> None:
-    judge = server.judge(
-        sent(400, b"no json_schema"),
-        sent(422, b"no json_object"),
-        openai(f"Here it is:\n```json\n{json.dumps(GOOD)}\n```\n"),
-        openai(GOOD),
-        path="/v1",
-        key=KEY,
-    )
-    assert judge.judge([PAIR, PAIR], [0.5, 0.5]) == [BELIEVED, BELIEVED]
+def test_an_openai_server_is_asked_for_the_model_and_nothing_that_it_may_refuse(server: Server) -> None:
+    fenced = f"Here it is:\n```json\n{json.dumps(GOOD)}\n```\n"
+    judge = server.judge(openai(fenced), path="/v1", key=KEY)
+    assert judge.judge([PAIR], [0.5]) == [BELIEVED]
     assert judge.problems == ()
-    formats = [asked.get("response_format", {}).get("type") for _, _, asked in server.seen]
-    assert formats == ["json_schema", "json_object", None, None]
-    assert {path for path, _, _ in server.seen} == {"/v1/chat/completions"}
-    assert {headers["Authorization"] for _, headers, _ in server.seen} == {f"Bearer {KEY}"}
-
-
-def test_a_server_that_refuses_every_format_is_not_asked_for_ever(server: Server) -> None:
-    judge = server.judge(sent(400, b"no"), path="/v1")
-    assert judge.judge([PAIR] * 4, [0.5] * 4) == [None] * 4
-    assert judge.problems == unjudged(f"{server.host} answered with status 400", 4, 4)
-    assert len(server.seen) == 4
+    [(path, headers, asked)] = server.seen
+    assert (path, headers["Authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
+    assert set(asked) == {"model", "messages", "stream"}
 
 
 def test_an_answer_outside_the_schema_is_asked_for_again_with_the_error(server: Server) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.extraction.extract import Find, extract
+from forgekit.extraction.extract import extract
+from forgekit.extraction.statements import Find
 from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Attachment, Speaker, Turn
 

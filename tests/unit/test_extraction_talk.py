@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.extraction.extract import Find, extract
+from forgekit.extraction.extract import extract
+from forgekit.extraction.statements import Find
 from forgekit.model.transcript import Speaker, Turn
 
 EXCERPTS = """

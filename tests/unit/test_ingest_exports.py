@@ -8,9 +8,7 @@ import pytest
 
 from forgekit.model.transcript import Attachment, ImportedConversation, Speaker, Turn
 from forgekit.times import Instant, parse_instant
-from forgekit.transcripts.chatgpt import chatgpt_conversation
-from forgekit.transcripts.claude_ai import claude_conversation
-from forgekit.transcripts.turns import live_branch
+from forgekit.transcripts.message_trees import chatgpt_conversation, claude_conversation, live_branch
 
 ROOT = "00000000-0000-4000-8000-000000000000"
 

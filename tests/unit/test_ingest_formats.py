@@ -15,7 +15,7 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import ImportedConversation, Speaker
 from forgekit.times import parse_instant
 from forgekit.transcripts.formats import conversations, detect, read
-from forgekit.transcripts.sources import ReadingState, Source, _unpacked, sources
+from forgekit.transcripts.sources import ReadingState, Source, sources, unpacked
 
 CLAUDE = json.dumps([{"uuid": "c", "chat_messages": [{"sender": "human", "text": "Hello."}]}]).encode()
 CHATGPT = json.dumps(
@@ -26,7 +26,7 @@ PASTED = b"User: Hello?\n\nAssistant: Hello.\n"
 
 
 def of(data: bytes | str, form: str = "auto") -> list[ImportedConversation | Problem]:
-    stream = _unpacked(io.BytesIO(data.encode() if isinstance(data, str) else data))
+    stream = unpacked(io.BytesIO(data.encode() if isinstance(data, str) else data))
     return list(read(Source(name="given", stream=stream), form))
 
 

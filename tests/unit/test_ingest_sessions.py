@@ -12,9 +12,15 @@ from forgekit.errors import FormatError
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import Attachment, Compaction, ImportedConversation, Speaker
 from forgekit.times import parse_instant
-from forgekit.transcripts import claude_code
-from forgekit.transcripts.claude_code import read_sessions
-from forgekit.transcripts.sources import _unpacked
+from forgekit.transcripts import claude_code, json_streams
+from forgekit.transcripts.claude_code import (
+    compactions_of,
+    looks_like_transcript,
+    project_of,
+    read_sessions,
+)
+from forgekit.transcripts.formats import limited
+from forgekit.transcripts.sources import unpacked
 
 SESSION = "5b0c9a52-0000-4000-8000-000000000001"
 
@@ -53,7 +59,7 @@ def result(key: str, content: Any) -> dict[str, Any]:
 
 def read(*rows: dict[str, Any]) -> list[ImportedConversation | Problem]:
     data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
-    return list(read_sessions(_unpacked(io.BytesIO(data))))
+    return list(read_sessions(unpacked(io.BytesIO(data))))
 
 
 def one(*rows: dict[str, Any]) -> ImportedConversation:
@@ -260,3 +266,99 @@ def test_too_much_talk_and_too_many_sessions_end_the_reading(monkeypatch: pytest
     with pytest.raises(FormatError) as raised:
         read(*[record("mode", 1, sessionId=name) for name in "abc"])
     assert str(raised.value) == "line 3: more than 10,000 sessions in one file; give one transcript at a time"
+
+
+def boundary(second: int, **fields: Any) -> dict[str, Any]:
+    meta = {"trigger": "auto", "preTokens": 155_000}
+    return record("system", second, subtype="compact_boundary", **{"compactMetadata": meta, **fields})
+
+
+def summary(second: int, content: Any = "So far.", **fields: Any) -> dict[str, Any]:
+    return user(second, content, isCompactSummary=True, **fields)
+
+
+def told(*rows: dict[str, Any] | bytes) -> list[str]:
+    lines = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
+    found = limited(read_sessions(unpacked(io.BytesIO(b"\n".join(lines) + b"\n"))))
+    return [str(one) for one in found if isinstance(one, Problem)]
+
+
+def test_a_summary_has_the_time_of_its_boundary_else_its_own() -> None:
+    talk = one(boundary(5), summary(6), summary(9), summary(9))
+    times = [parse_instant(f"2026-03-01T10:00:0{second}Z") for second in (5, 9)]
+    assert [(turn.line, at) for turn, at in compactions_of(talk)] == [(2, times[0]), (3, times[1])]
+
+
+@pytest.mark.parametrize("said", [{"trigger": "later", "preTokens": -1}, {"preTokens": True}, [], None])
+def test_what_a_boundary_says_amiss_is_left_out(said: object) -> None:
+    (found,) = one(boundary(5, compactMetadata=said), summary(6)).compactions
+    assert (found.time, found.trigger, found.pre_tokens) == (parse_instant("2026-03-01T10:00:05Z"), "", None)
+
+
+def test_only_the_user_record_of_a_summary_counts() -> None:
+    talk = one(
+        assistant(1, "m", text("No."), isCompactSummary=True),
+        user(2, "No.", isCompactSummary="true"),
+        {"type": "summary", "summary": "No.", "leafUuid": "x"},
+    )
+    assert list(compactions_of(talk)) == []
+
+
+def test_half_a_surrogate_pair_becomes_a_replacement_mark() -> None:
+    assert texts(one(summary(1, "a\ud83d b \U0001f600"))) == ["a\ufffd b \U0001f600"]
+
+
+def test_summaries_that_cannot_be_filed_are_told() -> None:
+    assert told(
+        summary(1, sessionId="../../etc"),
+        summary(2, isSidechain=True),
+        summary(3, "  \n"),
+        record("user", 4, isCompactSummary=True, message=None),
+    ) == [
+        "1: this compaction summary names no session",
+        "2: this compaction summary belongs to a side chain and was left out",
+        "3: this compaction summary is empty",
+        "4: this compaction summary is empty",
+    ]
+
+
+def test_broken_lines_are_named_and_many_are_counted() -> None:
+    rows = (b'{"type": "user", ', b"", b"[1, 2]", b"\xff\xfe", user(4, "Go."), b"[" * 100_000)
+    assert told(*rows) == [f"{line}: this line is not a JSON record" for line in (1, 3, 4, 6)]
+    many = told(*[b"{"] * 50)
+    assert (len(many), many[-1]) == (21, "30 more findings of this kind: broken-line")
+
+
+def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_streams, "LONGEST_LINE", 2_000)
+    monkeypatch.setattr(json_streams, "_CHUNK", 100)
+    first, talk = read(user(1, "x" * 5_000), user(2, "Go."))
+    assert str(first) == "1: this line is longer than 32 MB and was skipped"
+    assert isinstance(talk, ImportedConversation)
+    assert talk.turns[0].line == 2
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("/home/ada/engine", "engine"),
+        ("/home/ada/engine/", "engine"),
+        ("/home/ada/engine/.worktrees/fix/deep", "engine"),
+        ("/home/ada/engine/.claude/worktrees/fix", "engine"),
+        ("C:\\Users\\ada\\engine", "engine"),
+        ("/", ""),
+    ],
+)
+def test_a_project_is_named_after_the_working_folder(folder: str, name: str) -> None:
+    assert project_of(folder) == name
+
+
+def test_the_first_bytes_tell_a_transcript() -> None:
+    line = json.dumps(user(1, "Go.")).encode()
+    title = b'{"type":"summary","summary":"A title","leafUuid":"x"}\n'
+    assert looks_like_transcript(line + b"\n")
+    assert looks_like_transcript(b"\xef\xbb\xbf\n" + title)
+    assert not looks_like_transcript(b"")
+    assert not looks_like_transcript(b'[{"type": "user", "sessionId": "x"}]')
+    assert not looks_like_transcript(b'{"title": "a chat", "mapping": {}}')
+    assert not looks_like_transcript(b"# A title\n" + line)

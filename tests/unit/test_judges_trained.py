@@ -28,9 +28,9 @@ from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.errors import FormatError
 from forgekit.model.settings import JudgeKind, Settings
 from forgekit.models import trained_judge
-from forgekit.models.cross_encoder import CrossEncoder
 from forgekit.models.encoder import DEFAULT_SHA256, Missing
 from forgekit.models.files import WEIGHTS, file_sha256
+from forgekit.models.forward import CrossEncoder
 from forgekit.models.judges import find_judge
 from forgekit.models.trained_judge import (
     CARD,
@@ -218,12 +218,16 @@ def test_a_delta_for_another_encoder_is_refused(tmp_path: Path, monkeypatch: pyt
     [
         ({"format": 2}, "its format is 2, and this forgekit reads 3"),
         ({"labels": LABELS[::-1]}, f"its labels are not {', '.join(LABELS)}"),
-        ({"tokens_a_side": True}, "tokens_a_side is no whole number from 1 to 1,000"),
-        ({"sha256": "abc"}, "a SHA-256 has 64 hex digits"),
-        ({"levels": LEVELS | {"possible": {"threshold": "0.5"}}}, "threshold is no number"),
-        ({"levels": LEVELS | {"possible": {"threshold": float("nan")}}}, "threshold is no number"),
+        (
+            {"levels": LEVELS | {"possible": dict.fromkeys(LEVELS["possible"], "0.5")}},
+            "a figure is no number",
+        ),
+        (
+            {"joins": JOINS | {"duplicate": dict.fromkeys(JOINS["duplicate"], float("nan"))}},
+            "a figure is no number",
+        ),
         ({"levels": {"conflict": LEVELS["conflict"]}}, "'possible'"),
-        ({"joins": JOINS | {"duplicate": {"bias": 1.0}}}, "'model'"),
+        ({"joins": {"contradiction": JOINS["contradiction"]}}, "'duplicate'"),
     ],
 )
 def test_a_card_that_says_something_else_is_refused(

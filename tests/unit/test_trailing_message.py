@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from forgekit.archives.identity import ImportOptions
-from forgekit.filing.archives import Arrival, Incoming, arrival, words_behind
+from forgekit.filing.archive_facts import Fact
+from forgekit.filing.archives import Incoming, arrival, words_behind
 
 ARCHIVE = """# Conversation Archive
 
@@ -18,7 +19,7 @@ ARCHIVE = """# Conversation Archive
 """
 
 
-def read(text: str) -> Arrival:
+def read(text: str) -> Fact:
     return arrival(Incoming(data=text.encode(), envelope=ImportOptions()), lambda: "Nexus")
 
 

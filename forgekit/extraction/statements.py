@@ -1,16 +1,21 @@
-"""Read one sentence: does it state a decision, or the state of a thread?
+"""Read one sentence: does it state a decision, or the state of a thread, or answer the turn before it?
 
 `CUES` and `LABELS` hold the wordings that were found right on labelled conversations; wordings that never
 occurred there, or were mostly wrong, are left out. A cue alone is not enough: a question, a guess, a
 condition or a report of somebody else's words is no decision, however it is worded.
+
+A reply accepts the assistant's proposal, or picks one of its options. It is short, and its title comes from
+the turn before it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from forgekit.extraction.sentences import Sentence
+from forgekit.extraction.sentences import Sentence, offsets, sentences, verbatim
 from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Speaker
 
@@ -19,13 +24,10 @@ OPEN = Proposal.THREAD_OPEN
 RESOLVED = Proposal.THREAD_RESOLVED
 
 
-@dataclass(frozen=True, slots=True)
-class Cue:
-    """One wording.
+class Cue(NamedTuple):
+    """One wording; a sentence without any of the strings that it needs is skipped, which is fast.
 
-    Attributes:
-        needs: a sentence without any of these strings is skipped, which is fast.
-        pattern: its group `head`, if it matched, is left out of the title.
+    The group `head` of the pattern, if it matched, is left out of the title.
     """
 
     kind: Proposal
@@ -36,13 +38,62 @@ class Cue:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Statement:
-    """What one sentence states, with places in the sentence's text.
+class Find:
+    """A candidate, with its place.
 
     Attributes:
-        title: where the title begins, behind `we decided to`.
-        cue: start and end of the cue.
+        turn: number of the turn; 0 before it is known.
+        start: index of its first character in that turn's text.
+        end: index after its last one.
+        text: the turn's text between the two, verbatim.
+        title: one clean line.
+        rationale: the reason, "" if none is given.
+        alternatives: what was not chosen.
+        explicit_id: `D001` or `T001`, where the text gives it one.
+        confidence: 0 to 1; 1 for explicit records only.
+        why: the rule that found it.
     """
+
+    kind: Proposal
+    turn: int = 0
+    start: int
+    end: int
+    text: str
+    title: str
+    rationale: str = ""
+    alternatives: tuple[str, ...] = ()
+    explicit_id: str = ""
+    confidence: float
+    why: str
+
+
+def find(
+    kind: Proposal,
+    start: int,
+    text: str,
+    why: str,
+    *,
+    rationale: str,
+    title: str = "",
+    others: tuple[str, ...] | None = None,
+    confidence: float = 0.8,
+) -> Find:
+    """Return a find; without a title and alternatives of its own it has those of its text."""
+    return Find(
+        kind=kind,
+        start=start,
+        end=start + len(text),
+        text=text,
+        title=one_line(title or text),
+        rationale=rationale,
+        alternatives=alternatives(text) if others is None else others,
+        confidence=confidence,
+        why=why,
+    )
+
+
+class _Stated(NamedTuple):
+    """What a sentence states, with places in the sentence's text; the title begins behind `we decided to`."""
 
     kind: Proposal
     start: int
@@ -53,15 +104,17 @@ class Statement:
     why: str
 
 
-def _cue(kind: Proposal, why: str, confidence: float, needs: str, pattern: str) -> Cue:
-    return Cue(kind, why, confidence, tuple(needs.split()), re.compile(pattern, re.IGNORECASE))
-
-
 def _table(text: str) -> tuple[Cue, ...]:
     """Read cues: a line `kind | why | confidence | needs`, and the lines of the pattern, indented."""
     blocks = re.findall(r"^(\w+) \| (.+) \| (.+) \| (.+)\n((?:    .+\n)+)", text, re.MULTILINE)
     return tuple(
-        _cue(Proposal(kind), why, float(share), needs, "".join(line[4:] for line in pattern.splitlines()))
+        Cue(
+            Proposal(kind),
+            why,
+            float(share),
+            tuple(needs.split()),
+            re.compile("".join(line[4:] for line in pattern.splitlines()), re.IGNORECASE),
+        )
         for kind, why, share, needs, pattern in blocks
     )
 
@@ -142,7 +195,13 @@ LABELS = {
 """Headings, and lines that end in a colon, above a list of one kind; also at the beginning of a sentence."""
 _LABELS = {kind: re.compile(label, re.IGNORECASE) for kind, label in LABELS.items()}
 _INLINE = {
-    kind: _cue(kind, "labelled as such", 0.8, ":", rf"\A(?P<head>(?:{label}): ?)(?=\S)")
+    kind: Cue(
+        kind,
+        "labelled as such",
+        0.8,
+        (":",),
+        re.compile(rf"\A(?P<head>(?:{label}): ?)(?=\S)", re.IGNORECASE),
+    )
     for kind, label in LABELS.items()
 }
 _ONE = re.compile(r"(?:the |our |final )?decision", re.IGNORECASE)
@@ -210,10 +269,94 @@ _THIN = frozenset(
         " has from instead rather than over option one them they its all now just also please thanks thank"
     )
 )
+_YES = re.compile(
+    r"(?:(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|exactly|definitely|perfect|great|good(?: idea)?"
+    r"|fine(?: by me)?|deal|sounds good|makes sense|works for me|i agree|lgtm|ja|jo|genau|einverstanden|oui"
+    r"|d'accord|s\u00ed|vale|\u306f\u3044|\u597d\u7684?)"
+    r"(?=[\s,.!:;\u3001\u3002\uff0c-]|\Z)[\s,.!:;\u3001\u3002\uff0c-]*){1,3}",
+    re.IGNORECASE,
+)
+_DO = re.compile(
+    r"(?:please |just |then |so |and |that's good )*(?:(?:let's|we(?:'ll)?|i'll) )?(?:go (?:with|for)"
+    r" (?:it|that|this)|do (?:it|that|this|so)|go ahead|why not|that one|make it so|machen wir(?: so)?"
+    r"|on fait \u00e7a)\W*\Z",
+    re.IGNORECASE,
+)
+_NOUN = r"option|variant|plan|choice|approach|proposal|number|alternative"
+_PICK = re.compile(
+    r"(?:(?:let's|i'll|we'll|i'd|we|i)\s)?"
+    r"(?:(?:go(?:ing)? (?:with|for)|take|pick|choose|do|use|prefer|want) )?"
+    rf"(?:(?:{_NOUN}|#)\s?(?P<name>[A-H]|\d{{1,2}})|(?P<letter>[A-H])(?! \w+ing)"
+    r"|(?P<digit>\d)(?=[\s.,!]*(?:please|then|it is)?[\s.!]*\Z)"
+    rf"|the (?P<place>first|second|third|last|latter|former)(?: (?:one|{_NOUN}|idea|version))?)"
+    r"(?=[\s,.!\u2014-]|\Z)",
+    re.IGNORECASE,
+)
+_OPTION = re.compile(
+    rf"(?:^|[\s(])\**(?:(?:{_NOUN}) )?(?P<name>[A-H]|\d{{1,2}})\**(?:[.):]|\s[\u2014\u2013-]\s|:)\**\s+"
+    rf"(?P<text>[^\n]{{2,200}}?)(?=(?:,|;|\.|,? or|,? and)?\s+\**(?:(?:{_NOUN}) )?(?:[A-H]|\d{{1,2}})"
+    r"\**[.):]\**\s|\n|\Z)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PROPOSAL = re.compile(
+    r"\b(?:i(?:'d| would| could| can)? (?:\w+ )?(?:suggest|recommend|propose)(?: that| we| you| to)*"
+    r"|i(?:'d| would| could| can)(?= (?:\w+ )?(?:go with|pick|use|keep|make|store|add)\b)"
+    r"|my (?:suggestion|recommendation|proposal)(?: is)?:?|how about|what about|let's"
+    r"|(?:shall|should|could|can) (?:we|i)|we (?:could|can|should|might)|(?:do you )?want me to"
+    r"|would you like me to|proposal:|recommended:|soll ich|ich (?:schlage|w\u00fcrde|empfehle)|je propose"
+    r"|propongo)(?= )",
+    re.IGNORECASE,
+)
+_ERRAND = re.compile(
+    r"\b(?:run|commit|push|test|fix|debug|look|check|start|continue|proceed|investigate|explain|show|read|open"
+    r"|implement|apply|create|review|go ahead|draft|write)\b",
+    re.IGNORECASE,
+)
+_REFUSES = re.compile(
+    r"\b(?:but|no|(?<!why )not|don't|wait|instead|except|however|aber|mais|pero|first)\b", re.IGNORECASE
+)
+SHORT = 25
+"""Words of a reply's sentence; a longer one speaks for itself."""
+LATELY = 6
+"""Sentences at the end of the assistant's turn that a reply may answer."""
+_PLACES = {"first": 0, "former": 0, "second": 1, "third": 2}
 TITLE = 200
 
 
-def statements_of(sentence: Sentence, speaker: Speaker, following: str) -> list[Statement]:
+def finds_of(message: str, own: Sequence[Sentence], speaker: Speaker, before: str) -> Iterator[Find]:
+    """Yield what the sentences of a message state, in order.
+
+    Args:
+        message: the text of a turn.
+        own: its sentences.
+        speaker: of the turn.
+        before: the assistant's turn that this one may answer, "" for none.
+    """
+    for number, sentence in enumerate(own):
+        following = own[number + 1].text if number + 1 < len(own) else ""
+        stated = _stated_in(sentence, speaker, following)
+        if before and not number:
+            decides = any(one.kind is DECISION for one in stated)
+            if (reply := _reply(message, sentence, before, following, decides=decides)) is not None:
+                yield reply
+                continue
+        places = offsets(sentence) if stated else ()
+        for one in stated:
+            words = verbatim(message, places) if one.kind is DECISION else ""
+            start, end = places[one.start], places[one.end - 1] + 1
+            yield find(
+                one.kind,
+                start,
+                message[start:end],
+                one.why,
+                title=message[places[min(one.title, one.end - 1)] : end],
+                rationale=reason(words, one.end - 1, following) if words else "",
+                others=alternatives(words),
+                confidence=one.confidence,
+            )
+
+
+def _stated_in(sentence: Sentence, speaker: Speaker, following: str) -> list[_Stated]:
     """Return at most one decision and one thread that a sentence states, or the decisions that it lists.
 
     `following` is the text of the next sentence, which may withdraw a decision.
@@ -223,14 +366,17 @@ def statements_of(sentence: Sentence, speaker: Speaker, following: str) -> list[
     text = sentence.text
     folded = text.casefold()
     cues = [cue for cue in _CUES_OF[speaker] if any(word in folded for word in cue.needs)]
-    found: dict[bool, Statement] = {}
-    for shift in dict.fromkeys((_opening(text), lead(text))) if cues else ():
+    found: dict[bool, _Stated] = {}
+    for shift in dict.fromkeys((_opening(text), _lead(text))) if cues else ():
         body = text[shift:]
         for cue in cues:
             decides = cue.kind is DECISION
             match = cue.pattern.search(body) if decides not in found else None
             if match is not None and _is_stated(decides, match, body, sentence):
-                found[decides] = _statement(text, shift, cue, match)
+                at = shift + match.start(), shift + match.end()
+                start, end = _clause(text, *at)
+                title = shift + match.end("head") if match.groupdict().get("head") else start
+                found[decides] = _Stated(cue.kind, start, end, title, at, cue.confidence, cue.why)
     if _WITHDRAWN.match(following):
         found.pop(True, None)
     decision, thread = found.get(True), found.get(False)
@@ -249,20 +395,7 @@ def _is_stated(decides: bool, match: re.Match[str], body: str, sentence: Sentenc
     return not (asked or _THREAD_UNSURE_BEFORE.search(before))
 
 
-def _statement(text: str, shift: int, cue: Cue, match: re.Match[str]) -> Statement:
-    start, end = _clause(text, shift + match.start(), shift + match.end())
-    return Statement(
-        kind=cue.kind,
-        start=start,
-        end=end,
-        title=shift + match.end("head") if match.groupdict().get("head") else start,
-        cue=(shift + match.start(), shift + match.end()),
-        confidence=cue.confidence,
-        why=cue.why,
-    )
-
-
-def _under_label(sentence: Sentence) -> list[Statement]:
+def _under_label(sentence: Sentence) -> list[_Stated]:
     """Read an item below `Decisions:` or `Open questions:`, or the paragraph below `## Decision`."""
     single = sentence.fresh and _ONE.fullmatch(sentence.label)
     if not (sentence.first and (sentence.item or single)) or _PLACEHOLDER.match(sentence.text):
@@ -275,7 +408,7 @@ def _under_label(sentence: Sentence) -> list[Statement]:
     return [_labelled(kind, 0, len(sentence.text))]
 
 
-def _listed(sentence: Sentence) -> list[Statement]:
+def _listed(sentence: Sentence) -> list[_Stated]:
     """Read `So far: storage is Markdown, ids are UUIDs`: a list of clauses behind a label."""
     text = sentence.text.rstrip(".")
     label = _INLINE[DECISION].pattern.match(text)
@@ -290,9 +423,8 @@ def _listed(sentence: Sentence) -> list[Statement]:
     return [_labelled(DECISION, a, b) for a, b in zip(starts, ends, strict=True)]
 
 
-def _labelled(kind: Proposal, start: int, end: int) -> Statement:
-    why = "an item below a label of its kind"
-    return Statement(kind=kind, start=start, end=end, title=start, cue=(start, end), confidence=0.8, why=why)
+def _labelled(kind: Proposal, start: int, end: int) -> _Stated:
+    return _Stated(kind, start, end, start, (start, end), 0.8, "an item below a label of its kind")
 
 
 def _opening(text: str) -> int:
@@ -300,7 +432,7 @@ def _opening(text: str) -> int:
     return match.end() if match and match.end() < len(text) else 0
 
 
-def lead(text: str) -> int:
+def _lead(text: str) -> int:
     """Return where a sentence begins, behind `ok, so` and `Summary of today:`."""
     start = 0
     for pattern in (_LEAD, _INTRODUCED, _LEAD):
@@ -351,3 +483,108 @@ def content_words(text: str) -> frozenset[str]:
     """Return the words of a text that carry meaning, folded."""
     words = _WORD.findall(text.casefold())
     return frozenset(word.rstrip("s") for word in words if word not in _THIN and not word.isdigit())
+
+
+def _reply(message: str, first: Sentence, before: str, following: str, *, decides: bool) -> Find | None:
+    """Read the first sentence of a user's turn as a reply to the assistant's turn before it.
+
+    Where it decides something in words of its own, these are better than that it only agrees.
+    """
+    if first.asks or len(first.text.split()) > SHORT:
+        return None
+    text = first.text
+    yes = _YES.match(text)
+    at = yes.end() if yes else _lead(text)
+    found = _picked(text, at, before)
+    if found is None:
+        proposed = list(sentences(before))[-LATELY:]
+        found = _named(text, at, proposed)
+        if found is None and not decides:
+            found = _agreed(text, yes.end() if yes else 0, before, proposed)
+    if found is None:
+        return None
+    places = offsets(first)
+    end = min(found.end, len(places))
+    start = places[found.start]
+    return find(
+        DECISION,
+        start,
+        message[start : places[end - 1] + 1],
+        found.why,
+        title=found.title,
+        rationale=reason(text, end, following),
+        others=found.others or alternatives(text),
+        confidence=0.75,
+    )
+
+
+class _Reply(NamedTuple):
+    """The words of a sentence that decide; the title is what was proposed, or the option that was picked."""
+
+    start: int
+    end: int
+    title: str
+    why: str
+    others: tuple[str, ...] = ()
+
+
+def _picked(text: str, at: int, before: str) -> _Reply | None:
+    """Read `option B`, `the second one` or `2`."""
+    match = _PICK.match(text, at)
+    if match is None or not (options := _options(before)):
+        return None
+    names = list(options)
+    key = (match["name"] or match["letter"] or match["digit"] or "").upper()
+    if place := (match["place"] or "").casefold():
+        number = _PLACES.get(place, len(names) - 1)
+        key = names[number] if number < len(names) else ""
+    if key not in options:
+        return None
+    others = tuple(value for name, value in options.items() if name != key)
+    return _Reply(0, match.end(), options[key], "a person picks an option of the turn before", others)
+
+
+def _options(text: str) -> dict[str, str]:
+    """Return the last run of lettered or numbered options of a message, if there are two at least."""
+    found: dict[str, str] = {}
+    for match in _OPTION.finditer(text[-8_000:]):
+        name = match["name"].upper()
+        if name in {"A", "1"}:
+            found = {}
+        found[name] = match["text"].strip(" *_.,;")
+    return found if len(found) >= 2 else {}
+
+
+def _named(text: str, at: int, proposed: Sequence[Sentence]) -> _Reply | None:
+    """Read `monthly` as the reply to `weekly or monthly?`."""
+    words = content_words(text[at:])
+    question = next((one for one in reversed(proposed) if one.asks), None)
+    if not words or question is None or " or " not in question.text:
+        return None
+    if len(text[at:].split()) > 5 or _REFUSES.search(text[at:]):
+        return None
+    if sum(words <= content_words(part) for part in re.split(r"\bor\b|,", question.text)) != 1:
+        return None
+    end = len(text.rstrip(" .!"))
+    return _Reply(at, end, text[at:end], "a person names one of two that the other asked for")
+
+
+def _agreed(text: str, rest_at: int, before: str, proposed: Sequence[Sentence]) -> _Reply | None:
+    """Read `yes`, `ok, do that`."""
+    rest = text[rest_at:].strip(" .!")
+    do = _DO.match(rest)
+    if (not rest_at and do is None) or _REFUSES.search(rest) or (rest and do is None):
+        return None
+    proposal = next((one for one in reversed(proposed) if _proposes(one)), None)
+    if proposal is None or (proposal.asks and " or " in proposal.text):
+        return None
+    title = verbatim(before, offsets(proposal))
+    match = _PROPOSAL.search(title)
+    title = title[match.end() if match else _lead(title) :].rstrip(" ?.!")
+    if len(content_words(title)) < 3:
+        return None
+    return _Reply(0, len(text), title, "a person agrees to what the other proposed")
+
+
+def _proposes(sentence: Sentence) -> bool:
+    return _PROPOSAL.search(sentence.text) is not None and not _ERRAND.search(sentence.text)
