@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from forgekit.errors import ChangedError, NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, conversation_id, is_id, normalise, project_id, timestamp
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Compression, Conflict, Conversation, Entity, entity_path
+from forgekit.model.entities import Compression, Conflict, Conversation, Decision, Entity, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT, one_line

@@ -13,8 +13,7 @@ from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import conflict_state, open_conflicts
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Conflict, ConflictStatus, Entity
+from forgekit.model.entities import Conflict, ConflictStatus, Decision, DecisionStatus, Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 

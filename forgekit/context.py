@@ -11,10 +11,9 @@ from forgekit.ids import EntityId
 from forgekit.index.catalogue import Hit
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.insight.views import Derived
-from forgekit.model.decision import Decision
+from forgekit.model.entities import Decision, Thread
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 from forgekit.search import SearchResult, search
 from forgekit.text.blocks import NOTICE, BlockPart, lay_out, quote
 from forgekit.text.words import tokens

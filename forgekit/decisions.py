@@ -25,8 +25,7 @@ from forgekit.ids import EntityId, decision_id, match_key, project_id
 from forgekit.insight.staleness import stale
 from forgekit.insight.views import Derived, listed_conflict_view
 from forgekit.model.body import with_section
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Entity
+from forgekit.model.entities import Decision, DecisionStatus, Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import one_line, require_line

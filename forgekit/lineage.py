@@ -23,12 +23,19 @@ from forgekit.insight import views
 from forgekit.insight.project_state import last_successor
 from forgekit.insight.views import Derived
 from forgekit.model.body import section, with_section
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Compression, CompressionMode, Conversation, Entity, Lineage, TurnRange
+from forgekit.model.entities import (
+    Compression,
+    CompressionMode,
+    Conversation,
+    Decision,
+    Entity,
+    Lineage,
+    Thread,
+)
+from forgekit.model.fields import TurnRange
 from forgekit.model.graph import Direction, Hop, one_talk, trace
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 from forgekit.text.blocks import count
 from forgekit.times import Instant
 

@@ -23,10 +23,9 @@ from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, project_id, thread_id
 from forgekit.insight.views import Derived
 from forgekit.model.body import with_section
-from forgekit.model.entities import Entity
+from forgekit.model.entities import Entity, Priority, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.search import search
 from forgekit.times import Instant, format_instant
 

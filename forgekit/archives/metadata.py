@@ -28,7 +28,8 @@ from forgekit.archives.formats.notes import LABEL, split_labels
 from forgekit.archives.formats.records import Page
 from forgekit.archives.labels import MODES, fact_named, fold, is_symbol, leading, lists_kind
 from forgekit.ids import is_id
-from forgekit.model.entities import CompressionMode, TurnRange
+from forgekit.model.entities import CompressionMode
+from forgekit.model.fields import TurnRange
 from forgekit.model.rules import one_line
 from forgekit.times import Instant
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from forgekit.errors import FormatError
 from forgekit.ids import EntityId
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Entity, entity_path
+from forgekit.model.entities import Decision, Entity, entity_path
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from forgekit.checks.base import CheckInput
 from forgekit.checks.identity import revised_id, text_gives_id
 from forgekit.checks.texts import is_canonical, is_rewritable
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Entity, entity_path
+from forgekit.model.entities import Decision, DecisionStatus, Entity, entity_path
 from forgekit.model.kinds import short_id
 from forgekit.model.registry import Registry
 from forgekit.times import Instant

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from forgekit import ids
 from forgekit.checks.base import CheckInput, finding
 from forgekit.ids import EntityId, match_key, pair_id, project_id, timestamp
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Archive, Conflict, Entity, Lineage, Project, entity_path
+from forgekit.model.entities import Archive, Conflict, Decision, Entity, Lineage, Project, entity_path
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.times import Instant

@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from forgekit.checks.base import CheckInput, finding, is_unread, name_of, unread_paths
 from forgekit.ids import EntityId
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Conflict, ConflictStatus, Entity, Lineage, entity_path
-from forgekit.model.fields import FIELDS, ids_in
+from forgekit.model.entities import (
+    Conflict,
+    ConflictStatus,
+    Decision,
+    DecisionStatus,
+    Entity,
+    Lineage,
+    Thread,
+    references,
+)
 from forgekit.model.graph import Graph, cycles, lineage_graph
-from forgekit.model.kinds import Kind, path_of, short_id
+from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 
 _SHOWN = 5
-
-Reference = tuple[str, EntityId, tuple[Kind, ...]]
-
-
-def references(entity: Entity) -> Iterator[Reference]:
-    """Return (field, id, kinds allowed) for every id that an entity names."""
-    for field in FIELDS[entity.kind]:
-        value = getattr(entity, field.name)
-        if field.refers:
-            yield from ((field.name, target, field.refers) for target in ids_in(field, value))
-        for inner in field.entry:
-            targets = (target for entry in value for target in ids_in(inner, getattr(entry, inner.name)))
-            yield from ((field.name, target, inner.refers) for target in targets if inner.refers)
-
-
-def paths_named(entities: Collection[Entity]) -> list[str]:
-    """Return where the files lie that entities name, in order; the entities' own are left out."""
-    named = {
-        path_of(kind, id_) for entity in entities for _, id_, kinds in references(entity) for kind in kinds
-    }
-    return sorted(named - {entity_path(entity) for entity in entities})
 
 
 def references_exist(registry: Registry, given: CheckInput) -> Iterator[Problem]:

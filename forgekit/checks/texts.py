@@ -12,8 +12,7 @@ from itertools import islice
 from forgekit.checks.base import CheckInput, finding
 from forgekit.errors import FormatError
 from forgekit.merge import conflicting_edits
-from forgekit.model.entities import Archive, Entity, entity_path
-from forgekit.model.fields import known_fields
+from forgekit.model.entities import Archive, Entity, entity_path, known_fields
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.rules import near_miss

@@ -16,10 +16,8 @@ from forgekit.archives.fold import FoldResult, ids_of_records, named_by_records
 from forgekit.ids import match_key
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Archive, Candidate
+from forgekit.model.entities import Archive, Candidate, Decision, Thread
 from forgekit.model.kinds import Kind
-from forgekit.model.thread import Thread
 from forgekit.text.plain import from_plain, to_plain
 
 Fact = tuple[Archive, ArchiveText]

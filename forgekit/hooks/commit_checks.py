@@ -20,8 +20,7 @@ from forgekit.errors import FormatError, NoRegistryError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, is_id
 from forgekit.insight import staleness
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Conflict, entity_path
+from forgekit.model.entities import Conflict, Decision, entity_path
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry

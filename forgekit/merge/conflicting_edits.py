@@ -14,8 +14,8 @@ from typing import Any
 
 from forgekit.merge.rules import FieldConflict
 from forgekit.model.body import parts
-from forgekit.model.entities import Compression, Entity
-from forgekit.model.fields import COMPRESSION, FIELDS, FieldType, Plain, known_fields, write_fields
+from forgekit.model.entities import COMPRESSION, FIELDS, Compression, Entity, known_fields
+from forgekit.model.fields import FieldType, Plain, write_fields
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import one_line
 from forgekit.text.codec import dump_field, plain_tree

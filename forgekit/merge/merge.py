@@ -29,9 +29,8 @@ from forgekit.merge.rules import (
     united,
 )
 from forgekit.model.body import parts
-from forgekit.model.fields import FIELDS, group_fields
+from forgekit.model.entities import FIELDS, Thread, group_fields
 from forgekit.model.kinds import Kind
-from forgekit.model.thread import Thread
 
 _RESOLUTION = "## Resolution"
 

@@ -12,18 +12,23 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entities import (
+    COMPRESSION,
+    FIELDS,
     Candidate,
     CandidateStatus,
     Conflict,
     ConflictStatus,
+    Decision,
+    DecisionStatus,
     Entity,
+    Thread,
+    ThreadStatus,
     TranscriptPart,
+    group_fields,
 )
-from forgekit.model.fields import COMPRESSION, FIELDS, Field, Merge, group_fields
+from forgekit.model.fields import Field, Merge
 from forgekit.model.kinds import Kind
-from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.times import UNKNOWN
 
 E = TypeVar("E", bound=Entity)

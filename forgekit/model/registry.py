@@ -9,19 +9,19 @@ from typing import TypeVar
 
 from forgekit.errors import NotFoundError
 from forgekit.ids import EntityId
-from forgekit.model.decision import Decision
 from forgekit.model.entities import (
     Archive,
     Candidate,
     Conflict,
     Conversation,
+    Decision,
     Entity,
     Lineage,
     Project,
+    Thread,
     TranscriptPart,
 )
 from forgekit.model.problem import Problem
-from forgekit.model.thread import Thread
 
 E = TypeVar("E", bound=Entity)
 

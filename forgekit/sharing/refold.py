@@ -22,8 +22,7 @@ from forgekit.merge import conflicting_edits
 from forgekit.merge.merge import merge
 from forgekit.merge.revisions import completed, recorded
 from forgekit.merge.rules import FieldConflict
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Conflict, Entity, entity_path
+from forgekit.model.entities import Conflict, Decision, Entity, entity_path
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
 from forgekit.store import Change, Outcome

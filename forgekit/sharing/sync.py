@@ -35,8 +35,7 @@ from forgekit.ids import EntityId, pair_id
 from forgekit.merge.files import MergedFile
 from forgekit.merge.revisions import SUCCESSORS, completed, recorded, reinstated
 from forgekit.merge.rules import FieldConflict
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Conflict, Entity, entity_path
+from forgekit.model.entities import Conflict, Decision, Entity, entity_path
 from forgekit.model.graph import Graph, cycles
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.problem import Problem

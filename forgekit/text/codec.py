@@ -22,8 +22,8 @@ import yaml
 
 from forgekit.errors import FormatError, RuleError
 from forgekit.ids import is_id
-from forgekit.model.entities import CLASSES, Archive, Entity
-from forgekit.model.fields import FIELDS, Plain, read_fields, write_fields
+from forgekit.model.entities import CLASSES, FIELDS, Archive, Entity
+from forgekit.model.fields import Plain, read_fields, write_fields
 from forgekit.model.kinds import Kind
 from forgekit.text import frontmatter
 

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 from forgekit.checks.base import CheckInput, finding, locate
 from forgekit.checks.identity import text_gives_id
 from forgekit.checks.list import check as run_checks
-from forgekit.checks.references import references, references_exist
+from forgekit.checks.references import references_exist
 from forgekit.errors import ChangedError, FormatError, NotFoundError, RepositoryError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.index.lazy_registry import PartialRegistry
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Entity, entity_path
-from forgekit.model.fields import FIELDS, INSTANT, known_fields
+from forgekit.model.entities import FIELDS, Decision, Entity, entity_path, known_fields, references
+from forgekit.model.fields import INSTANT
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry

@@ -21,13 +21,10 @@ from forgekit.ids import EntityId
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.insight.views import Derived, listed_conflict_view
 from forgekit.model.body import section
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Conflict, Conversation, Entity
-from forgekit.model.fields import csv_columns
+from forgekit.model.entities import Conflict, Conversation, Decision, Entity, Thread, flagged
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import one_line
-from forgekit.model.thread import Thread
 from forgekit.text.blocks import HIDDEN, quote
 from forgekit.times import format_date
 
@@ -94,7 +91,7 @@ def _csv(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
     derived = Derived(registry)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    columns = ("kind", "short_id", "id", "title", *csv_columns(), "hops_since_validated", "text", "path")
+    columns = ("kind", "short_id", "id", "title", *flagged("csv"), "hops_since_validated", "text", "path")
     writer.writerow(columns)
     for entity in chosen:
         view = derived.view(entity)

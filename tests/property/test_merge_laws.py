@@ -16,8 +16,7 @@ from forgekit.merge.files import merge_file
 from forgekit.merge.merge import merge, reconcile
 from forgekit.merge.rules import Merged
 from forgekit.model.body import parts
-from forgekit.model.entities import Entity
-from forgekit.model.fields import known_fields
+from forgekit.model.entities import Entity, known_fields
 from forgekit.model.kinds import Kind
 from forgekit.text import codec
 

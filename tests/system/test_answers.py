@@ -18,10 +18,8 @@ from forgekit.errors import UsageError
 from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.forge import Forge
 from forgekit.ids import pair_id
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Conflict
+from forgekit.model.entities import Conflict, Decision, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.thread import ThreadStatus
 from forgekit.text.words import tokens
 from forgekit.times import format_date, parse_instant
 from forgekit.upkeep.demo_data import SAMPLES as SAMPLES_FOLDER

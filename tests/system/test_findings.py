@@ -23,8 +23,7 @@ from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.findings import CACHE_FILE, findings_of, of_written
 from forgekit.forge import Forge
 from forgekit.ids import pair_id
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import ConflictStatus, entity_path
+from forgekit.model.entities import ConflictStatus, Decision, DecisionStatus, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import parse_instant
 from forgekit.upkeep.check import check

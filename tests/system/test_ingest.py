@@ -22,10 +22,9 @@ from forgekit.filing import review
 from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.filing.conversations import IngestReport, Unpacked, ingest, unpack
 from forgekit.forge import Forge
-from forgekit.model.entities import CandidateStatus, Conversation, in_order
+from forgekit.model.entities import CandidateStatus, Conversation, Thread, ThreadStatus, in_order
 from forgekit.model.graph import one_talk, trace
 from forgekit.model.kinds import Kind
-from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.model.transcript import Attachment, Compaction, ImportedConversation
 from forgekit.sharing.sync import sync
 from forgekit.text.transcript import read_messages

@@ -25,10 +25,8 @@ from forgekit.forge import Forge
 from forgekit.insight.staleness import Ages
 from forgekit.lineage import lineage_bridge, lineage_trace
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Lineage
+from forgekit.model.entities import Decision, Lineage, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.threads import thread_active
 from forgekit.times import parse_instant
 from forgekit.upkeep.demo_data import SAMPLES as SAMPLES_FOLDER

@@ -33,8 +33,7 @@ from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.forge import Forge
 from forgekit.git import publish
 from forgekit.merge.merge import reconcile
-from forgekit.model.entities import Entity, entity_path
-from forgekit.model.thread import Thread, ThreadStatus
+from forgekit.model.entities import Entity, Thread, ThreadStatus, entity_path
 from forgekit.sharing.sync import bring_together
 from forgekit.store import Change
 from forgekit.text import codec

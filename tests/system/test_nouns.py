@@ -20,12 +20,19 @@ from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.insight.views import Derived
 from forgekit.lineage import bridge, new_conversation, pairs
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Compression, Conflict, Conversation, entity_path
+from forgekit.model.entities import (
+    Compression,
+    Conflict,
+    Conversation,
+    Decision,
+    Priority,
+    Thread,
+    ThreadStatus,
+    entity_path,
+)
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT
-from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.queries import list_entities
 from forgekit.store import Change, Outcome
 from forgekit.times import Instant, parse_instant

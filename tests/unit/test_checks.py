@@ -13,19 +13,20 @@ from forgekit.checks.base import CheckInput, locate
 from forgekit.checks.fixes import Fix, fixes
 from forgekit.checks.list import check
 from forgekit.ids import EntityId
-from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entities import (
     Candidate,
     CandidateStatus,
     Compression,
     ConflictStatus,
+    Decision,
+    DecisionStatus,
     Entity,
     Proposal,
+    ThreadStatus,
     entity_path,
 )
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.thread import ThreadStatus
 from forgekit.text.codec import dumps
 
 A, B = chain("a", "b")

@@ -15,10 +15,8 @@ from forgekit.checks.base import CheckInput
 from forgekit.checks.references import no_cycles
 from forgekit.ids import EntityId
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Archive, Lineage
+from forgekit.model.entities import Archive, Decision, Lineage, Thread
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 
 Pair = tuple[Archive, ArchiveText]
 
