@@ -271,8 +271,7 @@ def require_active(registry: Registry, decision: Decision, then: str = "") -> De
 
 def without_circle(entity: E, others: Iterable[Entity]) -> E:
     """Return an entity to be written; raise RuleError where its references, among others, form a cycle."""
-    from forgekit.checks.base import CheckInput
-    from forgekit.checks.references import no_cycles
+    from forgekit.checks import CheckInput, no_cycles
 
     given = CheckInput(only=frozenset({entity_path(entity)}))
     for problem in no_cycles(Registry.of([*others, entity]), given):

@@ -13,9 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forgekit import console
-from forgekit.checks.base import CheckInput, locate
-from forgekit.checks.list import check
-from forgekit.checks.texts import secrets_in
+from forgekit.checks import CheckInput, check, locate, secrets_in
 from forgekit.errors import FormatError, NoRegistryError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, is_id

@@ -10,10 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.checks.base import CheckInput, finding, locate
-from forgekit.checks.identity import text_gives_id
-from forgekit.checks.list import check as run_checks
-from forgekit.checks.references import references_exist
+from forgekit.checks import CheckInput, finding, locate, references_exist, text_gives_id
+from forgekit.checks import check as run_checks
 from forgekit.errors import ChangedError, FormatError, NotFoundError, RepositoryError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
@@ -30,7 +28,7 @@ from forgekit.worktree import files
 
 if TYPE_CHECKING:
     from forgekit.change import WriteOptions, Written
-    from forgekit.checks.fixes import Fix
+    from forgekit.checks import Fix
     from forgekit.git.repository import Repository
     from forgekit.store import Change, Outcome
 
@@ -162,7 +160,7 @@ def fix(
     back to its place, its content kept; where the last commit has it there, in the work tree alone. Other
     files with uncommitted work are left alone: their form is fixed once their content is committed.
     """
-    from forgekit.checks.fixes import Fix, fixes
+    from forgekit.checks import Fix, fixes
     from forgekit.store import Change
 
     only = None if paths is None else frozenset(paths)
@@ -230,7 +228,7 @@ def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOpti
     Raises FormatError for the first error in the text, ChangedError when the entity moved on meanwhile.
     """
     from forgekit.change import write
-    from forgekit.checks.fixes import fixes
+    from forgekit.checks import fixes
 
     path = entity_path(old)
     try:

@@ -364,7 +364,7 @@ def test_a_section_is_shown_where_it_stands_whatever_signs_are_above_it(reposito
 
 
 def test_every_entity_filed_is_valid_and_carries_a_decision_record(filed: Forge) -> None:
-    from forgekit.checks.list import check
+    from forgekit.checks import check
 
     registry = filed.registry()
     assert registry.problems == ()

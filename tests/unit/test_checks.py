@@ -9,9 +9,7 @@ import pytest
 from sample_entities import PROJECT, P, archive, chain, conflict, day, decision, edge, thread
 
 from forgekit import ids
-from forgekit.checks.base import CheckInput, locate
-from forgekit.checks.fixes import Fix, fixes
-from forgekit.checks.list import check
+from forgekit.checks import CheckInput, Fix, check, fixes, locate
 from forgekit.ids import EntityId
 from forgekit.model.entities import (
     Candidate,

@@ -11,8 +11,7 @@ from forgekit.archives.fold import FoldResult, fold
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.archives.lineage_edges import back_edges
 from forgekit.archives.read import read_archive
-from forgekit.checks.base import CheckInput
-from forgekit.checks.references import no_cycles
+from forgekit.checks import CheckInput, no_cycles
 from forgekit.ids import EntityId
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import Archive, Decision, Lineage, Thread
