@@ -23,7 +23,7 @@ from forgekit.errors import ArchiveError, FormatError, NothingCompactedError, Us
 from forgekit.filing.archive_facts import Fact, by_people, facts
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.merge.rules import FieldConflict
+from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.body import clean
 from forgekit.model.entities import Archive, Entity, Thread, ThreadStatus, entity_path

@@ -27,7 +27,7 @@ from forgekit.filing.archive_facts import Fact, by_people, facts
 from forgekit.filing.archives import Arrival, Incoming, arrival, of_compaction, same_archive, words_behind
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, conversation_id, normalise, project_id, text_hash, timestamp, v8_named
-from forgekit.merge.rules import longer_text
+from forgekit.merge.merge import longer_text
 from forgekit.model.body import clean, with_section
 from forgekit.model.entities import (
     UNSORTED,

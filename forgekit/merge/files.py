@@ -14,8 +14,8 @@ from typing import Any, cast
 from forgekit.errors import FormatError, RuleError
 from forgekit.ids import EntityId
 from forgekit.merge import conflicting_edits
-from forgekit.merge.merge import reconcile
-from forgekit.merge.rules import FieldConflict, Sides, united
+from forgekit.merge.conflicting_edits import FieldConflict
+from forgekit.merge.merge import Sides, reconcile, united
 from forgekit.model.entities import Entity
 from forgekit.model.kinds import Kind
 from forgekit.text import codec, edit, frontmatter

@@ -17,7 +17,7 @@ from typing import cast
 
 from forgekit.ids import EntityId, is_id, pair_id
 from forgekit.merge import conflicting_edits
-from forgekit.merge.rules import FieldConflict
+from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.model.body import parts, with_section
 from forgekit.model.entities import Conflict, Decision, DecisionStatus, Entity, group_fields
 from forgekit.model.kinds import Kind, short_id

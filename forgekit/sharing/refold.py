@@ -19,9 +19,9 @@ from forgekit.filing.archive_facts import by_people, facts
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.merge import conflicting_edits
+from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.merge.merge import merge
 from forgekit.merge.revisions import completed, recorded
-from forgekit.merge.rules import FieldConflict
 from forgekit.model.entities import Conflict, Decision, Entity, entity_path
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry

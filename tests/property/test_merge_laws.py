@@ -13,8 +13,7 @@ from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from forgekit.merge.files import merge_file
-from forgekit.merge.merge import merge, reconcile
-from forgekit.merge.rules import Merged
+from forgekit.merge.merge import Merged, merge, reconcile
 from forgekit.model.body import parts
 from forgekit.model.entities import Entity, known_fields
 from forgekit.model.kinds import Kind

@@ -10,11 +10,10 @@ import pytest
 from forgekit.errors import FormatError
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge import conflicting_edits
-from forgekit.merge.conflicting_edits import sentence
+from forgekit.merge.conflicting_edits import FieldConflict, sentence
 from forgekit.merge.files import merge_file
-from forgekit.merge.merge import merge, reconcile
+from forgekit.merge.merge import CHOICES, Merged, merge, reconcile
 from forgekit.merge.revisions import completed, recorded
-from forgekit.merge.rules import CHOICES, FieldConflict, Merged
 from forgekit.model.entities import (
     COMPRESSION,
     FIELDS,
