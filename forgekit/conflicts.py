@@ -18,7 +18,8 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 
 FOUND, POSSIBLE = "found", "possible"
-"""The states of findings that nobody has answered."""
+UNANSWERED = ("open", FOUND, POSSIBLE)
+"""The states of verdicts and findings that wait for a person."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +63,7 @@ def listed(
 
     def rows() -> Iterator[ListedConflict]:
         for conflict in registry.conflicts:
-            a, b = (_decision(registry, side) for side in (conflict.decision_a, conflict.decision_b))
+            a, b = (_decision(registry, side) for side in conflict.sides)
             yield ListedConflict(conflict=conflict, state=conflict_state(registry, conflict), sides=(a, b))
         for finding, loser in found.with_losers():
             yield ListedConflict(
@@ -76,26 +77,13 @@ def listed(
     def wanted(row: ListedConflict) -> bool:
         owners = {side.project_uuid for side in row.sides if side is not None}
         return (
-            (decision is None or decision in (row.conflict.decision_a, row.conflict.decision_b))
+            (decision is None or decision in row.conflict.sides)
             and (project is None or project in owners)
             and state in (None, row.state)
         )
 
     chosen_rows = sorted(filter(wanted, rows()), key=lambda row: (row.conflict.detected_at, row.conflict.id))
     return chosen_rows[::-1], found
-
-
-def waiting(
-    registry: Registry, *, decision: EntityId | None = None, project: EntityId | None = None
-) -> list[Conflict]:
-    """Return the open verdicts, oldest first: all, a decision's, or those that touch a project."""
-
-    def concerns(conflict: Conflict) -> bool:
-        sides = conflict.decision_a, conflict.decision_b
-        owners = {d.project_uuid for side in sides if (d := _decision(registry, side)) is not None}
-        return (decision is None or decision in sides) and (project is None or project in owners)
-
-    return [conflict for conflict in open_conflicts(registry) if concerns(conflict)]
 
 
 def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
@@ -122,9 +110,9 @@ def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
     if not isinstance(found, Decision):
         raise NotFoundError("conflict", name)
     side = found.id
-    pairs = waiting(registry, decision=side)
+    pairs = [conflict for conflict in open_conflicts(registry) if side in conflict.sides]
     pairs += [finding.verdict() for finding in findings_of(forge, registry, {side}).of(side)]
-    chosen = [pair for pair in pairs if other is None or other in (pair.decision_a, pair.decision_b)]
+    chosen = [pair for pair in pairs if other is None or other in pair.sides]
     if not chosen:
         raise NotFoundError("open conflict", name, "`forgekit conflict list` shows what is open")
     if len(chosen) > 1:
@@ -150,7 +138,7 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOp
 
     def decide(registry: Registry) -> list[Entity]:
         conflict = _open(registry, chosen)
-        sides = conflict.decision_a, conflict.decision_b
+        sides = conflict.sides
         if kept not in sides:
             names = " or ".join(short_id(Kind.DECISION, side) for side in sides)
             raise RuleError(f"--keep must name a side of the conflict: {names}")
@@ -197,7 +185,7 @@ def _open(registry: Registry, chosen: Conflict) -> Conflict:
     """Return a verdict as it is on file now, open; that of a finding where there is none on file."""
     conflict = registry.get(chosen.id)
     if not isinstance(conflict, Conflict):
-        for side in (chosen.decision_a, chosen.decision_b):
+        for side in chosen.sides:
             require_active(registry, registry.expect(Decision, side))
         return chosen
     if conflict.status is not ConflictStatus.OPEN:

@@ -409,8 +409,8 @@ OPERATIONS: tuple[Operation, ...] = (
             ('forgekit conversation new "Storage layer" --project "The Nexus" --at 2026-03-04T10:00Z',),
             "written", writes=True),
         _edit(
-            "conversation", "forgekit.projects:describe", '--title "Storage layer, part 2"', _TITLE, _CONTENT,
-            _NEW_TAGS),
+            "conversation", "forgekit.projects:describe", '--project "The Nexus"', _TITLE, _CONTENT,
+            _PROJECT._replace(help="Its project; decisions and threads stay in theirs."), _NEW_TAGS),
         *_reading("thread"),
         Operation("thread new", "Register a thread.", "forgekit.threads:create",
             (Argument("title", Type.STATEMENT, "The question, one line; `-` reads standard input.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from forgekit.change import (
     COMMITTED,
@@ -26,7 +26,6 @@ from forgekit.model.body import with_section
 from forgekit.model.entities import Entity, Priority, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.search import search
 from forgekit.times import Instant, format_instant
 
 _MORE = "--content"
@@ -71,42 +70,34 @@ def create(
     had this title has another one now, and for a title that is too long.
     """
     level = _level(priority)
-    blockers = forge.resolve_all(blocked_by, Kind.THREAD)
     line, words = typed(title, _MORE), tuple(dict.fromkeys(tags))
+    values: dict[str, Any] = {
+        "local_id": local_id,
+        "blocked_by": forge.resolve_all(blocked_by, Kind.THREAD),
+        "tags": words,
+    }
 
     def decide(registry: Registry) -> list[Entity]:
         origin = origin_of(forge, registry, project, conversation, at)
-        name, source, moment = origin.project, origin.conversation, origin.at
-        owner = project_id(name)
+        source, owner = origin.conversation, project_id(origin.project)
         thread = Thread(
-            thread_id=thread_id(owner, line, source or EntityId(""), moment),
+            thread_id=thread_id(owner, line, source or EntityId(""), origin.at),
             title=line,
             priority=level or Priority.MEDIUM,
-            project_name=name,
+            project_name=origin.project,
             project_uuid=owner,
-            local_id=local_id,
-            blocked_by=blockers,
             first_seen_in=source,
             conversation_ids=(source,) if source else (),
-            created_at=moment,
-            updated_at=moment,
-            tags=words,
+            created_at=origin.at,
+            updated_at=origin.at,
             body=with_section("", None, content),
+            **values,
         )
         titled = (e for e in forge.titled(Kind.THREAD, line, owner) if isinstance(e, Thread))
         same = sorted((t for t in titled if t.first_seen_in == source), key=lambda t: t.status.ended)
         if same:
-            return [
-                require_same(
-                    _open(same[0]),
-                    local_id=local_id,
-                    priority=level,
-                    content=thread.content,
-                    blocked_by=blockers,
-                    tags=words,
-                    created_at=at,
-                )
-            ]
+            given: dict[str, Any] = {"priority": level, "content": thread.content, "created_at": at}
+            return [require_same(_open(same[0]), **values, **given)]
         return [unclaimed(thread, registry), *origin.beside]
 
     return write(forge, decide, "thread new", options)
@@ -184,16 +175,6 @@ def edit(
     return _update(forge, name, None, "", conversation, None, content=content, options=options, **values)
 
 
-class _Move(NamedTuple):
-    """A change of a thread's state; `at` is None where it happens now."""
-
-    status: ThreadStatus
-    resolution: str
-    source: EntityId | None
-    at: Instant | None
-    now: Instant
-
-
 def _update(
     forge: Forge,
     name: str,
@@ -213,8 +194,7 @@ def _update(
     def decide(registry: Registry) -> list[Thread]:
         thread = registry.expect(Thread, key)
         if status is not None:
-            move = _Move(status, resolution, source, at, forge.now())
-            thread = _ended(thread, move) if status.ended else _reopened(thread, move)
+            thread = _in_state(thread, status, resolution, source, at, forge.now())
         elif source is not None:
             thread = replace(thread, conversation_ids=_with(thread.conversation_ids, source))
         body = thread.body if content is None else with_section(thread.body, None, content)
@@ -224,42 +204,41 @@ def _update(
     return write(forge, decide, f"thread {_VERBS[status] if status else 'edit'}", options)
 
 
-def _ended(thread: Thread, move: _Move) -> Thread:
-    same = (
-        thread.status is move.status
-        and move.resolution in {"", thread.resolution}
-        and move.source in {None, thread.resolved_in}
-        and move.at in {None, thread.updated_at}
-    )
-    return thread if same else _moved(_open(thread), move, resolved_in=move.source)
+def _in_state(
+    thread: Thread,
+    status: ThreadStatus,
+    resolution: str,
+    source: EntityId | None,
+    at: Instant | None,
+    now: Instant,
+) -> Thread:
+    """Return a thread in a state, unchanged where all that is given is so already.
 
-
-def _reopened(thread: Thread, move: _Move) -> Thread:
-    if thread.status.ended:
-        return _moved(thread, move, resolved_in=None)
-    if move.source not in {None, *thread.conversation_ids} or move.at not in {None, thread.updated_at}:
+    Without a time it changes now, but not before its last change, even where that lies ahead.
+    """
+    where = {thread.resolved_in} if status.ended else set(thread.conversation_ids)
+    known = source in {None, *where} and at in {None, thread.updated_at}
+    if thread.status is status and known and resolution in {"", thread.resolution}:
+        return thread
+    short = short_id(Kind.THREAD, thread.id)
+    if status.ended:
+        _open(thread)
+    elif not thread.status.ended:
         raise TransitionError(
-            f"{short_id(Kind.THREAD, thread.id)} is open already, and not since that date or in that "
-            "conversation; leave both out"
+            f"{short} is open already, and not since that date or in that conversation; leave both out"
         )
-    return thread
-
-
-def _moved(thread: Thread, move: _Move, *, resolved_in: EntityId | None) -> Thread:
-    """Return a thread in another state: not before its last change, even where that lies ahead."""
-    if move.at is not None and move.at < thread.updated_at:
+    if at is not None and at < thread.updated_at:
         raise TransitionError(
-            f"{short_id(Kind.THREAD, thread.id)} is {thread.status.value} since "
-            f"{format_instant(thread.updated_at)}, and {format_instant(move.at)} lies before that; "
-            "say a later --at, or leave it out"
+            f"{short} is {thread.status.value} since {format_instant(thread.updated_at)}, and "
+            f"{format_instant(at)} lies before that; say a later --at, or leave it out"
         )
     return replace(
         thread,
-        status=move.status,
-        resolved_in=resolved_in,
-        conversation_ids=_with(thread.conversation_ids, move.source),
-        updated_at=move.at if move.at is not None else max(move.now, thread.updated_at),
-        body=with_section(thread.body, "Resolution", move.resolution),
+        status=status,
+        resolved_in=source if status.ended else None,
+        conversation_ids=_with(thread.conversation_ids, source),
+        updated_at=at if at is not None else max(now, thread.updated_at),
+        body=with_section(thread.body, "Resolution", resolution),
     )
 
 
@@ -300,26 +279,16 @@ def thread_create(
     conversation_id: str | None = None,
     project_name: str | None = None,
     *,
-    content: str = "",
-    priority: str | None = None,
-    blocked_by: Iterable[str] = (),
-    tags: Iterable[str] = (),
-    at: Instant | None = None,
     forge: Forge | None = None,
+    **more: Any,
 ) -> dict[str, object]:
-    """Register a thread and return it; arguments as of `create`."""
+    """Register a thread and return it.
+
+    Arguments as of `create`; `more` are its `content`, `priority`, `blocked_by`, `tags` and `at`.
+    """
     forge = opened(forge)
     written = create(
-        forge,
-        title,
-        project=project_name,
-        local_id=local_id,
-        conversation=conversation_id,
-        content=content,
-        priority=priority,
-        blocked_by=blocked_by,
-        tags=tags,
-        at=at,
+        forge, title, project=project_name, local_id=local_id, conversation=conversation_id, **more
     )
     return Derived(forge.registry()).view(written.entity)
 
@@ -384,8 +353,16 @@ def thread_search(
     forge: Forge | None = None,
 ) -> list[dict[str, object]]:
     """Return the threads that a query finds, best first."""
-    forge = opened(forge)
-    found = search(forge, query, kinds=(Kind.THREAD,), status=status, project=project_name, limit=limit)
+    return found_views(opened(forge), query, Kind.THREAD, status, project_name, limit)
+
+
+def found_views(
+    forge: Forge, query: str, kind: Kind, status: str | None, project: str | None, limit: int
+) -> list[dict[str, object]]:
+    """Return the views of the entities of a kind that a query finds, best first; arguments as of `search`."""
+    from forgekit.search import search
+
+    found = search(forge, query, kinds=(kind,), status=status, project=project, limit=limit)
     registry = forge.registry()
     derived = Derived(registry)
-    return [derived.view(thread) for hit in found.ids if (thread := registry.get(hit)) is not None]
+    return [derived.view(entity) for hit in found.ids if (entity := registry.get(hit)) is not None]

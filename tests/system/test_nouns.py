@@ -340,12 +340,11 @@ def test_nothing_leads_back_to_itself(forge: Forge) -> None:
     talks = [new_conversation(forge, f"Talk {n}", at=Instant(EARLIER + n)).entity.id for n in range(3)]
     a, b, c = (short_id(Kind.CONVERSATION, talk) for talk in talks)
     for one, next_one in ((0, 1), (1, 2)):
-        lineage.link(forge, talks[one], talks[next_one], Compression(compression_tag="X"))
-    way = Compression(compression_tag="Y")
-    said = refused(forge, RuleError, lambda: lineage.link(forge, talks[2], talks[0], way))
+        lineage.link_named(forge, talks[one], talks[next_one], "X")
+    said = refused(forge, RuleError, lambda: lineage.link_named(forge, talks[2], talks[0], "Y"))
     field = "target_conversation_id: conversations continue each other in a circle"
     assert said == f"{field}: {a}, {b}, {c}; {out}"
-    said = refused(forge, RuleError, lambda: lineage.link(forge, talks[1], talks[0], way))
+    said = refused(forge, RuleError, lambda: lineage.link_named(forge, talks[1], talks[0], "Y"))
     [edge_id] = [e.id for e in forge.registry().lineage if e.target_conversation_id == talks[1]]
     assert said == (
         f"{short_id(Kind.LINEAGE, edge_id)} says that {b} continues {a}, "
