@@ -83,16 +83,6 @@ def reach(neighbours: Neighbours, start: EntityId) -> dict[EntityId, int]:
     return found
 
 
-def ancestors(graph: Graph, node: EntityId) -> dict[EntityId, int]:
-    """Return what leads to a node, and the fewest hops from it."""
-    return reach(graph.before, node)
-
-
-def descendants(graph: Graph, node: EntityId) -> dict[EntityId, int]:
-    """Return what a node leads to, and the fewest hops to it."""
-    return reach(graph.after, node)
-
-
 @dataclass(frozen=True, slots=True)
 class Order:
     """The nodes in groups, parents before children, older before younger where neither leads to the other.
@@ -145,11 +135,6 @@ def order(graph: Graph) -> Order:
         after=after,
         before=tuple(map(tuple, before)),
     )
-
-
-def topological(graph: Graph) -> list[EntityId]:
-    """Return the nodes, parents before children, older before younger."""
-    return [node for group in order(graph).groups for node in group]
 
 
 def cycles(graph: Graph) -> list[tuple[EntityId, ...]]:
@@ -246,9 +231,9 @@ def trace(registry: Registry, conversation: EntityId, direction: Direction = Dir
     up: dict[EntityId, int] = {}
     down: dict[EntityId, int] = {}
     if direction is not Direction.DESCENDANTS:
-        up = {start: 0, **ancestors(graph, start)}
+        up = {start: 0, **reach(graph.before, start)}
     if direction is not Direction.ANCESTORS:
-        down = {start: 0, **descendants(graph, start)}
+        down = {start: 0, **reach(graph.after, start)}
     hops = []
     for edge in registry.lineage:
         source, target = ends[edge.id]
@@ -257,7 +242,7 @@ def trace(registry: Registry, conversation: EntityId, direction: Direction = Dir
             hops.append(Hop(edge=edge, depth=up[target] + step, direction=Direction.ANCESTORS))
         elif source in down:
             hops.append(Hop(edge=edge, depth=down[source] + step, direction=Direction.DESCENDANTS))
-    place = {node: number for number, node in enumerate(topological(graph))}
+    place = order(graph).position
 
     def position(hop: Hop) -> tuple[int, int, EntityId]:
         a, b = ends[hop.edge.id]
