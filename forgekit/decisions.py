@@ -24,12 +24,10 @@ from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, decision_id, match_key, project_id
 from forgekit.insight.staleness import stale
 from forgekit.insight.views import Derived
-from forgekit.model.body import with_section
 from forgekit.model.entities import Decision, DecisionStatus, Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.rules import one_line, require_line
-from forgekit.threads import found_views
+from forgekit.model.rules import one_line, require_line, with_section
 from forgekit.times import Instant
 
 _AGAIN = "; to record the same text again pass another --conversation"
@@ -318,6 +316,8 @@ def decision_search(
     forge: Forge | None = None,
 ) -> list[dict[str, object]]:
     """Return the decisions that a query finds, best first."""
+    from forgekit.search import found_views
+
     return found_views(opened(forge), query, Kind.DECISION, status, project_name, limit)
 
 

@@ -22,7 +22,6 @@ from forgekit.ids import EntityId, conversation_id, pair_id, project_id
 from forgekit.insight import views
 from forgekit.insight.project_state import last_successor
 from forgekit.insight.views import Derived
-from forgekit.model.body import section, with_section
 from forgekit.model.entities import (
     COMPRESSION,
     Compression,
@@ -37,6 +36,7 @@ from forgekit.model.fields import TurnRange
 from forgekit.model.graph import Direction, Hop, one_talk, trace
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
+from forgekit.model.rules import section, with_section
 from forgekit.text.blocks import count
 from forgekit.times import Instant
 

@@ -10,11 +10,10 @@ from forgekit.change import COMMITTED, WriteOptions, Written, require_same, type
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, normalise, project_id
-from forgekit.model.body import with_section
 from forgekit.model.entities import Candidate, CandidateStatus, Entity, Lineage, Project, TranscriptPart
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
-from forgekit.model.rules import one_line
+from forgekit.model.rules import one_line, with_section
 
 
 def create(

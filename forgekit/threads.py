@@ -22,10 +22,10 @@ from forgekit.errors import TransitionError, UsageError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, project_id, thread_id
 from forgekit.insight.views import Derived
-from forgekit.model.body import with_section
 from forgekit.model.entities import Entity, Priority, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
+from forgekit.model.rules import with_section
 from forgekit.times import Instant, format_instant
 
 _MORE = "--content"
@@ -353,16 +353,6 @@ def thread_search(
     forge: Forge | None = None,
 ) -> list[dict[str, object]]:
     """Return the threads that a query finds, best first."""
+    from forgekit.search import found_views
+
     return found_views(opened(forge), query, Kind.THREAD, status, project_name, limit)
-
-
-def found_views(
-    forge: Forge, query: str, kind: Kind, status: str | None, project: str | None, limit: int
-) -> list[dict[str, object]]:
-    """Return the views of the entities of a kind that a query finds, best first; arguments as of `search`."""
-    from forgekit.search import search
-
-    found = search(forge, query, kinds=(kind,), status=status, project=project, limit=limit)
-    registry = forge.registry()
-    derived = Derived(registry)
-    return [derived.view(entity) for hit in found.ids if (entity := registry.get(hit)) is not None]

@@ -15,7 +15,6 @@ from typing import Generic, TypeVar
 
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.archive_record import DecisionRecord, ThreadRecord
-from forgekit.model.body import with_section
 from forgekit.model.entities import (
     Archive,
     Conflict,
@@ -27,7 +26,7 @@ from forgekit.model.entities import (
     ThreadStatus,
 )
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.rules import statement
+from forgekit.model.rules import statement, with_section
 from forgekit.times import Instant
 
 _ITEM_LIMIT = 300

@@ -15,10 +15,10 @@ from forgekit.archives.fold import FoldResult
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.merge.merge import merge
-from forgekit.model.body import with_section
 from forgekit.model.entities import FIELDS, Compression, Conflict, Decision, DecisionStatus, Entity
 from forgekit.model.fields import Field, Merge, ids_in
 from forgekit.model.registry import Registry
+from forgekit.model.rules import with_section
 
 
 @dataclass(frozen=True, slots=True)

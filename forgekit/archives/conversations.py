@@ -18,7 +18,6 @@ from forgekit.archives.ancestry import closest, moment, names_of
 from forgekit.archives.fold import FoldResult, Mention
 from forgekit.archives.lineage_edges import unique_pairs
 from forgekit.ids import EntityId, decision_id, match_key, pair_id, thread_id
-from forgekit.model.body import with_section
 from forgekit.model.entities import (
     UNSORTED,
     Archive,
@@ -33,6 +32,7 @@ from forgekit.model.entities import (
     Thread,
     ThreadStatus,
 )
+from forgekit.model.rules import with_section
 from forgekit.times import Instant
 
 STATUS = {

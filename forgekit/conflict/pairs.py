@@ -20,8 +20,8 @@ from functools import cached_property
 
 from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.ids import EntityId, pair_id
-from forgekit.model.body import with_section
 from forgekit.model.entities import Conflict, Decision, DecisionStatus
+from forgekit.model.rules import with_section
 from forgekit.text.words import words
 
 NEAREST = 20

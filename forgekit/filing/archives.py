@@ -25,12 +25,11 @@ from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.body import clean
 from forgekit.model.entities import Archive, Entity, Thread, ThreadStatus, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.rules import one_line
+from forgekit.model.rules import clean, one_line
 from forgekit.store import Change, Outcome
 from forgekit.text.frontmatter import ARCHIVE_LIMIT, decode
 from forgekit.text.secrets import SecretFinding, redact

@@ -16,7 +16,6 @@ from forgekit.change import COMMITTED, WriteOptions, superseding
 from forgekit.errors import NotFoundError, TransitionError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, match_key
-from forgekit.model.body import with_section
 from forgekit.model.entities import (
     Candidate,
     CandidateStatus,
@@ -30,7 +29,7 @@ from forgekit.model.entities import (
 )
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.rules import statement
+from forgekit.model.rules import statement, with_section
 from forgekit.store import Change, Outcome
 from forgekit.text.transcript import Message, read_messages
 from forgekit.text.words import words

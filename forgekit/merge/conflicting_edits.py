@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from forgekit.model.body import parts
 from forgekit.model.entities import COMPRESSION, FIELDS, Compression, Entity, known_fields
 from forgekit.model.fields import FieldType, Plain, write_fields
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import one_line
+from forgekit.model.rules import one_line, parts
 from forgekit.text.codec import dump_field, plain_tree
 
 NAME = "Conflicting edits"

@@ -23,7 +23,6 @@ from forgekit.merge.conflicting_edits import (
     listed,
     put,
 )
-from forgekit.model.body import parts
 from forgekit.model.entities import (
     COMPRESSION,
     FIELDS,
@@ -41,6 +40,7 @@ from forgekit.model.entities import (
 )
 from forgekit.model.fields import Field, Merge
 from forgekit.model.kinds import Kind
+from forgekit.model.rules import parts
 from forgekit.times import UNKNOWN
 
 E = TypeVar("E", bound=Entity)

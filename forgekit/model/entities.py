@@ -13,7 +13,6 @@ from typing import Any, ClassVar, get_args
 
 from forgekit.errors import FormatError, RuleError
 from forgekit.ids import EntityId, timestamp, v8_named
-from forgekit.model.body import section
 from forgekit.model.fields import (
     CODE,
     COUNT,
@@ -40,7 +39,14 @@ from forgekit.model.fields import (
     write_fields,
 )
 from forgekit.model.kinds import Kind, path_of
-from forgekit.model.rules import MOST_TURNS, require_between, require_keys, require_line, require_values
+from forgekit.model.rules import (
+    MOST_TURNS,
+    require_between,
+    require_keys,
+    require_line,
+    require_values,
+    section,
+)
 from forgekit.times import UNKNOWN, Instant
 
 UNSORTED = "Unsorted"

@@ -20,11 +20,10 @@ from forgekit.errors import UsageError
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.insight.views import Derived, listed_conflict_view
-from forgekit.model.body import section
 from forgekit.model.entities import Conflict, Conversation, Decision, Entity, Thread, flagged
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.rules import one_line
+from forgekit.model.rules import one_line, section
 from forgekit.text.blocks import HIDDEN, quote
 from forgekit.times import format_date
 

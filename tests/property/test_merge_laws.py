@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from forgekit.merge.files import merge_file
 from forgekit.merge.merge import Merged, merge, reconcile
-from forgekit.model.body import parts
 from forgekit.model.entities import Entity, known_fields
 from forgekit.model.kinds import Kind
+from forgekit.model.rules import parts
 from forgekit.text import codec
 
 KINDS = pytest.mark.parametrize("kind", list(Kind), ids=lambda kind: kind.value)

@@ -17,7 +17,6 @@ from forgekit.git.commits import build_commit
 from forgekit.git.repository import Repository
 from forgekit.ids import thread_id
 from forgekit.merge import conflicting_edits
-from forgekit.model.body import with_section
 from forgekit.model.entities import (
     Conversation,
     Decision,
@@ -28,6 +27,7 @@ from forgekit.model.entities import (
     ThreadStatus,
     entity_path,
 )
+from forgekit.model.rules import with_section
 from forgekit.sharing.sync import bring_together
 from forgekit.text import codec
 from forgekit.text.edit import update
