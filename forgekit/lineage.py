@@ -322,21 +322,7 @@ def lineage_link(
 ) -> dict[str, object]:
     """Register that one conversation continues another, and return the edge.
 
-    Args:
-        source_id: the conversation that was compressed, by any name.
-        target_id: the one that continues it.
-        compression_tag: the archive that was carried over.
-        bridge_summary: what changed, in words.
-        compression_mode: `lossless`, `lossy` or `partial`.
-        compressed_at: ms since 1970.
-        turn_range: first and last turn that were compressed.
-        decisions_carried: decisions by any name; the rest alike.
-        decisions_dropped: see decisions_carried.
-        threads_carried: see decisions_carried.
-        threads_resolved: see decisions_carried.
-        forge: the registry, else that of the working directory.
-
-    Raises UsageError for another mode.
+    Arguments are what the fields of an edge hold, with entities by any name; errors as of `link_named`.
     """
     forge = opened(forge)
     written = link_named(

@@ -15,7 +15,7 @@ from forgekit.errors import FormatError
 from forgekit.git.driver import CHOOSE
 from forgekit.ids import EntityId
 from forgekit.merge.conflicting_edits import sentence
-from forgekit.merge.files import MergedFile, merge_file
+from forgekit.merge.merge import MergedFile, merge_file
 from forgekit.model.kinds import Kind
 from forgekit.worktree.files import entity_of_path
 from forgekit.worktree.roots import git_program

@@ -1,7 +1,11 @@
-"""The three-way merge of one entity's states, and the rules by which values and groups of fields are merged.
+"""The three-way merge of one entity's states and files, and the rules for values and groups of fields.
 
 The declarations in `model.entities` name the rule of each field. A rule is asked only where both sides
 changed the value, each in its own way.
+
+A file is read, merged by fields and written canonically; comments in the front matter go along. What comes
+out can always be read again: if one of two files cannot be read, the other is kept, with the whole text of
+the first among its conflicting edits. The merge driver and `forgekit sync` share this.
 """
 
 from __future__ import annotations
@@ -10,8 +14,10 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
+from forgekit.errors import FormatError, RuleError
+from forgekit.ids import EntityId
 from forgekit.merge.conflicting_edits import (
     HEADING,
     KEY,
@@ -22,6 +28,8 @@ from forgekit.merge.conflicting_edits import (
     line_of,
     listed,
     put,
+    quoted,
+    taken,
 )
 from forgekit.model.entities import (
     COMPRESSION,
@@ -41,6 +49,7 @@ from forgekit.model.entities import (
 from forgekit.model.fields import Field, Merge
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import parts
+from forgekit.text import codec, edit, frontmatter
 from forgekit.times import UNKNOWN
 
 E = TypeVar("E", bound=Entity)
@@ -422,3 +431,113 @@ def _sections(body: str) -> dict[str, str]:
 def _joined(sections: dict[str, str], chosen: set[str]) -> str:
     preamble = sections.pop(PREAMBLE, "")
     return put("\n\n".join(text for text in (preamble, *sections.values()) if text), chosen)
+
+
+UNREADABLE = "unreadable file"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MergedFile:
+    """A merged file (None: deleted).
+
+    Attributes:
+        conflicts: what a person has to choose.
+        overridden: what a rule on times or states decided.
+    """
+
+    data: bytes | None
+    conflicts: tuple[FieldConflict, ...] = ()
+    overridden: tuple[FieldConflict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A file that could be read."""
+
+    text: str
+    entity: Entity
+    comments: frozenset[str]
+
+
+def merge_file(
+    kind: Kind, owner: EntityId, base: bytes | None, ours: bytes | None, theirs: bytes | None
+) -> MergedFile:
+    """Merge the states of one entity's file; the same from either side.
+
+    Args:
+        kind: from its path.
+        owner: the id in its path.
+        base: the state both come from; None where there is none.
+        ours: None where this side deleted it.
+        theirs: likewise.
+
+    Raises FormatError when neither side can be read, or the result would be too large to be.
+    """
+    if theirs in (ours, base):
+        return MergedFile(data=ours)
+    if ours == base:
+        return MergedFile(data=theirs)
+    if ours is None or theirs is None:
+        changed = theirs if ours is None else ours
+        conflict = FieldConflict(field="", base=None, winner="changed", loser="deleted")
+        return MergedFile(data=changed, conflicts=(conflict,))
+    first, second = _read_file(kind, owner, ours), _read_file(kind, owner, theirs)
+    if isinstance(first, FormatError) or isinstance(second, FormatError):
+        return _beside(first, second, ours, theirs)
+    known = None if base is None else _read_file(kind, owner, base)
+    start = known if isinstance(known, _Read) else None
+    merged = reconcile(None if start is None else start.entity, first.entity, second.entity)
+    assert merged.entity is not None  # noqa: S101 - neither side deleted it
+    sides = Sides(start.comments if start else (), first.comments, second.comments)
+    data = _written(merged.entity, (first, second), united(sides))
+    return MergedFile(data=data, conflicts=merged.conflicts, overridden=merged.overridden)
+
+
+def _read_file(kind: Kind, owner: EntityId, data: bytes) -> _Read | FormatError:
+    try:
+        text = frontmatter.decode(data)
+        entity = codec.loads(kind, text)
+        if entity.id != owner:
+            return FormatError("is not the id in the file's name", field=kind.id_field)
+        return _Read(text, entity, frozenset(edit.comments(text)))
+    except FormatError as e:
+        return e
+
+
+def _beside(
+    first: _Read | FormatError, second: _Read | FormatError, ours: bytes, theirs: bytes
+) -> MergedFile:
+    """Keep the side that can be read, with the text of the other among its conflicting edits."""
+    good, raw = (first, theirs) if isinstance(first, _Read) else (second, ours)
+    if not isinstance(good, _Read) or good.entity.kind.quoted:
+        raise first if isinstance(first, FormatError) else cast(FormatError, second)
+    text = frontmatter.decode(raw).replace("\r\n", "\n").replace("\r", "\n")
+    rest, standing = taken(good.entity.body)
+    body = put(rest, {*standing, quoted(UNREADABLE, text)})
+    entity: Entity = dataclasses.replace(cast(Any, good.entity), body=body)
+    conflict = FieldConflict(field=UNREADABLE, base=None, winner=good.text, loser=text)
+    return MergedFile(data=_written(entity, (good,), set(good.comments)), conflicts=(conflict,))
+
+
+def _written(entity: Entity, sides: tuple[_Read, ...], wanted: set[str]) -> bytes:
+    """Return the file of a merged entity: a side's own where it is equal, else written anew."""
+    same = [side.text for side in sides if side.entity == entity and side.comments == wanted]
+    if same:
+        text = max(same)
+    elif not wanted:
+        text = codec.dumps(entity)
+    else:
+        text = _with_comments(entity, sides, wanted)
+    data = text.encode()
+    frontmatter.decode(data)  # what is too large to be read is not written
+    return data
+
+
+def _with_comments(entity: Entity, sides: tuple[_Read, ...], wanted: set[str]) -> str:
+    """Return the side's text that holds most of the comments, edited; those it lacks go at the end."""
+    most = max(sides, key=lambda side: (len(side.comments & wanted), side.text))
+    try:
+        text = edit.update(most.text, entity)
+    except RuleError:  # a form that cannot be edited in place
+        text = codec.dumps(entity)
+    return edit.with_comments(text, sorted(wanted.difference(edit.comments(text))))

@@ -33,7 +33,7 @@ from forgekit.git.remote import Remote, fetch, push, upstream
 from forgekit.git.repository import Repository
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge.conflicting_edits import FieldConflict
-from forgekit.merge.files import MergedFile
+from forgekit.merge.merge import MergedFile
 from forgekit.merge.revisions import SUCCESSORS, completed, recorded, reinstated
 from forgekit.model.entities import Conflict, Decision, Entity, entity_path
 from forgekit.model.graph import Graph, cycles

@@ -12,8 +12,7 @@ from guarantees import Level, Report
 from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from forgekit.merge.files import merge_file
-from forgekit.merge.merge import Merged, merge, reconcile
+from forgekit.merge.merge import Merged, merge, merge_file, reconcile
 from forgekit.model.entities import Entity, known_fields
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import parts

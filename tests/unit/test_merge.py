@@ -11,8 +11,7 @@ from forgekit.errors import FormatError
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge import conflicting_edits
 from forgekit.merge.conflicting_edits import FieldConflict, sentence
-from forgekit.merge.files import merge_file
-from forgekit.merge.merge import CHOICES, Merged, merge, reconcile
+from forgekit.merge.merge import CHOICES, Merged, merge, merge_file, reconcile
 from forgekit.merge.revisions import completed, recorded
 from forgekit.model.entities import (
     COMPRESSION,

@@ -9,8 +9,7 @@ import pytest
 from sample_entities import NAME, A, B, P, day, decision, thread
 
 from forgekit.merge.conflicting_edits import FieldConflict
-from forgekit.merge.files import MergedFile, merge_file
-from forgekit.merge.merge import Merged, merge, reconcile
+from forgekit.merge.merge import Merged, MergedFile, merge, merge_file, reconcile
 from forgekit.merge.revisions import recorded
 from forgekit.model.entities import Candidate, CandidateStatus, DecisionStatus, Proposal, ThreadStatus
 from forgekit.model.kinds import Kind
