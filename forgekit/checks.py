@@ -13,6 +13,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -433,24 +434,19 @@ def check(
     return sorted(found, key=lambda p: p.path)
 
 
-def locate(problems: Iterable[Problem], texts: Mapping[str, str]) -> list[Problem]:
-    """Add the line of its field to each problem whose file's text is given."""
-    lines: dict[str, Mapping[str, int]] = {}
+def locate(problems: Iterable[Problem], text_of: Callable[[str], str | None]) -> list[Problem]:
+    """Add the line of its field to each problem; `text_of` returns the text of the file at a path."""
 
+    @cache
     def lines_of(path: str) -> Mapping[str, int]:
-        if path not in lines:
-            try:
-                head, _ = frontmatter.split(texts[path])
-                lines[path] = frontmatter.load_fields(head.replace("\r\n", "\n"))[1]
-            except FormatError:
-                lines[path] = {}
-        return lines[path]
+        try:
+            head, _ = frontmatter.split(text_of(path) or "")
+            return frontmatter.load_fields(head.replace("\r\n", "\n"))[1]
+        except FormatError:
+            return {}
 
     return [
-        replace(p, line=lines_of(p.path).get(p.field))
-        if p.line is None and p.field and p.path in texts
-        else p
-        for p in problems
+        replace(p, line=lines_of(p.path).get(p.field)) if p.line is None and p.field else p for p in problems
     ]
 
 

@@ -10,6 +10,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from forgekit import console
@@ -25,7 +26,7 @@ from forgekit.model.registry import Registry
 from forgekit.model.settings import SETTINGS_FILE, JudgeKind, OpenConflicts
 from forgekit.text import codec, frontmatter
 from forgekit.text.secrets import redact
-from forgekit.upkeep.check import around, committed, left_behind
+from forgekit.upkeep.check import around, committed, left_behind, text_of
 from forgekit.worktree.files import entity_of_path, read_bytes
 from forgekit.worktree.roots import TOPS, find_root
 from forgekit.worktree.settings import load_settings
@@ -279,14 +280,7 @@ def _owner(name: str, folder: Path) -> tuple[Kind, EntityId] | None:
 
 
 def _say_problems(staged: _Staged, problems: Sequence[Problem]) -> None:
-    texts: dict[str, str] = {}
-    for path in {p.path for p in problems}:
-        try:
-            data = read_bytes(staged.forge.root, path)
-            texts[path] = frontmatter.decode(data or b"")
-        except FormatError:
-            continue  # the problem says so itself
-    for problem in locate(problems, texts):
+    for problem in locate(problems, partial(text_of, staged.forge)):
         mark = "warning: " if problem.severity is Severity.WARNING else ""
         _say(f"{mark}{replace(problem, path=staged.prefix + problem.path)}")
 

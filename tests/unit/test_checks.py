@@ -336,10 +336,10 @@ def test_only_the_files_asked_about_are_looked_at() -> None:
 
 def test_a_line_is_added_where_the_text_is_known() -> None:
     bad = replace(X, decision="Other")
-    [problem] = locate(check(Registry.of([PROJECT, A, B, bad])), {entity_path(X): dumps(bad)})
+    [problem] = locate(check(Registry.of([PROJECT, A, B, bad])), {entity_path(X): dumps(bad)}.get)
     assert problem.line == 3
     assert str(problem).startswith(f"{entity_path(X)}:3: decision: the text, originated_in or")
-    assert locate([problem], {}) == [problem]
+    assert locate([problem], lambda _: None) == [problem]
 
 
 def _plan(text: str | None, *entities: Entity, committed: Decision | None = None) -> list[Fix]:
