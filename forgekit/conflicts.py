@@ -18,6 +18,7 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 
 FOUND, POSSIBLE = "found", "possible"
+_VERBS = {ConflictStatus.SCOPED: "scope", ConflictStatus.DISMISSED: "dismiss"}
 UNANSWERED = ("open", FOUND, POSSIBLE)
 """The states of verdicts and findings that wait for a person."""
 
@@ -153,25 +154,27 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOp
     return write(forge, decide, "conflict resolve", options)
 
 
-def scope(forge: Forge, name: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
-    """Keep both sides, each in the scope that the reason states."""
-    return _settle(forge, name, ConflictStatus.SCOPED, reason, options)
+def settle(
+    forge: Forge, name: str, reason: str, status: ConflictStatus | str, *, options: WriteOptions = COMMITTED
+) -> Written:
+    """Keep both sides of a conflict.
 
+    Args:
+        forge: the registry.
+        name: the conflict, or one of its sides.
+        reason: why, one line.
+        status: `scoped`: each holds in the scope that the reason states; `dismissed`: no contradiction.
+        options: dry run, or without a commit.
 
-def dismiss(forge: Forge, name: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
-    """Record that the two decisions do not contradict each other."""
-    return _settle(forge, name, ConflictStatus.DISMISSED, reason, options)
-
-
-def _settle(forge: Forge, name: str, status: ConflictStatus, reason: str, options: WriteOptions) -> Written:
+    Raises TransitionError when it is settled already.
+    """
+    state = ConflictStatus(status)
     chosen = named(forge, name)
-    verb = "scope" if status is ConflictStatus.SCOPED else "dismiss"
-    return write(
-        forge,
-        lambda registry: [replace(_open(registry, chosen), status=status, reason=reason)],
-        f"conflict {verb}",
-        options,
-    )
+
+    def decide(registry: Registry) -> list[Conflict]:
+        return [replace(_open(registry, chosen), status=state, reason=reason)]
+
+    return write(forge, decide, f"conflict {_VERBS[state]}", options)
 
 
 def _names_decision(forge: Forge, name: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from forgekit.change import (
     COMMITTED,
+    Word,
     WriteOptions,
     Written,
     origin_of,
@@ -69,7 +70,7 @@ def create(
     Raises TransitionError where that one has ended; RuleError where it differs, where the thread that
     had this title has another one now, and for a title that is too long.
     """
-    level = _level(priority)
+    level = _member(Priority, "priority", priority)
     line, words = typed(title, _MORE), tuple(dict.fromkeys(tags))
     values: dict[str, Any] = {
         "local_id": local_id,
@@ -103,105 +104,73 @@ def create(
     return write(forge, decide, "thread new", options)
 
 
-def end(
+def update(
     forge: Forge,
     name: str,
-    status: ThreadStatus | str,
+    status: ThreadStatus | str | None = None,
     *,
-    resolution: str = "",
+    resolution: str | None = None,
     conversation: str | None = None,
     at: Instant | None = None,
-    options: WriteOptions = COMMITTED,
-) -> Written:
-    """End an open thread: resolved, superseded or abandoned.
-
-    Raises TransitionError when it has ended already, unless all that is given is so already, and for a time
-    before its last change.
-    """
-    return _update(forge, name, ThreadStatus(status), resolution, conversation, at, options=options)
-
-
-def resolve(forge: Forge, name: str, *, resolution: str = "", **more: Any) -> Written:
-    """Resolve an open thread, for a person, who must say how; the rest as of `end`.
-
-    Raises UsageError where there is no resolution.
-    """
-    if not resolution.strip():
-        raise UsageError("how was the thread resolved? give --resolution TEXT")
-    return end(forge, name, ThreadStatus.RESOLVED, resolution=resolution, **more)
-
-
-def reopen(
-    forge: Forge,
-    name: str,
-    *,
-    conversation: str | None = None,
-    at: Instant | None = None,
-    options: WriteOptions = COMMITTED,
-) -> Written:
-    """Open a thread again: the one way back from an end.
-
-    Raises TransitionError when it is open already, unless all that is given is so already, and for a time
-    before its last change.
-    """
-    return _update(forge, name, ThreadStatus.OPEN, "", conversation, at, options=options)
-
-
-def edit(
-    forge: Forge,
-    name: str,
-    *,
     title: str | None = None,
     priority: Priority | str | None = None,
     content: str | None = None,
     blocked_by: Iterable[str] | None = None,
     tags: Iterable[str] | None = None,
-    conversation: str | None = None,
     options: WriteOptions = COMMITTED,
 ) -> Written:
-    """Change the fields of a thread; its id and its state stay.
+    """Change a thread's state, where a status is given, and its fields; the id stays.
 
-    Raises RuleError for a title that is too long, and where threads would wait for each other.
+    Args:
+        forge: the registry.
+        name: any name of the thread.
+        status: `resolved`, `superseded`, `abandoned`, or `open` to reopen it: the one way back from an end.
+        resolution: how it ended, Markdown, with a status that ends it.
+        conversation: where this happened.
+        at: when its state changed, in ms since 1970, else now.
+        title: in place of the old one; the rest alike.
+        priority: `high`, `medium` or `low`.
+        content: a description, Markdown.
+        blocked_by: other threads, by any name.
+        tags: words.
+        options: dry run, or without a commit.
+
+    Raises TransitionError when it has that state already, unless all that is given is so already, and for a
+    time before its last change; UsageError for another status or priority, and for a resolution of what does
+    not end; RuleError for a title that is too long, and where threads would wait for each other.
     """
-    values: dict[str, Any] = {}
-    if title is not None:
-        values["title"] = typed(title, _MORE)
-    if priority is not None:
-        values["priority"] = _level(priority)
-    if blocked_by is not None:
-        values["blocked_by"] = forge.resolve_all(blocked_by, Kind.THREAD)
-    if tags is not None:
-        values["tags"] = tuple(dict.fromkeys(tags))
-    return _update(forge, name, None, "", conversation, None, content=content, options=options, **values)
-
-
-def _update(
-    forge: Forge,
-    name: str,
-    status: ThreadStatus | None,
-    resolution: str,
-    conversation: str | None,
-    at: Instant | None,
-    *,
-    content: str | None = None,
-    options: WriteOptions = COMMITTED,
-    **values: Any,
-) -> Written:
-    """Change fields of a thread, its description, and its state where a status is given."""
+    state = _member(ThreadStatus, "status", status)
+    if resolution and not (state and state.ended):
+        raise UsageError("a resolution needs an end; give status resolved, superseded or abandoned")
+    values: dict[str, Any] = {"priority": _member(Priority, "priority", priority)}
+    values["title"] = None if title is None else typed(title, _MORE)
+    values["blocked_by"] = None if blocked_by is None else forge.resolve_all(blocked_by, Kind.THREAD)
+    values["tags"] = None if tags is None else tuple(dict.fromkeys(tags))
+    values = {field: value for field, value in values.items() if value is not None}
     key = forge.resolve(name, Kind.THREAD)
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
 
     def decide(registry: Registry) -> list[Thread]:
         thread = registry.expect(Thread, key)
-        if status is not None:
-            thread = _in_state(thread, status, resolution, source, at, forge.now())
+        if state is not None:
+            thread = _in_state(thread, state, resolution or "", source, at, forge.now())
         elif source is not None:
             thread = replace(thread, conversation_ids=_with(thread.conversation_ids, source))
         body = thread.body if content is None else with_section(thread.body, None, content)
         thread = replace(thread, body=body, **values)
         return [without_circle(thread, registry.threads) if values.get("blocked_by") else thread]
 
-    return write(forge, decide, f"thread {_VERBS[status] if status else 'edit'}", options)
+    return write(forge, decide, f"thread {_VERBS[state] if state else 'edit'}", options)
+
+
+def resolve(forge: Forge, name: str, *, resolution: str = "", **more: Any) -> Written:
+    """Resolve an open thread, for a person, who must say how; the rest as of `update`.
+
+    Raises UsageError where there is no resolution.
+    """
+    if not resolution.strip():
+        raise UsageError("how was the thread resolved? give --resolution TEXT")
+    return update(forge, name, ThreadStatus.RESOLVED, resolution=resolution, **more)
 
 
 def _in_state(
@@ -255,12 +224,9 @@ def _with(ids: tuple[EntityId, ...], entity: EntityId | None) -> tuple[EntityId,
     return tuple(sorted({*ids, entity})) if entity else ids
 
 
-def _level(priority: Priority | str | None) -> Priority | None:
-    """Return a priority.
-
-    Raises UsageError for another word.
-    """
-    return priority if isinstance(priority, Priority) else word_of(Priority, "priority", priority)
+def _member(words: type[Word], name: str, value: Word | str | None) -> Word | None:
+    """Return a member of an enumeration, given as such or as its word; UsageError for another word."""
+    return value if value is None or isinstance(value, words) else word_of(words, name, str(value))
 
 
 def active(registry: Registry, project: EntityId | None = None) -> list[Thread]:
@@ -299,36 +265,16 @@ def thread_update(
     resolution: str | None = None,
     conversation_id: str | None = None,
     *,
-    title: str | None = None,
-    priority: str | None = None,
-    content: str | None = None,
     forge: Forge | None = None,
+    **more: Any,
 ) -> dict[str, object]:
     """Change a thread's state, or its fields, and return it.
 
-    Args:
-        thread_id: any name of the thread.
-        status: `resolved`, `superseded`, `abandoned`, or `open` to reopen it.
-        resolution: how it ended, with a status that ends it.
-        conversation_id: where this happened.
-        title: a new title; the id stays.
-        priority: `high`, `medium` or `low`.
-        content: a new description.
-        forge: the registry, else that of the working directory.
-
-    Raises UsageError for another status or priority, and for a resolution of what does not end;
-    TransitionError as of `end` and `reopen`, then nothing was changed.
+    Arguments and errors as of `update`; `more` are its `title`, `priority`, `content`, `blocked_by`, `tags`
+    and `at`. Where an error is raised, nothing was changed.
     """
-    state = word_of(ThreadStatus, "status", status)
-    values: dict[str, Any] = {} if priority is None else {"priority": _level(priority)}
-    if resolution and not (state and state.ended):
-        raise UsageError("a resolution needs an end; give status resolved, superseded or abandoned")
-    if title is not None:
-        values["title"] = typed(title, _MORE)
     forge = opened(forge)
-    written = _update(
-        forge, thread_id, state, resolution or "", conversation_id, None, content=content, **values
-    )
+    written = update(forge, thread_id, status, resolution=resolution, conversation=conversation_id, **more)
     return Derived(forge.registry()).view(written.entity)
 
 

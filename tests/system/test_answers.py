@@ -172,11 +172,11 @@ def test_a_thread_that_ended_blocks_nothing(repository: Path) -> None:
     forge = opened(repository)
     first, second = (threads.create(forge, t, project="Nexus").entity for t in ("Who pays?", "When?"))
     waiting = threads.create(forge, "Ship it", project="Nexus", blocked_by=[first.id, second.id]).entity
-    threads.end(forge, first.id, ThreadStatus.RESOLVED, resolution="We do")
+    threads.update(forge, first.id, ThreadStatus.RESOLVED, resolution="We do")
     name, blocker = (short_id(Kind.THREAD, entity.id) for entity in (waiting, second))
     lines = prepare_compression(forge, "Nexus").text.splitlines()
     assert f"- {name}: Ship it [OPEN] (medium), blocked by {blocker}" in lines
-    threads.end(forge, second.id, ThreadStatus.RESOLVED, resolution="Now")
+    threads.update(forge, second.id, ThreadStatus.RESOLVED, resolution="Now")
     assert f"- {name}: Ship it [OPEN] (medium)" in prepare_compression(forge, "Nexus").text.splitlines()
 
 

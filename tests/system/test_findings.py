@@ -96,7 +96,7 @@ def test_findings_of_unchanged_decisions_are_remembered_and_made_anew_after_a_ch
         assert findings_of(forge, forge.registry(), {one.id}, wait_ms=0).conflicts == first.conflicts
     made(forge, MAYBE)
     assert len(findings_of(forge, forge.registry()).possible) == 2
-    conflicts.dismiss(forge, short_id(Kind.CONFLICT, first.conflicts[0].id), "both are used")
+    conflicts.settle(forge, short_id(Kind.CONFLICT, first.conflicts[0].id), "both are used", "dismissed")
     assert findings_of(forge, forge.registry()).conflicts == ()
 
 
@@ -205,13 +205,13 @@ def test_a_person_answers_a_finding_and_a_file_says_so(forge: Forge, verb: str, 
     assert check(forge).problems == ()
     said = short_id(Kind.CONFLICT, finding.id)
     with pytest.raises(TransitionError, match=f"{said} is already {status}"):
-        conflicts.dismiss(forge, said, "again")
+        conflicts.settle(forge, said, "again", "dismissed")
 
 
 def test_a_new_text_brings_the_finding_back(forge: Forge) -> None:
     made(forge, SQL)
     other = made(forge, MONGO)
-    conflicts.dismiss(forge, dec(other), "one is about tests")
+    conflicts.settle(forge, dec(other), "one is about tests", "dismissed")
     decisions.revise(forge, dec(other), "Use MongoDB for everything")
     assert len(findings_of(forge, forge.registry()).conflicts) == 1
 
@@ -220,13 +220,13 @@ def test_a_name_that_means_no_conflict_or_several_is_refused(forge: Forge) -> No
     one = made(forge, SQL)
     made(forge, EAT)
     with pytest.raises(NotFoundError, match="no open conflict answers to"):
-        conflicts.dismiss(forge, dec(one), "no")
+        conflicts.settle(forge, dec(one), "no", "dismissed")
     with pytest.raises(NotFoundError):
-        conflicts.dismiss(forge, "cfl_0123456789ab", "no")
+        conflicts.settle(forge, "cfl_0123456789ab", "no", "dismissed")
     made(forge, MONGO)
     made(forge, MONGO, project="Harbour")
     with pytest.raises(RuleError, match="has several open conflicts"):
-        conflicts.scope(forge, dec(one), "no")
+        conflicts.settle(forge, dec(one), "no", "scoped")
 
 
 def test_a_finding_of_a_decision_that_has_ended_since_cannot_be_answered(forge: Forge) -> None:
@@ -235,14 +235,16 @@ def test_a_finding_of_a_decision_that_has_ended_since_cannot_be_answered(forge: 
     [finding] = of_written(forge, [other]).conflicts
     decisions.invalidate(forge, dec(other), "too slow")
     with pytest.raises(NotFoundError):
-        conflicts.scope(forge, short_id(Kind.CONFLICT, finding.id), "no")
+        conflicts.settle(forge, short_id(Kind.CONFLICT, finding.id), "no", "scoped")
 
 
 def test_lists_name_both_texts_and_the_level(forge: Forge) -> None:
     one, other = made(forge, SQL), made(forge, MONGO)
     made(forge, MAYBE)
     of_written(forge, forge.registry().decisions)
-    conflicts.scope(forge, short_id(Kind.CONFLICT, conflicts.named(forge, dec(one), other.id).id), "both")
+    conflicts.settle(
+        forge, short_id(Kind.CONFLICT, conflicts.named(forge, dec(one), other.id).id), "both", "scoped"
+    )
     rows, _ = conflicts.listed(forge, forge.registry())
     assert sorted(row.state for row in rows) == ["possible", "possible", "scoped"]
     assert all(None not in row.sides for row in rows)

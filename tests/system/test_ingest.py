@@ -528,8 +528,8 @@ def test_an_end_that_is_older_than_its_thread_ends_it_unless_it_was_opened_again
     title = "The question of the parking space is finally settled"
     made = threads.create(forge, title, project="Nexus", at=day[5 if reopened is None else 0])
     if reopened is not None:
-        threads.end(forge, made.entity.id, ThreadStatus.RESOLVED, at=Instant(day[0] + 1))
-        threads.reopen(forge, made.entity.id, at=day[reopened])
+        threads.update(forge, made.entity.id, ThreadStatus.RESOLVED, at=Instant(day[0] + 1))
+        threads.update(forge, made.entity.id, "open", at=day[reopened])
     file(repository, transcript("Later", f"{title}.", "Good.", day=2), project="Nexus")
     (found,) = (waiting.candidate for waiting in review.waiting(forge))
     answers = review.Answers(approve=frozenset({found.id}))

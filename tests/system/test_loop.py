@@ -181,8 +181,8 @@ def test_what_people_changed_stands_against_an_archive_that_says_nothing_new(rep
     forge = opened(repository)
     file(forge, SAMPLES[3])
     (thread,) = [t for t in forge.registry().threads if t.title.startswith("Do lessons have to work")]
-    threads.end(forge, thread.id, ThreadStatus.ABANDONED, resolution="Nobody asked for it")
-    threads.edit(forge, thread.id, title="Do lessons work offline?")
+    threads.update(forge, thread.id, ThreadStatus.ABANDONED, resolution="Nobody asked for it")
+    threads.update(forge, thread.id, title="Do lessons work offline?")
     file(forge, *SAMPLES)
     kept = forge.registry().expect(Thread, thread.id)
     assert (kept.status, kept.title) == (ThreadStatus.ABANDONED, "Do lessons work offline?")
@@ -451,7 +451,7 @@ def test_an_archive_repeats_what_people_registered(repository: Path) -> None:
     paste(forge, compressed("ONE_DONE", "2026-03-01", rest))
     decisions.create(forge, "Use Ed25519 for signatures", tier=0.8)
     threads.create(forge, "Who pays for the module?")
-    threads.end(forge, "Who pays for the module?", ThreadStatus.RESOLVED, resolution="Nobody.")
+    threads.update(forge, "Who pays for the module?", ThreadStatus.RESOLVED, resolution="Nobody.")
     block = prepare_compression(forge, "Ledger").text
     more = "### D002: Use Ed25519 for signatures\n\n## Threads\n### T001: Who pays for the module?\n"
     report = paste(forge, compressed("TWO_DONE", "2026-12-02", f"{rest}{more}\n{block}", "ONE_DONE"))

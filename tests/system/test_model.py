@@ -118,7 +118,7 @@ class Registry(RuleBasedStateMachine):
         thread = self.any_of(data, Thread)
         if thread is not None and not thread.status.ended and entity_path(thread) not in self.dirty:
             how = data.draw(st.sampled_from((ThreadStatus.RESOLVED, ThreadStatus.ABANDONED)))
-            self.committed(threads.end(self.forge, thread.id, how, resolution=self.value()).entity)
+            self.committed(threads.update(self.forge, thread.id, how, resolution=self.value()).entity)
 
     @rule(data=st.data())
     def edit(self, data: st.DataObject) -> None:
