@@ -132,15 +132,11 @@ def _cut(parts: Sequence[BlockPart], kept: Sequence[int]) -> tuple[str, ...]:
     )
 
 
-def _cut_line(cut: Sequence[str]) -> str:
-    return f"Cut for want of room: {'; '.join(cut)}. Ask for more with --budget."
-
-
 def _text(opening: str, parts: Sequence[BlockPart], kept: Sequence[int], closing: str) -> str:
     pairs = zip(parts, kept, strict=True)
     sections = [_section(part, number) for part, number in pairs if part.items or part.empty]
     if cut := _cut(parts, kept):
-        sections.append(_cut_line(cut))
+        sections.append(f"Cut for want of room: {'; '.join(cut)}. Ask for more with --budget.")
     return "\n\n".join([opening, *sections, closing]) + "\n"
 
 
