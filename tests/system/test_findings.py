@@ -188,18 +188,17 @@ def test_a_much_lower_tier_yields_is_shown_and_is_not_rewritten(forge: Forge) ->
     assert (lost.status, lost.superseded_by) == (DecisionStatus.SUPERSEDED, high.id)
 
 
-@pytest.mark.parametrize("verb", ["resolve", "scope", "dismiss"])
+@pytest.mark.parametrize("status", ["resolved", "scoped", "dismissed"])
 @pytest.mark.parametrize("form", ["finding", "decision"])
-def test_a_person_answers_a_finding_and_a_file_says_so(forge: Forge, verb: str, form: str) -> None:
+def test_a_person_answers_a_finding_and_a_file_says_so(forge: Forge, status: str, form: str) -> None:
     one, other = made(forge, SQL), made(forge, MONGO)
     [finding] = of_written(forge, [other]).conflicts
     name = short_id(Kind.CONFLICT, finding.id) if form == "finding" else dec(one)
-    if verb == "resolve":
+    if status == "resolved":
         conflicts.resolve(forge, name, dec(other), "measured")
     else:
-        getattr(conflicts, verb)(forge, name, "one is about tests")
+        conflicts.settle(forge, name, "one is about tests", status)
     [verdict] = forge.registry().conflicts
-    status = {"resolve": "resolved", "scope": "scoped", "dismiss": "dismissed"}[verb]
     assert (verdict.id, verdict.status.value) == (finding.id, status)
     assert findings_of(forge, forge.registry()).conflicts == ()
     assert check(forge).problems == ()
