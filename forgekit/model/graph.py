@@ -143,41 +143,31 @@ def cycles(graph: Graph) -> list[tuple[EntityId, ...]]:
 
 
 def _components(graph: Graph) -> list[list[EntityId]]:
-    """Find the strongly connected components (Tarjan 1972), with a stack of its own."""
-    number: dict[EntityId, int] = {}
-    low: dict[EntityId, int] = {}
-    held: list[EntityId] = []
-    is_held: set[EntityId] = set()
-    out: list[list[EntityId]] = []
+    """Find the strongly connected components (Kosaraju): along the arrows, then back, last ended first."""
+    ended: list[EntityId] = []
+    seen: set[EntityId] = set()
     for root in graph:
-        if root in number:
-            continue
-        number[root] = low[root] = len(number)
-        held.append(root)
-        is_held.add(root)
-        work = [(root, iter(graph.after[root]))]
+        work = [] if root in seen else [(root, iter(graph.after[root]))]
+        seen.add(root)
         while work:
             node, targets = work[-1]
-            for target in targets:
-                if target not in number:
-                    number[target] = low[target] = len(number)
-                    held.append(target)
-                    is_held.add(target)
-                    work.append((target, iter(graph.after[target])))
-                    break
-                if target in is_held:
-                    low[node] = min(low[node], number[target])
-            else:
+            following = next((target for target in targets if target not in seen), None)
+            if following is None:
+                ended.append(node)
                 work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == number[node]:
-                    group = [held.pop()]
-                    while group[-1] != node:
-                        group.append(held.pop())
-                    is_held.difference_update(group)
-                    out.append(group)
-    return out
+            else:
+                seen.add(following)
+                work.append((following, iter(graph.after[following])))
+    groups: list[list[EntityId]] = []
+    for root in reversed(ended):
+        group = [root] if root in seen else []
+        seen.discard(root)
+        for node in group:  # grows while it is walked
+            sources = [source for source in graph.before[node] if source in seen]
+            seen.difference_update(sources)
+            group += sources
+        groups += [group] if group else []
+    return groups
 
 
 class Direction(Enum):
