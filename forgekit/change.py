@@ -50,6 +50,12 @@ class Written:
     entity: Entity
     outcome: Outcome
 
+    def view(self, forge: Forge) -> dict[str, object]:
+        """Return the entity as the Python interface shows it."""
+        from forgekit.insight.views import Derived
+
+        return Derived(forge.registry()).view(self.entity)
+
 
 COMMITTED = WriteOptions()
 SUBJECT_LIMIT = 100

@@ -22,8 +22,6 @@ from forgekit.conflict.pairs import superseded
 from forgekit.errors import RuleError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, decision_id, match_key, project_id
-from forgekit.insight.staleness import stale
-from forgekit.insight.views import Derived
 from forgekit.model.entities import Decision, DecisionStatus, Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
@@ -287,7 +285,7 @@ def decision_create(
         alternatives=alternatives_rejected,
         **more,
     )
-    return Derived(forge.registry()).view(written.entity)
+    return written.view(forge)
 
 
 def decision_revise(
@@ -304,7 +302,7 @@ def decision_revise(
     written = revise(
         forge, decision_id, new_decision, rationale=new_rationale, tier=tier, conversation=conversation_id
     )
-    return Derived(forge.registry()).view(written.entity)
+    return written.view(forge)
 
 
 def decision_search(
@@ -338,6 +336,9 @@ def decision_stale(
         project_name: only this project.
         forge: the registry, else that of the working directory.
     """
+    from forgekit.insight.staleness import stale
+    from forgekit.insight.views import Derived
+
     forge = opened(forge)
     registry = forge.registry()
     derived = Derived(registry)
@@ -351,7 +352,7 @@ def decision_conflicts(
 ) -> list[dict[str, object]]:
     """Return the open verdicts and the findings: all, those of a decision, or those that touch a project."""
     from forgekit.conflicts import UNANSWERED, listed
-    from forgekit.insight.views import listed_conflict_view
+    from forgekit.insight.views import Derived, listed_conflict_view
 
     forge = opened(forge)
     registry = forge.registry()
@@ -381,4 +382,4 @@ def decision_resolve_conflict(
 
     forge = opened(forge)
     written = resolve(forge, decision_id, keep_id, reason)
-    return Derived(forge.registry()).view(written.entity)
+    return written.view(forge)

@@ -338,7 +338,7 @@ def lineage_link(
         dropped=decisions_dropped,
         resolved=threads_resolved,
     )
-    return Derived(forge.registry()).view(written.entity)
+    return written.view(forge)
 
 
 def lineage_trace(

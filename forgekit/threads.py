@@ -22,7 +22,6 @@ from forgekit.change import (
 from forgekit.errors import TransitionError, UsageError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, project_id, thread_id
-from forgekit.insight.views import Derived
 from forgekit.model.entities import Entity, Priority, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
@@ -256,7 +255,7 @@ def thread_create(
     written = create(
         forge, title, project=project_name, local_id=local_id, conversation=conversation_id, **more
     )
-    return Derived(forge.registry()).view(written.entity)
+    return written.view(forge)
 
 
 def thread_update(
@@ -275,7 +274,7 @@ def thread_update(
     """
     forge = opened(forge)
     written = update(forge, thread_id, status, resolution=resolution, conversation=conversation_id, **more)
-    return Derived(forge.registry()).view(written.entity)
+    return written.view(forge)
 
 
 def thread_active(project_name: str | None = None, *, forge: Forge | None = None) -> list[dict[str, object]]:
@@ -283,6 +282,8 @@ def thread_active(project_name: str | None = None, *, forge: Forge | None = None
 
     Raises NotFoundError for a project that is not known.
     """
+    from forgekit.insight.views import Derived
+
     forge = opened(forge)
     registry = forge.registry()
     derived = Derived(registry)
