@@ -21,9 +21,17 @@ from pathlib import Path
 from typing import Protocol
 
 from forgekit.ids import EntityId, conversation_id, decision_id, project_id, thread_id
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Conversation, Entity, Project, entity_path
-from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.model.entities import (
+    Conversation,
+    Decision,
+    DecisionStatus,
+    Entity,
+    Priority,
+    Project,
+    Thread,
+    ThreadStatus,
+    entity_path,
+)
 from forgekit.text.codec import dumps
 from forgekit.times import DAY_MS, Instant
 

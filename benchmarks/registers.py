@@ -23,7 +23,7 @@ import numpy as np
 from forgekit.conflict.judge import Level
 from forgekit.conflict.pairs import NEAREST, Pair, pairs_to_judge, statement
 from forgekit.ids import EntityId, decision_id, project_id
-from forgekit.model.decision import Decision
+from forgekit.model.entities import Decision
 from forgekit.model.settings import Settings
 from forgekit.models.encoder import Encoder, Missing, find_encoder
 from forgekit.models.trained_judge import FOLDER, find_trained_judge

@@ -38,9 +38,9 @@ from forgekit.index import query as catalogue_query
 from forgekit.index.catalogue import NAMED_SCORE, Hit
 from forgekit.index.rows import memory_of
 from forgekit.index.vectors import Vectors
+from forgekit.model.entities import Thread
 from forgekit.model.rules import one_line
 from forgekit.model.settings import Settings
-from forgekit.model.thread import Thread
 from forgekit.models.encoder import Encoder, Missing, find_encoder
 from forgekit.search import POOL, Mode, by_meaning, rank
 from forgekit.times import Instant

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from forgekit.errors import ChangedError, NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, conversation_id, is_id, normalise, project_id, timestamp
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Compression, Conflict, Conversation, Entity, entity_path
+from forgekit.model.entities import Compression, Conflict, Conversation, Decision, Entity, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT, one_line
@@ -50,6 +49,12 @@ class Written:
 
     entity: Entity
     outcome: Outcome
+
+    def view(self, forge: Forge) -> dict[str, object]:
+        """Return the entity as the Python interface shows it."""
+        from forgekit.insight.views import Derived
+
+        return Derived(forge.registry()).view(self.entity)
 
 
 COMMITTED = WriteOptions()
@@ -272,8 +277,7 @@ def require_active(registry: Registry, decision: Decision, then: str = "") -> De
 
 def without_circle(entity: E, others: Iterable[Entity]) -> E:
     """Return an entity to be written; raise RuleError where its references, among others, form a cycle."""
-    from forgekit.checks.base import CheckInput
-    from forgekit.checks.references import no_cycles
+    from forgekit.checks import CheckInput, no_cycles
 
     given = CheckInput(only=frozenset({entity_path(entity)}))
     for problem in no_cycles(Registry.of([*others, entity]), given):

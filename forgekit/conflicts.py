@@ -13,13 +13,14 @@ from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import conflict_state, open_conflicts
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Conflict, ConflictStatus, Entity
+from forgekit.model.entities import Conflict, ConflictStatus, Decision, DecisionStatus, Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 
 FOUND, POSSIBLE = "found", "possible"
-"""The states of findings that nobody has answered."""
+_VERBS = {ConflictStatus.SCOPED: "scope", ConflictStatus.DISMISSED: "dismiss"}
+UNANSWERED = ("open", FOUND, POSSIBLE)
+"""The states of verdicts and findings that wait for a person."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +64,7 @@ def listed(
 
     def rows() -> Iterator[ListedConflict]:
         for conflict in registry.conflicts:
-            a, b = (_decision(registry, side) for side in (conflict.decision_a, conflict.decision_b))
+            a, b = (_decision(registry, side) for side in conflict.sides)
             yield ListedConflict(conflict=conflict, state=conflict_state(registry, conflict), sides=(a, b))
         for finding, loser in found.with_losers():
             yield ListedConflict(
@@ -77,26 +78,13 @@ def listed(
     def wanted(row: ListedConflict) -> bool:
         owners = {side.project_uuid for side in row.sides if side is not None}
         return (
-            (decision is None or decision in (row.conflict.decision_a, row.conflict.decision_b))
+            (decision is None or decision in row.conflict.sides)
             and (project is None or project in owners)
             and state in (None, row.state)
         )
 
     chosen_rows = sorted(filter(wanted, rows()), key=lambda row: (row.conflict.detected_at, row.conflict.id))
     return chosen_rows[::-1], found
-
-
-def waiting(
-    registry: Registry, *, decision: EntityId | None = None, project: EntityId | None = None
-) -> list[Conflict]:
-    """Return the open verdicts, oldest first: all, a decision's, or those that touch a project."""
-
-    def concerns(conflict: Conflict) -> bool:
-        sides = conflict.decision_a, conflict.decision_b
-        owners = {d.project_uuid for side in sides if (d := _decision(registry, side)) is not None}
-        return (decision is None or decision in sides) and (project is None or project in owners)
-
-    return [conflict for conflict in open_conflicts(registry) if concerns(conflict)]
 
 
 def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
@@ -123,9 +111,9 @@ def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
     if not isinstance(found, Decision):
         raise NotFoundError("conflict", name)
     side = found.id
-    pairs = waiting(registry, decision=side)
+    pairs = [conflict for conflict in open_conflicts(registry) if side in conflict.sides]
     pairs += [finding.verdict() for finding in findings_of(forge, registry, {side}).of(side)]
-    chosen = [pair for pair in pairs if other is None or other in (pair.decision_a, pair.decision_b)]
+    chosen = [pair for pair in pairs if other is None or other in pair.sides]
     if not chosen:
         raise NotFoundError("open conflict", name, "`forgekit conflict list` shows what is open")
     if len(chosen) > 1:
@@ -151,7 +139,7 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOp
 
     def decide(registry: Registry) -> list[Entity]:
         conflict = _open(registry, chosen)
-        sides = conflict.decision_a, conflict.decision_b
+        sides = conflict.sides
         if kept not in sides:
             names = " or ".join(short_id(Kind.DECISION, side) for side in sides)
             raise RuleError(f"--keep must name a side of the conflict: {names}")
@@ -166,25 +154,27 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOp
     return write(forge, decide, "conflict resolve", options)
 
 
-def scope(forge: Forge, name: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
-    """Keep both sides, each in the scope that the reason states."""
-    return _settle(forge, name, ConflictStatus.SCOPED, reason, options)
+def settle(
+    forge: Forge, name: str, reason: str, status: ConflictStatus | str, *, options: WriteOptions = COMMITTED
+) -> Written:
+    """Keep both sides of a conflict.
 
+    Args:
+        forge: the registry.
+        name: the conflict, or one of its sides.
+        reason: why, one line.
+        status: `scoped`: each holds in the scope that the reason states; `dismissed`: no contradiction.
+        options: dry run, or without a commit.
 
-def dismiss(forge: Forge, name: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
-    """Record that the two decisions do not contradict each other."""
-    return _settle(forge, name, ConflictStatus.DISMISSED, reason, options)
-
-
-def _settle(forge: Forge, name: str, status: ConflictStatus, reason: str, options: WriteOptions) -> Written:
+    Raises TransitionError when it is settled already.
+    """
+    state = ConflictStatus(status)
     chosen = named(forge, name)
-    verb = "scope" if status is ConflictStatus.SCOPED else "dismiss"
-    return write(
-        forge,
-        lambda registry: [replace(_open(registry, chosen), status=status, reason=reason)],
-        f"conflict {verb}",
-        options,
-    )
+
+    def decide(registry: Registry) -> list[Conflict]:
+        return [replace(_open(registry, chosen), status=state, reason=reason)]
+
+    return write(forge, decide, f"conflict {_VERBS[state]}", options)
 
 
 def _names_decision(forge: Forge, name: str) -> bool:
@@ -198,7 +188,7 @@ def _open(registry: Registry, chosen: Conflict) -> Conflict:
     """Return a verdict as it is on file now, open; that of a finding where there is none on file."""
     conflict = registry.get(chosen.id)
     if not isinstance(conflict, Conflict):
-        for side in (chosen.decision_a, chosen.decision_b):
+        for side in chosen.sides:
             require_active(registry, registry.expect(Decision, side))
         return chosen
     if conflict.status is not ConflictStatus.OPEN:

@@ -13,10 +13,9 @@ from forgekit.index.catalogue import Hit
 from forgekit.insight.budget import BlockPart, BlockRow, lay_out
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.insight.views import Derived
-from forgekit.model.decision import Decision
+from forgekit.model.entities import Decision, Thread
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 from forgekit.search import SearchResult, search
 from forgekit.text.blocks import NOTICE, quote
 from forgekit.text.words import tokens

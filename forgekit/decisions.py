@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from forgekit.change import (
     COMMITTED,
@@ -18,23 +19,16 @@ from forgekit.change import (
     write,
 )
 from forgekit.conflict.pairs import superseded
-from forgekit.conflicts import listed, resolve
 from forgekit.errors import RuleError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, decision_id, match_key, project_id
-from forgekit.insight.staleness import stale
-from forgekit.insight.views import Derived, listed_conflict_view
-from forgekit.model.body import with_section
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Entity
+from forgekit.model.entities import Decision, DecisionStatus, Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.rules import one_line, require_line
-from forgekit.search import search
+from forgekit.model.rules import one_line, require_line, with_section
 from forgekit.times import Instant
 
 _AGAIN = "; to record the same text again pass another --conversation"
-_UNANSWERED = ("open", "found", "possible")
 
 
 def create(
@@ -80,6 +74,14 @@ def create(
     bases = forge.resolve_all(dependencies, Kind.DECISION)
     line = typed(text, "--rationale")
     others, words, governed = (tuple(dict.fromkeys(given)) for given in (alternatives, tags, governs))
+    values: dict[str, Any] = {
+        "epistemic_tier": tier,
+        "local_id": local_id,
+        "dependencies": bases,
+        "alternatives_rejected": others,
+        "governs": governed,
+        "tags": words,
+    }
 
     def decide(registry: Registry) -> list[Entity]:
         origin = origin_of(forge, registry, project, conversation, at)
@@ -87,36 +89,20 @@ def create(
         decision = Decision(
             decision_id=decision_id(owner, line, source or EntityId(""), origin.at),
             decision=line,
-            epistemic_tier=tier,
             project_name=name,
             project_uuid=owner,
-            local_id=local_id,
             originated_in=source,
             conversation_ids=(source,) if source else (),
-            dependencies=bases,
-            alternatives_rejected=others,
-            governs=governed,
             created_at=origin.at,
             last_validated=origin.at,
-            tags=words,
             body=with_section(with_section("", "Rationale", rationale), "Context", context),
+            **values,
         )
         titled = _titled(forge, line, owner)
         if same := [d for d in titled if d.originated_in == source]:
-            return [
-                require_same(
-                    require_active(registry, same[0], _AGAIN),
-                    rationale=decision.rationale,
-                    context=decision.context,
-                    epistemic_tier=tier,
-                    local_id=local_id,
-                    dependencies=bases,
-                    alternatives_rejected=others,
-                    governs=governed,
-                    tags=words,
-                    created_at=at,
-                )
-            ]
+            texts: dict[str, Any] = {"rationale": decision.rationale, "context": decision.context}
+            standing = require_active(registry, same[0], _AGAIN)
+            return [require_same(standing, **texts, **values, created_at=at)]
         if titled and not titled[0].status.ended and not again:
             known = short_id(Kind.DECISION, titled[0].id)
             raise RuleError(f"{known} of {name} says the same; use it, or pass --again to register it again")
@@ -164,11 +150,9 @@ def revise(
             raise RuleError(f"{by} says so already; `forgekit decision supersede {here} --by {by}`")
         body = old.body if rationale is None else with_section(old.body, "Rationale", rationale)
         new = replace(
-            old,
+            _with_tier(old, tier),
             decision_id=new_id,
             decision=line,
-            epistemic_tier=tier if tier is not None else old.epistemic_tier,
-            tier_token=None if tier is not None else old.tier_token,
             originated_in=origin,
             conversation_ids=(origin,) if origin else (),
             created_at=moment,
@@ -204,15 +188,14 @@ def invalidate(forge: Forge, name: str, reason: str, *, options: WriteOptions = 
     Raises RuleError for a reason without a word.
     """
     require_line("reason", one_line(reason))
-    return _change(
-        forge,
-        name,
-        lambda d: replace(
-            d, status=DecisionStatus.INVALIDATED, body=with_section(d.body, "Invalidated", reason)
-        ),
-        "decision invalidate",
-        options,
-    )
+    key = forge.resolve(name, Kind.DECISION)
+
+    def decide(registry: Registry) -> list[Decision]:
+        old = require_active(registry, registry.expect(Decision, key))
+        body = with_section(old.body, "Invalidated", reason)
+        return [replace(old, status=DecisionStatus.INVALIDATED, body=body)]
+
+    return write(forge, decide, "decision invalidate", options)
 
 
 def validate(
@@ -224,18 +207,19 @@ def validate(
     options: WriteOptions = COMMITTED,
 ) -> Written:
     """Say that a decision still holds."""
-    return _change(
-        forge,
-        name,
-        lambda d: replace(
-            d,
-            last_validated=max(d.last_validated, at if at is not None else forge.now()),
-            epistemic_tier=tier if tier is not None else d.epistemic_tier,
-            tier_token=None if tier is not None else d.tier_token,
-        ),
-        "decision validate",
-        options,
-    )
+    key = forge.resolve(name, Kind.DECISION)
+
+    def decide(registry: Registry) -> list[Decision]:
+        old = require_active(registry, registry.expect(Decision, key))
+        moment = max(old.last_validated, at if at is not None else forge.now())
+        return [_with_tier(replace(old, last_validated=moment), tier)]
+
+    return write(forge, decide, "decision validate", options)
+
+
+def _with_tier(decision: Decision, tier: float | None) -> Decision:
+    """Return a decision with another tier, which no archive wrote as a class; unchanged for None."""
+    return decision if tier is None else replace(decision, epistemic_tier=tier, tier_token=None)
 
 
 def edit(
@@ -258,39 +242,19 @@ def edit(
     bases = None if dependencies is None else forge.resolve_all(dependencies, Kind.DECISION)
     key = forge.resolve(name, Kind.DECISION)
     # A generator would be empty when this is decided again.
-    others, words, governed = (
-        None if given is None else tuple(dict.fromkeys(given)) for given in (alternatives, tags, governs)
-    )
+    lists = {"alternatives_rejected": alternatives, "governs": governs, "dependencies": bases, "tags": tags}
+    values: dict[str, Any] = {k: tuple(dict.fromkeys(v)) for k, v in lists.items() if v is not None}
+    sections = {k: v for k, v in (("Rationale", rationale), ("Context", context)) if v is not None}
 
     def decide(registry: Registry) -> list[Decision]:
         decision = registry.expect(Decision, key)
-        body = decision.body if rationale is None else with_section(decision.body, "Rationale", rationale)
-        body = body if context is None else with_section(body, "Context", context)
-        edited = replace(
-            decision,
-            epistemic_tier=tier if tier is not None else decision.epistemic_tier,
-            tier_token=None if tier is not None else decision.tier_token,
-            alternatives_rejected=others if others is not None else decision.alternatives_rejected,
-            governs=governed if governed is not None else decision.governs,
-            dependencies=bases if bases is not None else decision.dependencies,
-            tags=words if words is not None else decision.tags,
-            body=body,
-        )
+        body = decision.body
+        for heading, text in sections.items():
+            body = with_section(body, heading, text)
+        edited = _with_tier(replace(decision, body=body, **values), tier)
         return [without_circle(edited, registry.decisions) if bases else edited]
 
     return write(forge, decide, "decision edit", options)
-
-
-def _change(
-    forge: Forge, name: str, change: Callable[[Decision], Decision], operation: str, options: WriteOptions
-) -> Written:
-    key = forge.resolve(name, Kind.DECISION)
-    return write(
-        forge,
-        lambda registry: [change(require_active(registry, registry.expect(Decision, key)))],
-        operation,
-        options,
-    )
 
 
 def decision_create(
@@ -301,14 +265,14 @@ def decision_create(
     conversation_id: str | None = None,
     project_name: str | None = None,
     *,
-    dependencies: Iterable[str] = (),
     alternatives_rejected: Iterable[str] = (),
-    tags: Iterable[str] = (),
-    at: Instant | None = None,
-    again: bool = False,
     forge: Forge | None = None,
+    **more: Any,
 ) -> dict[str, object]:
-    """Register a decision and return it; arguments as of `create`."""
+    """Register a decision and return it.
+
+    Arguments as of `create`; `more` are its `context`, `dependencies`, `governs`, `tags`, `at` and `again`.
+    """
     forge = opened(forge)
     written = create(
         forge,
@@ -318,13 +282,10 @@ def decision_create(
         project=project_name,
         local_id=local_id,
         conversation=conversation_id,
-        dependencies=dependencies,
         alternatives=alternatives_rejected,
-        tags=tags,
-        at=at,
-        again=again,
+        **more,
     )
-    return Derived(forge.registry()).view(written.entity)
+    return written.view(forge)
 
 
 def decision_revise(
@@ -341,7 +302,7 @@ def decision_revise(
     written = revise(
         forge, decision_id, new_decision, rationale=new_rationale, tier=tier, conversation=conversation_id
     )
-    return Derived(forge.registry()).view(written.entity)
+    return written.view(forge)
 
 
 def decision_search(
@@ -353,11 +314,9 @@ def decision_search(
     forge: Forge | None = None,
 ) -> list[dict[str, object]]:
     """Return the decisions that a query finds, best first."""
-    forge = opened(forge)
-    hits = search(forge, query, kinds=(Kind.DECISION,), status=status, project=project_name, limit=limit)
-    registry = forge.registry()
-    derived = Derived(registry)
-    return [derived.view(found) for hit in hits.ids if (found := registry.get(hit)) is not None]
+    from forgekit.search import found_views
+
+    return found_views(opened(forge), query, Kind.DECISION, status, project_name, limit)
 
 
 def decision_stale(
@@ -377,6 +336,9 @@ def decision_stale(
         project_name: only this project.
         forge: the registry, else that of the working directory.
     """
+    from forgekit.insight.staleness import stale
+    from forgekit.insight.views import Derived
+
     forge = opened(forge)
     registry = forge.registry()
     derived = Derived(registry)
@@ -389,6 +351,9 @@ def decision_conflicts(
     decision_id: str | None = None, project_name: str | None = None, *, forge: Forge | None = None
 ) -> list[dict[str, object]]:
     """Return the open verdicts and the findings: all, those of a decision, or those that touch a project."""
+    from forgekit.conflicts import UNANSWERED, listed
+    from forgekit.insight.views import Derived, listed_conflict_view
+
     forge = opened(forge)
     registry = forge.registry()
     key = forge.resolve(decision_id, Kind.DECISION) if decision_id else None
@@ -398,7 +363,7 @@ def decision_conflicts(
     return [
         listed_conflict_view(derived, row.conflict, row.state, row.sides, row.finding, row.yields)
         for row in reversed(rows)
-        if row.state in _UNANSWERED
+        if row.state in UNANSWERED
     ]
 
 
@@ -413,6 +378,8 @@ def decision_resolve_conflict(
         reason: why.
         forge: the registry, else that of the working directory.
     """
+    from forgekit.conflicts import resolve
+
     forge = opened(forge)
     written = resolve(forge, decision_id, keep_id, reason)
-    return Derived(forge.registry()).view(written.entity)
+    return written.view(forge)

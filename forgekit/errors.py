@@ -136,7 +136,6 @@ class NoRegistryError(StoreError):
     """No registry at or above a folder."""
 
     def __init__(self, start: str) -> None:
-        self.start = start
         super().__init__(
             f"no forgekit.toml in {start} or above it; run `forgekit init` where the registry is to be"
         )

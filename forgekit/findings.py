@@ -19,8 +19,7 @@ from forgekit.conflict.pairs import NEAREST, NOTHING, Finding, Findings, Pair, p
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Archive, Entity
+from forgekit.model.entities import Archive, Decision, Entity
 from forgekit.model.registry import Registry
 from forgekit.search import INLINE_TEXTS, bring_up
 from forgekit.worktree.roots import cache_dir

@@ -10,7 +10,7 @@ from forgekit.errors import NotFoundError, RepositoryError
 from forgekit.forge import Forge
 from forgekit.git.program import Commit, Program
 from forgekit.ids import EntityId, is_id
-from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entities import Decision, DecisionStatus
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.times import Instant
 from forgekit.worktree.roots import TOPS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from forgekit.change import (
@@ -22,13 +22,21 @@ from forgekit.ids import EntityId, conversation_id, pair_id, project_id
 from forgekit.insight import views
 from forgekit.insight.project_state import last_successor
 from forgekit.insight.views import Derived
-from forgekit.model.body import section, with_section
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Compression, CompressionMode, Conversation, Entity, Lineage, TurnRange
+from forgekit.model.entities import (
+    COMPRESSION,
+    Compression,
+    CompressionMode,
+    Conversation,
+    Decision,
+    Entity,
+    Lineage,
+    Thread,
+)
+from forgekit.model.fields import TurnRange
 from forgekit.model.graph import Direction, Hop, one_talk, trace
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
+from forgekit.model.rules import section, with_section
 from forgekit.text.blocks import count
 from forgekit.times import Instant
 
@@ -76,56 +84,6 @@ def new_conversation(
     return write(forge, decide, "conversation new", options)
 
 
-def link(
-    forge: Forge,
-    source: str,
-    target: str,
-    compression: Compression,
-    *,
-    bridge_summary: str | None = None,
-    options: WriteOptions = COMMITTED,
-) -> Written:
-    """Register that one conversation continues another under a tag; the same tag again is returned as it is.
-
-    Raises RuleError where the edge differs for that tag or has another summary, and where conversations
-    would continue each other.
-    """
-    a, b = forge.resolve(source, Kind.CONVERSATION), forge.resolve(target, Kind.CONVERSATION)
-
-    def decide(registry: Registry) -> list[Lineage]:
-        child = registry.get(b)
-        if not isinstance(child, Conversation):
-            raise NotFoundError("conversation", target)
-        edge = registry.get(pair_id(a, b))
-        if not isinstance(edge, Lineage):
-            made = Lineage(
-                lineage_id=pair_id(a, b),
-                source_conversation_id=a,
-                target_conversation_id=b,
-                project_name=child.project_name,
-                project_uuid=child.project_uuid,
-                compressions=(compression,),
-                body=with_section("", None, bridge_summary or ""),
-            )
-            return [without_circle(made, [*registry.conversations, *registry.lineage])]
-        if edge.source_conversation_id != a:
-            first, second = (short_id(Kind.CONVERSATION, end) for end in (b, a))
-            raise RuleError(
-                f"{short_id(Kind.LINEAGE, edge.id)} says that {second} continues {first}, "
-                f"and they cannot continue each other; say {first} before {second}"
-            )
-        body = edge.body if bridge_summary is None else with_section(edge.body, None, bridge_summary)
-        if section(edge.body, None):
-            require_same(edge, body=body)
-        for entry in edge.compressions:
-            if entry.compression_tag == compression.compression_tag:
-                values = {field.name: getattr(compression, field.name) for field in fields(compression)}
-                return [replace(require_same(edge, entry, **values), body=body)]
-        return [replace(edge, compressions=(*edge.compressions, compression), body=body)]
-
-    return write(forge, decide, "lineage new", options)
-
-
 def link_named(
     forge: Forge,
     source: str,
@@ -141,9 +99,12 @@ def link_named(
     resolved: Iterable[str] = (),
     options: WriteOptions = COMMITTED,
 ) -> Written:
-    """Register that one conversation continues another, with decisions and threads by any name.
+    """Register that one conversation continues another under a tag; the same tag again is returned as it is.
 
-    Raises UsageError for another mode; else as of `link`.
+    Conversations, decisions and threads are meant by any of their names.
+
+    Raises UsageError for another mode, RuleError where the edge differs for that tag or has another summary,
+    and where conversations would continue each other.
     """
     registry = forge.registry()
 
@@ -163,7 +124,40 @@ def link_named(
         decisions_dropped=named(dropped, Kind.DECISION)[Kind.DECISION],
         threads_resolved=named(resolved, Kind.THREAD)[Kind.THREAD],
     )
-    return link(forge, source, target, compression, bridge_summary=summary, options=options)
+    a, b = forge.resolve(source, Kind.CONVERSATION), forge.resolve(target, Kind.CONVERSATION)
+
+    def decide(registry: Registry) -> list[Lineage]:
+        child = registry.get(b)
+        if not isinstance(child, Conversation):
+            raise NotFoundError("conversation", target)
+        edge = registry.get(pair_id(a, b))
+        if not isinstance(edge, Lineage):
+            made = Lineage(
+                lineage_id=pair_id(a, b),
+                source_conversation_id=a,
+                target_conversation_id=b,
+                project_name=child.project_name,
+                project_uuid=child.project_uuid,
+                compressions=(compression,),
+                body=with_section("", None, summary or ""),
+            )
+            return [without_circle(made, [*registry.conversations, *registry.lineage])]
+        if edge.source_conversation_id != a:
+            first, second = (short_id(Kind.CONVERSATION, end) for end in (b, a))
+            raise RuleError(
+                f"{short_id(Kind.LINEAGE, edge.id)} says that {second} continues {first}, "
+                f"and they cannot continue each other; say {first} before {second}"
+            )
+        body = edge.body if summary is None else with_section(edge.body, None, summary)
+        if section(edge.body, None):
+            require_same(edge, body=body)
+        for entry in edge.compressions:
+            if entry.compression_tag == tag:
+                values = {field.name: getattr(compression, field.name) for field in COMPRESSION}
+                return [replace(require_same(edge, entry, **values), body=body)]
+        return [replace(edge, compressions=(*edge.compressions, compression), body=body)]
+
+    return write(forge, decide, "lineage new", options)
 
 
 def pairs(entities: Iterable[Decision | Thread]) -> tuple[tuple[str, EntityId], ...]:
@@ -328,21 +322,7 @@ def lineage_link(
 ) -> dict[str, object]:
     """Register that one conversation continues another, and return the edge.
 
-    Args:
-        source_id: the conversation that was compressed, by any name.
-        target_id: the one that continues it.
-        compression_tag: the archive that was carried over.
-        bridge_summary: what changed, in words.
-        compression_mode: `lossless`, `lossy` or `partial`.
-        compressed_at: ms since 1970.
-        turn_range: first and last turn that were compressed.
-        decisions_carried: decisions by any name; the rest alike.
-        decisions_dropped: see decisions_carried.
-        threads_carried: see decisions_carried.
-        threads_resolved: see decisions_carried.
-        forge: the registry, else that of the working directory.
-
-    Raises UsageError for another mode.
+    Arguments are what the fields of an edge hold, with entities by any name; errors as of `link_named`.
     """
     forge = opened(forge)
     written = link_named(
@@ -358,7 +338,7 @@ def lineage_link(
         dropped=decisions_dropped,
         resolved=threads_resolved,
     )
-    return Derived(forge.registry()).view(written.entity)
+    return written.view(forge)
 
 
 def lineage_trace(

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from forgekit.change import COMMITTED, WriteOptions, Written, require_same, typed, write
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
-from forgekit.ids import normalise, project_id
-from forgekit.model.body import with_section
-from forgekit.model.entities import Entity, Project
+from forgekit.ids import EntityId, normalise, project_id
+from forgekit.model.entities import Candidate, CandidateStatus, Entity, Lineage, Project, TranscriptPart
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
-from forgekit.model.rules import one_line
+from forgekit.model.rules import one_line, with_section
 
 
 def create(
@@ -47,9 +46,10 @@ def describe(
     content: str | None = None,
     tags: Iterable[str] | None = None,
     title: str | None = None,
+    project: str | None = None,
     options: WriteOptions = COMMITTED,
 ) -> Written:
-    """Change the description, tags or title of a project, conversation or lineage edge.
+    """Change the description, tags, title or project of a project, conversation or lineage edge.
 
     Args:
         forge: the registry.
@@ -58,6 +58,9 @@ def describe(
         content: Markdown, in place of what is above the sections; of an edge, its bridge summary.
         tags: in place of the old ones.
         title: of a conversation; its id stays.
+        project: of a conversation, by name; a new one is registered along. Its kept text, its unregistered
+            candidates and the edges that lead to it go along. Decisions and threads stay: their ids are
+            made from their project.
         options: dry run, or without a commit.
 
     Raises RuleError for a title that is too long.
@@ -75,6 +78,22 @@ def describe(
         if entity is None:
             raise NotFoundError(kind.value, name)
         body = entity.body if content is None else with_section(entity.body, None, content)
-        return [replace(entity, **values, body=body)]
+        entity = replace(entity, **values, body=body)
+        if project is None:
+            return [entity]
+        owner = forge.project(project, registry) or ""
+        place: dict[str, Any] = {"project_name": owner, "project_uuid": project_id(owner)}
+        moved = (replace(each, **place) for each in (entity, *_along(registry, key)))
+        return [*moved, *forge.new_project(owner, registry)]
 
     return write(forge, decide, f"{kind.value} edit", options)
+
+
+def _along(registry: Registry, conversation: EntityId) -> Iterator[TranscriptPart | Candidate | Lineage]:
+    """Yield what belongs to the project of a conversation, and has an id that is not made from it."""
+    yield from (part for part in registry.transcripts if part.conversation_id == conversation)
+    yield from (edge for edge in registry.lineage if edge.target_conversation_id == conversation)
+    unregistered = {CandidateStatus.WAITING, CandidateStatus.REJECTED}
+    for candidate in registry.candidates:
+        if candidate.conversation_id == conversation and candidate.status in unregistered:
+            yield candidate

@@ -316,3 +316,15 @@ def _lexical(hits: Sequence[Hit], notice: str = "") -> SearchResult:
     places = iter(range(1, len(hits) + 1))
     scored = (Scored(hit, hit.score, None if hit.score >= NAMED_SCORE else next(places)) for hit in hits)
     return SearchResult(tuple(scored), Mode.LEXICAL, notice)
+
+
+def found_views(
+    forge: Forge, query: str, kind: Kind, status: str | None, project: str | None, limit: int
+) -> list[dict[str, object]]:
+    """Return the views of the entities of a kind that a query finds, best first; arguments as of `search`."""
+    from forgekit.insight.views import Derived
+
+    found = search(forge, query, kinds=(kind,), status=status, project=project, limit=limit)
+    registry = forge.registry()
+    derived = Derived(registry)
+    return [derived.view(entity) for hit in found.ids if (entity := registry.get(hit)) is not None]

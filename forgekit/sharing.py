@@ -34,11 +34,10 @@ from forgekit.git.remote import Remote, fetch, push, upstream
 from forgekit.git.repository import Repository
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge import conflicting_edits
+from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.merge.merge import merge as merge_entity
 from forgekit.merge.revisions import SUCCESSORS, completed, recorded, reinstated
-from forgekit.merge.rules import FieldConflict
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Conflict, Entity, entity_path
+from forgekit.model.entities import Conflict, Decision, Entity, entity_path
 from forgekit.model.graph import Graph, cycles
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgekit.errors import DirtyFileError, FormatError, SecretError, StoreError, WriteError
-from forgekit.model.entities import Entity, entity_path
+from forgekit.model.entities import Entity, entity_path, references
+from forgekit.model.kinds import path_of
 from forgekit.model.registry import Registry
 from forgekit.text import codec
 from forgekit.text.edit import update
@@ -212,10 +213,15 @@ class Store:
 
     def _unregistered(self, entities: Sequence[Entity], head: Head) -> list[str]:
         """Return the files that entities name and no commit holds: a clone would miss them."""
-        from forgekit.checks.references import paths_named
-
-        named = [path for path in paths_named(entities) if (self.root / path).is_file()]
-        return [path for path in named if self.repository.blob_id(head.commit, path) is None]
+        named = {
+            path_of(kind, target)
+            for entity in entities
+            for _, target, kinds in references(entity)
+            for kind in kinds
+        }
+        beside = sorted(named - {entity_path(entity) for entity in entities})
+        there = [path for path in beside if (self.root / path).is_file()]
+        return [path for path in there if self.repository.blob_id(head.commit, path) is None]
 
     def _refuse_secrets(self, edits: Iterable[_Edit]) -> None:
         """Raise SecretError for the first secret that a file would gain."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from forgekit.change import (
     COMMITTED,
+    Word,
     WriteOptions,
     Written,
     origin_of,
@@ -21,13 +22,10 @@ from forgekit.change import (
 from forgekit.errors import TransitionError, UsageError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, project_id, thread_id
-from forgekit.insight.views import Derived
-from forgekit.model.body import with_section
-from forgekit.model.entities import Entity
+from forgekit.model.entities import Entity, Priority, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Priority, Thread, ThreadStatus
-from forgekit.search import search
+from forgekit.model.rules import with_section
 from forgekit.times import Instant, format_instant
 
 _MORE = "--content"
@@ -71,196 +69,144 @@ def create(
     Raises TransitionError where that one has ended; RuleError where it differs, where the thread that
     had this title has another one now, and for a title that is too long.
     """
-    level = _level(priority)
-    blockers = forge.resolve_all(blocked_by, Kind.THREAD)
+    level = _member(Priority, "priority", priority)
     line, words = typed(title, _MORE), tuple(dict.fromkeys(tags))
+    values: dict[str, Any] = {
+        "local_id": local_id,
+        "blocked_by": forge.resolve_all(blocked_by, Kind.THREAD),
+        "tags": words,
+    }
 
     def decide(registry: Registry) -> list[Entity]:
         origin = origin_of(forge, registry, project, conversation, at)
-        name, source, moment = origin.project, origin.conversation, origin.at
-        owner = project_id(name)
+        source, owner = origin.conversation, project_id(origin.project)
         thread = Thread(
-            thread_id=thread_id(owner, line, source or EntityId(""), moment),
+            thread_id=thread_id(owner, line, source or EntityId(""), origin.at),
             title=line,
             priority=level or Priority.MEDIUM,
-            project_name=name,
+            project_name=origin.project,
             project_uuid=owner,
-            local_id=local_id,
-            blocked_by=blockers,
             first_seen_in=source,
             conversation_ids=(source,) if source else (),
-            created_at=moment,
-            updated_at=moment,
-            tags=words,
+            created_at=origin.at,
+            updated_at=origin.at,
             body=with_section("", None, content),
+            **values,
         )
         titled = (e for e in forge.titled(Kind.THREAD, line, owner) if isinstance(e, Thread))
         same = sorted((t for t in titled if t.first_seen_in == source), key=lambda t: t.status.ended)
         if same:
-            return [
-                require_same(
-                    _open(same[0]),
-                    local_id=local_id,
-                    priority=level,
-                    content=thread.content,
-                    blocked_by=blockers,
-                    tags=words,
-                    created_at=at,
-                )
-            ]
+            given: dict[str, Any] = {"priority": level, "content": thread.content, "created_at": at}
+            return [require_same(_open(same[0]), **values, **given)]
         return [unclaimed(thread, registry), *origin.beside]
 
     return write(forge, decide, "thread new", options)
 
 
-def end(
+def update(
     forge: Forge,
     name: str,
-    status: ThreadStatus | str,
+    status: ThreadStatus | str | None = None,
     *,
-    resolution: str = "",
+    resolution: str | None = None,
     conversation: str | None = None,
     at: Instant | None = None,
-    options: WriteOptions = COMMITTED,
-) -> Written:
-    """End an open thread: resolved, superseded or abandoned.
-
-    Raises TransitionError when it has ended already, unless all that is given is so already, and for a time
-    before its last change.
-    """
-    return _update(forge, name, ThreadStatus(status), resolution, conversation, at, options=options)
-
-
-def resolve(forge: Forge, name: str, *, resolution: str = "", **more: Any) -> Written:
-    """Resolve an open thread, for a person, who must say how; the rest as of `end`.
-
-    Raises UsageError where there is no resolution.
-    """
-    if not resolution.strip():
-        raise UsageError("how was the thread resolved? give --resolution TEXT")
-    return end(forge, name, ThreadStatus.RESOLVED, resolution=resolution, **more)
-
-
-def reopen(
-    forge: Forge,
-    name: str,
-    *,
-    conversation: str | None = None,
-    at: Instant | None = None,
-    options: WriteOptions = COMMITTED,
-) -> Written:
-    """Open a thread again: the one way back from an end.
-
-    Raises TransitionError when it is open already, unless all that is given is so already, and for a time
-    before its last change.
-    """
-    return _update(forge, name, ThreadStatus.OPEN, "", conversation, at, options=options)
-
-
-def edit(
-    forge: Forge,
-    name: str,
-    *,
     title: str | None = None,
     priority: Priority | str | None = None,
     content: str | None = None,
     blocked_by: Iterable[str] | None = None,
     tags: Iterable[str] | None = None,
-    conversation: str | None = None,
     options: WriteOptions = COMMITTED,
 ) -> Written:
-    """Change the fields of a thread; its id and its state stay.
+    """Change a thread's state, where a status is given, and its fields; the id stays.
 
-    Raises RuleError for a title that is too long, and where threads would wait for each other.
+    Args:
+        forge: the registry.
+        name: any name of the thread.
+        status: `resolved`, `superseded`, `abandoned`, or `open` to reopen it: the one way back from an end.
+        resolution: how it ended, Markdown, with a status that ends it.
+        conversation: where this happened.
+        at: when its state changed, in ms since 1970, else now.
+        title: in place of the old one; the rest alike.
+        priority: `high`, `medium` or `low`.
+        content: a description, Markdown.
+        blocked_by: other threads, by any name.
+        tags: words.
+        options: dry run, or without a commit.
+
+    Raises TransitionError when it has that state already, unless all that is given is so already, and for a
+    time before its last change; UsageError for another status or priority, and for a resolution of what does
+    not end; RuleError for a title that is too long, and where threads would wait for each other.
     """
-    values: dict[str, Any] = {}
-    if title is not None:
-        values["title"] = typed(title, _MORE)
-    if priority is not None:
-        values["priority"] = _level(priority)
-    if blocked_by is not None:
-        values["blocked_by"] = forge.resolve_all(blocked_by, Kind.THREAD)
-    if tags is not None:
-        values["tags"] = tuple(dict.fromkeys(tags))
-    return _update(forge, name, None, "", conversation, None, content=content, options=options, **values)
-
-
-class _Move(NamedTuple):
-    """A change of a thread's state; `at` is None where it happens now."""
-
-    status: ThreadStatus
-    resolution: str
-    source: EntityId | None
-    at: Instant | None
-    now: Instant
-
-
-def _update(
-    forge: Forge,
-    name: str,
-    status: ThreadStatus | None,
-    resolution: str,
-    conversation: str | None,
-    at: Instant | None,
-    *,
-    content: str | None = None,
-    options: WriteOptions = COMMITTED,
-    **values: Any,
-) -> Written:
-    """Change fields of a thread, its description, and its state where a status is given."""
+    state = _member(ThreadStatus, "status", status)
+    if resolution and not (state and state.ended):
+        raise UsageError("a resolution needs an end; give status resolved, superseded or abandoned")
+    values: dict[str, Any] = {"priority": _member(Priority, "priority", priority)}
+    values["title"] = None if title is None else typed(title, _MORE)
+    values["blocked_by"] = None if blocked_by is None else forge.resolve_all(blocked_by, Kind.THREAD)
+    values["tags"] = None if tags is None else tuple(dict.fromkeys(tags))
+    values = {field: value for field, value in values.items() if value is not None}
     key = forge.resolve(name, Kind.THREAD)
     source = forge.resolve(conversation, Kind.CONVERSATION) if conversation else None
 
     def decide(registry: Registry) -> list[Thread]:
         thread = registry.expect(Thread, key)
-        if status is not None:
-            move = _Move(status, resolution, source, at, forge.now())
-            thread = _ended(thread, move) if status.ended else _reopened(thread, move)
+        if state is not None:
+            thread = _in_state(thread, state, resolution or "", source, at, forge.now())
         elif source is not None:
             thread = replace(thread, conversation_ids=_with(thread.conversation_ids, source))
         body = thread.body if content is None else with_section(thread.body, None, content)
         thread = replace(thread, body=body, **values)
         return [without_circle(thread, registry.threads) if values.get("blocked_by") else thread]
 
-    return write(forge, decide, f"thread {_VERBS[status] if status else 'edit'}", options)
+    return write(forge, decide, f"thread {_VERBS[state] if state else 'edit'}", options)
 
 
-def _ended(thread: Thread, move: _Move) -> Thread:
-    same = (
-        thread.status is move.status
-        and move.resolution in {"", thread.resolution}
-        and move.source in {None, thread.resolved_in}
-        and move.at in {None, thread.updated_at}
-    )
-    return thread if same else _moved(_open(thread), move, resolved_in=move.source)
+def resolve(forge: Forge, name: str, *, resolution: str = "", **more: Any) -> Written:
+    """Resolve an open thread, for a person, who must say how; the rest as of `update`.
+
+    Raises UsageError where there is no resolution.
+    """
+    if not resolution.strip():
+        raise UsageError("how was the thread resolved? give --resolution TEXT")
+    return update(forge, name, ThreadStatus.RESOLVED, resolution=resolution, **more)
 
 
-def _reopened(thread: Thread, move: _Move) -> Thread:
-    if thread.status.ended:
-        return _moved(thread, move, resolved_in=None)
-    if move.source not in {None, *thread.conversation_ids} or move.at not in {None, thread.updated_at}:
+def _in_state(
+    thread: Thread,
+    status: ThreadStatus,
+    resolution: str,
+    source: EntityId | None,
+    at: Instant | None,
+    now: Instant,
+) -> Thread:
+    """Return a thread in a state, unchanged where all that is given is so already.
+
+    Without a time it changes now, but not before its last change, even where that lies ahead.
+    """
+    where = {thread.resolved_in} if status.ended else set(thread.conversation_ids)
+    known = source in {None, *where} and at in {None, thread.updated_at}
+    if thread.status is status and known and resolution in {"", thread.resolution}:
+        return thread
+    short = short_id(Kind.THREAD, thread.id)
+    if status.ended:
+        _open(thread)
+    elif not thread.status.ended:
         raise TransitionError(
-            f"{short_id(Kind.THREAD, thread.id)} is open already, and not since that date or in that "
-            "conversation; leave both out"
+            f"{short} is open already, and not since that date or in that conversation; leave both out"
         )
-    return thread
-
-
-def _moved(thread: Thread, move: _Move, *, resolved_in: EntityId | None) -> Thread:
-    """Return a thread in another state: not before its last change, even where that lies ahead."""
-    if move.at is not None and move.at < thread.updated_at:
+    if at is not None and at < thread.updated_at:
         raise TransitionError(
-            f"{short_id(Kind.THREAD, thread.id)} is {thread.status.value} since "
-            f"{format_instant(thread.updated_at)}, and {format_instant(move.at)} lies before that; "
-            "say a later --at, or leave it out"
+            f"{short} is {thread.status.value} since {format_instant(thread.updated_at)}, and "
+            f"{format_instant(at)} lies before that; say a later --at, or leave it out"
         )
     return replace(
         thread,
-        status=move.status,
-        resolved_in=resolved_in,
-        conversation_ids=_with(thread.conversation_ids, move.source),
-        updated_at=move.at if move.at is not None else max(move.now, thread.updated_at),
-        body=with_section(thread.body, "Resolution", move.resolution),
+        status=status,
+        resolved_in=source if status.ended else None,
+        conversation_ids=_with(thread.conversation_ids, source),
+        updated_at=at if at is not None else max(now, thread.updated_at),
+        body=with_section(thread.body, "Resolution", resolution),
     )
 
 
@@ -277,12 +223,9 @@ def _with(ids: tuple[EntityId, ...], entity: EntityId | None) -> tuple[EntityId,
     return tuple(sorted({*ids, entity})) if entity else ids
 
 
-def _level(priority: Priority | str | None) -> Priority | None:
-    """Return a priority.
-
-    Raises UsageError for another word.
-    """
-    return priority if isinstance(priority, Priority) else word_of(Priority, "priority", priority)
+def _member(words: type[Word], name: str, value: Word | str | None) -> Word | None:
+    """Return a member of an enumeration, given as such or as its word; UsageError for another word."""
+    return value if value is None or isinstance(value, words) else word_of(words, name, str(value))
 
 
 def active(registry: Registry, project: EntityId | None = None) -> list[Thread]:
@@ -301,28 +244,18 @@ def thread_create(
     conversation_id: str | None = None,
     project_name: str | None = None,
     *,
-    content: str = "",
-    priority: str | None = None,
-    blocked_by: Iterable[str] = (),
-    tags: Iterable[str] = (),
-    at: Instant | None = None,
     forge: Forge | None = None,
+    **more: Any,
 ) -> dict[str, object]:
-    """Register a thread and return it; arguments as of `create`."""
+    """Register a thread and return it.
+
+    Arguments as of `create`; `more` are its `content`, `priority`, `blocked_by`, `tags` and `at`.
+    """
     forge = opened(forge)
     written = create(
-        forge,
-        title,
-        project=project_name,
-        local_id=local_id,
-        conversation=conversation_id,
-        content=content,
-        priority=priority,
-        blocked_by=blocked_by,
-        tags=tags,
-        at=at,
+        forge, title, project=project_name, local_id=local_id, conversation=conversation_id, **more
     )
-    return Derived(forge.registry()).view(written.entity)
+    return written.view(forge)
 
 
 def thread_update(
@@ -331,37 +264,17 @@ def thread_update(
     resolution: str | None = None,
     conversation_id: str | None = None,
     *,
-    title: str | None = None,
-    priority: str | None = None,
-    content: str | None = None,
     forge: Forge | None = None,
+    **more: Any,
 ) -> dict[str, object]:
     """Change a thread's state, or its fields, and return it.
 
-    Args:
-        thread_id: any name of the thread.
-        status: `resolved`, `superseded`, `abandoned`, or `open` to reopen it.
-        resolution: how it ended, with a status that ends it.
-        conversation_id: where this happened.
-        title: a new title; the id stays.
-        priority: `high`, `medium` or `low`.
-        content: a new description.
-        forge: the registry, else that of the working directory.
-
-    Raises UsageError for another status or priority, and for a resolution of what does not end;
-    TransitionError as of `end` and `reopen`, then nothing was changed.
+    Arguments and errors as of `update`; `more` are its `title`, `priority`, `content`, `blocked_by`, `tags`
+    and `at`. Where an error is raised, nothing was changed.
     """
-    state = word_of(ThreadStatus, "status", status)
-    values: dict[str, Any] = {} if priority is None else {"priority": _level(priority)}
-    if resolution and not (state and state.ended):
-        raise UsageError("a resolution needs an end; give status resolved, superseded or abandoned")
-    if title is not None:
-        values["title"] = typed(title, _MORE)
     forge = opened(forge)
-    written = _update(
-        forge, thread_id, state, resolution or "", conversation_id, None, content=content, **values
-    )
-    return Derived(forge.registry()).view(written.entity)
+    written = update(forge, thread_id, status, resolution=resolution, conversation=conversation_id, **more)
+    return written.view(forge)
 
 
 def thread_active(project_name: str | None = None, *, forge: Forge | None = None) -> list[dict[str, object]]:
@@ -369,6 +282,8 @@ def thread_active(project_name: str | None = None, *, forge: Forge | None = None
 
     Raises NotFoundError for a project that is not known.
     """
+    from forgekit.insight.views import Derived
+
     forge = opened(forge)
     registry = forge.registry()
     derived = Derived(registry)
@@ -385,8 +300,6 @@ def thread_search(
     forge: Forge | None = None,
 ) -> list[dict[str, object]]:
     """Return the threads that a query finds, best first."""
-    forge = opened(forge)
-    found = search(forge, query, kinds=(Kind.THREAD,), status=status, project=project_name, limit=limit)
-    registry = forge.registry()
-    derived = Derived(registry)
-    return [derived.view(thread) for hit in found.ids if (thread := registry.get(hit)) is not None]
+    from forgekit.search import found_views
+
+    return found_views(opened(forge), query, Kind.THREAD, status, project_name, limit)

@@ -15,12 +15,18 @@ from typing import Generic, TypeVar
 
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.archive_record import DecisionRecord, ThreadRecord
-from forgekit.model.body import with_section
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Archive, Conflict, Conversation
+from forgekit.model.entities import (
+    Archive,
+    Conflict,
+    Conversation,
+    Decision,
+    DecisionStatus,
+    Priority,
+    Thread,
+    ThreadStatus,
+)
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.rules import statement
-from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.model.rules import statement, with_section
 from forgekit.times import Instant
 
 _ITEM_LIMIT = 300

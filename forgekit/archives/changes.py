@@ -13,13 +13,12 @@ from typing import Any
 
 from forgekit.archives.fold import FoldResult
 from forgekit.ids import EntityId, pair_id
+from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.merge.merge import merge
-from forgekit.merge.rules import FieldConflict
-from forgekit.model.body import with_section
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Compression, Conflict, Entity
-from forgekit.model.fields import FIELDS, Field, Merge, ids_in
+from forgekit.model.entities import FIELDS, Compression, Conflict, Decision, DecisionStatus, Entity
+from forgekit.model.fields import Field, Merge, ids_in
 from forgekit.model.registry import Registry
+from forgekit.model.rules import with_section
 
 
 @dataclass(frozen=True, slots=True)

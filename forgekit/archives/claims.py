@@ -38,11 +38,10 @@ from forgekit.model.archive_record import (
     Scope,
     ThreadRecord,
 )
-from forgekit.model.decision import DecisionStatus, band
-from forgekit.model.entities import TurnRange
+from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus, band
+from forgekit.model.fields import TurnRange
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import one_line, statement
-from forgekit.model.thread import Priority, ThreadStatus
 from forgekit.times import Instant, parse_instant
 
 RECORDS_LIMIT = 20_000

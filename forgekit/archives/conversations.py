@@ -18,8 +18,6 @@ from forgekit.archives.ancestry import closest, moment, names_of
 from forgekit.archives.fold import FoldResult, Mention
 from forgekit.archives.lineage_edges import unique_pairs
 from forgekit.ids import EntityId, decision_id, match_key, pair_id, thread_id
-from forgekit.model.body import with_section
-from forgekit.model.decision import Decision
 from forgekit.model.entities import (
     UNSORTED,
     Archive,
@@ -27,11 +25,14 @@ from forgekit.model.entities import (
     CandidateStatus,
     Compression,
     Conversation,
+    Decision,
     Entity,
     Lineage,
     Proposal,
+    Thread,
+    ThreadStatus,
 )
-from forgekit.model.thread import Thread, ThreadStatus
+from forgekit.model.rules import with_section
 from forgekit.times import Instant
 
 STATUS = {

@@ -38,12 +38,10 @@ from forgekit.archives.lineage_edges import (
 from forgekit.archives.matching import EntityIndex, LocalIds
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Scope, ThreadRecord
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Archive, Entity, Project
+from forgekit.model.entities import Archive, Decision, DecisionStatus, Entity, Project, Thread
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import statement
-from forgekit.model.thread import Thread
 
 Mention = tuple[EntityId, str]
 """(archive, local id)."""

@@ -15,8 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
 
 T = TypeVar("T")
 _SUFFIX = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")

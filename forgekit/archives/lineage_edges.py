@@ -16,10 +16,10 @@ from forgekit.archives.aggregate import End, History, final_end
 from forgekit.archives.ancestry import Ancestry
 from forgekit.ids import EntityId, pair_id
 from forgekit.model.archive_record import DecisionRecord
-from forgekit.model.body import clean, with_section
 from forgekit.model.entities import Archive, Compression, Lineage
 from forgekit.model.graph import Graph, cycles, reach
 from forgekit.model.kinds import is_short
+from forgekit.model.rules import clean, with_section
 from forgekit.times import Instant
 
 Pair = tuple[EntityId, EntityId]

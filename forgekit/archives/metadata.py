@@ -37,7 +37,8 @@ from forgekit.archives.labels import (
     names_place,
 )
 from forgekit.ids import is_id
-from forgekit.model.entities import CompressionMode, TurnRange
+from forgekit.model.entities import CompressionMode
+from forgekit.model.fields import TurnRange
 from forgekit.model.rules import one_line
 from forgekit.times import Instant
 

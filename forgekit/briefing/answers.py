@@ -17,11 +17,9 @@ from forgekit.insight.project_state import ended_note, last_successor
 from forgekit.insight.question import Command, Question, about, read_question
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, ThreadRecord
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Archive, Entity, entity_path
+from forgekit.model.entities import Archive, Decision, Entity, Thread, entity_path
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 from forgekit.search import CLOSE, search
 from forgekit.search import SearchResult as Ranked
 from forgekit.text.blocks import quote

@@ -28,11 +28,9 @@ from forgekit.insight.project_state import (
     titles,
 )
 from forgekit.insight.views import Derived
-from forgekit.model.decision import Decision, TierBand, band
-from forgekit.model.entities import Archive
+from forgekit.model.entities import Archive, Decision, Thread, TierBand, band
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 from forgekit.search import close_in_meaning
 from forgekit.text.blocks import NOTICE, count, quote, row, table_head
 from forgekit.text.words import tokens

@@ -34,11 +34,11 @@ def wrote(written: Written, call: Call, unchanged: str = UNCHANGED) -> None:
 
 def decided(call: Call) -> None:
     """Register or revise a decision, and print what contradicts it."""
-    from forgekit.insight import views
-
     written: Written = call.result()
     findings = findings_after(call, written.outcome, [written.entity])
     if call.as_json:
+        from forgekit.insight import views
+
         console.as_json(views.written(written, dry_run=call.dry_run, findings=findings.with_losers()))
         return
     wrote(written, call)

@@ -193,14 +193,14 @@ def _print_entity(registry: Registry, entity: Any, view: dict[str, object], orig
 
 
 def _print_sections(entity: Any, view: dict[str, object]) -> None:
-    from forgekit.model import body
+    from forgekit.model import rules
 
     for key in _LONG:
         if view.get(key):
             console.section(key.replace("_", " ").capitalize(), str(view[key]))
-    for name, _ in body.parts(entity.body):  # what people added, and what a merge did not choose
+    for name, _ in rules.parts(entity.body):  # what people added, and what a merge did not choose
         if name is not None and name.lower() not in _LONG:
-            console.section(name, body.section(entity.body, name))
+            console.section(name, rules.section(entity.body, name))
 
 
 def _label(key: str) -> str:

@@ -14,10 +14,9 @@ from dataclasses import replace
 from forgekit.conflict.pairs import NATURE
 from forgekit.errors import FormatError
 from forgekit.ids import EntityId, pair_id
-from forgekit.model.body import section, with_section
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Conflict, ConflictStatus, entity_path
+from forgekit.model.entities import Conflict, ConflictStatus, Decision, DecisionStatus, entity_path
 from forgekit.model.kinds import Kind, path_of
+from forgekit.model.rules import section, with_section
 from forgekit.text import codec, edit
 
 _SECTION = "Superseded"

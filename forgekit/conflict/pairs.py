@@ -20,9 +20,8 @@ from functools import cached_property
 
 from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.ids import EntityId, pair_id
-from forgekit.model.body import with_section
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Conflict
+from forgekit.model.entities import Conflict, Decision, DecisionStatus
+from forgekit.model.rules import with_section
 from forgekit.text.words import words
 
 NEAREST = 20
@@ -62,7 +61,7 @@ def pairs_to_judge(
     if only is not None:
         # Reading the words of a text takes far longer than looking for a few in it.
         asked = {word for key in only if key in texts for word in words(texts[key])}
-        probes = {word[:-1] if word.endswith("y") else word for word in asked}  # "policies" has "policy"
+        probes = {word.removesuffix("y") for word in asked}  # "policies" has "policy"
         texts = {key: text for key, text in texts.items() if any(map(text.casefold().__contains__, probes))}
     having: dict[str, list[EntityId]] = defaultdict(list)
     for key, text in texts.items():

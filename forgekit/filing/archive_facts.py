@@ -18,11 +18,9 @@ from forgekit.archives.fold import FoldResult, fold, ids_of_records, named_by_re
 from forgekit.ids import match_key
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Archive, Candidate
+from forgekit.model.entities import Archive, Candidate, Decision, Thread
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 from forgekit.text.plain import from_plain, to_plain
 
 Fact = tuple[Archive, ArchiveText]

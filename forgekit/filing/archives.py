@@ -22,15 +22,13 @@ from forgekit.errors import ArchiveError, FormatError, NothingCompactedError, Us
 from forgekit.filing.archive_facts import Fact, Refolded, facts, refold
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.merge.rules import FieldConflict
+from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.body import clean
-from forgekit.model.entities import Archive, Entity, entity_path
+from forgekit.model.entities import Archive, Entity, Thread, ThreadStatus, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.rules import one_line
-from forgekit.model.thread import Thread, ThreadStatus
+from forgekit.model.rules import clean, one_line
 from forgekit.store import Change, Outcome
 from forgekit.text.frontmatter import ARCHIVE_LIMIT, decode
 from forgekit.text.secrets import SecretFinding, redact

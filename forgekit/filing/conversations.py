@@ -26,8 +26,7 @@ from forgekit.filing.archive_facts import Fact, facts, refold
 from forgekit.filing.archives import Incoming, arrival, of_compaction, same_archive, words_behind
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, conversation_id, normalise, project_id, text_hash, timestamp, v8_named
-from forgekit.merge.rules import longer_text
-from forgekit.model.body import clean, with_section
+from forgekit.merge.merge import longer_text
 from forgekit.model.entities import (
     UNSORTED,
     Candidate,
@@ -41,7 +40,7 @@ from forgekit.model.entities import (
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.rules import one_line, statement
+from forgekit.model.rules import clean, one_line, statement, with_section
 from forgekit.model.transcript import ImportedConversation, Speaker, Turn
 from forgekit.store import Change, Outcome
 from forgekit.text.secrets import redact

@@ -16,21 +16,20 @@ from forgekit.change import COMMITTED, WriteOptions, superseding
 from forgekit.errors import NotFoundError, TransitionError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, match_key
-from forgekit.model.body import with_section
-from forgekit.model.decision import Decision
 from forgekit.model.entities import (
     Candidate,
     CandidateStatus,
     Conversation,
+    Decision,
     Entity,
     Proposal,
+    Thread,
     TranscriptPart,
     part_id,
 )
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.rules import statement
-from forgekit.model.thread import Thread
+from forgekit.model.rules import statement, with_section
 from forgekit.store import Change, Outcome
 from forgekit.text.transcript import Message, read_messages
 from forgekit.text.words import words

@@ -16,7 +16,7 @@ from pygit2.enums import FileMode, MergeFlag, SortMode
 from forgekit.errors import FormatError, RepositoryError
 from forgekit.git.commits import write_tree
 from forgekit.git.repository import Repository
-from forgekit.merge.files import MergedFile, merge_file
+from forgekit.merge.merge import MergedFile, merge_file
 from forgekit.text.frontmatter import ENTITY_LIMIT
 from forgekit.worktree.files import entity_of_path
 

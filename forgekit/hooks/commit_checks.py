@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forgekit import console
-from forgekit.checks.base import CheckInput
+from forgekit.checks import CheckInput
 from forgekit.errors import FormatError, NoRegistryError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, is_id
 from forgekit.insight import staleness
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Conflict, entity_path
+from forgekit.model.entities import Conflict, Decision, entity_path
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry

@@ -12,7 +12,7 @@ from forgekit import console
 from forgekit.errors import FormatError
 from forgekit.git.driver import CHOOSE
 from forgekit.merge.conflicting_edits import sentence
-from forgekit.merge.files import merge_file
+from forgekit.merge.merge import merge_file
 from forgekit.worktree.files import entity_of_path
 
 _LARGE = 2_000_000

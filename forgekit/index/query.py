@@ -325,7 +325,7 @@ def embedding_texts(db: sqlite3.Connection, entity: str, blob: str) -> tuple[str
 
 def _texts(kind: Kind, title: str, fields: Mapping[str, Any], body: str) -> tuple[str, list[str]]:
     """Return a title and the other texts; any of them may be empty."""
-    from forgekit.model.body import parts
+    from forgekit.model.rules import parts
 
     sections = [text if heading is None else text.partition("\n")[2] for heading, text in parts(body)]
     match kind:

@@ -65,9 +65,9 @@ _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[T ].*")
 
 def tables() -> str:
     """Return the statements that make the catalogue; `FIELDS` says which fields have a column."""
-    from forgekit.model.fields import catalogue_columns
+    from forgekit.model.entities import flagged
 
-    return _TABLES.replace("[columns]", ", ".join(f"{name} TEXT" for name in catalogue_columns()))
+    return _TABLES.replace("[columns]", ", ".join(f"{name} TEXT" for name in flagged("column")))
 
 
 def memory_of(entities: Iterable[Entity]) -> sqlite3.Connection:
@@ -93,7 +93,7 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         entity: what to write.
         fields: what `from_fields` builds the entity from.
     """
-    from forgekit.model.fields import catalogue_columns
+    from forgekit.model.entities import flagged
 
     project, title = getattr(entity, "project_name", None), entity.title
     tag, external = getattr(entity, "compression_tag", None), getattr(entity, "external_id", None)
@@ -109,7 +109,7 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         text := json.dumps(fields),
         entity.body,
         _sum(entity.kind.value, text, entity.body),
-        *(fields.get(name) if hasattr(entity, name) else None for name in catalogue_columns()),
+        *(fields.get(name) if hasattr(entity, name) else None for name in flagged("column")),
     )
     db.execute(f"INSERT INTO entity VALUES ({', '.join('?' * len(columns))})", columns)  # noqa: S608 - question marks only
     # An edge shows the tags of its archives, a candidate words that a decision may have: neither is a name.
@@ -227,7 +227,7 @@ def _words(value: Any) -> Iterator[str]:
             yield value
         return
     if isinstance(value, dict):
-        from forgekit.model.fields import unsearched
+        from forgekit.model.entities import unsearched
 
         value = [item for key, item in value.items() if key not in unsearched()]
     for item in value:

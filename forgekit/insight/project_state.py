@@ -23,12 +23,10 @@ from forgekit.insight.staleness import (
     stale,
 )
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Archive, Conflict, Conversation, Lineage
+from forgekit.model.entities import Archive, Conflict, Conversation, Decision, Lineage, Thread
 from forgekit.model.graph import Direction, trace
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 from forgekit.text.words import needed, words
 from forgekit.times import Instant
 

@@ -20,8 +20,7 @@ from enum import Enum
 
 from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
-from forgekit.model.decision import Decision
-from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus
+from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus, Decision
 from forgekit.model.graph import dependency_graph, lineage_graph, one_talk, order
 from forgekit.model.kinds import short_id
 from forgekit.model.registry import Registry

@@ -19,22 +19,24 @@ from forgekit.conflict.judge import Level
 from forgekit.conflict.pairs import Finding
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import MOOT, Ages, conflict_state, open_conflicts
-from forgekit.model.decision import Decision
 from forgekit.model.entities import (
+    COMPRESSION,
+    FIELDS,
     Archive,
     Candidate,
     Conflict,
     Conversation,
+    Decision,
     Entity,
     Lineage,
+    Thread,
     TranscriptPart,
     entity_path,
 )
-from forgekit.model.fields import COMPRESSION, FIELDS, INSTANT, PAIRS, json_fields
+from forgekit.model.fields import INSTANT, PAIRS, json_fields
 from forgekit.model.graph import Graph, lineage_graph, one_talk
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 from forgekit.text.codec import to_fields
 from forgekit.times import Instant, format_instant
 

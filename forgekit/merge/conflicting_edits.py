@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from forgekit.merge.rules import FieldConflict
-from forgekit.model.body import parts
-from forgekit.model.entities import Compression, Entity
-from forgekit.model.fields import COMPRESSION, FIELDS, FieldType, Plain, known_fields, write_fields
+from forgekit.model.entities import COMPRESSION, FIELDS, Compression, Entity, known_fields
+from forgekit.model.fields import FieldType, Plain, write_fields
 from forgekit.model.kinds import Kind
-from forgekit.model.rules import one_line
+from forgekit.model.rules import one_line, parts
 from forgekit.text.codec import dump_field, plain_tree
 
 NAME = "Conflicting edits"
@@ -32,6 +31,24 @@ _WHY = (
 _LEFT_OUT = "(left out)"
 _ENTRY = re.compile(r"^### ", re.MULTILINE)
 _SHOWN = 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FieldConflict:
+    """One field that both sides changed, each in its own way.
+
+    Attributes:
+        field: a front-matter key; `records.D001` for one entry of a map; `body` or `## Context` for the
+            text before the first section or a section; "" for the entity as a whole.
+        base: the value before both changes; None where there was none, as in the other two.
+        winner: the value in the result.
+        loser: the other value.
+    """
+
+    field: str
+    base: object
+    winner: object
+    loser: object
 
 
 def quoted(label: str, text: str) -> str:

@@ -1,37 +1,329 @@
-"""The three-way merge of one entity's states."""
+"""The three-way merge of one entity's states and files, and the rules for values and groups of fields.
+
+The declarations in `model.entities` name the rule of each field. A rule is asked only where both sides
+changed the value, each in its own way.
+
+A file is read, merged by fields and written canonically; comments in the front matter go along. What comes
+out can always be read again: if one of two files cannot be read, the other is kept, with the whole text of
+the first among its conflicting edits. The merge driver and `forgekit sync` share this.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
+from forgekit.errors import FormatError, RuleError
+from forgekit.ids import EntityId
 from forgekit.merge.conflicting_edits import (
     HEADING,
     KEY,
     PREAMBLE,
+    FieldConflict,
     entries,
     entry_of,
     line_of,
     listed,
     put,
+    quoted,
+    taken,
 )
-from forgekit.merge.rules import (
-    E,
-    FieldConflict,
-    Ledger,
-    Merged,
-    Sides,
-    keyed,
-    merge_fields,
-    merge_groups,
-    settle,
-    thread_state,
-    united,
+from forgekit.model.entities import (
+    COMPRESSION,
+    FIELDS,
+    Candidate,
+    CandidateStatus,
+    Conflict,
+    ConflictStatus,
+    Decision,
+    DecisionStatus,
+    Entity,
+    Thread,
+    ThreadStatus,
+    TranscriptPart,
+    group_fields,
 )
-from forgekit.model.body import parts
-from forgekit.model.fields import FIELDS, group_fields
+from forgekit.model.fields import Field, Merge
 from forgekit.model.kinds import Kind
-from forgekit.model.thread import Thread
+from forgekit.model.rules import parts
+from forgekit.text import codec, edit, frontmatter
+from forgekit.times import UNKNOWN
+
+E = TypeVar("E", bound=Entity)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Merged(Generic[E]):
+    """A merged entity (None: deleted), valid even where conflicts are left.
+
+    Attributes:
+        conflicts: what a person has to choose.
+        overridden: what a rule on times or states decided.
+    """
+
+    entity: E | None
+    conflicts: tuple[FieldConflict, ...] = ()
+    overridden: tuple[FieldConflict, ...] = ()
+
+
+class Sides(NamedTuple):
+    """One value in the base and on both sides."""
+
+    base: Any
+    ours: Any
+    theirs: Any
+
+
+ABSENT = object()
+"""The value of a key that is not in a map."""
+
+
+class Ledger:
+    """The conflicts and decisions of one merge.
+
+    Args:
+        symmetric: whether the winner of a conflict follows from the values alone; else ours wins.
+    """
+
+    def __init__(self, *, symmetric: bool) -> None:
+        self.symmetric = symmetric
+        self.conflicts: list[FieldConflict] = []
+        self.overridden: list[FieldConflict] = []
+
+    def preferred(self, sides: Sides) -> Any:
+        """Return the winner where no rule names one."""
+        return max(sides.ours, sides.theirs, key=_weight) if self.symmetric else sides.ours
+
+    def note(self, where: list[FieldConflict], name: str, sides: Sides, winner: Any) -> Any:
+        """Record a field's winner and loser, and return the winner."""
+        loser = sides.theirs if winner is sides.ours else sides.ours
+        base, kept, loser = (None if each is ABSENT else each for each in (sides.base, winner, loser))
+        where.append(FieldConflict(field=name, base=base, winner=kept, loser=loser))
+        return winner
+
+
+Rule = Callable[[str, Sides, Ledger], Any]
+"""Merges a named value that both sides changed."""
+
+
+def _weight(value: Any) -> tuple[bool, str]:
+    """Order values of one field: something over nothing, then by text."""
+    if value is None or value is ABSENT:
+        return False, ""
+    if isinstance(value, Enum):
+        value = value.value
+    return True, value if isinstance(value, str) else repr(value)
+
+
+def settle(sides: Sides, otherwise: Callable[[], Any]) -> Any:
+    """Return the value where at most one side changed it, else what `otherwise` returns."""
+    if sides.theirs == sides.ours:
+        # Equal maps may differ in order, equal numbers in sign: the same one from either side.
+        varied = isinstance(sides.ours, (dict, list, float))
+        return max(sides.ours, sides.theirs, key=repr) if varied else sides.ours
+    if sides.theirs == sides.base:
+        return sides.ours
+    return sides.theirs if sides.ours == sides.base else otherwise()
+
+
+def united(sides: Sides) -> set[Any]:
+    """Return what either side added and neither removed."""
+    base, ours, theirs = (set(side or ()) for side in sides)
+    return (ours & theirs) | (ours - base) | (theirs - base)
+
+
+def _ordered(kept: Iterable[Any], sides: Sides) -> list[Any]:
+    """Return keys in an order that does not depend on which side is ours, nor change when merged again."""
+    keys = set(kept)
+    whole = [list(dict.fromkeys(side or ())) for side in sides[1:] if set(side or ()) == keys]
+    if whole:
+        return min(whole)
+    shared = keys.intersection(*(side or () for side in sides))
+    orders = Sides._make(list(dict.fromkeys(key for key in side or () if key in shared)) for side in sides)
+    return [*settle(orders, lambda: min(orders.ours, orders.theirs)), *sorted(keys - shared)]
+
+
+def _choose(name: str, sides: Sides, ledger: Ledger) -> Any:
+    return ledger.note(ledger.conflicts, name, sides, ledger.preferred(sides))
+
+
+def _most(order: Callable[[Any], Any]) -> Rule:
+    """Return the rule by which the value that comes last in an order wins."""
+
+    def rule(name: str, sides: Sides, ledger: Ledger) -> Any:
+        return ledger.note(ledger.overridden, name, sides, max(sides.ours, sides.theirs, key=order))
+
+    return rule
+
+
+def _pairs(name: str, sides: Sides, ledger: Ledger) -> Any:
+    """Merge (local id, id) pairs; without a local id the id is the key, as in the file."""
+    maps = ({local or entity: (local, entity) for local, entity in side or ()} for side in sides)
+    return tuple(keyed(f"{name}.", Sides._make(maps), ledger).values())
+
+
+def _entries(name: str, sides: Sides, ledger: Ledger) -> Any:
+    """Merge compressions by tag, and each field by field."""
+
+    def entry(where: str, entries: Sides, ledger: Ledger) -> Any:
+        base = None if entries.base is ABSENT else entries.base
+        values = merge_fields(COMPRESSION, entries._replace(base=base), ledger, f"{where}.")
+        return dataclasses.replace(entries.ours, **values)
+
+    maps = ({entry.compression_tag: entry for entry in side or ()} for side in sides)
+    return tuple(keyed(f"{name}.", Sides._make(maps), ledger, entry).values())
+
+
+_RULES: Mapping[Merge, Rule] = {
+    Merge.CHOOSE: _choose,
+    Merge.EARLIER: _most(lambda moment: (moment != UNKNOWN, -moment)),
+    Merge.LATER: _most(lambda moment: moment),
+    Merge.GREATER: _most(lambda number: -1 if number is None else number),
+    Merge.SET: lambda _name, sides, _ledger: tuple(sorted(united(sides))),
+    Merge.LIST: lambda _name, sides, _ledger: tuple(_ordered(united(sides), sides)),
+    Merge.PAIRS: _pairs,
+    Merge.ENTRIES: _entries,
+}
+
+
+def keyed(where: str, maps: Sides, ledger: Ledger, rule: Rule = _choose) -> dict[str, Any]:
+    """Merge maps key by key; a key that one side removed and the other changed stays, as a conflict."""
+
+    def merged(key: str) -> Any:
+        sides = Sides._make(side.get(key, ABSENT) for side in maps)
+
+        def both() -> Any:
+            if ABSENT in (sides.ours, sides.theirs):
+                winner = sides.theirs if sides.ours is ABSENT else sides.ours
+                return ledger.note(ledger.conflicts, where + key, sides, winner)
+            return rule(where + key, sides, ledger)
+
+        return settle(sides, both)
+
+    found = {key: merged(key) for key in sorted({key for side in maps for key in side})}
+    kept = {key: item for key, item in found.items() if item is not ABSENT}
+    order = settle(Sides._make(list(side) for side in maps), lambda: _ordered(kept, maps))
+    return {key: kept[key] for key in dict.fromkeys((*order, *kept)) if key in kept}
+
+
+def merge_fields(
+    fields: tuple[Field, ...], entities: Sides, ledger: Ledger, where: str = ""
+) -> dict[str, Any]:
+    """Merge the fields that belong to no group; `where` is the prefix of their names in conflicts."""
+
+    def merged(field: Field) -> Any:
+        sides = _values(field.name, entities)
+        return settle(sides, lambda: _RULES[field.rule](where + field.name, sides, ledger))
+
+    return {field.name: merged(field) for field in fields if not field.together}
+
+
+def merge_groups(kind: Kind, entities: Sides, ledger: Ledger) -> dict[str, Any]:
+    """Merge the groups of fields whose values come from one side together."""
+    values: dict[str, Any] = {}
+    for group in dict.fromkeys(field.together for field in FIELDS[kind] if field.together):
+        names = group_fields(kind, group)
+        values |= _merge_group(names, CHOICES.get((kind, group)), entities, ledger)
+    return values
+
+
+def _merge_group(
+    names: tuple[str, ...], choose: Choice | None, entities: Sides, ledger: Ledger
+) -> dict[str, Any]:
+    each = {name: _values(name, entities) for name in names}
+    sides = Sides._make(zip(*each.values(), strict=True))
+
+    def chosen() -> Any:
+        side, clash = choose(entities.ours, entities.theirs) if choose else (None, True)
+        if side is None:
+            winner = ledger.preferred(sides)
+        else:
+            winner = sides.ours if side is entities.ours else sides.theirs
+        for (name, found), kept in zip(each.items(), winner, strict=True):
+            loser = found.theirs if winner is sides.ours else found.ours
+            if loser != kept and (clash or loser != found.base):
+                ledger.note(ledger.conflicts if clash else ledger.overridden, name, found, kept)
+        return winner
+
+    return dict(zip(names, settle(sides, chosen), strict=True))
+
+
+def _values(name: str, entities: Sides) -> Sides:
+    """Return one field of each; where there is no base, it is unset there."""
+    ours, theirs = getattr(entities.ours, name), getattr(entities.theirs, name)
+    unset = () if () in (ours, theirs) else None
+    return Sides(unset if entities.base is None else getattr(entities.base, name), ours, theirs)
+
+
+Choice = Callable[[Any, Any], tuple[Any, bool]]
+"""Returns the entity whose group wins (None: no rule decides) and whether that is a conflict."""
+
+_THREAD_ORDER = (ThreadStatus.RESOLVED, ThreadStatus.SUPERSEDED, ThreadStatus.ABANDONED, ThreadStatus.OPEN)
+_DECISION_ORDER = (
+    DecisionStatus.SUPERSEDED,
+    DecisionStatus.REVISED,
+    DecisionStatus.INVALIDATED,
+    DecisionStatus.ACTIVE,
+)
+
+
+def thread_state(ours: Thread, theirs: Thread) -> tuple[Thread, bool]:
+    """Choose the state with the later `updated_at`.
+
+    So an end wins over OPEN unless the thread was reopened after it: an archive that merely repeats OPEN
+    changes no state and is never later. Ties: resolved, superseded, abandoned, open; then the smaller
+    `resolved_in`, none coming last.
+    """
+
+    def rank(thread: Thread) -> tuple[Any, ...]:
+        place = thread.resolved_in is None, thread.resolved_in or ""
+        return -thread.updated_at, _THREAD_ORDER.index(thread.status), *place
+
+    return min(ours, theirs, key=rank), False
+
+
+def _decision_state(ours: Decision, theirs: Decision) -> tuple[Decision, bool]:
+    """Choose an end over active; two ends are a conflict.
+
+    Until it is resolved: superseded, revised, invalidated; then the smaller `superseded_by`, then the
+    smaller `revised_in`, none coming last.
+    """
+
+    def rank(decision: Decision) -> tuple[Any, ...]:
+        links = decision.superseded_by, decision.revised_in
+        return _DECISION_ORDER.index(decision.status), *((link is None, link or "") for link in links)
+
+    return min(ours, theirs, key=rank), ours.status.ended and theirs.status.ended
+
+
+def _answer_over(unanswered: Enum) -> Choice:
+    """Choose any answer over none; two answers, or two changes without one, are a conflict."""
+
+    def choose(ours: Conflict | Candidate, theirs: Conflict | Candidate) -> tuple[Any, bool]:
+        if (ours.status is unanswered) == (theirs.status is unanswered):
+            return None, True
+        return (theirs if ours.status is unanswered else ours), False
+
+    return choose
+
+
+def longer_text(ours: TranscriptPart, theirs: TranscriptPart) -> tuple[TranscriptPart, bool]:
+    """Choose the text that covers more turns, then the longer one, then the greater one."""
+    return max(ours, theirs, key=lambda part: (part.turn_range[::-1], len(part.body), part.body)), False
+
+
+CHOICES: Mapping[tuple[Kind, str], Choice] = {
+    (Kind.THREAD, "state"): thread_state,
+    (Kind.DECISION, "state"): _decision_state,
+    (Kind.CONFLICT, "state"): _answer_over(ConflictStatus.OPEN),
+    (Kind.CANDIDATE, "state"): _answer_over(CandidateStatus.WAITING),
+    (Kind.TRANSCRIPT, "text"): longer_text,
+}
+"""Any other group that both sides changed is a conflict."""
+
 
 _RESOLUTION = "## Resolution"
 
@@ -139,3 +431,113 @@ def _sections(body: str) -> dict[str, str]:
 def _joined(sections: dict[str, str], chosen: set[str]) -> str:
     preamble = sections.pop(PREAMBLE, "")
     return put("\n\n".join(text for text in (preamble, *sections.values()) if text), chosen)
+
+
+UNREADABLE = "unreadable file"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MergedFile:
+    """A merged file (None: deleted).
+
+    Attributes:
+        conflicts: what a person has to choose.
+        overridden: what a rule on times or states decided.
+    """
+
+    data: bytes | None
+    conflicts: tuple[FieldConflict, ...] = ()
+    overridden: tuple[FieldConflict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A file that could be read."""
+
+    text: str
+    entity: Entity
+    comments: frozenset[str]
+
+
+def merge_file(
+    kind: Kind, owner: EntityId, base: bytes | None, ours: bytes | None, theirs: bytes | None
+) -> MergedFile:
+    """Merge the states of one entity's file; the same from either side.
+
+    Args:
+        kind: from its path.
+        owner: the id in its path.
+        base: the state both come from; None where there is none.
+        ours: None where this side deleted it.
+        theirs: likewise.
+
+    Raises FormatError when neither side can be read, or the result would be too large to be.
+    """
+    if theirs in (ours, base):
+        return MergedFile(data=ours)
+    if ours == base:
+        return MergedFile(data=theirs)
+    if ours is None or theirs is None:
+        changed = theirs if ours is None else ours
+        conflict = FieldConflict(field="", base=None, winner="changed", loser="deleted")
+        return MergedFile(data=changed, conflicts=(conflict,))
+    first, second = _read_file(kind, owner, ours), _read_file(kind, owner, theirs)
+    if isinstance(first, FormatError) or isinstance(second, FormatError):
+        return _beside(first, second, ours, theirs)
+    known = None if base is None else _read_file(kind, owner, base)
+    start = known if isinstance(known, _Read) else None
+    merged = reconcile(None if start is None else start.entity, first.entity, second.entity)
+    assert merged.entity is not None  # noqa: S101 - neither side deleted it
+    sides = Sides(start.comments if start else (), first.comments, second.comments)
+    data = _written(merged.entity, (first, second), united(sides))
+    return MergedFile(data=data, conflicts=merged.conflicts, overridden=merged.overridden)
+
+
+def _read_file(kind: Kind, owner: EntityId, data: bytes) -> _Read | FormatError:
+    try:
+        text = frontmatter.decode(data)
+        entity = codec.loads(kind, text)
+        if entity.id != owner:
+            return FormatError("is not the id in the file's name", field=kind.id_field)
+        return _Read(text, entity, frozenset(edit.comments(text)))
+    except FormatError as e:
+        return e
+
+
+def _beside(
+    first: _Read | FormatError, second: _Read | FormatError, ours: bytes, theirs: bytes
+) -> MergedFile:
+    """Keep the side that can be read, with the text of the other among its conflicting edits."""
+    good, raw = (first, theirs) if isinstance(first, _Read) else (second, ours)
+    if not isinstance(good, _Read) or good.entity.kind.quoted:
+        raise first if isinstance(first, FormatError) else cast(FormatError, second)
+    text = frontmatter.decode(raw).replace("\r\n", "\n").replace("\r", "\n")
+    rest, standing = taken(good.entity.body)
+    body = put(rest, {*standing, quoted(UNREADABLE, text)})
+    entity: Entity = dataclasses.replace(cast(Any, good.entity), body=body)
+    conflict = FieldConflict(field=UNREADABLE, base=None, winner=good.text, loser=text)
+    return MergedFile(data=_written(entity, (good,), set(good.comments)), conflicts=(conflict,))
+
+
+def _written(entity: Entity, sides: tuple[_Read, ...], wanted: set[str]) -> bytes:
+    """Return the file of a merged entity: a side's own where it is equal, else written anew."""
+    same = [side.text for side in sides if side.entity == entity and side.comments == wanted]
+    if same:
+        text = max(same)
+    elif not wanted:
+        text = codec.dumps(entity)
+    else:
+        text = _with_comments(entity, sides, wanted)
+    data = text.encode()
+    frontmatter.decode(data)  # what is too large to be read is not written
+    return data
+
+
+def _with_comments(entity: Entity, sides: tuple[_Read, ...], wanted: set[str]) -> str:
+    """Return the side's text that holds most of the comments, edited; those it lacks go at the end."""
+    most = max(sides, key=lambda side: (len(side.comments & wanted), side.text))
+    try:
+        text = edit.update(most.text, entity)
+    except RuleError:  # a form that cannot be edited in place
+        text = codec.dumps(entity)
+    return edit.with_comments(text, sorted(wanted.difference(edit.comments(text))))

@@ -17,12 +17,10 @@ from typing import cast
 
 from forgekit.ids import EntityId, is_id, pair_id
 from forgekit.merge import conflicting_edits
-from forgekit.merge.rules import FieldConflict
-from forgekit.model.body import parts, with_section
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Conflict, Entity
-from forgekit.model.fields import group_fields
+from forgekit.merge.conflicting_edits import FieldConflict
+from forgekit.model.entities import Conflict, Decision, DecisionStatus, Entity, group_fields
 from forgekit.model.kinds import Kind, short_id
+from forgekit.model.rules import parts, with_section
 
 SUCCESSORS = frozenset({"superseded_by", "revised_in"})
 """The fields that name a successor."""

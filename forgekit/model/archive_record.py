@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.entities import CompressionMode, TurnRange
+from forgekit.model.entities import CompressionMode, DecisionStatus, Priority, ThreadStatus
+from forgekit.model.fields import TurnRange
 from forgekit.model.problem import Problem
-from forgekit.model.thread import Priority, ThreadStatus
 from forgekit.times import Instant
 
 

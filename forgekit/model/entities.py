@@ -1,53 +1,118 @@
-"""All entities; threads and decisions have modules of their own."""
+"""All entities, valid on construction; each field of a file is declared here, once, in the order of the file.
+
+Reader, writer, merge, reference checks, catalogue columns, CSV and JSON follow from the declarations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import get_args
+from functools import cache
+from typing import Any, ClassVar, get_args
 
-from forgekit.errors import RuleError
+from forgekit.errors import FormatError, RuleError
 from forgekit.ids import EntityId, timestamp, v8_named
-from forgekit.model.body import section
-from forgekit.model.decision import Decision
+from forgekit.model.fields import (
+    CODE,
+    COUNT,
+    ID,
+    IDS,
+    INSTANT,
+    LINES,
+    NUMBER,
+    PAIRS,
+    TEXT,
+    TURNS,
+    Field,
+    FieldType,
+    Merge,
+    TurnRange,
+    ids_in,
+    json_fields,
+    key,
+    keys_of,
+    one_of,
+    read_fields,
+    status_key,
+    stored,
+    write_fields,
+)
 from forgekit.model.kinds import Kind, path_of
-from forgekit.model.rules import MOST_TURNS, require_between, require_keys, require_line, require_values
-from forgekit.model.thread import Thread
+from forgekit.model.rules import (
+    MOST_TURNS,
+    require_between,
+    require_keys,
+    require_line,
+    require_values,
+    section,
+)
 from forgekit.times import UNKNOWN, Instant
 
 UNSORTED = "Unsorted"
 """The project of conversations whose project is unknown."""
 
+_CONVERSATION, _DECISION, _THREAD = (Kind.CONVERSATION,), (Kind.DECISION,), (Kind.THREAD,)
+_RECORD = (Kind.DECISION, Kind.THREAD)
+_PROJECT = (Kind.PROJECT,)
+Pairs = tuple[tuple[str, EntityId], ...]
+"""(local id or "", id) pairs, in a file a map."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Project:
-    """A named area of work; the body describes it."""
+class Record:
+    """What every entity has.
 
-    kind = Kind.PROJECT
+    Attributes:
+        kind: of the class.
+        shown: the name of the attribute that lists show.
+        extra: unknown keys of the front matter, as it holds them.
+        body: the Markdown below it.
+    """
 
-    project_uuid: EntityId
-    project_name: str
-    tags: tuple[str, ...] = ()
+    kind: ClassVar[Kind]
+    shown: ClassVar[str] = "title"
+    _id_field: ClassVar[str]
+
     extra: Mapping[str, object] = field(default_factory=dict)
     body: str = ""
 
+    def __init_subclass__(cls) -> None:
+        cls._id_field = cls.kind.id_field
+
     def __post_init__(self) -> None:
         require_values(self)
+        self.require()
+
+    def require(self) -> None:
+        """Raise RuleError where attributes contradict each other."""
 
     @property
     def id(self) -> EntityId:
-        """The project's id."""
-        return self.project_uuid
+        """The id, whatever its field is called."""
+        found: EntityId = getattr(self, self._id_field)
+        return found
 
     @property
     def title(self) -> str:
         """What lists show."""
-        return self.project_name
+        return str(getattr(self, self.shown))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Conversation:
+@stored
+class Project(Record):
+    """A named area of work; the body describes it."""
+
+    kind = Kind.PROJECT
+    shown = "project_name"
+
+    project_uuid: EntityId = key(ID, together="project", column=True)
+    project_name: str = key(TEXT, together="project", column=True, csv=True)
+    tags: tuple[str, ...] = key(LINES, default=(), csv=True)
+
+
+@stored
+class Conversation(Record):
     """One chat or agent run, or one stretch of it between two compressions.
 
     Attributes:
@@ -62,34 +127,199 @@ class Conversation:
 
     kind = Kind.CONVERSATION
 
-    conversation_id: EntityId
-    title: str
-    project_name: str
-    project_uuid: EntityId
-    created_at: Instant = UNKNOWN
-    external_id: str | None = None
-    session_id: str | None = None
-    source: str | None = None
-    turns: int | None = None
-    continues: tuple[str, ...] = ()
-    brought: tuple[str, ...] = ()
-    archived_as: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    extra: Mapping[str, object] = field(default_factory=dict)
-    body: str = ""
+    conversation_id: EntityId = key(ID)
+    title: str = key(TEXT)
+    project_name: str = key(TEXT, together="project", column=True, csv=True)
+    project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
+    external_id: str | None = key(TEXT, default=None, column=True)
+    session_id: str | None = key(TEXT, default=None)
+    source: str | None = key(TEXT, default=None)
+    turns: int | None = key(COUNT, default=None, merge=Merge.GREATER)
+    continues: tuple[str, ...] = key(LINES, default=())
+    brought: tuple[str, ...] = key(LINES, default=())
+    archived_as: tuple[str, ...] = key(LINES, default=())
+    created_at: Instant = key(INSTANT, default=UNKNOWN, unset=UNKNOWN, merge=Merge.EARLIER, csv=True)
+    tags: tuple[str, ...] = key(LINES, default=(), csv=True)
 
-    def __post_init__(self) -> None:
-        require_values(self)
+    def require(self) -> None:
+        """Raise RuleError for a number of turns out of range."""
         require_between("turns", self.turns, MOST_TURNS)
 
+
+class ThreadStatus(Enum):
+    """The state of a thread."""
+
+    OPEN = "open"  # waits for work
+    RESOLVED = "resolved"  # answered, in the body
+    SUPERSEDED = "superseded"  # another thread took its place
+    ABANDONED = "abandoned"  # nobody will answer it
+
     @property
-    def id(self) -> EntityId:
-        """The conversation's id."""
-        return self.conversation_id
+    def ended(self) -> bool:
+        """Whether only an explicit reopening brings it back."""
+        return self is not ThreadStatus.OPEN
 
 
-TurnRange = tuple[int, int]
-"""First and last turn, both included, counted from 1."""
+class Priority(Enum):
+    """How much a thread matters, the most important first."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+    @property
+    def rank(self) -> int:
+        """Its place in that order, from 0."""
+        return list(Priority).index(self)
+
+
+@stored
+class Thread(Record):
+    """A question that work has to come back to; the body has a description and a resolution.
+
+    Attributes:
+        local_id: what the archive of `first_seen_in` calls it, such as `T001`.
+        updated_at: event time of the last state change.
+    """
+
+    kind = Kind.THREAD
+
+    thread_id: EntityId = key(ID)
+    title: str = key(TEXT)
+    status: ThreadStatus = status_key(ThreadStatus, default=ThreadStatus.OPEN)
+    priority: Priority = key(one_of(Priority), default=Priority.MEDIUM, csv=True)
+    project_name: str = key(TEXT, together="project", column=True, csv=True)
+    project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
+    local_id: str | None = key(TEXT, default=None, csv=True)
+    blocked_by: tuple[EntityId, ...] = key(IDS, default=(), refers=_THREAD)
+    first_seen_in: EntityId | None = key(ID, default=None, refers=_CONVERSATION)
+    resolved_in: EntityId | None = key(ID, default=None, together="state", refers=_CONVERSATION)
+    conversation_ids: tuple[EntityId, ...] = key(IDS, default=(), refers=_CONVERSATION)
+    created_at: Instant = key(INSTANT, merge=Merge.EARLIER, csv=True)
+    updated_at: Instant = key(INSTANT, together="state", csv=True)
+    tags: tuple[str, ...] = key(LINES, default=(), csv=True)
+
+    def require(self) -> None:
+        """Raise RuleError for an open thread that was resolved somewhere."""
+        if self.resolved_in is not None and not self.status.ended:
+            raise RuleError("resolved_in: goes with a thread that has ended, and this one is open")
+
+    @property
+    def content(self) -> str:
+        """The description: the text before the first section."""
+        return section(self.body, None)
+
+    @property
+    def resolution(self) -> str:
+        """How it ended; "" while open."""
+        return section(self.body, "Resolution")
+
+
+SPECULATIVE_BELOW = 0.25
+VALIDATED_FROM = 0.75
+
+
+class TierBand(Enum):
+    """What a tier means in words."""
+
+    VALIDATED = "validated"  # state as fact
+    HEURISTIC = "heuristic"  # guidance
+    SPECULATIVE = "speculative"  # stays out of continuation blocks
+
+
+def band(tier: float) -> TierBand:
+    """Return the band of a tier between 0 and 1; total, unlike the published bands."""
+    if tier >= VALIDATED_FROM:
+        return TierBand.VALIDATED
+    return TierBand.HEURISTIC if tier >= SPECULATIVE_BELOW else TierBand.SPECULATIVE
+
+
+class DecisionStatus(Enum):
+    """The state of a decision."""
+
+    ACTIVE = "active"  # in force
+    REVISED = "revised"  # its text changed; superseded_by names the revision
+    SUPERSEDED = "superseded"  # another decision took its place
+    INVALIDATED = "invalidated"  # found wrong, nothing took its place
+
+    @property
+    def ended(self) -> bool:
+        """Whether the decision is out of force."""
+        return self is not DecisionStatus.ACTIVE
+
+    @property
+    def replaced(self) -> bool:
+        """Whether another decision took its place."""
+        return self in {DecisionStatus.REVISED, DecisionStatus.SUPERSEDED}
+
+
+@stored
+class Decision(Record):
+    """Something that was chosen; the body holds `## Rationale` and `## Context`.
+
+    Attributes:
+        epistemic_tier: 0.0 to 1.0; None where it is unknown.
+        governs: path globs and names of components that it is about.
+        tier_token: the class 1, 2 or 3 that the archive wrote instead of a tier.
+        last_validated: event time at which it was last stated, carried or validated.
+    """
+
+    kind = Kind.DECISION
+    shown = "decision"
+
+    decision_id: EntityId = key(ID)
+    decision: str = key(TEXT)
+    status: DecisionStatus = status_key(DecisionStatus, default=DecisionStatus.ACTIVE)
+    epistemic_tier: float | None = key(NUMBER, default=None, csv=True)
+    tier_token: str | None = key(CODE, default=None)
+    project_name: str = key(TEXT, together="project", column=True, csv=True)
+    project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
+    local_id: str | None = key(TEXT, default=None, csv=True)
+    originated_in: EntityId | None = key(ID, default=None, refers=_CONVERSATION)
+    revised_in: EntityId | None = key(ID, default=None, together="state", refers=_CONVERSATION)
+    superseded_by: EntityId | None = key(ID, default=None, together="state", refers=_DECISION, csv=True)
+    conversation_ids: tuple[EntityId, ...] = key(IDS, default=(), refers=_CONVERSATION)
+    dependencies: tuple[EntityId, ...] = key(IDS, default=(), refers=_DECISION)
+    alternatives_rejected: tuple[str, ...] = key(LINES, default=())
+    governs: tuple[str, ...] = key(LINES, default=())
+    created_at: Instant = key(INSTANT, merge=Merge.EARLIER, csv=True)
+    last_validated: Instant = key(INSTANT, merge=Merge.LATER, csv=True)
+    tags: tuple[str, ...] = key(LINES, default=(), csv=True)
+
+    def require(self) -> None:
+        """Raise RuleError for a tier out of range, and for a successor that does not go with the state."""
+        require_between("epistemic_tier", self.epistemic_tier, 1)
+        if self.superseded_by is not None and not self.status.replaced:
+            raise RuleError("superseded_by: goes with status revised or superseded and no other")
+        if self.superseded_by == self.decision_id:
+            raise RuleError("superseded_by: names the decision itself")
+        if self.revised_in is not None and self.status is not DecisionStatus.REVISED:
+            raise RuleError("revised_in: goes with status revised and no other")
+
+    @property
+    def tier_words(self) -> str:
+        """The tier as people read it, `?` where nobody gave one."""
+        return "?" if self.epistemic_tier is None else f"{self.epistemic_tier:g}"
+
+    @property
+    def rationale(self) -> str:
+        """Why it was chosen."""
+        return section(self.body, "Rationale")
+
+    @property
+    def context(self) -> str:
+        """The circumstances in which it was chosen."""
+        return section(self.body, "Context")
+
+    @property
+    def ending(self) -> str:
+        """Why it is out of force, where a reason was given."""
+        return section(self.body, self.status.value.capitalize()) if self.status.ended else ""
+
+    @property
+    def speculative(self) -> bool:
+        """Whether it stays out of continuation blocks."""
+        return self.epistemic_tier is not None and self.epistemic_tier < SPECULATIVE_BELOW
 
 
 class CompressionMode(Enum):
@@ -100,106 +330,85 @@ class CompressionMode(Enum):
     PARTIAL = "partial"  # a stretch or a topic, with inherited context
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@stored
 class Compression:
     """What one compression of the source brought into the target.
 
     Attributes:
         compression_tag: the source's archive that was carried over.
-        decisions_carried: (local id in the source's archive or "", decision id) pairs; the rest alike.
+        decisions_carried: local ids are those in the source's archive; the rest alike.
     """
 
-    compression_tag: str
-    compression_mode: CompressionMode | None = None
-    compressed_at: Instant | None = None
-    turn_range: TurnRange | None = None
-    decisions_carried: tuple[tuple[str, EntityId], ...] = ()
-    decisions_dropped: tuple[tuple[str, EntityId], ...] = ()
-    threads_carried: tuple[tuple[str, EntityId], ...] = ()
-    threads_resolved: tuple[tuple[str, EntityId], ...] = ()
+    compression_tag: str = key(TEXT)
+    compression_mode: CompressionMode | None = key(one_of(CompressionMode), default=None)
+    compressed_at: Instant | None = key(INSTANT, default=None)
+    turn_range: TurnRange | None = key(TURNS, default=None)
+    decisions_carried: Pairs = key(PAIRS, default=(), refers=_DECISION)
+    decisions_dropped: Pairs = key(PAIRS, default=(), refers=_DECISION)
+    threads_carried: Pairs = key(PAIRS, default=(), refers=_THREAD)
+    threads_resolved: Pairs = key(PAIRS, default=(), refers=_THREAD)
 
     def __post_init__(self) -> None:
         require_line("compression_tag", self.compression_tag)
-        for name in ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved"):
-            require_keys(name, getattr(self, name))
+        for each in COMPRESSION:
+            if each.type is PAIRS:
+                require_keys(each.name, getattr(self, each.name))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Lineage:
+COMPRESSION = keys_of(Compression)
+
+
+def _read_compressions(value: Any) -> tuple[Compression, ...]:
+    if value == "":
+        return ()
+    if not isinstance(value, list):
+        raise ValueError("must be a list with an entry per tag")
+    out = []
+    for number, entry in enumerate(value, 1):
+        if not isinstance(entry, dict):
+            raise ValueError(f"entry {number} must be a map")
+        raw = dict(entry)
+        try:
+            out.append(Compression(**read_fields(COMPRESSION, raw, {})))
+        except (FormatError, RuleError) as e:
+            raise ValueError(f"entry {number}: {e}") from None
+        if raw:  # an entry has no place to keep unknown keys
+            raise ValueError(f"entry {number}: {next(iter(raw))}: is not a field of an entry")
+    return tuple(out)
+
+
+COMPRESSIONS = FieldType(
+    _read_compressions,
+    lambda entries: [write_fields(COMPRESSION, entry) for entry in entries],
+    lambda entries: [json_fields(COMPRESSION, entry) for entry in entries],
+    Merge.ENTRIES,
+    searched=True,
+)
+
+
+@stored
+class Lineage(Record):
     """`target_conversation_id` continues `source_conversation_id`; the body summarises what changed."""
 
     kind = Kind.LINEAGE
 
-    lineage_id: EntityId
-    source_conversation_id: EntityId
-    target_conversation_id: EntityId
-    project_name: str
-    project_uuid: EntityId
-    compressions: tuple[Compression, ...] = ()
-    extra: Mapping[str, object] = field(default_factory=dict)
-    body: str = ""
+    lineage_id: EntityId = key(ID)
+    source_conversation_id: EntityId = key(ID, together="ends", refers=_CONVERSATION)
+    target_conversation_id: EntityId = key(ID, together="ends", refers=_CONVERSATION)
+    project_name: str = key(TEXT, together="project", column=True, csv=True)
+    project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
+    compressions: tuple[Compression, ...] = key(COMPRESSIONS, default=(), entry=COMPRESSION)
 
-    def __post_init__(self) -> None:
-        require_values(self)
+    def require(self) -> None:
+        """Raise RuleError for a tag that stands there twice, and for a conversation that continues itself."""
         require_keys("compressions", [(entry.compression_tag, "") for entry in self.compressions])
         if self.source_conversation_id == self.target_conversation_id:
             raise RuleError("target_conversation_id: a conversation cannot continue itself")
 
     @property
-    def id(self) -> EntityId:
-        """The edge's id."""
-        return self.lineage_id
-
-    @property
     def title(self) -> str:
         """What lists show."""
         return ", ".join(c.compression_tag for c in self.compressions) or "(no tag)"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Archive:
-    """One archive: who, when and from what in front of its verbatim text.
-
-    Attributes:
-        compressed_at: event time of its whole content.
-        inherits_from: tags (or conversation ids) of what it continues, as it names them.
-        content_sha256: of the text's UTF-8 bytes.
-        records: (local id, entity id) pairs: the entity of each local id.
-        body: the archive itself, every byte of it.
-    """
-
-    kind = Kind.ARCHIVE
-
-    archive_id: EntityId
-    compression_tag: str
-    compression_mode: CompressionMode
-    compressed_at: Instant
-    conversation_id: EntityId
-    conversation_title: str
-    project_name: str
-    project_uuid: EntityId
-    conversation_started: Instant
-    session_id: str | None = None
-    external_id: str | None = None
-    turn_range: TurnRange | None = None
-    inherits_from: tuple[str, ...] = ()
-    content_sha256: str
-    records: tuple[tuple[str, EntityId], ...] = ()
-    extra: Mapping[str, object] = field(default_factory=dict)
-    body: str = ""
-
-    def __post_init__(self) -> None:
-        require_values(self)
-
-    @property
-    def id(self) -> EntityId:
-        """The archive's id."""
-        return self.archive_id
-
-    @property
-    def title(self) -> str:
-        """What lists show."""
-        return self.compression_tag
 
 
 class ConflictStatus(Enum):
@@ -211,8 +420,8 @@ class ConflictStatus(Enum):
     DISMISSED = "dismissed"  # no contradiction after all
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Conflict:
+@stored
+class Conflict(Record):
     """A pair of active decisions that cannot both be followed.
 
     Attributes:
@@ -223,36 +432,30 @@ class Conflict:
     """
 
     kind = Kind.CONFLICT
+    shown = "nature"
 
-    conflict_id: EntityId
-    decision_a: EntityId
-    decision_b: EntityId
-    status: ConflictStatus = ConflictStatus.OPEN
-    nature: str
-    similarity: float | None = None
-    evidence: tuple[str, ...] = ()
-    detected_at: Instant
-    kept: EntityId | None = None
-    reason: str | None = None
-    extra: Mapping[str, object] = field(default_factory=dict)
-    body: str = ""
+    conflict_id: EntityId = key(ID)
+    decision_a: EntityId = key(ID, together="sides", refers=_DECISION)
+    decision_b: EntityId = key(ID, together="sides", refers=_DECISION)
+    status: ConflictStatus = status_key(ConflictStatus, default=ConflictStatus.OPEN)
+    nature: str = key(TEXT)
+    similarity: float | None = key(NUMBER, default=None)
+    evidence: tuple[str, ...] = key(LINES, default=())
+    detected_at: Instant = key(INSTANT, merge=Merge.EARLIER)
+    kept: EntityId | None = key(ID, default=None, together="state", refers=_DECISION)
+    reason: str | None = key(TEXT, default=None, together="state")
 
-    def __post_init__(self) -> None:
-        require_values(self)
+    def require(self) -> None:
+        """Raise RuleError for sides out of order, and for a side that was kept in an unresolved conflict."""
         if self.decision_a >= self.decision_b:
             raise RuleError("decision_a: must be the smaller of two different ids")
         if self.kept is not None and self.status is not ConflictStatus.RESOLVED:
             raise RuleError("kept: goes with status resolved and no other")
 
     @property
-    def id(self) -> EntityId:
-        """The conflict's id."""
-        return self.conflict_id
-
-    @property
-    def title(self) -> str:
-        """What lists show."""
-        return self.nature
+    def sides(self) -> tuple[EntityId, EntityId]:
+        """The ids of both decisions."""
+        return self.decision_a, self.decision_b
 
 
 class CandidateStatus(Enum):
@@ -275,8 +478,8 @@ class Proposal(Enum):
     THREAD_ABANDONED = "thread_abandoned"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Candidate:
+@stored
+class Candidate(Record):
     """One find; the body holds `## Quote` and `## Rationale`.
 
     Attributes:
@@ -290,41 +493,29 @@ class Candidate:
     """
 
     kind = Kind.CANDIDATE
+    shown = "candidate"
 
-    candidate_id: EntityId
-    candidate: str
-    status: CandidateStatus = CandidateStatus.WAITING
-    proposes: Proposal
-    confidence: float
-    why: str
-    project_name: str
-    project_uuid: EntityId
-    conversation_id: EntityId
-    turn: int
-    local_id: str | None = None
-    alternatives_rejected: tuple[str, ...] = ()
-    created_at: Instant = UNKNOWN
-    became: EntityId | None = None
-    extra: Mapping[str, object] = field(default_factory=dict)
-    body: str = ""
+    candidate_id: EntityId = key(ID)
+    candidate: str = key(TEXT)
+    status: CandidateStatus = status_key(CandidateStatus, default=CandidateStatus.WAITING)
+    proposes: Proposal = key(one_of(Proposal))
+    confidence: float = key(NUMBER)
+    why: str = key(TEXT)
+    project_name: str = key(TEXT, together="project", column=True, csv=True)
+    project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
+    conversation_id: EntityId = key(ID, refers=_CONVERSATION)
+    turn: int = key(COUNT, merge=Merge.GREATER)
+    local_id: str | None = key(TEXT, default=None, csv=True)
+    alternatives_rejected: tuple[str, ...] = key(LINES, default=())
+    created_at: Instant = key(INSTANT, default=UNKNOWN, unset=UNKNOWN, merge=Merge.EARLIER, csv=True)
+    became: EntityId | None = key(ID, default=None, together="state", refers=_RECORD)
 
-    def __post_init__(self) -> None:
-        require_values(self)
+    def require(self) -> None:
+        """Raise RuleError for numbers out of range, and for an unanswered candidate that became something."""
         require_between("confidence", self.confidence, 1)
         require_between("turn", self.turn, MOST_TURNS)
-        settled = {CandidateStatus.APPROVED, CandidateStatus.MERGED}
-        if self.became is not None and self.status not in settled:
+        if self.became is not None and self.status not in {CandidateStatus.APPROVED, CandidateStatus.MERGED}:
             raise RuleError("became: goes with status approved or merged and no other")
-
-    @property
-    def id(self) -> EntityId:
-        """The candidate's id."""
-        return self.candidate_id
-
-    @property
-    def title(self) -> str:
-        """What lists show."""
-        return self.candidate
 
     @property
     def quote(self) -> str:
@@ -335,6 +526,27 @@ class Candidate:
     def rationale(self) -> str:
         """The reason given near the quote."""
         return section(self.body, "Rationale")
+
+
+@stored
+class TranscriptPart(Record):
+    """Some turns of a conversation, as Markdown; `text.transcript` writes and reads the body.
+
+    Attributes:
+        title: of the conversation.
+        turn_range: first and last turn; a long turn may go on in the next part.
+        created_at: start of the conversation.
+    """
+
+    kind = Kind.TRANSCRIPT
+
+    transcript_id: EntityId = key(ID)
+    title: str = key(TEXT)
+    conversation_id: EntityId = key(ID, refers=_CONVERSATION)
+    project_name: str = key(TEXT, together="project", column=True, csv=True)
+    project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
+    turn_range: TurnRange = key(TURNS, together="text")
+    created_at: Instant = key(INSTANT, default=UNKNOWN, unset=UNKNOWN, merge=Merge.EARLIER, csv=True)
 
 
 def part_id(conversation: EntityId, number: int, started: Instant) -> EntityId:
@@ -350,39 +562,40 @@ def in_order(parts: Iterable[TranscriptPart]) -> list[TranscriptPart]:
         return []
     numbers = range(1, 2 * len(found) + 100)
     ids = (part_id(first.conversation_id, number, first.created_at) for number in numbers)
-    named = [found.pop(key) for key in ids if key in found]
+    named = [found.pop(name) for name in ids if name in found]
     return [*named, *sorted(found.values(), key=lambda part: part.turn_range)]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TranscriptPart:
-    """Some turns of a conversation, as Markdown; `text.transcript` writes and reads the body.
+@stored
+class Archive(Record):
+    """One archive: who, when and from what in front of its verbatim text.
 
     Attributes:
-        title: of the conversation.
-        turn_range: first and last turn; a long turn may go on in the next part.
-        created_at: start of the conversation.
+        compressed_at: event time of its whole content.
+        inherits_from: tags (or conversation ids) of what it continues, as it names them.
+        content_sha256: of the text's UTF-8 bytes.
+        records: the entity of each local id.
+        body: the archive itself, every byte of it.
     """
 
-    kind = Kind.TRANSCRIPT
+    kind = Kind.ARCHIVE
+    shown = "compression_tag"
 
-    transcript_id: EntityId
-    title: str
-    conversation_id: EntityId
-    project_name: str
-    project_uuid: EntityId
-    turn_range: TurnRange
-    created_at: Instant = UNKNOWN
-    extra: Mapping[str, object] = field(default_factory=dict)
-    body: str = ""
-
-    def __post_init__(self) -> None:
-        require_values(self)
-
-    @property
-    def id(self) -> EntityId:
-        """The text's id."""
-        return self.transcript_id
+    archive_id: EntityId = key(ID)
+    compression_tag: str = key(TEXT, column=True)
+    compression_mode: CompressionMode = key(one_of(CompressionMode))
+    compressed_at: Instant = key(INSTANT)
+    turn_range: TurnRange | None = key(TURNS, default=None)
+    conversation_id: EntityId = key(ID, refers=_CONVERSATION)
+    conversation_title: str = key(TEXT)
+    conversation_started: Instant = key(INSTANT)
+    session_id: str | None = key(TEXT, default=None)
+    external_id: str | None = key(TEXT, default=None, column=True)
+    project_name: str = key(TEXT, together="project", column=True, csv=True)
+    project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
+    inherits_from: tuple[str, ...] = key(LINES, default=())
+    content_sha256: str = key(CODE, together="text")
+    records: Pairs = key(PAIRS, default=(), refers=_RECORD)
 
 
 Entity = (
@@ -391,7 +604,53 @@ Entity = (
 
 CLASSES: dict[Kind, type[Entity]] = {cls.kind: cls for cls in get_args(Entity)}
 
+FIELDS: Mapping[Kind, tuple[Field, ...]] = {kind: keys_of(cls) for kind, cls in CLASSES.items()}
+"""In the group `text` the body is merged with the fields."""
+
 
 def entity_path(entity: Entity) -> str:
     """Return the path an entity is filed under, relative to the registry's root."""
     return path_of(entity.kind, entity.id)
+
+
+@cache
+def known_fields(kind: Kind) -> tuple[str, ...]:
+    """Return the front-matter keys of a kind in canonical order."""
+    return tuple(field.name for field in FIELDS[kind])
+
+
+def group_fields(kind: Kind, group: str) -> tuple[str, ...]:
+    """Return the names of the fields of a kind that are merged as one."""
+    names = tuple(field.name for field in FIELDS[kind] if field.together == group)
+    return (*names, "body") if group == "text" else names
+
+
+def references(entity: Entity) -> Iterator[tuple[str, EntityId, tuple[Kind, ...]]]:
+    """Return (field, id, kinds allowed) for every id that an entity names."""
+    for each in FIELDS[entity.kind]:
+        value = getattr(entity, each.name)
+        if each.refers:
+            yield from ((each.name, target, each.refers) for target in ids_in(each, value))
+        for inner in each.entry:
+            targets = (target for entry in value for target in ids_in(inner, getattr(entry, inner.name)))
+            yield from ((each.name, target, inner.refers) for target in targets if inner.refers)
+
+
+@cache
+def flagged(flag: str) -> tuple[str, ...]:
+    """Return the fields that are flagged `column` (of the catalogue) or `csv`, as files order them."""
+    names: list[str] = []
+    for fields in FIELDS.values():
+        place = 0
+        for name in (each.name for each in fields if getattr(each, flag)):
+            if name not in names:
+                names.insert(place, name)
+            place = names.index(name) + 1
+    return tuple(names)
+
+
+@cache
+def unsearched() -> frozenset[str]:
+    """Return the fields whose words full-text search leaves out."""
+    every = [each for fields in (*FIELDS.values(), COMPRESSION) for each in fields]
+    return frozenset(each.name for each in every if not each.type.searched)

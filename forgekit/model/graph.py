@@ -83,16 +83,6 @@ def reach(neighbours: Neighbours, start: EntityId) -> dict[EntityId, int]:
     return found
 
 
-def ancestors(graph: Graph, node: EntityId) -> dict[EntityId, int]:
-    """Return what leads to a node, and the fewest hops from it."""
-    return reach(graph.before, node)
-
-
-def descendants(graph: Graph, node: EntityId) -> dict[EntityId, int]:
-    """Return what a node leads to, and the fewest hops to it."""
-    return reach(graph.after, node)
-
-
 @dataclass(frozen=True, slots=True)
 class Order:
     """The nodes in groups, parents before children, older before younger where neither leads to the other.
@@ -147,52 +137,37 @@ def order(graph: Graph) -> Order:
     )
 
 
-def topological(graph: Graph) -> list[EntityId]:
-    """Return the nodes, parents before children, older before younger."""
-    return [node for group in order(graph).groups for node in group]
-
-
 def cycles(graph: Graph) -> list[tuple[EntityId, ...]]:
     """Return the groups of nodes that lead back to themselves, each group sorted."""
     return [group for group in order(graph).groups if len(group) > 1 or group[0] in graph.after[group[0]]]
 
 
 def _components(graph: Graph) -> list[list[EntityId]]:
-    """Find the strongly connected components (Tarjan 1972), with a stack of its own."""
-    number: dict[EntityId, int] = {}
-    low: dict[EntityId, int] = {}
-    held: list[EntityId] = []
-    is_held: set[EntityId] = set()
-    out: list[list[EntityId]] = []
+    """Find the strongly connected components (Kosaraju): along the arrows, then back, last ended first."""
+    ended: list[EntityId] = []
+    seen: set[EntityId] = set()
     for root in graph:
-        if root in number:
-            continue
-        number[root] = low[root] = len(number)
-        held.append(root)
-        is_held.add(root)
-        work = [(root, iter(graph.after[root]))]
+        work = [] if root in seen else [(root, iter(graph.after[root]))]
+        seen.add(root)
         while work:
             node, targets = work[-1]
-            for target in targets:
-                if target not in number:
-                    number[target] = low[target] = len(number)
-                    held.append(target)
-                    is_held.add(target)
-                    work.append((target, iter(graph.after[target])))
-                    break
-                if target in is_held:
-                    low[node] = min(low[node], number[target])
-            else:
+            following = next((target for target in targets if target not in seen), None)
+            if following is None:
+                ended.append(node)
                 work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == number[node]:
-                    group = [held.pop()]
-                    while group[-1] != node:
-                        group.append(held.pop())
-                    is_held.difference_update(group)
-                    out.append(group)
-    return out
+            else:
+                seen.add(following)
+                work.append((following, iter(graph.after[following])))
+    groups: list[list[EntityId]] = []
+    for root in reversed(ended):
+        group = [root] if root in seen else []
+        seen.discard(root)
+        for node in group:  # grows while it is walked
+            sources = [source for source in graph.before[node] if source in seen]
+            seen.difference_update(sources)
+            group += sources
+        groups += [group] if group else []
+    return groups
 
 
 class Direction(Enum):
@@ -246,9 +221,9 @@ def trace(registry: Registry, conversation: EntityId, direction: Direction = Dir
     up: dict[EntityId, int] = {}
     down: dict[EntityId, int] = {}
     if direction is not Direction.DESCENDANTS:
-        up = {start: 0, **ancestors(graph, start)}
+        up = {start: 0, **reach(graph.before, start)}
     if direction is not Direction.ANCESTORS:
-        down = {start: 0, **descendants(graph, start)}
+        down = {start: 0, **reach(graph.after, start)}
     hops = []
     for edge in registry.lineage:
         source, target = ends[edge.id]
@@ -257,7 +232,7 @@ def trace(registry: Registry, conversation: EntityId, direction: Direction = Dir
             hops.append(Hop(edge=edge, depth=up[target] + step, direction=Direction.ANCESTORS))
         elif source in down:
             hops.append(Hop(edge=edge, depth=down[source] + step, direction=Direction.DESCENDANTS))
-    place = {node: number for number, node in enumerate(topological(graph))}
+    place = order(graph).position
 
     def position(hop: Hop) -> tuple[int, int, EntityId]:
         a, b = ends[hop.edge.id]

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Self
 
 from forgekit.ids import EntityId, timestamp
 from forgekit.times import month
 
 
 class Kind(Enum):
-    """A kind of entity; the value is its noun on the command line."""
+    """A kind of entity: its noun on the command line, the prefix of its short ids, and its folder."""
 
-    PROJECT = "project"
-    CONVERSATION = "conversation"
-    THREAD = "thread"
-    DECISION = "decision"
-    LINEAGE = "lineage"
-    CONFLICT = "conflict"
-    CANDIDATE = "candidate"
-    TRANSCRIPT = "transcript"
-    ARCHIVE = "archive"
+    PROJECT = "project", "prj", "registry/projects"
+    CONVERSATION = "conversation", "con", "registry/conversations"
+    THREAD = "thread", "thr", "registry/threads"
+    DECISION = "decision", "dec", "registry/decisions"
+    LINEAGE = "lineage", "lin", "registry/lineage"
+    CONFLICT = "conflict", "cfl", "registry/conflicts"
+    CANDIDATE = "candidate", "can", "registry/candidates"
+    TRANSCRIPT = "transcript", "trn", "archives/transcripts"
+    ARCHIVE = "archive", "arc", "archives"
 
-    @property
-    def prefix(self) -> str:
-        """What a short id starts with."""
-        return _NAMES[self][0]
+    prefix: str
+    folder: str
+    _value_: object
 
-    @property
-    def folder(self) -> str:
-        """Where its files live, below the root of the registry."""
-        return _NAMES[self][1]
+    def __new__(cls, noun: object, prefix: str = "", folder: str = "") -> Self:  # noqa: D102 - of Enum
+        kind = object.__new__(cls)
+        kind._value_, kind.prefix, kind.folder = noun, prefix, folder
+        return kind
 
     @property
     def id_field(self) -> str:
@@ -45,20 +45,6 @@ class Kind(Enum):
     def registered(self) -> bool:
         """Whether it is part of the register itself: searched, compared, and shown in blocks."""
         return self not in {Kind.CANDIDATE, Kind.TRANSCRIPT}
-
-
-# Prefix of short ids, and folder.
-_NAMES = {
-    Kind.PROJECT: ("prj", "registry/projects"),
-    Kind.CONVERSATION: ("con", "registry/conversations"),
-    Kind.THREAD: ("thr", "registry/threads"),
-    Kind.DECISION: ("dec", "registry/decisions"),
-    Kind.LINEAGE: ("lin", "registry/lineage"),
-    Kind.CONFLICT: ("cfl", "registry/conflicts"),
-    Kind.CANDIDATE: ("can", "registry/candidates"),
-    Kind.TRANSCRIPT: ("trn", "archives/transcripts"),
-    Kind.ARCHIVE: ("arc", "archives"),
-}
 
 
 def short_id(kind: Kind, entity: EntityId) -> str:

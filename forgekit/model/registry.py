@@ -5,25 +5,35 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from forgekit.errors import NotFoundError
 from forgekit.ids import EntityId
-from forgekit.model.decision import Decision
 from forgekit.model.entities import (
     Archive,
     Candidate,
     Conflict,
     Conversation,
+    Decision,
     Entity,
     Lineage,
     Project,
+    Thread,
     TranscriptPart,
 )
 from forgekit.model.problem import Problem
-from forgekit.model.thread import Thread
 
 E = TypeVar("E", bound=Entity)
+
+
+class _Every(Generic[E]):
+    """The attribute of a registry that lists all its entities of a class."""
+
+    def __init__(self, kind: type[E]) -> None:
+        self._kind = kind
+
+    def __get__(self, registry: Registry, owner: type[Registry]) -> list[E]:
+        return registry.of_kind(self._kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,47 +78,12 @@ class Registry:
                 found[target].append(entity.id)
         return lambda target: found.get(target, ())
 
-    @property
-    def projects(self) -> list[Project]:
-        """All projects."""
-        return self.of_kind(Project)
-
-    @property
-    def conversations(self) -> list[Conversation]:
-        """All conversations."""
-        return self.of_kind(Conversation)
-
-    @property
-    def threads(self) -> list[Thread]:
-        """All threads."""
-        return self.of_kind(Thread)
-
-    @property
-    def decisions(self) -> list[Decision]:
-        """All decisions."""
-        return self.of_kind(Decision)
-
-    @property
-    def lineage(self) -> list[Lineage]:
-        """All lineage edges."""
-        return self.of_kind(Lineage)
-
-    @property
-    def conflicts(self) -> list[Conflict]:
-        """All conflicts."""
-        return self.of_kind(Conflict)
-
-    @property
-    def candidates(self) -> list[Candidate]:
-        """All candidates, also those that were answered."""
-        return self.of_kind(Candidate)
-
-    @property
-    def transcripts(self) -> list[TranscriptPart]:
-        """All parts of transcripts."""
-        return self.of_kind(TranscriptPart)
-
-    @property
-    def archives(self) -> list[Archive]:
-        """All archives."""
-        return self.of_kind(Archive)
+    projects = _Every(Project)
+    conversations = _Every(Conversation)
+    threads = _Every(Thread)
+    decisions = _Every(Decision)
+    lineage = _Every(Lineage)
+    conflicts = _Every(Conflict)
+    candidates = _Every(Candidate)
+    transcripts = _Every(TranscriptPart)
+    archives = _Every(Archive)

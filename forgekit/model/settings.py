@@ -112,49 +112,45 @@ keep_text = false       # whether `ingest` keeps the whole text of conversations
 """
 
 
-def _text(value: object) -> str | None:
-    if not isinstance(value, str) or "\n" in value or "\r" in value:
-        raise ValueError("must be one line of text in quotes")
-    return value.strip() or None
+def _value(
+    wanted: str, fits: Callable[[Any], object], made: Callable[[Any], object] = lambda value: value
+) -> Callable[[object], object]:
+    """Return a reader of values that fit, which raises ValueError with what is wanted for others."""
+
+    def read(value: object) -> object:
+        if not fits(value):
+            raise ValueError(f"must be {wanted}")
+        return made(value)
+
+    return read
 
 
-def _whole(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 1_000_000:
-        raise ValueError("must be a whole number from 1 to 1,000,000")
-    return value
+def _one_of(kind: type[Enum]) -> Callable[[object], object]:
+    names = [choice.value for choice in kind]
+    return _value(f"one of {', '.join(names)}", lambda value: value in names, kind)
 
 
-def _tier(value: object) -> float | None:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise ValueError("must be a number from 0.0 to 1.0")
-    return None if value == 1 else float(value)
-
-
-def _version(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _SCHEMA_MOST:
+def _version(value: object) -> object:
+    if type(value) is not int or not 0 <= value <= _SCHEMA_MOST:
         raise ValueError(f"must be a whole number up to {SCHEMA_VERSION}")
     if fault := schema_fault(value):
         raise ValueError(fault)
     return value
 
 
-def _address(value: object) -> str | None:
-    text = _text(value)
-    if text is not None and not _URL.fullmatch(text):
-        raise ValueError("must be an address such as http://127.0.0.1:11434 or https://host/v1, and no more")
-    return text and text.rstrip("/")
+def is_fingerprint(text: object) -> bool:
+    """Say whether a value is the fingerprint of a secret."""
+    return isinstance(text, str) and _FINGERPRINT.fullmatch(text) is not None
 
 
-def _fingerprints(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(v, str) and is_fingerprint(v) for v in value):
-        raise ValueError('must be a list of fingerprints, as a refusal names them: ["3f9a1c2b"]')
-    return tuple(value)
-
-
-def _yes_or_no(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("must be true or false")
-    return value
+_TEXT = _value(
+    "one line of text in quotes",
+    lambda value: isinstance(value, str) and not {"\n", "\r"} & set(value),
+    lambda value: value.strip() or None,
+)
+_WHOLE = _value(
+    "a whole number from 1 to 1,000,000", lambda value: type(value) is int and 1 <= value <= 1_000_000
+)
 
 
 def _patterns(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -171,37 +167,33 @@ def _patterns(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((" ".join(name.split()), tuple(texts)) for name, texts in found)
 
 
-def is_fingerprint(text: str) -> bool:
-    """Say whether a text is the fingerprint of a secret."""
-    return _FINGERPRINT.fullmatch(text) is not None
-
-
-def _one_of(kind: type[Enum]) -> Callable[[object], Enum]:
-    names = [choice.value for choice in kind]
-
-    def read(value: object) -> Enum:
-        if value not in names:
-            raise ValueError(f"must be one of {', '.join(names)}")
-        return kind(value)
-
-    return read
-
-
 _READERS: Mapping[str, Callable[[object], object]] = {
     "schema": _version,
-    "project": _text,
-    "stale_days": _whole,
-    "stale_hops": _whole,
-    "stale_max_tier": _tier,
-    "budget": _whole,
+    "project": _TEXT,
+    "stale_days": _WHOLE,
+    "stale_hops": _WHOLE,
+    "stale_max_tier": _value(
+        "a number from 0.0 to 1.0",
+        lambda value: type(value) in (int, float) and 0 <= value <= 1,
+        lambda value: None if value == 1 else float(value),
+    ),
+    "budget": _WHOLE,
     "conflicts": _one_of(OpenConflicts),
-    "model": _text,
+    "model": _TEXT,
     "judge": _one_of(JudgeKind),
-    "judge_model": _text,
-    "judge_url": _address,
-    "judge_timeout": _whole,
-    "allowed_secrets": _fingerprints,
-    "keep_text": _yes_or_no,
+    "judge_model": _TEXT,
+    "judge_url": _value(
+        "an address such as http://127.0.0.1:11434 or https://host/v1, and no more",
+        lambda value: isinstance(value, str) and (not value.strip() or _URL.fullmatch(value.strip())),
+        lambda value: value.strip().rstrip("/") or None,
+    ),
+    "judge_timeout": _WHOLE,
+    "allowed_secrets": _value(
+        'a list of fingerprints, as a refusal names them: ["3f9a1c2b"]',
+        lambda value: isinstance(value, list) and all(map(is_fingerprint, value)),
+        tuple,
+    ),
+    "keep_text": _value("true or false", lambda value: isinstance(value, bool)),
     "projects": _patterns,
 }
 

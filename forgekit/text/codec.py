@@ -22,8 +22,8 @@ import yaml
 
 from forgekit.errors import FormatError, RuleError
 from forgekit.ids import is_id
-from forgekit.model.entities import CLASSES, Archive, Entity
-from forgekit.model.fields import FIELDS, Plain, read_fields, write_fields
+from forgekit.model.entities import CLASSES, FIELDS, Archive, Entity
+from forgekit.model.fields import Plain, read_fields, write_fields
 from forgekit.model.kinds import Kind
 from forgekit.text import frontmatter
 
@@ -81,22 +81,19 @@ def scalar(value: str, *, flow: bool = False) -> str:
     return _dumped(value, False, flow)
 
 
-def dump_field(key: str, value: Any) -> str:
+def dump_field(key: str, value: Any, indent: int = 0) -> str:
     """Return the line or lines of one field, each with its line end.
 
     Args:
         key: the field's name.
         value: text, or lists and mappings of text, nested at will.
+        indent: blanks before the key.
     """
-    return _block(value, key, 0)
-
-
-def _block(value: Any, key: str, indent: int) -> str:
     start = f"{' ' * indent}{scalar(key)}:"
     if isinstance(value, str):
         return f"{start} {scalar(value)}\n"
     if isinstance(value, dict) and value:
-        inner = "".join(_block(item, name, indent + 2) for name, item in value.items())
+        inner = "".join(dump_field(name, item, indent + 2) for name, item in value.items())
         return f"{start}\n{inner}"
     if isinstance(value, list) and any(isinstance(item, dict) and item for item in value):
         return f"{start}\n" + "".join(_item(item, indent + 2) for item in value)
@@ -105,7 +102,7 @@ def _block(value: Any, key: str, indent: int) -> str:
 
 def _item(value: Any, indent: int) -> str:
     if isinstance(value, dict) and value:
-        lines = "".join(_block(item, name, indent + 2) for name, item in value.items())
+        lines = "".join(dump_field(name, item, indent + 2) for name, item in value.items())
         return f"{' ' * indent}- {lines[indent + 2 :]}"
     return f"{' ' * indent}- {_flow(value)}\n"
 

@@ -21,8 +21,7 @@ from typing import Any
 import yaml
 
 from forgekit.errors import FormatError, RuleError
-from forgekit.model.entities import Archive, Entity
-from forgekit.model.fields import known_fields
+from forgekit.model.entities import Archive, Entity, known_fields
 from forgekit.text import codec, frontmatter
 
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what YAML 1.1 counts as the end of a line

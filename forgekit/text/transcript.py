@@ -20,8 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from forgekit.model.body import clean
-from forgekit.model.rules import one_line
+from forgekit.model.rules import clean, one_line
 from forgekit.model.transcript import Speaker, Turn
 from forgekit.times import Instant, format_instant, parse_instant
 

@@ -10,17 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.checks.base import CheckInput, finding, locate
-from forgekit.checks.identity import text_gives_id
-from forgekit.checks.list import check as run_checks
-from forgekit.checks.references import references, references_exist
+from forgekit.checks import CheckInput, finding, locate, references_exist, text_gives_id
+from forgekit.checks import check as run_checks
 from forgekit.errors import ChangedError, FormatError, NotFoundError, RepositoryError, UsageError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.index.lazy_registry import PartialRegistry
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Entity, entity_path
-from forgekit.model.fields import FIELDS, INSTANT, known_fields
+from forgekit.model.entities import FIELDS, Decision, Entity, entity_path, known_fields, references
+from forgekit.model.fields import INSTANT
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
@@ -31,7 +28,7 @@ from forgekit.worktree import files
 
 if TYPE_CHECKING:
     from forgekit.change import WriteOptions, Written
-    from forgekit.checks.fixes import Fix
+    from forgekit.checks import Fix
     from forgekit.git.repository import Repository
     from forgekit.store import Change, Outcome
 
@@ -113,7 +110,7 @@ def _findings(
     homes = {problem.message.rpartition(" ")[2] for problem in problems if problem.code == "misplaced"}
     problems = [p for p in problems if p.code != "deleted-file" or p.path not in homes]
     looked_at = sum(1 for _ in given.subjects(registry))
-    located = locate(problems, {**given.texts, **_more_texts(forge, problems, given.texts)})
+    located = locate(problems, lambda path: given.texts.get(path) or text_of(forge, path))
     return Findings(problems=tuple(sorted(located, key=lambda p: p.path)), looked_at=looked_at)
 
 
@@ -137,7 +134,7 @@ def check_staged(forge: Forge) -> Findings:
     named = {path: partial(held.get, path) for path in held if files.entity_of_path(path) is not None}
     changed = files.registry_of(named, beside)
     registry = Registry.of([*(e for e in known if entity_path(e) not in blobs), *changed], changed.problems)
-    texts = {path: text for path in only & held.keys() if (text := _decoded(held[path])) is not None}
+    texts = {path: _decoded(partial(held.get, path)) for path in only & held.keys()}
     given = _given(forge, registry, only, texts)
     return _findings(forge, registry, given, only - held.keys())
 
@@ -164,7 +161,7 @@ def fix(
     back to its place, its content kept; where the last commit has it there, in the work tree alone. Other
     files with uncommitted work are left alone: their form is fixed once their content is committed.
     """
-    from forgekit.checks.fixes import Fix, fixes
+    from forgekit.checks import Fix, fixes
     from forgekit.store import Change
 
     only = None if paths is None else frozenset(paths)
@@ -232,7 +229,7 @@ def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOpti
     Raises FormatError for the first error in the text, ChangedError when the entity moved on meanwhile.
     """
     from forgekit.change import write
-    from forgekit.checks.fixes import fixes
+    from forgekit.checks import fixes
 
     path = entity_path(old)
     try:
@@ -243,14 +240,14 @@ def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOpti
         raise FormatError("is the file's name and cannot change", path=path, field=old.kind.id_field)
 
     def decide(registry: Registry) -> Sequence[Entity]:
-        if registry.get(old.id) != old or _text(forge, path) != before:
+        if registry.get(old.id) != old or text_of(forge, path) != before:
             raise ChangedError(path)
         then = Registry.of([*(e for e in registry if e.id != old.id), new], registry.problems)
         known = {old.id: old} if isinstance(old, Decision) and text_gives_id(old) else {}
         given = CheckInput(only=frozenset({path}), committed=known)
         writes = next((item.writes[::-1] for item in fixes(then, given, forge.now())), (new,))
         problems = [p for p in run_checks(then, given) if new in writes or p.code != "edited-in-place"]
-        for problem in locate([*_not_taken_along(old, new, writes[0]), *problems], {path: text}):
+        for problem in locate([*_not_taken_along(old, new, writes[0]), *problems], {path: text}.get):
             if problem.severity is Severity.ERROR:
                 raise FormatError(
                     problem.message + (f"; {problem.fix}" if problem.fix else ""),
@@ -341,41 +338,31 @@ def _given(
     forge: Forge,
     registry: Registry,
     only: frozenset[str] | None,
-    texts: Mapping[str, str] | None = None,
+    texts: Mapping[str, str | None] | None = None,
 ) -> CheckInput:
+    """Return what the checks may know; without texts given, those of all files that are asked for."""
+    if texts is None:
+        paths = (entity_path(e) for e in registry) if only is None else only
+        texts = {path: text_of(forge, path) for path in paths}
     return CheckInput(
-        texts=_texts(forge, registry, only) if texts is None else texts,
+        texts={path: text for path, text in texts.items() if text is not None},
         only=only,
         allowed=forge.allowed,
         committed=committed(forge, CheckInput(only=only).subjects(registry)),
     )
 
 
-def _texts(forge: Forge, registry: Registry, only: frozenset[str] | None) -> dict[str, str]:
-    """Return the texts whose wording is checked: those asked for."""
-    paths = (entity_path(e) for e in registry) if only is None else only
-    found = ((path, _text(forge, path)) for path in paths)
-    return {path: text for path, text in found if text is not None}
+def text_of(forge: Forge, path: str) -> str | None:
+    """Return the text of a file, or None where there is none; one that cannot be read has been reported."""
+    return _decoded(lambda: files.read_bytes(forge.root, path))
 
 
-def _more_texts(forge: Forge, problems: Iterable[Problem], known: Mapping[str, str]) -> dict[str, str]:
-    paths = {p.path for p in problems if p.line is None and p.field and p.path not in known}
-    found = ((path, _text(forge, path)) for path in paths)
-    return {path: text for path, text in found if text is not None}
-
-
-def _text(forge: Forge, path: str) -> str | None:
+def _decoded(read: Callable[[], bytes | None]) -> str | None:
     try:
-        return _decoded(files.read_bytes(forge.root, path))
-    except FormatError:
-        return None  # the catalogue has reported it
-
-
-def _decoded(data: bytes | None) -> str | None:
-    try:
+        data = read()
         return None if data is None else frontmatter.decode(data)
     except FormatError:
-        return None  # reading the entity has reported it
+        return None
 
 
 def committed(forge: Forge, subjects: Iterable[Entity]) -> dict[EntityId, Decision]:

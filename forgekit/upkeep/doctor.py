@@ -93,23 +93,23 @@ SPARE_BYTES = 100_000_000
 """A disk with less room than this is nearly full."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """One thing that was looked at.
 
     Attributes:
         subject: in one or two words; for damage, the name of its kind.
-        good: whether it is as it should be.
         message: how it is.
         advice: what to do, or "".
         path: of the file at fault, or "".
+        good: whether it is as it should be.
     """
 
     subject: str
-    good: bool
     message: str
     advice: str = ""
     path: str = ""
+    good: bool = False
 
 
 def root_for(start: Path, env: dict[str, str]) -> Path:
@@ -135,18 +135,10 @@ def diagnose(root: Path) -> list[Diagnosis]:
     return [*_git(root), _settings(root), *_cache(root), *machine, *_files(root), _disk(root)]
 
 
-def _ok(subject: str, message: str) -> Diagnosis:
-    return Diagnosis(subject=subject, good=True, message=message)
-
-
-def _bad(subject: str, message: str, advice: str = "", path: str = "") -> Diagnosis:
-    return Diagnosis(subject=subject, good=False, message=message, advice=advice, path=path)
-
-
 def _of_problem(problem: Problem) -> Diagnosis:
     place = ":".join(str(part) for part in (problem.path, problem.line) if part)
     message = ": ".join(part for part in (place, problem.field, problem.message) if part)
-    return _bad(problem.code, message, problem.fix, problem.path)
+    return Diagnosis(problem.code, message, problem.fix, problem.path)
 
 
 def _git(root: Path) -> Iterator[Diagnosis]:
@@ -160,15 +152,15 @@ def _git(root: Path) -> Iterator[Diagnosis]:
     if not problems:
         kind = "linked work tree" if repository.git_dir != repository.common_dir else "work tree"
         where = f"{kind} at {repository.top}, on {head.ref.removeprefix('refs/heads/')}"
-        yield _ok("git", where if head.commit else f"{where}, without commits")
+        yield Diagnosis("git", where if head.commit else f"{where}, without commits", good=True)
     try:
         who = repository.identity("COMMITTER")
-        yield _ok("identity", f"{who.name} <{who.email}>")
+        yield Diagnosis("identity", f"{who.name} <{who.email}>", good=True)
     except RepositoryError as e:
-        yield _bad("identity", str(e))
+        yield Diagnosis("identity", str(e))
     yield from _attributes(repository)
     if lack := driver.lack(repository):
-        yield _bad("driver-missing", lack, "run `forgekit init` here")
+        yield Diagnosis("driver-missing", lack, "run `forgekit init` here")
     yield from _hooks(repository)
 
 
@@ -180,7 +172,7 @@ def _attributes(repository: Repository) -> Iterator[Diagnosis]:
         lacking = False  # reported of the settings or of the folders
     if lacking or not health.keeps_bytes(repository):
         message = f"{ATTRIBUTES_FILE} lacks lines of forgekit: git may change line ends or merge by lines"
-        yield _bad("attributes-lost", message, "`forgekit init` puts it back", ATTRIBUTES_FILE)
+        yield Diagnosis("attributes-lost", message, "`forgekit init` puts it back", ATTRIBUTES_FILE)
 
 
 def _hooks(repository: Repository) -> Iterator[Diagnosis]:
@@ -198,26 +190,26 @@ def _hooks(repository: Repository) -> Iterator[Diagnosis]:
         hook = repository.top / elsewhere[-1] / "pre-commit"
     if not hook.exists():
         message = "the checks of .pre-commit-config.yaml do not run in this clone: a commit is not checked"
-        yield _bad("hooks-missing", message, "`pre-commit install`")
+        yield Diagnosis("hooks-missing", message, "`pre-commit install`")
 
 
 def _settings(root: Path) -> Diagnosis:
     if not (root / SETTINGS_FILE).exists():
         message = f"{SETTINGS_FILE} is gone: no other command finds the registry"
-        return _bad("settings-missing", message, f"`git restore {SETTINGS_FILE}`", SETTINGS_FILE)
+        return Diagnosis("settings-missing", message, f"`git restore {SETTINGS_FILE}`", SETTINGS_FILE)
     try:
         require_schema(root)
     except FormatError as e:
         message = f"{e}; until then nothing is read or written"
         if is_older(root):
-            return _bad("older-schema", message, "`forgekit doctor --repair --yes`", SETTINGS_FILE)
-        return _bad("newer-schema", message, "upgrade forgekit", SETTINGS_FILE)
+            return Diagnosis("older-schema", message, "`forgekit doctor --repair --yes`", SETTINGS_FILE)
+        return Diagnosis("newer-schema", message, "upgrade forgekit", SETTINGS_FILE)
     try:
         load_settings(root)
     except FormatError as e:
         advice = "correct forgekit.toml; most commands refuse to run until then"
-        return _bad("settings", str(e), advice, SETTINGS_FILE)
-    return _ok("settings", "forgekit.toml can be read")
+        return Diagnosis("settings", str(e), advice, SETTINGS_FILE)
+    return Diagnosis("settings", "forgekit.toml can be read", good=True)
 
 
 def _cache(root: Path) -> Iterator[Diagnosis]:
@@ -228,20 +220,20 @@ def _cache(root: Path) -> Iterator[Diagnosis]:
     place = next(p for p in (cache, *cache.parents) if p.exists())
     if place == cache and not cache.is_dir():
         message = f"{cache} is no folder: nothing can be written"
-        yield _bad("cache-blocked", message, f"move {cache} away", str(cache))
+        yield Diagnosis("cache-blocked", message, f"move {cache} away", str(cache))
         return
     if not os.access(place, os.W_OK | os.X_OK):
         advice = "make it writable; until then every command reads all files"
-        yield _bad("cache", f"{place} cannot be written", advice)
+        yield Diagnosis("cache", f"{place} cannot be written", advice)
         return
     broken = list(_damaged(cache))
     for path, why in broken:
         message = f"{path} is damaged ({why}): answers stay right, and are slower once"
         advice = "the next command that needs it rebuilds it; `forgekit index build --force` does so now"
-        yield _bad("cache-damaged", message, advice, str(path))
+        yield Diagnosis("cache-damaged", message, advice, str(path))
     if not broken:
         size = sum(f.stat().st_size for f in cache.rglob("*") if f.is_file())
-        yield _ok("cache", f"{cache}, {size / 1e6:.1f} MB; it can be deleted at any time")
+        yield Diagnosis("cache", f"{cache}, {size / 1e6:.1f} MB; it can be deleted at any time", good=True)
 
 
 def _damaged(cache: Path) -> Iterator[tuple[Path, str]]:
@@ -259,8 +251,8 @@ def _damaged(cache: Path) -> Iterator[tuple[Path, str]]:
 def _fts5() -> Diagnosis:
     version, found = engine()
     if found:
-        return _ok("search", f"SQLite {version} with FTS5")
-    return _bad("search", f"SQLite {version} has no FTS5", "use a Python whose sqlite3 has FTS5")
+        return Diagnosis("search", f"SQLite {version} with FTS5", good=True)
+    return Diagnosis("search", f"SQLite {version} has no FTS5", "use a Python whose sqlite3 has FTS5")
 
 
 def _model(root: Path) -> Iterator[Diagnosis]:
@@ -270,7 +262,7 @@ def _model(root: Path) -> Iterator[Diagnosis]:
         if isinstance(forge.encoder, Missing):
             # Without a model a search is by words; one that somebody asked for must be there.
             good, missing = forge.settings.model is None, forge.encoder
-            yield Diagnosis(subject="model", good=good, message=missing.reason, advice=missing.hint)
+            yield Diagnosis("model", missing.reason, missing.hint, good=good)
             return
     except ForgeError:
         return  # reported of git or of the settings
@@ -278,11 +270,11 @@ def _model(root: Path) -> Iterator[Diagnosis]:
         try:
             forge.encoder.encode_queries([""])
         except (ForgeError, OSError) as e:
-            yield _bad("model", str(e), "fetch it again")
+            yield Diagnosis("model", str(e), "fetch it again")
             return
         state = vectors.status()
         size = f"{state.count:,} vectors ({state.kind}), {state.size / 1e6:.1f} MB"
-        yield _ok("model", f"{state.model}, {size}")
+        yield Diagnosis("model", f"{state.model}, {size}", good=True)
 
 
 def _judge(root: Path) -> Iterator[Diagnosis]:
@@ -292,32 +284,32 @@ def _judge(root: Path) -> Iterator[Diagnosis]:
     except ForgeError:
         return  # reported of git or of the settings
     for warning in settings.warnings:
-        yield Diagnosis(subject="judge", good=True, message=warning.message, advice=warning.fix)
+        yield Diagnosis("judge", warning.message, warning.fix, good=True)
     if isinstance(found, Missing):
         good = not isinstance(found, Damaged)
-        yield Diagnosis(subject="judge", good=good, message=f"no findings: {found.reason}", advice=found.hint)
+        yield Diagnosis("judge", f"no findings: {found.reason}", found.hint, good=good)
         return
     expected = f": {found.calibration}" if found.calibration else ""
-    yield Diagnosis(subject="judge", good=True, message=f"{settings.judge.value}{expected}")
+    yield Diagnosis("judge", f"{settings.judge.value}{expected}", good=True)
 
 
 def _files(root: Path) -> Iterator[Diagnosis]:
     try:
         problems = look(Forge.open(root))
     except ForgeError as e:
-        yield _bad("files", f"cannot be read: {e}", "repair what is reported above first")
+        yield Diagnosis("files", f"cannot be read: {e}", "repair what is reported above first")
         return
     yield from map(_of_problem, problems)
     if not problems:
-        yield _ok("files", "every file can be read and is where it belongs")
+        yield Diagnosis("files", "every file can be read and is where it belongs", good=True)
 
 
 def _disk(root: Path) -> Diagnosis:
     free = shutil.disk_usage(root).free
     message = f"{free / 1e6:,.0f} MB are free at {root}"
     if free >= SPARE_BYTES:
-        return _ok("disk", message)
-    return _bad("disk-full", message, "make room: a write that does not fit is refused")
+        return Diagnosis("disk", message, good=True)
+    return Diagnosis("disk-full", message, "make room: a write that does not fit is refused")
 
 
 def bad(findings: Iterable[Diagnosis]) -> list[Diagnosis]:

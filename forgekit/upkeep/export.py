@@ -10,7 +10,7 @@ import html
 import io
 import json
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,14 +20,10 @@ from forgekit.errors import UsageError
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.insight.views import Derived, listed_conflict_view
-from forgekit.model.body import section
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Conflict, Conversation, Entity
-from forgekit.model.fields import csv_columns
+from forgekit.model.entities import Conflict, Conversation, Decision, Entity, Thread, flagged
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import one_line
-from forgekit.model.thread import Thread
 from forgekit.text.blocks import HIDDEN, quote
 from forgekit.times import format_date
 
@@ -94,7 +90,7 @@ def _csv(registry: Registry, chosen: Sequence[Entity], _: Findings) -> str:
     derived = Derived(registry)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    columns = ("kind", "short_id", "id", "title", *csv_columns(), "hops_since_validated", "text", "path")
+    columns = ("kind", "short_id", "id", "title", *flagged("csv"), "hops_since_validated", "text", "path")
     writer.writerow(columns)
     for entity in chosen:
         view = derived.view(entity)
@@ -121,6 +117,12 @@ class _Item(NamedTuple):
     disputed: bool = False
 
 
+_PARTS = {
+    (Kind.DECISION, False): "Decisions in force",
+    (Kind.THREAD, False): "Open threads",
+    (Kind.DECISION, True): "Decisions out of force",
+    (Kind.THREAD, True): "Threads that ended",
+}
 _Parts = list[tuple[str, list[_Item]]]
 
 
@@ -129,18 +131,19 @@ def _outline(registry: Registry, chosen: Sequence[Entity], findings: Findings) -
     opposed = blocked_from_carrying(registry, findings)
     chapters = []
     for name in sorted({getattr(e, "project_name", "") for e in chosen if e.kind is not Kind.CONFLICT}):
-        own = [e for e in chosen if getattr(e, "project_name", None) == name]
-        decisions = [(d.status.ended, _decision(d, opposed)) for d in own if isinstance(d, Decision)]
-        threads = [(t.status.ended, _thread(t)) for t in own if isinstance(t, Thread)]
-        parts = [
-            ("Decisions in force", [item for ended, item in decisions if not ended]),
-            ("Open threads", [item for ended, item in threads if not ended]),
-            ("Decisions out of force", [item for ended, item in decisions if ended]),
-            ("Threads that ended", [item for ended, item in threads if ended]),
-        ]
-        chapters.append((name, [(title, items) for title, items in parts if items]))
-    conflicts = [_conflict(entity) for entity in chosen if isinstance(entity, Conflict)]
-    conflicts += [_finding(finding, loser) for finding, loser in findings.with_losers()]
+        parts: dict[str, list[_Item]] = {title: [] for title in _PARTS.values()}
+        for entity in chosen:
+            if isinstance(entity, (Decision, Thread)) and entity.project_name == name:
+                item = _decision(entity, opposed) if isinstance(entity, Decision) else _thread(entity)
+                parts[_PARTS[entity.kind, entity.status.ended]].append(item)
+        chapters.append((name, [(title, items) for title, items in parts.items() if items]))
+    conflicts = [
+        _opposed(e.id, e.status.value, e.sides, "", e.nature) for e in chosen if isinstance(e, Conflict)
+    ]
+    for finding, loser in findings.with_losers():
+        remark = f"; {short_id(Kind.DECISION, loser)} yields to the higher tier" if loser is not None else ""
+        state = "found" if finding.level is Level.CONFLICT else "possible"
+        conflicts.append(_opposed(finding.id, state, finding.sides, remark, ""))
     return [*chapters, ("Conflicts", [("", conflicts)])] if conflicts else chapters
 
 
@@ -157,23 +160,18 @@ def _decision(decision: Decision, opposed: Collection[EntityId]) -> _Item:
 
 def _thread(thread: Thread) -> _Item:
     ended = thread.status.ended
-    how = section(thread.body, "Resolution") if ended else None
     state = f"{thread.status.value}, " if ended else ""
     about = f"{state}{thread.priority.value}, {format_date(thread.updated_at)}"
-    return _Item(f"{short_id(thread.kind, thread.id)} ({about})", thread.title, (how,) if how else ())
+    return _Item(
+        f"{short_id(thread.kind, thread.id)} ({about})",
+        thread.title,
+        (thread.resolution,) if ended and thread.resolution else (),
+    )
 
 
-def _conflict(conflict: Conflict) -> _Item:
-    a, b = (short_id(Kind.DECISION, side) for side in (conflict.decision_a, conflict.decision_b))
-    name = short_id(conflict.kind, conflict.id)
-    return _Item(f"{name} [{conflict.status.value}] {a} and {b}", conflict.nature)
-
-
-def _finding(finding: Finding, loser: EntityId | None) -> _Item:
-    a, b = (short_id(Kind.DECISION, side) for side in finding.sides)
-    level = "found" if finding.level is Level.CONFLICT else "possible"
-    remark = f"; {short_id(Kind.DECISION, loser)} yields to the higher tier" if loser is not None else ""
-    return _Item(f"{short_id(Kind.CONFLICT, finding.id)} [{level}] {a} and {b}{remark}", "")
+def _opposed(name: EntityId, state: str, sides: Iterable[EntityId], remark: str, text: str) -> _Item:
+    a, b = (short_id(Kind.DECISION, side) for side in sides)
+    return _Item(f"{short_id(Kind.CONFLICT, name)} [{state}] {a} and {b}{remark}", text)
 
 
 def _markdown(registry: Registry, chosen: Sequence[Entity], findings: Findings) -> str:
@@ -296,20 +294,14 @@ def _label(registry: Registry, entity: EntityId) -> str:
     return _quoted(found.title) + date
 
 
+_MERMAID = str.maketrans({"#": "#35;", "&": "#amp;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "'"})
+
+
 def _quoted(text: str) -> str:
     """Return a label that cannot end its quotes, open a tag or be read as an entity."""
     line = HIDDEN.sub("", one_line(text))
     line = line if len(line) <= 60 else line[:59] + "…"
-    for mark, name in (
-        ("#", "#35;"),
-        ("&", "#amp;"),
-        ('"', "#quot;"),
-        ("<", "#lt;"),
-        (">", "#gt;"),
-        ("`", "'"),
-    ):
-        line = line.replace(mark, name)
-    return line
+    return line.translate(_MERMAID)
 
 
 FORMATS: dict[str, Callable[[Registry, Sequence[Entity], Findings], str]] = {

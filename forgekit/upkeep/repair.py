@@ -18,14 +18,13 @@ from enum import IntEnum
 from functools import partial
 from pathlib import Path
 
-from forgekit.checks.references import references
 from forgekit.errors import ForgeError, FormatError, RepositoryError, WriteError
 from forgekit.forge import Forge
 from forgekit.git import driver, health
 from forgekit.git.publish import Places, clear_dead
 from forgekit.git.repository import Repository, diff
 from forgekit.ids import EntityId
-from forgekit.model.entities import Entity
+from forgekit.model.entities import Entity, references
 from forgekit.model.kinds import path_of
 from forgekit.model.settings import SETTINGS_FILE
 from forgekit.store import Change, Store

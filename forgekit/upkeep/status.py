@@ -10,10 +10,9 @@ from forgekit.forge import Forge
 from forgekit.history import uncommitted
 from forgekit.insight.staleness import conflict_state, needs_revalidation, open_conflicts, stale
 from forgekit.insight.views import project_counts
-from forgekit.model.entities import CandidateStatus
+from forgekit.model.entities import CandidateStatus, Thread
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 from forgekit.threads import active
 
 Counts = tuple[tuple[str, int], ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from forgekit.checks.list import check as run_checks
+from forgekit.checks import check as run_checks
 from forgekit.errors import FormatError, NotFoundError, StoreError
 from forgekit.forge import Forge
 from forgekit.model.entities import Entity, entity_path

@@ -26,9 +26,7 @@ from forgekit.archives.formats.machine import (
 )
 from forgekit.cli.main import main
 from forgekit.forge import Forge
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Entity
-from forgekit.model.thread import Thread
+from forgekit.model.entities import Decision, Entity, Thread
 from forgekit.text.blocks import quote
 
 CONTROLS = "".join(

@@ -10,9 +10,9 @@ import strategies as s
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgekit.model.body import with_section
 from forgekit.model.entities import Archive, Entity
 from forgekit.model.kinds import Kind
+from forgekit.model.rules import with_section
 from forgekit.text import codec, edit, frontmatter
 
 KINDS = pytest.mark.parametrize("kind", list(Kind), ids=lambda kind: kind.value)

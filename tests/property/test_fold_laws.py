@@ -11,14 +11,20 @@ from hypothesis import strategies as st
 from forgekit.archives.changes import settle
 from forgekit.archives.fold import FoldResult, fold, ids_of_records, named_by_records
 from forgekit.archives.identity import ImportOptions, identify
-from forgekit.checks.base import CheckInput
-from forgekit.checks.references import no_cycles
+from forgekit.checks import CheckInput, no_cycles
 from forgekit.ids import EntityId, decision_id, match_key, project_id, thread_id
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Archive, CompressionMode, Entity, entity_path
+from forgekit.model.entities import (
+    Archive,
+    CompressionMode,
+    Decision,
+    DecisionStatus,
+    Entity,
+    Thread,
+    ThreadStatus,
+    entity_path,
+)
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.text.codec import dumps
 from forgekit.times import Instant
 

@@ -12,13 +12,10 @@ from guarantees import Level, Report
 from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from forgekit.merge.files import merge_file
-from forgekit.merge.merge import merge, reconcile
-from forgekit.merge.rules import Merged
-from forgekit.model.body import parts
-from forgekit.model.entities import Entity
-from forgekit.model.fields import known_fields
+from forgekit.merge.merge import Merged, merge, merge_file, reconcile
+from forgekit.model.entities import Entity, known_fields
 from forgekit.model.kinds import Kind
+from forgekit.model.rules import parts
 from forgekit.text import codec
 
 KINDS = pytest.mark.parametrize("kind", list(Kind), ids=lambda kind: kind.value)

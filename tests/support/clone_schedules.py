@@ -17,10 +17,17 @@ from forgekit.git.commits import build_commit
 from forgekit.git.repository import Repository
 from forgekit.ids import thread_id
 from forgekit.merge import conflicting_edits
-from forgekit.model.body import with_section
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Conversation, Entity, Project, entity_path
-from forgekit.model.thread import Thread, ThreadStatus
+from forgekit.model.entities import (
+    Conversation,
+    Decision,
+    DecisionStatus,
+    Entity,
+    Project,
+    Thread,
+    ThreadStatus,
+    entity_path,
+)
+from forgekit.model.rules import with_section
 from forgekit.sharing import bring_together
 from forgekit.text import codec
 from forgekit.text.edit import update

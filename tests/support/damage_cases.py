@@ -18,8 +18,7 @@ from repositories import git
 from forgekit.git import driver
 from forgekit.git.publish import Publication, Step
 from forgekit.git.repository import blob_of
-from forgekit.model.entities import Entity, entity_path
-from forgekit.model.thread import ThreadStatus
+from forgekit.model.entities import Entity, ThreadStatus, entity_path
 from forgekit.store import Change, Store
 from forgekit.text import codec
 from forgekit.upkeep.init_migrate import initialise

@@ -8,9 +8,7 @@ from forgekit.archives.fold import FoldResult
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.ids import EntityId, decision_id, project_id, thread_id
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Family, ThreadRecord
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Archive, Lineage
-from forgekit.model.thread import Thread
+from forgekit.model.entities import Archive, Decision, Lineage, Thread
 from forgekit.times import Instant, parse_instant
 
 PROJECT = project_id("Ledger")

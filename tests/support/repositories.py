@@ -9,8 +9,7 @@ from pathlib import Path
 
 from forgekit.ids import conversation_id, decision_id, project_id
 from forgekit.index.catalogue import Catalogue
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Entity, entity_path
+from forgekit.model.entities import Decision, Entity, entity_path
 from forgekit.model.registry import Registry
 from forgekit.model.transcript import Speaker, Turn
 from forgekit.store import Change

@@ -8,17 +8,17 @@ from typing import Any
 
 from forgekit import ids
 from forgekit.ids import EntityId
-from forgekit.model.decision import Decision
 from forgekit.model.entities import (
     Archive,
     Compression,
     CompressionMode,
     Conflict,
     Conversation,
+    Decision,
     Lineage,
     Project,
+    Thread,
 )
-from forgekit.model.thread import Thread
 from forgekit.times import DAY_MS, Instant
 
 START = 1_700_000_000_000

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from forgekit.ids import BASE as NAMESPACE
 from forgekit.ids import EntityId, v8_named
-from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entities import (
     CLASSES,
     Archive,
@@ -23,16 +22,20 @@ from forgekit.model.entities import (
     Conflict,
     ConflictStatus,
     Conversation,
+    Decision,
+    DecisionStatus,
     Entity,
     Lineage,
+    Priority,
     Project,
     Proposal,
+    Thread,
+    ThreadStatus,
     TranscriptPart,
+    known_fields,
 )
-from forgekit.model.fields import known_fields
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import MERGE_MARKER, one_line
-from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.text import codec
 from forgekit.times import LAST, Instant
 

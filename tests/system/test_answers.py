@@ -18,10 +18,8 @@ from forgekit.errors import UsageError
 from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.forge import Forge
 from forgekit.ids import pair_id
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Conflict
+from forgekit.model.entities import Conflict, Decision, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.thread import ThreadStatus
 from forgekit.text.words import tokens
 from forgekit.times import format_date, parse_instant
 from forgekit.upkeep.demo_data import SAMPLES as SAMPLES_FOLDER
@@ -174,13 +172,13 @@ def test_a_thread_that_ended_blocks_nothing(repository: Path) -> None:
     forge = opened(repository)
     first, second = (threads.create(forge, t, project="Nexus").entity for t in ("Who pays?", "When?"))
     waiting = threads.create(forge, "Ship it", project="Nexus", blocked_by=[first.id, second.id]).entity
-    threads.end(forge, first.id, ThreadStatus.RESOLVED, resolution="We do")
+    threads.update(forge, first.id, ThreadStatus.RESOLVED, resolution="We do")
     name, blocker = (short_id(Kind.THREAD, entity.id) for entity in (waiting, second))
     assert (
         f"- {name}: “Ship it” (medium, blocked by {blocker}) [by hand, "
         in prepare_compression(forge, "Nexus").text
     )
-    threads.end(forge, second.id, ThreadStatus.RESOLVED, resolution="Now")
+    threads.update(forge, second.id, ThreadStatus.RESOLVED, resolution="Now")
     assert f"- {name}: “Ship it” (medium) [by hand, " in prepare_compression(forge, "Nexus").text
 
 

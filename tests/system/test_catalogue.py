@@ -23,12 +23,20 @@ from forgekit.index import catalogue as catalogue_module
 from forgekit.index import update
 from forgekit.index.catalogue import SCOPES, Catalogue, Hit, Refresh, search_registry
 from forgekit.index.database import engine, fault
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Archive, CompressionMode, Conversation, Entity, Project, entity_path
+from forgekit.model.entities import (
+    Archive,
+    CompressionMode,
+    Conversation,
+    Decision,
+    DecisionStatus,
+    Entity,
+    Project,
+    Thread,
+    entity_path,
+)
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 from forgekit.times import Instant
 
 EXTERNAL = "6f1d2c3b-0a4e-4c55-9b7e-2f8f6a1d9e01"

@@ -209,7 +209,8 @@ def test_conversations_are_joined_traced_and_compared(nexus: Path, cli: Cli) -> 
     assert (bridged["hops"], bridged["decisions_carried"]) == ([edge], [kept])
     assert cli("lineage", "edit", edge, "--summary", "Storage came first").code == 0
     assert cli("lineage", "show", edge).out.endswith("Bridge summary\n\n  Storage came first\n")
-    assert cli("conversation", "edit", a, "--title", "The first talk").code == 0
+    assert cli("conversation", "edit", a, "--title", "The first talk", "--project", "Quay").code == 0
+    assert cli("show", a, "--json").json["project_name"] == "Quay"
     assert cli("trace", kept).err == (
         f"forgekit: no conversation answers to '{kept}'; find its id with `forgekit conversation list`\n"
     )

@@ -13,10 +13,9 @@ from sample_entities import PROJECT, archive, chain, decision, thread
 from forgekit.archives.conversations import Ingested
 from forgekit.filing.archive_facts import by_people, facts
 from forgekit.index.catalogue import Catalogue
-from forgekit.model.decision import DecisionStatus
+from forgekit.model.entities import DecisionStatus, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.thread import ThreadStatus
 
 A, B, C = chain("a", "b", "c")
 

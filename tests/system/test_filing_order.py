@@ -19,7 +19,7 @@ from forgekit.conflict.pairs import Findings
 from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.findings import findings_of
 from forgekit.forge import Forge
-from forgekit.model.decision import DecisionStatus
+from forgekit.model.entities import DecisionStatus
 from forgekit.models import trained_judge
 from forgekit.models.encoder import INSTALL
 from forgekit.times import parse_instant

@@ -24,8 +24,7 @@ from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.findings import CACHE_FILE, findings_of, of_written
 from forgekit.forge import Forge
 from forgekit.ids import pair_id
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import ConflictStatus, entity_path
+from forgekit.model.entities import ConflictStatus, Decision, DecisionStatus, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import parse_instant
 from forgekit.upkeep.check import check
@@ -98,7 +97,7 @@ def test_findings_of_unchanged_decisions_are_remembered_and_made_anew_after_a_ch
         assert findings_of(forge, forge.registry(), {one.id}, wait_ms=0).conflicts == first.conflicts
     made(forge, MAYBE)
     assert len(findings_of(forge, forge.registry()).possible) == 2
-    conflicts.dismiss(forge, short_id(Kind.CONFLICT, first.conflicts[0].id), "both are used")
+    conflicts.settle(forge, short_id(Kind.CONFLICT, first.conflicts[0].id), "both are used", "dismissed")
     assert findings_of(forge, forge.registry()).conflicts == ()
 
 
@@ -192,30 +191,29 @@ def test_a_much_lower_tier_yields_is_shown_and_is_not_rewritten(forge: Forge) ->
     assert (lost.status, lost.superseded_by) == (DecisionStatus.SUPERSEDED, high.id)
 
 
-@pytest.mark.parametrize("verb", ["resolve", "scope", "dismiss"])
+@pytest.mark.parametrize("status", ["resolved", "scoped", "dismissed"])
 @pytest.mark.parametrize("form", ["finding", "decision"])
-def test_a_person_answers_a_finding_and_a_file_says_so(forge: Forge, verb: str, form: str) -> None:
+def test_a_person_answers_a_finding_and_a_file_says_so(forge: Forge, status: str, form: str) -> None:
     one, other = made(forge, SQL), made(forge, MONGO)
     [finding] = of_written(forge, [other]).conflicts
     name = short_id(Kind.CONFLICT, finding.id) if form == "finding" else dec(one)
-    if verb == "resolve":
+    if status == "resolved":
         conflicts.resolve(forge, name, dec(other), "measured")
     else:
-        getattr(conflicts, verb)(forge, name, "one is about tests")
+        conflicts.settle(forge, name, "one is about tests", status)
     [verdict] = forge.registry().conflicts
-    status = {"resolve": "resolved", "scope": "scoped", "dismiss": "dismissed"}[verb]
     assert (verdict.id, verdict.status.value) == (finding.id, status)
     assert findings_of(forge, forge.registry()).conflicts == ()
     assert check(forge).problems == ()
     said = short_id(Kind.CONFLICT, finding.id)
     with pytest.raises(TransitionError, match=f"{said} is already {status}"):
-        conflicts.dismiss(forge, said, "again")
+        conflicts.settle(forge, said, "again", "dismissed")
 
 
 def test_a_new_text_brings_the_finding_back(forge: Forge) -> None:
     made(forge, SQL)
     other = made(forge, MONGO)
-    conflicts.dismiss(forge, dec(other), "one is about tests")
+    conflicts.settle(forge, dec(other), "one is about tests", "dismissed")
     decisions.revise(forge, dec(other), "Use MongoDB for everything")
     assert len(findings_of(forge, forge.registry()).conflicts) == 1
 
@@ -224,13 +222,13 @@ def test_a_name_that_means_no_conflict_or_several_is_refused(forge: Forge) -> No
     one = made(forge, SQL)
     made(forge, EAT)
     with pytest.raises(NotFoundError, match="no open conflict answers to"):
-        conflicts.dismiss(forge, dec(one), "no")
+        conflicts.settle(forge, dec(one), "no", "dismissed")
     with pytest.raises(NotFoundError):
-        conflicts.dismiss(forge, "cfl_0123456789ab", "no")
+        conflicts.settle(forge, "cfl_0123456789ab", "no", "dismissed")
     made(forge, MONGO)
     made(forge, MONGO, project="Harbour")
     with pytest.raises(RuleError, match="has several open conflicts"):
-        conflicts.scope(forge, dec(one), "no")
+        conflicts.settle(forge, dec(one), "no", "scoped")
 
 
 def test_a_finding_of_a_decision_that_has_ended_since_cannot_be_answered(forge: Forge) -> None:
@@ -239,14 +237,16 @@ def test_a_finding_of_a_decision_that_has_ended_since_cannot_be_answered(forge: 
     [finding] = of_written(forge, [other]).conflicts
     decisions.invalidate(forge, dec(other), "too slow")
     with pytest.raises(NotFoundError):
-        conflicts.scope(forge, short_id(Kind.CONFLICT, finding.id), "no")
+        conflicts.settle(forge, short_id(Kind.CONFLICT, finding.id), "no", "scoped")
 
 
 def test_lists_name_both_texts_and_the_level(forge: Forge) -> None:
     one, other = made(forge, SQL), made(forge, MONGO)
     made(forge, MAYBE)
     of_written(forge, forge.registry().decisions)
-    conflicts.scope(forge, short_id(Kind.CONFLICT, conflicts.named(forge, dec(one), other.id).id), "both")
+    conflicts.settle(
+        forge, short_id(Kind.CONFLICT, conflicts.named(forge, dec(one), other.id).id), "both", "scoped"
+    )
     rows, _ = conflicts.listed(forge, forge.registry())
     assert sorted(row.state for row in rows) == ["possible", "possible", "scoped"]
     assert all(None not in row.sides for row in rows)

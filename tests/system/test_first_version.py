@@ -12,8 +12,7 @@ from repositories import files, git
 from forgekit.findings import findings_of
 from forgekit.forge import Forge
 from forgekit.git import driver
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Conflict, ConflictStatus
+from forgekit.model.entities import Conflict, ConflictStatus, Decision, DecisionStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.upkeep.check import check
 from forgekit.upkeep.repair import repair

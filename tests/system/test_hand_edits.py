@@ -49,7 +49,7 @@ def write(root: Path, entity: Entity, rng: random.Random) -> str | ForgeError:
     forge = Forge.open(root)
     try:
         if entity is THREAD:
-            written = threads.reopen(forge, THREAD.id)
+            written = threads.update(forge, THREAD.id, "open")
         elif rng.random() < 0.5:
             written = decisions.invalidate(forge, entity.id, "It is over")
         else:

@@ -22,10 +22,9 @@ from forgekit.filing import review
 from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.filing.conversations import IngestReport, Unpacked, ingest, unpack
 from forgekit.forge import Forge
-from forgekit.model.entities import CandidateStatus, Conversation, in_order
+from forgekit.model.entities import CandidateStatus, Conversation, Thread, ThreadStatus, in_order
 from forgekit.model.graph import one_talk, trace
 from forgekit.model.kinds import Kind
-from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.model.transcript import Attachment, Compaction, ImportedConversation
 from forgekit.sharing import sync
 from forgekit.text.transcript import read_messages
@@ -529,8 +528,8 @@ def test_an_end_that_is_older_than_its_thread_ends_it_unless_it_was_opened_again
     title = "The question of the parking space is finally settled"
     made = threads.create(forge, title, project="Nexus", at=day[5 if reopened is None else 0])
     if reopened is not None:
-        threads.end(forge, made.entity.id, ThreadStatus.RESOLVED, at=Instant(day[0] + 1))
-        threads.reopen(forge, made.entity.id, at=day[reopened])
+        threads.update(forge, made.entity.id, ThreadStatus.RESOLVED, at=Instant(day[0] + 1))
+        threads.update(forge, made.entity.id, "open", at=day[reopened])
     file(repository, transcript("Later", f"{title}.", "Good.", day=2), project="Nexus")
     (found,) = (waiting.candidate for waiting in review.waiting(forge))
     answers = review.Answers(approve=frozenset({found.id}))

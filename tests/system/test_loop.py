@@ -25,10 +25,8 @@ from forgekit.forge import Forge
 from forgekit.insight.staleness import Ages
 from forgekit.lineage import lineage_bridge, lineage_trace
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Lineage
+from forgekit.model.entities import Decision, Lineage, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.threads import thread_active
 from forgekit.times import parse_instant
 from forgekit.upkeep.demo_data import SAMPLES as SAMPLES_FOLDER
@@ -183,8 +181,8 @@ def test_what_people_changed_stands_against_an_archive_that_says_nothing_new(rep
     forge = opened(repository)
     file(forge, SAMPLES[3])
     (thread,) = [t for t in forge.registry().threads if t.title.startswith("Do lessons have to work")]
-    threads.end(forge, thread.id, ThreadStatus.ABANDONED, resolution="Nobody asked for it")
-    threads.edit(forge, thread.id, title="Do lessons work offline?")
+    threads.update(forge, thread.id, ThreadStatus.ABANDONED, resolution="Nobody asked for it")
+    threads.update(forge, thread.id, title="Do lessons work offline?")
     file(forge, *SAMPLES)
     kept = forge.registry().expect(Thread, thread.id)
     assert (kept.status, kept.title) == (ThreadStatus.ABANDONED, "Do lessons work offline?")
@@ -367,7 +365,7 @@ def test_a_section_is_shown_where_it_stands_whatever_signs_are_above_it(reposito
 
 
 def test_every_entity_filed_is_valid_and_carries_a_decision_record(filed: Forge) -> None:
-    from forgekit.checks.list import check
+    from forgekit.checks import check
 
     registry = filed.registry()
     assert registry.problems == ()
@@ -454,7 +452,7 @@ def test_an_archive_repeats_what_people_registered(repository: Path) -> None:
     paste(forge, compressed("ONE_DONE", "2026-03-01", rest))
     decisions.create(forge, "Use Ed25519 for signatures", tier=0.8)
     threads.create(forge, "Who pays for the module?")
-    threads.end(forge, "Who pays for the module?", ThreadStatus.RESOLVED, resolution="Nobody.")
+    threads.update(forge, "Who pays for the module?", ThreadStatus.RESOLVED, resolution="Nobody.")
     block = prepare_compression(forge, "Ledger").text
     more = "### D002: Use Ed25519 for signatures\n\n## Threads\n### T001: Who pays for the module?\n"
     report = paste(forge, compressed("TWO_DONE", "2026-12-02", f"{rest}{more}\n{block}", "ONE_DONE"))

@@ -19,9 +19,8 @@ from repositories import decision, git, path_of_text
 
 from forgekit.git import driver
 from forgekit.git.repository import Repository
-from forgekit.merge.files import merge_file
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Entity, entity_path
+from forgekit.merge.merge import merge_file
+from forgekit.model.entities import Decision, Entity, entity_path
 from forgekit.sharing import bring_together
 from forgekit.upkeep.init_migrate import initialise
 from forgekit.worktree import files

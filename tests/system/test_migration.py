@@ -13,8 +13,7 @@ from repositories import git
 
 from forgekit.errors import FormatError
 from forgekit.forge import Forge
-from forgekit.model.decision import Decision
-from forgekit.model.entities import entity_path
+from forgekit.model.entities import Decision, entity_path
 from forgekit.model.settings import SCHEMA_VERSION, schema_of
 from forgekit.store import Store
 from forgekit.text import codec

@@ -33,8 +33,7 @@ from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.forge import Forge
 from forgekit.git import publish
 from forgekit.merge.merge import reconcile
-from forgekit.model.entities import Entity, entity_path
-from forgekit.model.thread import Thread, ThreadStatus
+from forgekit.model.entities import Entity, Thread, ThreadStatus, entity_path
 from forgekit.sharing import bring_together
 from forgekit.store import Change
 from forgekit.text import codec
@@ -119,7 +118,7 @@ class Registry(RuleBasedStateMachine):
         thread = self.any_of(data, Thread)
         if thread is not None and not thread.status.ended and entity_path(thread) not in self.dirty:
             how = data.draw(st.sampled_from((ThreadStatus.RESOLVED, ThreadStatus.ABANDONED)))
-            self.committed(threads.end(self.forge, thread.id, how, resolution=self.value()).entity)
+            self.committed(threads.update(self.forge, thread.id, how, resolution=self.value()).entity)
 
     @rule(data=st.data())
     def edit(self, data: st.DataObject) -> None:

@@ -20,12 +20,19 @@ from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.insight.views import Derived
 from forgekit.lineage import bridge, new_conversation, pairs
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Compression, Conflict, Conversation, entity_path
+from forgekit.model.entities import (
+    Compression,
+    Conflict,
+    Conversation,
+    Decision,
+    Priority,
+    Thread,
+    ThreadStatus,
+    entity_path,
+)
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT
-from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.queries import list_entities
 from forgekit.store import Change, Outcome
 from forgekit.times import Instant, parse_instant
@@ -81,8 +88,8 @@ def opposed(forge: Forge, *texts: str) -> tuple[list[EntityId], list[Conflict]]:
 
 def test_a_thread_that_was_renamed_is_not_written_over(forge: Forge, talk: str) -> None:
     old = threads.create(forge, "Which queue?", conversation=talk).entity.id
-    threads.edit(forge, old, title="Which message bus?")
-    threads.end(forge, old, ThreadStatus.RESOLVED, resolution="NATS")
+    threads.update(forge, old, title="Which message bus?")
+    threads.update(forge, old, ThreadStatus.RESOLVED, resolution="NATS")
     said = refused(forge, RuleError, lambda: threads.create(forge, "Which queue?", conversation=talk))
     assert said == (
         f"{thr(old)} already has this id (its title is now 'Which message bus?'); "
@@ -121,7 +128,7 @@ def test_a_revision_makes_no_twin(forge: Forge) -> None:
 
 def test_what_has_ended_is_not_registered_once_more(forge: Forge, talk: str) -> None:
     question = threads.create(forge, "Which queue?", conversation=talk).entity.id
-    threads.end(forge, question, ThreadStatus.RESOLVED, resolution="NATS", conversation=talk)
+    threads.update(forge, question, ThreadStatus.RESOLVED, resolution="NATS", conversation=talk)
     ended = f"{thr(question)} is already resolved; `forgekit thread reopen {thr(question)}` first"
     assert ended == refused(
         forge, TransitionError, lambda: threads.create(forge, "which queue?", conversation=talk)
@@ -137,7 +144,7 @@ def test_an_end_that_says_more_than_the_first_is_refused(forge: Forge, talk: str
     question = threads.create(forge, "Which queue?", at=EARLIER).entity.id
 
     def resolve(conversation: str | None = None, at: Instant | None = None) -> object:
-        found = threads.end(
+        found = threads.update(
             forge, question, ThreadStatus.RESOLVED, resolution="NATS", conversation=conversation, at=at
         )
         return found.outcome.commit
@@ -147,17 +154,17 @@ def test_an_end_that_says_more_than_the_first_is_refused(forge: Forge, talk: str
     ended = f"{thr(question)} is already resolved; `forgekit thread reopen {thr(question)}` first"
     assert refused(forge, TransitionError, lambda: resolve(talk)) == ended
     assert refused(forge, TransitionError, lambda: resolve(at=NOW)) == ended
-    threads.reopen(forge, question)
+    threads.update(forge, question, "open")
     assert resolve(talk)
     assert resolve(talk) is None
 
 
 def test_a_reopening_that_says_more_than_the_first_is_refused(forge: Forge, talk: str) -> None:
     question = threads.create(forge, "Which queue?", at=EARLIER).entity.id
-    threads.end(forge, question, ThreadStatus.RESOLVED, at=EARLIER)
+    threads.update(forge, question, ThreadStatus.RESOLVED, at=EARLIER)
 
     def reopen(conversation: str, at: Instant) -> object:
-        return threads.reopen(forge, question, conversation=conversation, at=at).outcome.commit
+        return threads.update(forge, question, "open", conversation=conversation, at=at).outcome.commit
 
     assert reopen(talk, EARLIER)
     assert reopen(talk, EARLIER) is None
@@ -170,16 +177,16 @@ def test_a_reopening_that_says_more_than_the_first_is_refused(forge: Forge, talk
 def test_a_thread_ends_and_opens_again_in_the_order_of_time(forge: Forge) -> None:
     question = threads.create(forge, "Which queue?", at=parse_instant("2024-01-01")).entity.id
     spring, summer = parse_instant("2024-03-01"), parse_instant("2024-06-01")
-    threads.end(forge, question, ThreadStatus.RESOLVED, at=summer)
+    threads.update(forge, question, ThreadStatus.RESOLVED, at=summer)
     then = "and 2024-03-01T00:00:00Z lies before that; say a later --at, or leave it out"
-    said = refused(forge, TransitionError, lambda: threads.reopen(forge, question, at=spring))
+    said = refused(forge, TransitionError, lambda: threads.update(forge, question, "open", at=spring))
     assert said == f"{thr(question)} is resolved since 2024-06-01T00:00:00Z, {then}"
-    threads.reopen(forge, question, at=summer)
+    threads.update(forge, question, "open", at=summer)
     end = ThreadStatus.ABANDONED
-    said = refused(forge, TransitionError, lambda: threads.end(forge, question, end, at=spring))
+    said = refused(forge, TransitionError, lambda: threads.update(forge, question, end, at=spring))
     assert said == f"{thr(question)} is open since 2024-06-01T00:00:00Z, {then}"
     early = replace(forge, now=lambda: spring)  # an archive may be dated ahead
-    ended = threads.end(early, question, end).entity
+    ended = threads.update(early, question, end).entity
     assert isinstance(ended, Thread)
     assert ended.updated_at == summer
 
@@ -194,8 +201,8 @@ def test_what_is_given_twice_is_written_once(forge: Forge) -> None:
     again = [
         decisions.edit(forge, base.id, tags=twice, alternatives=twice),
         decisions.edit(forge, rests.id, dependencies=[base.id, base.id]),
-        threads.edit(forge, first.id, tags=twice),
-        threads.edit(forge, later.id, blocked_by=[first.id, first.id]),
+        threads.update(forge, first.id, tags=twice),
+        threads.update(forge, later.id, blocked_by=[first.id, first.id]),
         projects.describe(forge, project.id, Kind.PROJECT, tags=twice),
     ]
     assert [done.entity for done in again] == [base, rests, first, later, project]
@@ -300,7 +307,7 @@ def test_what_a_person_types_is_not_cut(forge: Forge, talk: str) -> None:
     head = "the text has 3,999 characters, and 2,000 is the most; shorten it and put the rest into "
     ways: tuple[tuple[Callable[[], object], str], ...] = (
         (lambda: threads.create(forge, LONG), "--content"),
-        (lambda: threads.edit(forge, question, title=LONG), "--content"),
+        (lambda: threads.update(forge, question, title=LONG), "--content"),
         (lambda: decisions.create(forge, LONG), "--rationale"),
         (lambda: decisions.revise(forge, choice, LONG), "--rationale"),
         (
@@ -328,17 +335,16 @@ def test_nothing_leads_back_to_itself(forge: Forge) -> None:
     said = refused(forge, RuleError, lambda: decisions.edit(forge, y, dependencies=[y]))
     assert said == f"{rest}: {dec(y)}; {out}"
     t = threads.create(forge, "Which queue?").entity.id
-    said = refused(forge, RuleError, lambda: threads.edit(forge, t, blocked_by=[t]))
+    said = refused(forge, RuleError, lambda: threads.update(forge, t, blocked_by=[t]))
     assert said == f"blocked_by: threads wait for each other in a circle: {thr(t)}; {out}"
     talks = [new_conversation(forge, f"Talk {n}", at=Instant(EARLIER + n)).entity.id for n in range(3)]
     a, b, c = (short_id(Kind.CONVERSATION, talk) for talk in talks)
     for one, next_one in ((0, 1), (1, 2)):
-        lineage.link(forge, talks[one], talks[next_one], Compression(compression_tag="X"))
-    way = Compression(compression_tag="Y")
-    said = refused(forge, RuleError, lambda: lineage.link(forge, talks[2], talks[0], way))
+        lineage.link_named(forge, talks[one], talks[next_one], "X")
+    said = refused(forge, RuleError, lambda: lineage.link_named(forge, talks[2], talks[0], "Y"))
     field = "target_conversation_id: conversations continue each other in a circle"
     assert said == f"{field}: {a}, {b}, {c}; {out}"
-    said = refused(forge, RuleError, lambda: lineage.link(forge, talks[1], talks[0], way))
+    said = refused(forge, RuleError, lambda: lineage.link_named(forge, talks[1], talks[0], "Y"))
     [edge_id] = [e.id for e in forge.registry().lineage if e.target_conversation_id == talks[1]]
     assert said == (
         f"{short_id(Kind.LINEAGE, edge_id)} says that {b} continues {a}, "
@@ -437,7 +443,7 @@ def test_what_is_given_once_is_there_when_a_change_is_decided_again(
 
     monkeypatch.setattr(Forge, "commit", commit_after_a_lost_race)
     question, made = (module.create(forge, "Eat").entity.id for module in (threads, decisions))
-    asked = threads.edit(forge, question, tags=(word for word in ("a", "b"))).entity
+    asked = threads.update(forge, question, tags=(word for word in ("a", "b"))).entity
     edited = decisions.edit(forge, made, tags=iter(("a",)), alternatives=iter(("Sleep",))).entity
     assert isinstance(asked, Thread)
     assert isinstance(edited, Decision)

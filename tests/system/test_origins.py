@@ -9,12 +9,21 @@ from pathlib import Path
 import pytest
 from repositories import git
 
-from forgekit import lineage
+from forgekit import lineage, projects
 from forgekit.decisions import decision_create, decision_revise
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge
-from forgekit.ids import EntityId, timestamp
-from forgekit.model.entities import Conversation
+from forgekit.ids import EntityId, project_id, timestamp, v8_named
+from forgekit.model.entities import (
+    Candidate,
+    CandidateStatus,
+    Conflict,
+    Conversation,
+    Proposal,
+    TranscriptPart,
+    part_id,
+)
+from forgekit.store import Change
 from forgekit.threads import thread_create
 from forgekit.times import Instant, format_instant, parse_instant
 from forgekit.upkeep.check import check
@@ -91,3 +100,45 @@ def test_a_revision_names_a_conversation_that_is_not_registered_yet(forge: Forge
 def test_a_name_that_is_no_uuid_and_no_conversation_is_refused(forge: Forge) -> None:
     with pytest.raises(NotFoundError):
         decision_create("Use one table", project_name="Ledger", conversation_id="Storage", forge=forge)
+
+
+def test_a_decision_governs_what_is_given(forge: Forge) -> None:
+    governs = ["src/api/**", "gateway"]
+    view = decision_create("Use one table", project_name="Ledger", governs=governs, forge=forge)
+    assert view["governs"] == governs
+
+
+def test_a_conversation_moves_with_what_has_no_id_of_its_project(forge: Forge) -> None:
+    talk = lineage.new_conversation(forge, "Storage", project="Ledger", at=EARLIER).entity
+    later = lineage.new_conversation(forge, "More storage", project="Ledger", at=EARLIER).entity
+    edge = lineage.link_named(forge, later.id, talk.id, "STORAGE_RESULT").entity
+    view = decision_create("Use one table", conversation_id=talk.id, forge=forge)
+    place = {"project_name": "Ledger", "project_uuid": project_id("Ledger"), "conversation_id": talk.id}
+    part = TranscriptPart(
+        transcript_id=part_id(talk.id, 1, EARLIER),
+        title="Storage",
+        turn_range=(1, 2),
+        created_at=EARLIER,
+        **place,  # type: ignore[arg-type] # texts
+    )
+    waiting, registered = (
+        Candidate(
+            candidate_id=v8_named(talk.id, status.value, EARLIER),
+            candidate=f"Use {status.value} tables",
+            status=status,
+            proposes=Proposal.DECISION,
+            confidence=0.5,
+            why="a verb",
+            turn=1,
+            **place,  # type: ignore[arg-type] # texts
+        )
+        for status in (CandidateStatus.WAITING, CandidateStatus.REGISTERED)
+    )
+    forge.commit(lambda: Change(writes=(part, waiting, registered), subject="candidates"))
+    projects.describe(forge, talk.id, "conversation", project="Quay")
+    registry = forge.registry()
+    names = {e.id: e.project_name for e in registry if not isinstance(e, Conflict)}
+    assert {names[each.id] for each in (talk, edge, part, waiting)} == {"Quay"}
+    assert {names[each] for each in (later.id, registered.id, view["decision_id"])} == {"Ledger"}  # type: ignore[index]
+    assert project_id("Quay") in registry.entities
+    assert [problem for problem in check(forge).problems if problem.code != "not-canonical"] == []

@@ -15,10 +15,8 @@ from forgekit.forge import Forge
 from forgekit.ids import BASE, EntityId, project_id
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.lazy_registry import PartialRegistry
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Entity, Project, entity_path
+from forgekit.model.entities import Decision, DecisionStatus, Entity, Project, Thread, entity_path
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 from forgekit.text.codec import dumps
 from forgekit.upkeep import check
 

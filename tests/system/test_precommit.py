@@ -16,8 +16,7 @@ from sample_entities import ARCHIVE, PROJECT, A, X, Y, archive, conflict, day, d
 from forgekit.errors import NoRegistryError
 from forgekit.hooks import pre_commit
 from forgekit.hooks.pre_commit import HOOKS
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.entities import Entity, entity_path
+from forgekit.model.entities import DecisionStatus, Entity, entity_path
 from forgekit.text.codec import dumps
 
 SOURCE = Path(__file__).parent.parent.parent

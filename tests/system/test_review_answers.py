@@ -12,8 +12,7 @@ from forgekit.errors import UsageError
 from forgekit.filing import review
 from forgekit.forge import Forge
 from forgekit.ids import v8_named
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.entities import Candidate, CandidateStatus, Entity, Project, Proposal
+from forgekit.model.entities import Candidate, CandidateStatus, DecisionStatus, Entity, Project, Proposal
 from forgekit.store import Change, Store
 from forgekit.times import Instant
 

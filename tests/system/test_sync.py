@@ -22,8 +22,7 @@ from forgekit.errors import DirtyFileError
 from forgekit.forge import Forge
 from forgekit.git import remote
 from forgekit.git.repository import Repository
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.entities import CompressionMode, entity_path
+from forgekit.model.entities import CompressionMode, DecisionStatus, entity_path
 from forgekit.model.kinds import Kind, short_id
 from forgekit.sharing import MergedSides, refold, sync
 from forgekit.times import Instant

@@ -8,7 +8,7 @@ from forgekit.archives.claims import items, parse_priority, parse_thread_status,
 from forgekit.archives.formats.machine import MachineBlock, MachineRecord, write_machine_block
 from forgekit.archives.read import read_archive
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.model.entities import Priority, ThreadStatus
 
 TABLE = "## Decisions\n\n| ID | Decision | Tier |\n|---|---|---|\n| D001 | Keep rows | 0.9 |\n"
 

@@ -17,9 +17,7 @@ from forgekit.model.archive_record import (
     Scope,
     ThreadRecord,
 )
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.entities import CompressionMode
-from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.model.entities import CompressionMode, DecisionStatus, Priority, ThreadStatus
 from forgekit.times import parse_instant
 
 CASES = Path(__file__).parent.parent / "cases" / "archives"

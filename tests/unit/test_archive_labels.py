@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forgekit.archives.read import read_archive
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.thread import ThreadStatus
+from forgekit.model.entities import DecisionStatus, ThreadStatus
 
 OPEN, RESOLVED = ThreadStatus.OPEN, ThreadStatus.RESOLVED
 

@@ -13,10 +13,8 @@ from forgekit.archives.formats.machine import (
 )
 from forgekit.archives.read import read_archive
 from forgekit.model.archive_record import ArchiveText, Family, Scope
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.entities import CompressionMode
+from forgekit.model.entities import CompressionMode, DecisionStatus, Priority, ThreadStatus
 from forgekit.model.problem import Severity
-from forgekit.model.thread import Priority, ThreadStatus
 
 BLOCK_IN_TRANSCRIPT = """## Full Transcript
 <!-- FORGE_OS_MACHINE_BLOCK_START

@@ -8,8 +8,7 @@ import pytest
 
 from forgekit.archives.read import read_archive
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
 from forgekit.times import parse_instant
 
 OPEN, RESOLVED = ThreadStatus.OPEN, ThreadStatus.RESOLVED

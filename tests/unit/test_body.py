@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgekit.errors import RuleError
-from forgekit.model.body import clean, parts, section, with_section
-from forgekit.model.rules import require_body
+from forgekit.model.rules import clean, parts, require_body, section, with_section
 
 BODY = "Lead  \n\n\n##  Rationale ##\nwhy\n\n\n## C#\n\nsharp\n\n## Rationale\n\nagain"
 

@@ -9,8 +9,7 @@ from sample_entities import A, conflict, decision
 from forgekit.archives.changes import ChangeSet, rename, settle
 from forgekit.archives.fold import FoldResult
 from forgekit.ids import EntityId, conversation_id, decision_id, pair_id, project_id
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.entities import Compression, ConflictStatus, Lineage
+from forgekit.model.entities import Compression, ConflictStatus, DecisionStatus, Lineage
 from forgekit.model.registry import Registry
 from forgekit.times import Instant
 

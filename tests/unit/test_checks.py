@@ -9,23 +9,22 @@ import pytest
 from sample_entities import PROJECT, P, archive, chain, conflict, day, decision, edge, thread
 
 from forgekit import ids
-from forgekit.checks.base import CheckInput, locate
-from forgekit.checks.fixes import Fix, fixes
-from forgekit.checks.list import check
+from forgekit.checks import CheckInput, Fix, check, fixes, locate
 from forgekit.ids import EntityId
-from forgekit.model.decision import Decision, DecisionStatus
 from forgekit.model.entities import (
     Candidate,
     CandidateStatus,
     Compression,
     ConflictStatus,
+    Decision,
+    DecisionStatus,
     Entity,
     Proposal,
+    ThreadStatus,
     entity_path,
 )
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.thread import ThreadStatus
 from forgekit.text.codec import dumps
 
 A, B = chain("a", "b")
@@ -337,10 +336,10 @@ def test_only_the_files_asked_about_are_looked_at() -> None:
 
 def test_a_line_is_added_where_the_text_is_known() -> None:
     bad = replace(X, decision="Other")
-    [problem] = locate(check(Registry.of([PROJECT, A, B, bad])), {entity_path(X): dumps(bad)})
+    [problem] = locate(check(Registry.of([PROJECT, A, B, bad])), {entity_path(X): dumps(bad)}.get)
     assert problem.line == 3
     assert str(problem).startswith(f"{entity_path(X)}:3: decision: the text, originated_in or")
-    assert locate([problem], {}) == [problem]
+    assert locate([problem], lambda _: None) == [problem]
 
 
 def _plan(text: str | None, *entities: Entity, committed: Decision | None = None) -> list[Fix]:

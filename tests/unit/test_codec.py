@@ -11,11 +11,19 @@ import pytest
 
 from forgekit.errors import FormatError, RuleError
 from forgekit.ids import EntityId, project_id
-from forgekit.model.decision import Decision
-from forgekit.model.entities import CLASSES, Archive, Compression, CompressionMode, Lineage, Project
-from forgekit.model.fields import Plain, known_fields
+from forgekit.model.entities import (
+    CLASSES,
+    Archive,
+    Compression,
+    CompressionMode,
+    Decision,
+    Lineage,
+    Project,
+    Thread,
+    known_fields,
+)
+from forgekit.model.fields import Plain
 from forgekit.model.kinds import Kind
-from forgekit.model.thread import Thread
 from forgekit.text import codec, edit, frontmatter
 from forgekit.text.codec import dump_field, scalar
 from forgekit.times import Instant

@@ -13,7 +13,7 @@ from sample_entities import A, decision
 from forgekit.conflict.judge import Statement
 from forgekit.conflict.pairs import RARE, pair, pairs_to_judge, statement, superseded, yielding
 from forgekit.ids import EntityId, project_id
-from forgekit.model.decision import Decision, DecisionStatus
+from forgekit.model.entities import Decision, DecisionStatus
 
 OTHER = "Harbour"
 WORDS = ("redis", "Policies", "policy", "queue", "session", "token", "tokens", "weekly", "index")

@@ -9,9 +9,9 @@ import pytest
 
 from forgekit.errors import FormatError, RuleError
 from forgekit.ids import EntityId
-from forgekit.model.body import with_section
+from forgekit.model.entities import Thread, ThreadStatus
 from forgekit.model.kinds import Kind
-from forgekit.model.thread import Thread, ThreadStatus
+from forgekit.model.rules import with_section
 from forgekit.text import codec, edit
 from forgekit.times import Instant
 

@@ -11,7 +11,7 @@ from repositories import write
 
 from forgekit.archives import READER_VERSION
 from forgekit.archives import read as reader
-from forgekit.checks.texts import body_sha256
+from forgekit.checks import body_sha256
 from forgekit.index import query
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.query import TEXT_LIMIT

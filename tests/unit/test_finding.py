@@ -13,8 +13,7 @@ from forgekit.conflict.judge import Judgement, Level
 from forgekit.conflict.pairs import NATURE, Finding, Findings
 from forgekit.ids import project_id
 from forgekit.insight.staleness import blocked_from_carrying
-from forgekit.model.decision import Decision
-from forgekit.model.entities import ConflictStatus
+from forgekit.model.entities import ConflictStatus, Decision
 from forgekit.model.registry import Registry
 
 OTHER = "Harbour"

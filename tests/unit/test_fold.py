@@ -19,9 +19,16 @@ from fold_archives import (
 from forgekit.archives.fold import fold
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.model.archive_record import ArchiveText, Scope
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import CompressionMode, Conflict, Lineage
-from forgekit.model.thread import Priority, Thread, ThreadStatus
+from forgekit.model.entities import (
+    CompressionMode,
+    Conflict,
+    Decision,
+    DecisionStatus,
+    Lineage,
+    Priority,
+    Thread,
+    ThreadStatus,
+)
 from forgekit.times import Instant, parse_instant
 
 A = archive(

@@ -17,9 +17,7 @@ from fold_archives import (
 from forgekit.archives.fold import fold
 from forgekit.archives.lineage_edges import unique_pairs
 from forgekit.ids import conversation_id, project_id
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.entities import Conflict
-from forgekit.model.thread import Priority, ThreadStatus
+from forgekit.model.entities import Conflict, DecisionStatus, Priority, ThreadStatus
 from forgekit.times import parse_instant
 
 P = project_id("Ledger")

@@ -10,13 +10,12 @@ from forgekit.ids import BASE, EntityId, v8
 from forgekit.model.graph import (
     Direction,
     Graph,
-    ancestors,
     cycles,
     dependency_graph,
-    descendants,
     lineage_graph,
     one_talk,
-    topological,
+    order,
+    reach,
     trace,
 )
 from forgekit.model.registry import Registry
@@ -34,12 +33,16 @@ def named(found: dict[EntityId, int]) -> dict[int, int]:
     return {int(key[:8] + key[9:13], 16): hops for key, hops in found.items()}
 
 
+def line(graph: Graph) -> list[EntityId]:
+    return [name for group in order(graph).groups for name in group]
+
+
 def test_every_parent_and_every_child_is_found_with_the_fewest_hops() -> None:
     g = graph((1, 3), (2, 3), (3, 4), (3, 5), (4, 6), (5, 6), (1, 6))
-    assert named(ancestors(g, node(6))) == {1: 1, 4: 1, 5: 1, 3: 2, 2: 3}
-    assert named(descendants(g, node(1))) == {3: 1, 6: 1, 4: 2, 5: 2}
-    assert ancestors(g, node(1)) == {}
-    assert descendants(g, node(99)) == {}
+    assert named(reach(g.before, node(6))) == {1: 1, 4: 1, 5: 1, 3: 2, 2: 3}
+    assert named(reach(g.after, node(1))) == {3: 1, 6: 1, 4: 2, 5: 2}
+    assert reach(g.before, node(1)) == {}
+    assert reach(g.after, node(99)) == {}
 
 
 def test_cycles_are_groups_and_a_loop_is_one() -> None:
@@ -50,7 +53,7 @@ def test_cycles_are_groups_and_a_loop_is_one() -> None:
 
 def test_order_puts_parents_first_whatever_the_clocks_said_and_the_older_first_else() -> None:
     g = graph((9, 1), (5, 1), (1, 2))
-    assert topological(g) == [node(n) for n in (5, 9, 1, 2)]
+    assert line(g) == [node(n) for n in (5, 9, 1, 2)]
 
 
 def test_arrows_back_to_several_of_a_cycle_leave_it_whole() -> None:
@@ -60,20 +63,20 @@ def test_arrows_back_to_several_of_a_cycle_leave_it_whole() -> None:
 
 def test_a_cycle_is_as_old_as_its_oldest() -> None:
     g = graph((1, 9), (9, 1), (5, 6))
-    assert topological(g) == [node(n) for n in (1, 9, 5, 6)]
+    assert line(g) == [node(n) for n in (1, 9, 5, 6)]
 
 
 def test_a_walk_ends_on_a_cycle_and_leaves_out_its_start() -> None:
     g = graph((1, 2), (2, 3), (3, 1))
-    assert named(ancestors(g, node(1))) == {3: 1, 2: 2}
-    assert named(descendants(g, node(1))) == {2: 1, 3: 2}
+    assert named(reach(g.before, node(1))) == {3: 1, 2: 2}
+    assert named(reach(g.after, node(1))) == {2: 1, 3: 2}
 
 
 def test_a_chain_of_fifty_thousand_needs_no_recursion() -> None:
     g = graph(*((n, n + 1) for n in range(50_000)))
-    assert len(topological(g)) == 50_001
+    assert len(line(g)) == 50_001
     assert cycles(g) == []
-    assert descendants(g, node(0))[node(50_000)] == 50_000
+    assert reach(g.after, node(0))[node(50_000)] == 50_000
 
 
 def test_trace_lists_each_edge_once_oldest_first_with_its_depth() -> None:

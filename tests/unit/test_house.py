@@ -129,7 +129,7 @@ HEADINGS = {"lineage": "Lineage edge"}
 
 
 def test_every_field_is_in_the_table_of_its_kind() -> None:
-    from forgekit.model.fields import known_fields
+    from forgekit.model.entities import known_fields
     from forgekit.model.kinds import Kind
 
     text = (ROOT / "docs" / "FORMAT.md").read_text(encoding="utf-8")

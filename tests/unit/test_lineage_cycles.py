@@ -11,14 +11,11 @@ from forgekit.archives.fold import FoldResult, fold
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.archives.lineage_edges import back_edges
 from forgekit.archives.read import read_archive
-from forgekit.checks.base import CheckInput
-from forgekit.checks.references import no_cycles
+from forgekit.checks import CheckInput, no_cycles
 from forgekit.ids import EntityId
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Archive, Lineage
+from forgekit.model.entities import Archive, Decision, Lineage, Thread
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread
 
 Pair = tuple[Archive, ArchiveText]
 

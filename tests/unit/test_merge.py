@@ -10,16 +10,25 @@ import pytest
 from forgekit.errors import FormatError
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge import conflicting_edits
-from forgekit.merge.conflicting_edits import sentence
-from forgekit.merge.files import merge_file
-from forgekit.merge.merge import merge, reconcile
+from forgekit.merge.conflicting_edits import FieldConflict, sentence
+from forgekit.merge.merge import CHOICES, Merged, merge, merge_file, reconcile
 from forgekit.merge.revisions import completed, recorded
-from forgekit.merge.rules import CHOICES, FieldConflict, Merged
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Archive, Compression, CompressionMode, Conflict, ConflictStatus, Lineage
-from forgekit.model.fields import COMPRESSION, FIELDS
+from forgekit.model.entities import (
+    COMPRESSION,
+    FIELDS,
+    Archive,
+    Compression,
+    CompressionMode,
+    Conflict,
+    ConflictStatus,
+    Decision,
+    DecisionStatus,
+    Lineage,
+    Priority,
+    Thread,
+    ThreadStatus,
+)
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.thread import Priority, Thread, ThreadStatus
 from forgekit.text import codec
 from forgekit.times import Instant
 

@@ -8,14 +8,11 @@ from typing import Any
 import pytest
 from sample_entities import NAME, A, B, P, day, decision, thread
 
-from forgekit.merge.files import MergedFile, merge_file
-from forgekit.merge.merge import merge, reconcile
+from forgekit.merge.conflicting_edits import FieldConflict
+from forgekit.merge.merge import Merged, MergedFile, merge, merge_file, reconcile
 from forgekit.merge.revisions import recorded
-from forgekit.merge.rules import FieldConflict, Merged
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.entities import Candidate, CandidateStatus, Proposal
+from forgekit.model.entities import Candidate, CandidateStatus, DecisionStatus, Proposal, ThreadStatus
 from forgekit.model.kinds import Kind
-from forgekit.model.thread import ThreadStatus
 from forgekit.text import codec
 from forgekit.times import UNKNOWN
 

@@ -7,11 +7,9 @@ from forgekit.archives.identity import ImportOptions, identify
 from forgekit.archives.read import read_archive
 from forgekit.insight.project_state import Limits, project_state
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.decision import Decision
-from forgekit.model.entities import Archive, Lineage
+from forgekit.model.entities import Archive, Decision, Lineage, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Thread, ThreadStatus
 from forgekit.times import Instant
 
 HEAD = (

@@ -28,8 +28,14 @@ from forgekit.insight.staleness import (
     open_conflicts,
     stale,
 )
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Compression, ConflictStatus, Conversation, Entity
+from forgekit.model.entities import (
+    Compression,
+    ConflictStatus,
+    Conversation,
+    Decision,
+    DecisionStatus,
+    Entity,
+)
 from forgekit.model.registry import Registry
 
 

@@ -12,10 +12,8 @@ from forgekit import ids
 from forgekit.ids import EntityId
 from forgekit.insight.project_state import Limits, Opposed, ProjectState, last_successor, project_state
 from forgekit.model.archive_record import ArchiveText
-from forgekit.model.decision import Decision, DecisionStatus
-from forgekit.model.entities import Entity
+from forgekit.model.entities import Decision, DecisionStatus, Entity, Priority
 from forgekit.model.registry import Registry
-from forgekit.model.thread import Priority
 from forgekit.text import words
 from forgekit.text.words import relevant
 

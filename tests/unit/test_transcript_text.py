@@ -7,8 +7,7 @@ import string
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgekit.model.body import clean
-from forgekit.model.rules import require_body
+from forgekit.model.rules import clean, require_body
 from forgekit.model.transcript import Attachment, Speaker, Turn
 from forgekit.text.transcript import PART_LIMIT, read_messages, write_parts
 from forgekit.times import Instant

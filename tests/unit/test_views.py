@@ -8,12 +8,16 @@ from dataclasses import replace
 from sample_entities import NAME, PROJECT, P, archive, chain, conflict, decision, edge, thread
 
 from forgekit.insight.views import Derived
-from forgekit.model.decision import DecisionStatus
-from forgekit.model.entities import Compression, CompressionMode, Entity
-from forgekit.model.fields import known_fields
+from forgekit.model.entities import (
+    Compression,
+    CompressionMode,
+    DecisionStatus,
+    Entity,
+    ThreadStatus,
+    known_fields,
+)
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.registry import Registry
-from forgekit.model.thread import ThreadStatus
 from forgekit.times import UNKNOWN
 
 

@@ -37,8 +37,7 @@ from forgekit.archives.labels import (
     leading,
     letters,
 )
-from forgekit.model.decision import DecisionStatus, band
-from forgekit.model.thread import ThreadStatus
+from forgekit.model.entities import DecisionStatus, ThreadStatus, band
 
 _BRACKETS_LIMIT = 8
 _KEY = r"[^\W\d_][^\W_]*(?:(?:[ /-]| / |['\u2019])[^\W_]+){0,4}"

@@ -50,10 +50,10 @@ from forgekit.archives.labels import (
     state_of_label,
 )
 from forgekit.model.archive_record import Chunk, Family
+from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import is_short
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.rules import one_line
-from forgekit.model.thread import ThreadStatus
 
 _DECOR = re.compile(r"(?:\[[ xX\u2713-]\]\s+|[*_`~]|\[(?!\s)|[^\w\s\x00-\x7f]|\s){0,24}")
 _NOUNS = re.compile(rf"(?P<words>(?:[^\W\d_]+\s+){{1,3}})[*`\[]{{0,3}}(?=(?P<id>{PLAIN_ID}))", re.IGNORECASE)

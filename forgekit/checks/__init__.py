@@ -1,1 +1,0 @@
-"""The checks of a registry: pure functions that return problems."""
