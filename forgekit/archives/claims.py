@@ -98,9 +98,14 @@ WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20}
 """Full-width forms to ASCII, one character for one."""
 
 
+def ascii_of(text: str) -> str:
+    """Return a text with ASCII in the place of full-width forms."""
+    return text if text.isascii() else text.translate(WIDE)
+
+
 def key_of(local_id: str) -> str:
     """Return the key under which the spellings of one local id meet: `D1` of `D001` and `Decision 1`."""
-    plain = local_id.translate(WIDE)
+    plain = ascii_of(local_id)
     match = None if SHORT_ID.fullmatch(plain) else _ID_PARTS.fullmatch(plain.strip())
     if match is None:
         return plain
@@ -110,13 +115,13 @@ def key_of(local_id: str) -> str:
 
 def prefix_of(local_id: str) -> str:
     """Return the letters or words before the number of an id."""
-    match = _ID_PARTS.fullmatch(local_id.translate(WIDE).strip())
+    match = _ID_PARTS.fullmatch(ascii_of(local_id).strip())
     return match[1].upper() if match and len(match[1]) < 5 else match[1].casefold() if match else ""
 
 
 def kind_of(local_id: str) -> str:
     """Return D, T or A; of a short id D or T; "" of an id that does not say."""
-    plain = local_id.translate(WIDE)
+    plain = ascii_of(local_id)
     if SHORT_ID.fullmatch(plain):
         return plain[0].upper()
     match = _ID_PARTS.fullmatch(plain.strip())
@@ -218,7 +223,7 @@ def text_of(value: Any) -> str:
 
 def references(value: Any) -> tuple[str, ...]:
     """Return the local ids, those behind a tag (`TAG:D003`), short ids and uuids, in order, each once."""
-    text = flat(value)[:20_000].translate(WIDE)
+    text = ascii_of(flat(value)[:20_000])
     found = re.findall(r"\d{1,4}", text) if _NUMBERS.fullmatch(text) else _REFERENCES.findall(text)
     return tuple(dict.fromkeys(found))
 
@@ -228,7 +233,7 @@ def parse_tier(text: str) -> tuple[float | None, str | None]:
 
     Raises ValueError for a number outside 0 to 1 and for what is no tier.
     """
-    token = bare(text.translate(WIDE))[:200].rstrip(".")
+    token = bare(ascii_of(text))[:200].rstrip(".")
     if stars := _STARS.match(token):
         return len(stars[1]) / (len(stars[1] + stars[2]) if stars[2] else max(len(stars[1]), 5)), None
     match = _NUMBER.match(token) or _INSIDE.search(token)
@@ -259,7 +264,7 @@ def parse_moment(text: str, *, day_first: bool = False) -> Instant:
 
     Raises ValueError, also for 03/04/2026, which may be of March or of April.
     """
-    head = text[:200].translate(WIDE)
+    head = ascii_of(text[:200])
     match = _DATE.search(head)
     if match:
         return parse_instant(match.group())

@@ -14,6 +14,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from forgekit.model.archive_record import Section
 from forgekit.model.problem import Problem
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 LINES_LIMIT = 200_000
@@ -350,10 +352,7 @@ class _Builder:
 
     def _parse(self, plain: Sequence[str], start: int, *, may_cut: bool) -> int:
         """Read the text from a line on; return where to go on: behind a fence that was never closed."""
-        from markdown_it import MarkdownIt  # for readers alone
-
-        parser = MarkdownIt("commonmark", {"maxNesting": 40}).enable("table")
-        parser.disable(["inline", "reference", "text_join"], ignoreInvalid=True)
+        parser = _parser()
         self._place = start
         self._stack = self._around(self.headings[-1]) if self.headings else [self.root]
         tokens = parser.parse("\n".join(plain[start:]))
@@ -388,6 +387,10 @@ class _Builder:
 
     def _take(self, token: Token, heading: str) -> None:
         """Add what a token opens or holds to the tree."""
+        if token.type.endswith("_close") or token.type == "inline":
+            if token.type == "list_item_close":
+                self._stack.pop()
+            return
         first, last = self._span(token)
         if token.type == "heading_open":
             self._heading(token, heading)
@@ -395,8 +398,6 @@ class _Builder:
             mark = re.match(r"[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s+)*", self.lines[first - 1])
             self._add(Node("item", first, last, number=token.info, column=mark.end() if mark else 0))
             self._stack.append(self._stack[-1].children[-1])
-        elif token.type == "list_item_close":
-            self._stack.pop()
         elif token.type == "paragraph_open":
             self._paragraph(first, last)
         elif token.type == "tr_open":
@@ -476,6 +477,14 @@ class _Builder:
         self.fences.append(Fence(first_line=first, last_line=last, info=info, content=content))
         self._add(Node("code", first, last, "\n".join(self.lines[first - 1 : last])))
         return end
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # for readers alone
+
+    parser = MarkdownIt("commonmark", {"maxNesting": 40}).enable("table")
+    return parser.disable(["inline", "reference", "text_join"], ignoreInvalid=True)
 
 
 def _dedent(line: str, indent: int) -> str:

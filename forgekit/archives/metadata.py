@@ -13,7 +13,7 @@ from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
-    WIDE,
+    ascii_of,
     ClaimList,
     bare,
     is_none,
@@ -150,7 +150,7 @@ def _text_facts(facts: Facts, page: Page) -> None:
 def _is_metadata(section: Node) -> bool:
     """Say whether a section holds facts: it is called so, or most of its lines are labelled with facts."""
     lines = [n for n in section.children if n.kind in ("line", "item")]
-    keys = (LABEL.match(n.text.translate(WIDE)) for n in lines)
+    keys = (LABEL.match(ascii_of(n.text)) for n in lines)
     known = sum(match is not None and fact_named(match["key"]) is not None for match in keys)
     return names_place(section.text) or 2 <= known >= len(lines) / 2
 
@@ -173,7 +173,7 @@ def _loose_facts(facts: Facts, lines: Sequence[Node], head: Sequence[Node]) -> N
             reached = match.end()
             if match.group() in known:
                 continue
-            label = LABEL.match(node.text.lstrip("- *_").translate(WIDE))
+            label = LABEL.match(ascii_of(node.text.lstrip("- *_")))
             other = label is not None and fact_named(label["key"]) is None
             if is_parent or other or not tagged:
                 known.add(match.group())
@@ -194,7 +194,7 @@ def _line_facts(facts: Facts, node: Node, after: Sequence[Node], *, is_plain: bo
     start = next((n for n, c in enumerate(node.text[:12]) if not (is_symbol(c) or c.isspace())), 0)
     text, labelled = node.text[start:], False
     for part in _SEVERAL.split(text):
-        match = LABEL.match(part.lstrip("- ").translate(WIDE))
+        match = LABEL.match(ascii_of(part.lstrip("- ")))
         marked = node.kind == "item" or (match is not None and match["mark"] != "")
         lead, pairs = split_labels(
             part.strip().lstrip("*_") if part.startswith("*") and not part.startswith("**") else part, ""

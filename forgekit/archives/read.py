@@ -89,7 +89,7 @@ def _read(document: Document) -> ArchiveText:
     threads = claim_rules.records(found, merged, ThreadRecord)
     artifacts = claim_rules.records(found, merged, ArtifactRecord)
     carried = _carried(found, parents)
-    seen = records.seen_ids(page)
+    seen = page.seen
     known = {claim.local_id for claim in (*merged, *found.carried)}
     known |= {claim.values["entity"] for claim in merged if "entity" in claim.values}
     has_parent = bool(parents or carried or inherited_lines(document))

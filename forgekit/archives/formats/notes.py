@@ -13,7 +13,7 @@ from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
-    WIDE,
+    ascii_of,
     bare,
     parse_decision_status,
     parse_integer,
@@ -28,6 +28,7 @@ from forgekit.archives.labels import (
     CONFIDENCE,
     JOINING,
     MARKS,
+    OPENING,
     STATES,
     SURE,
     fact_named,
@@ -48,8 +49,9 @@ LABEL = re.compile(
     rf"|\s*[\u2014\u2013]|\s+-(?=\s))(?P<after>[*_`]*)(?:\s+|$|(?<=[:\u2192\u2014\u2013])(?=\S))"
 )
 _BOUND = re.compile(
-    r"(?:^|\s/(?=\s)|(?<=\s)`|[.;,?!\u00b7\u2022|\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192]|(?<=\s)--?(?=\s)|(?<=\s)(?=[*_]))\s*[*_`]*(?=[^\W\d_])"
+    r"(?:^|[.;,?!/`*_|\u00b7\u2022\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192-])[*_`-]*\s*[*_`]*(?=[^\W\d_])"
 )
+_AFTER_BLANK = "/`-*_"
 _TYPED = ("tier", "confidence", "status", "priority", "turn", "created", "turns", "tag", "project", "mode")
 _TRAILING = re.compile(
     r"\s*(?P<open>[*`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
@@ -68,6 +70,7 @@ _ENDED_REST = re.compile(
     r"\s*(?:$|[.!)\]*]+\s*$|[:,;\u2013\u2014(\])*-]|(?:in|as|via|with|on|for|durch|par|por)\s|by(?=\s+[DT]-?\d))"
 )
 _STRUCK = re.compile(r"~~(?P<text>[^~]+)~~(?P<rest>.*)$", re.DOTALL)
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _STOP = re.compile(r"[.;]\s+(?=\S)")
 _SENTENCE = re.compile(r"(?<=[.!?;\u3002])\s+|\s+[\u00b7|/\u2022]\s+|\s+(?=`)|(?<=`)\s+|\n")
 _PARTS = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]\s*|\s+[\u2014\u2013-]\s+|\s/\s")
@@ -197,12 +200,12 @@ def _ended(text: str, kind: str) -> str | None:
     if status is None or not status.ended or not re.match(r"[*\[(]*[^\W\d_]", text):
         return None
     rest = leading(text.lstrip("*[("), STATES[kind])[1]
-    return rest if _ENDED_REST.match(rest.translate(WIDE)) else None
+    return rest if _ENDED_REST.match(ascii_of(rest)) else None
 
 
 def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
     """Split a thread's title from what is said of it behind a dash, a stop, a tick or a strike."""
-    plain = text.translate(WIDE)
+    plain = ascii_of(text)
     for match in _TAIL.finditer(plain[:4000]):
         title, tail = text[: match.start()].removeprefix("~~").strip(), text[match.end() :]
         if not title.strip("*~ "):
@@ -285,7 +288,7 @@ def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
 
 def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
     """Return the fields of a bracket, or {} if any part of it is something else."""
-    inner = inner.strip().translate(WIDE)
+    inner = ascii_of(inner.strip())
     fields: dict[str, Any] = {}
     parts = [part for part in map(bare, _SPLIT.split(inner)) if part]
     for part in parts:
@@ -375,14 +378,20 @@ def split_labels(
         clauses: whether joining words count.
         opening: whether one that gives a reason counts at the beginning.
     """
-    plain = text.translate(WIDE)
+    plain = ascii_of(text)
     marks: list[tuple[int, int, str]] = []
     reached = depth = seen = 0
+    brackets = "(" in plain or "[" in plain
     for bound in _BOUND.finditer(plain):
-        depth += sum(map(plain[seen : bound.start()].count, "([")) - sum(
-            map(plain[seen : bound.start()].count, ")]")
-        )
-        seen = bound.start()
+        first = bound.start()
+        if first and plain[first] in _AFTER_BLANK and not plain[first - 1].isspace():
+            continue
+        if plain[first] in "-/" and not plain[first + 1 : first + 3].strip("-")[:1].isspace():
+            continue
+        if brackets:
+            between = plain[seen:first]
+            depth += between.count("(") + between.count("[") - between.count(")") - between.count("]")
+            seen = first
         if bound.end() < reached or depth > 0:
             continue
         found = _label_at(plain, bound.end(), kind, clauses=clauses or (opening and bound.start() == 0))
@@ -433,9 +442,11 @@ def _label_at(plain: str, place: int, kind: str, *, clauses: bool) -> tuple[int,
     bold = place > 1 and plain[place - 2 : place] == "**"
     if match and (bold or match["sep"].strip() in (":", "::", "=")) and (name := look_up(match["key"])):
         return match.end(), name
-    words = list(re.finditer(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?", plain[place : place + 60]))[:4]
+    words = list(_WORD.finditer(plain, place, place + 60))[:4]
+    if not words or (letters(words[0].group()) not in OPENING[kind] and plain[place].isascii()):
+        return None
     for count in range(len(words), 0, -1):
-        end = place + words[count - 1].end()
+        end = words[count - 1].end()
         label = plain[place:end]
         name = (JOINING[kind].get(fold(label)) if kind else None) or ""
         value = plain[end : end + 200].lstrip(" *_`")

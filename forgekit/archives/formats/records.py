@@ -22,7 +22,7 @@ from forgekit.archives.claims import (
     PLAIN_ID,
     SHORT,
     SHORT_ID,
-    WIDE,
+    ascii_of,
     ClaimList,
     bare,
     flat,
@@ -127,6 +127,7 @@ class Page:
         own: for each line (0-based) whether it speaks for the archive itself.
         taken: lines (1-based) that belong to records.
         ids: the kinds of records that have ids.
+        seen: each id in the own lines: its first line, and whether a line begins with it.
         prefixes: letters or words before the numbers of ids, to the kind that their section lists.
     """
 
@@ -136,6 +137,7 @@ class Page:
     taken: set[int] = field(default_factory=set)
     ids: str = ""
     prefixes: dict[str, str] = field(default_factory=dict)
+    seen: dict[str, tuple[int, bool]] = field(default_factory=dict)
 
     def kind_of(self, local_id: str, listed: str = "") -> str:
         """Return the kind of an id: by its section where that has taught its prefix, else by its letters."""
@@ -201,7 +203,8 @@ class _Start:
 
 def read_records(page: Page) -> None:
     """Read the records of the whole tree."""
-    defined = {kind_of(local_id) for local_id, (_, defines) in seen_ids(page).items() if defines}
+    page.seen.update(seen_ids(page))
+    defined = {kind_of(local_id) for local_id, (_, defines) in page.seen.items() if defines}
     page.ids = "".join({claim.kind for claim in page.found.claims} | defined)
     reader = _Reader(page)
     reader.learn(page.document.root.children, _Above())
@@ -230,6 +233,8 @@ class _Reader:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self._starts: dict[tuple[object, ...], _Start | None] = {}
+        self._labels: dict[tuple[str, str, str], tuple[str, str] | None] = {}
 
     def learn(self, nodes: Sequence[Node], base: _Above) -> None:
         """Learn which prefixes the ids of each list of records have."""
@@ -280,7 +285,7 @@ class _Reader:
 
     def _any_start(self, text: str) -> re.Match[str] | None:
         """Return how a text begins with what may be an id of any shape."""
-        plain = text.translate(WIDE)
+        plain = ascii_of(text)
         decor = _DECOR.match(plain)
         match = _ANY_START.match(plain, decor.end() if decor else 0)
         is_code = match and re.match(r"[^\W\d_]{1,4}[-_.]?\d", match["id"])
@@ -320,7 +325,7 @@ class _Reader:
 
     def _field_line(self, node: Node) -> _Start | None:
         """Return what a labelled line between records says of one: `Dependencies: D2 depends on D1`."""
-        label = LABEL.match(node.text.translate(WIDE)) if node.kind in ("line", "item") else None
+        label = LABEL.match(ascii_of(node.text)) if node.kind in ("line", "item") else None
         value = node.text[label.end() :].strip() if label and ":" in label["sep"] else ""
         start = self.start_of(Node("item", node.line, node.line, value), _Above("DT")) if value else None
         if label is None or start is None or start.kind not in ("D", "T") or node.line in self.page.taken:
@@ -346,12 +351,20 @@ class _Reader:
         """Return how a heading, item or line with an id begins a record, None if it begins none."""
         if node.kind not in ("heading", "item", "line"):
             return None
+        goes_on = before.text if before and node.level == 1 else ""
+        key = (node.kind, node.level, node.number, node.text, above.lists, goes_on)
+        if key not in self._starts:
+            self._starts[key] = self._start_of(node, above, before)
+        start = self._starts[key]
+        return replace(start) if start else None
+
+    def _start_of(self, node: Node, above: _Above, before: Node | None) -> _Start | None:
         text = _BRACKETED.sub(
             lambda m: f"{m['before']}{m['id']}{' (' + m['notes'] + ')' if m['notes'] else ''}: ", node.text
         )
         if (noted := _NOTED.match(text)) and self._any_start(text[noted.end() :]):
             text = f"{text[noted.end() :]} ({noted['note']})"  # [resolved] T1: Who pays?
-        plain = text.translate(WIDE)
+        plain = ascii_of(text)
         decor = _DECOR.match(plain)
         place = decor.end() if decor else 0
         marks = text[:place]
@@ -406,7 +419,7 @@ class _Reader:
             return bool(not weak or sep or listed or not title)
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
-            text = before.text.translate(WIDE) if before else ":"
+            text = ascii_of(before.text) if before else ":"
             if (
                 not text.endswith(":")
                 and not LOCAL_ID.match(_DECOR.sub("", text, count=1))
@@ -430,7 +443,7 @@ class _Reader:
         title = _NUMBER.sub("", node.text, count=1) if node.kind == "heading" else node.text
         if local_id:
             return _Start("", kind, "" if node.kind == "item" and LABEL.match(node.text) else title)
-        label = LABEL.match(node.text.translate(WIDE)) if node.kind in ("line", "item") else None
+        label = LABEL.match(ascii_of(node.text)) if node.kind in ("line", "item") else None
         value = node.text[label.end() :] if label and ":" in label["sep"] else ""
         if label and value and not LOCAL_ID.match(value) and (named := self._kind_named(label["key"])):
             return _Start("", named, value, words=label["key"])
@@ -471,10 +484,10 @@ class _Reader:
         """Return the id that a labelled line of a heading or item gives."""
         nodes = [node, *node.children[:8]] if node.kind in ("heading", "item") else []
         for each in nodes:
-            match = LABEL.match(each.text.translate(WIDE)) if each.kind in ("line", "item") else None
+            match = LABEL.match(ascii_of(each.text)) if each.kind in ("line", "item") else None
             if match and ":" in match["sep"] and field_named(match["key"], "D") == "local_id":
                 value = bare(each.text[match.end() :])
-                return value if LOCAL_ID.fullmatch(value.translate(WIDE)) else ""
+                return value if LOCAL_ID.fullmatch(ascii_of(value)) else ""
         return ""
 
     def label_of(self, node: Node, after: Sequence[Node] = ()) -> str:
@@ -500,12 +513,11 @@ class _Reader:
 
     def _ends_record(self, node: Node) -> bool:
         """Say whether a line begins another record, or lists some."""
+        if node.kind == "line" and (self.start_of(node) or self._bare_start(node, _Above(), taken=False)):
+            return True
         label = self.label_of(node)
-        begins = self.start_of(node) or self._bare_start(node, _Above(), taken=False)
-        return (node.kind == "line" and bool(begins)) or any(
-            lists_kind(label, k) or (names_kind(label, k) and state_of_label(label, k))
-            for k in "DTA"
-            if label
+        return label != "" and any(
+            lists_kind(label, k) or (names_kind(label, k) and state_of_label(label, k)) for k in "DTA"
         )
 
     def _end(self, nodes: Sequence[Node], first: int, start: _Start) -> int:
@@ -539,9 +551,15 @@ class _Reader:
 
     def _label_in(self, node: Node, kind: str) -> tuple[str, str] | None:
         """Return label and value of a line or item that opens a field, None if it opens none."""
+        key = (node.kind, node.text, kind)
+        if key not in self._labels:
+            self._labels[key] = self._find_label(node, kind)
+        return self._labels[key]
+
+    def _find_label(self, node: Node, kind: str) -> tuple[str, str] | None:
         text = node.text if len(node.text) <= LINE_LIMIT else ""
         skipped = next((n for n, c in enumerate(text[:12]) if not (is_symbol(c) or c.isspace())), 0)
-        match = LABEL.match(text.translate(WIDE), skipped)
+        match = LABEL.match(ascii_of(text), skipped)
         if match is None or LOCAL_ID.fullmatch(match["key"]):
             return None
         bold, item, sep = (
@@ -612,7 +630,9 @@ class _Reader:
         self.page.taken.update((node.line, *(n for each in body for n in range(each.line, each.last + 1))))
         self._claim(start, raw, entries, rest, node.line, above)
         within = replace(above, lists="")
-        self.walk([each for each in body if each.kind != "line"], within)
+        self.walk(
+            [n for n in body if n.kind != "line" and (n.children or not self._label_in(n, kind))], within
+        )
         self.walk(inner[cut:], within)
 
     def _title_lines(self, start: _Start, node: Node, body: list[Node]) -> tuple[list[str], list[Node]]:
@@ -666,7 +686,7 @@ class _Reader:
         if kind == "T" and above.priority:
             given.setdefault("priority", above.priority)
         number, state = bare(str(given.pop("local_id", ""))), dict(above.states).get(kind)
-        if not local_id and LOCAL_ID.fullmatch(number.translate(WIDE)):
+        if not local_id and LOCAL_ID.fullmatch(ascii_of(number)):
             local_id, kind = number, kind_of(number)
         if not local_id:
             given |= {"status": state.value} if state is not None and "status" not in given else {}
@@ -827,7 +847,7 @@ def _more(value: Any, node: Node, below: Sequence[str]) -> Any:
 def _cell_id(row: Sequence[str], column: int) -> str:
     """Return the id that a cell holds alone, "" if it holds something else."""
     cell = bare(row[column]).strip("~[]() ").strip("*` #") if 0 <= column < len(row) else ""
-    plain = cell.translate(WIDE)
+    plain = ascii_of(cell)
     custom = column == 0 and re.fullmatch(_ANY_ID, plain)
     return cell if custom or SHORT_ID.fullmatch(plain) or LOCAL_ID.fullmatch(plain) else ""
 
@@ -960,7 +980,7 @@ def seen_ids(page: Page) -> dict[str, tuple[int, bool]]:
     """Return each id in the archive's own lines: its first line, and whether a line begins with it."""
     seen: dict[str, tuple[int, bool]] = {}
     for number, line in enumerate(page.document.lines, 1):
-        plain = line.translate(WIDE) if page.own[number - 1] else ""
+        plain = ascii_of(line) if page.own[number - 1] else ""
         for match in _SEEN.finditer(plain):
             local_id, begins = match.group(), plain[: match.start()] if match.start() < 40 else "x"
             defines = _DEFINES.match(begins) is not None
@@ -1000,7 +1020,7 @@ def report_unread(page: Page) -> None:
     for node in walk(page.document.root):
         if node.kind not in ("line", "item") or node.line in page.taken or not page.speaks(node):
             continue
-        label = LABEL.match(node.text.translate(WIDE))
+        label = LABEL.match(ascii_of(node.text))
         if (
             label
             and ":" in label["sep"]
