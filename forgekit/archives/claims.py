@@ -129,6 +129,7 @@ def kind_of(local_id: str) -> str:
     return "D" if match and match[1] == "OD" else prefix[-1:]
 
 
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,2})([^\s*](?:[^*\n]*[^\s*])?)\1(?![\w*])")
 _NUMBER = re.compile(
     r"(?:tier\s*)?(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|[.,]\d{1,20}))(?![\w.])\s*(?P<of>%|/\s*\d{1,3}(?!\d))?",
     re.IGNORECASE,
@@ -147,7 +148,7 @@ _YEAR_FIRST = re.compile(
     r"(?<!\d)(\d{4})\s*(?:[./-]|\u5e74)\s*(\d{1,2})\s*(?:[./-]|\u6708)\s*(\d{1,2})(?!\d)"
 )
 _DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})\s?([./-])\s?(\d{1,2})\s?[./-]\s?(\d{4})(?!\d)")
-_MARK = re.compile(r"[,;()\[\]{}\uff0c\u3001\uff1b\uff08\uff09]")
+_MARK = re.compile(r"[\n,;()\[\]{}\uff0c\u3001\uff1b\uff08\uff09]")
 _LETTERS = re.compile(r"[^a-z ]+")
 _CLASSES = {"1": 0.9, "2": 0.5, "3": 0.1}
 _OPEN, _SHUT = "([{\uff08", ")]}\uff09"
@@ -163,6 +164,8 @@ def is_none(value: Any) -> bool:
 
 def bare(text: str) -> str:
     """Return the text without backticks, quotes, bold marks and blanks around it."""
+    if text.count("*") > 1:
+        text = _EMPHASIS.sub(r"\2", text)
     return text.strip().strip("`*\"'\u201c\u201d\u201e\u00ab\u00bb").strip()
 
 
@@ -189,7 +192,7 @@ def items(value: Any, *, prefer: str = "") -> tuple[str, ...]:
     return tuple(item for item in found if not is_none(item))
 
 
-def _outside_brackets(text: str, marks: str = ",;\uff0c\u3001\uff1b") -> list[tuple[str, str]]:
+def _outside_brackets(text: str, marks: str = ",;\uff0c\u3001\uff1b\n") -> list[tuple[str, str]]:
     """Split at marks outside brackets, each part with its mark; at all marks if a bracket stays open."""
     parts, depth, start = [], 0, 0
     for match in _MARK.finditer(text):
@@ -525,7 +528,8 @@ def _keep_words(claim: Claim, label: str, text: str) -> None:
 
 
 def _confidence(claim: Claim, _target: str, value: Any) -> Any:
-    found = word_in(flat(value), CONFIDENCE)
+    text = bare(flat(value))
+    found = None if _NUMBER.match(text) or _INSIDE.search(text) else word_in(text, CONFIDENCE)
     if found is None and not is_none(value):
         return _tier(claim, "tier", value)
     return found
@@ -617,7 +621,7 @@ def _priority(claim: Claim, _target: str, value: Any) -> Any:
 def _alternatives(_claim: Claim, _target: str, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(filter(None, (_alternative(item) for item in value if not is_none(item))))
-    return tuple(item.rstrip(".") for item in items(value, prefer=";\uff1b"))
+    return tuple(item.rstrip(".") for item in items(value, prefer=";\uff1b\n"))
 
 
 def _alternative(item: Any) -> str:

@@ -36,6 +36,7 @@ _DEEP_HEADING = re.compile(r" {0,3}#{2,6}[ \t]")
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[\w+-]*)[ \t]*$")
 _QUOTE = re.compile(r" {0,3}> ?")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+_BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 _SUMMARY = re.compile(r"^.*<summary>(?:<[bh]\w*>)?(.*?)(?:</[bh]\w*>)?</summary>.*$", re.IGNORECASE)
 _BULLETS = tuple("\u2022\u25e6\u25aa\u25b8\u2023\u25cf\u25cb\u30fb")
 _FENCE_MARK = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -49,7 +50,7 @@ _ORG_NOTES = re.compile(
     r"^(?:(?P<state>[A-Z]{3,}) )?(?:\[#(?P<rank>[ABC])\] )?(?P<title>.*?)(?:\s+:(?P<tags>[\w:]+):)?$"
 )
 _LABELLED = re.compile(r"[\s>]*[*_-]*[^\W\d_][^:\uff1a>]{0,40}[*_]*\s?[:\uff1a]")
-_MARKED_LINE = re.compile(r"([?x!])\s+(?=\S)")
+_MARKED_LINE = re.compile(r"([?x!]|[a-z]\))\s+(?=\S)")
 _ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
 _ORG_KEY = re.compile(r"^\s*(?:#\+|:)([A-Za-z_]+): ?(?=\S)")
 _CLOSING = re.compile(r"</([A-Za-z][\w-]{1,40})>")
@@ -211,7 +212,7 @@ def _as_markdown(lines: list[str]) -> None:
             lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")
         elif match := _MARKED_LINE.match(line):
             before = lines[number - 1].strip() if number else ""
-            if not before or before.startswith("- ") or len(before.split()) < 4:
+            if not before or before.startswith("- ") or before[-1:] == ":" or len(before.split()) < 4:
                 lines[number] = f"- {'[x] ' if match[1] == 'x' else ''}{line[match.end() :]}"
         elif line[:2] == ": " and number and defined < 0 and lines[number - 1].strip():
             # The first line below a term is its text.
@@ -492,11 +493,12 @@ def _dedent(line: str, indent: int) -> str:
 
 
 def cells(row: str) -> tuple[str, ...]:
-    r"""Return the cells of a table row; `\|` is a bar, `<br>` a blank."""
+    r"""Return the cells of a table row; `\|` is a bar, `<br>` a line end."""
     inner = row.strip().removeprefix("|")
     if inner.endswith("|") and not inner.endswith("\\|"):
         inner = inner[:-1]
-    return tuple(_TAG.sub(" ", cell).strip().replace("\\|", "|") for cell in _BAR.split(inner))
+    parts = (_BREAK.sub("\n", cell).strip() for cell in _BAR.split(inner))
+    return tuple(_TAG.sub(" ", cell).replace("\\|", "|") for cell in parts)
 
 
 def _sections(headings: Sequence[Node], count: int) -> tuple[Section, ...]:

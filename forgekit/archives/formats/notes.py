@@ -224,7 +224,7 @@ def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _end(tail: str, rest: str) -> dict[str, Any]:
-    text = rest.lstrip(" *:\uff1a;,.\u2013\u2014-])").rstrip(" *")
+    text = rest.lstrip(" *:\uff1a;,.\u2013\u2014\u2192>-])").rstrip(" *")
     text = text[1:-1] if text[:1] + text[-1:] in ("()", "[]") else text
     if text.count(")") > text.count("(") or text.count("]") > text.count("["):
         text = text[:-1]

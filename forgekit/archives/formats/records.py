@@ -23,6 +23,7 @@ from forgekit.archives.claims import (
     SHORT,
     SHORT_ID,
     ascii_of,
+    Claim,
     ClaimList,
     bare,
     flat,
@@ -80,6 +81,7 @@ _START = _start_pattern(
     rf"{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-])"
 )
 _ANY_START = _start_pattern(_ANY_ID)
+_CODE = re.compile(r"[A-Z\u0400-\u042f\u3040-\u9fff]{1,4}[-_.]?\d")
 _NOTED = re.compile(r"[*_]{0,2}[\[(](?P<note>[^\[\]()\d]{2,30})[\])][*_]{0,2}\s*(?=\S)")
 _BRACKETED = re.compile(
     rf"^(?P<before>\W*?)[(\[](?P<id>{PLAIN_ID})(?:\s*[,;|\u00b7]\s*(?P<notes>[^()\[\]]*))?[)\]]\s+(?=\S)",
@@ -259,16 +261,19 @@ class _Reader:
                 if node.kind == "table"
                 else [node.text]
             )
-            for match in filter(None, map(self._any_start, texts if above.listed else ())):
-                found.setdefault((prefix_of(match["id"]), above.listed), set()).add(match["id"])
+            if labelled := kind_of(self._labelled_id(node)):
+                self.page.ids += labelled
+            for match in filter(None, map(self._any_start, texts)):
+                if kind := above.listed or (kind_of(match["id"]).strip("A") if node.kind == "heading" else ""):
+                    found.setdefault((prefix_of(match["id"]), kind), set()).add(match["id"])
         for (prefix, kind), ids in found.items():
             if prefix == "#":
                 self.page.prefixes.setdefault("#", kind)
                 continue
-            code = len(prefix) <= 4 and prefix.isupper()
-            if PREFIXES.get(prefix.casefold(), "A")[-1:] == "A" and (
-                len(ids) > 1 or code or names_kind(prefix, kind)
-            ):
+            code = any(_CODE.match(each) for each in ids)
+            known = PREFIXES.get(prefix.casefold(), "A")[-1:]
+            counted = len(ids) > 1 and any(each[-1:].isdigit() for each in ids)  # no `Plan A`
+            if (known == "A" and (counted or code or names_kind(prefix, kind))) or (known == kind and counted):
                 self.page.prefixes.setdefault(prefix, kind)
                 self.page.ids += kind
 
@@ -288,7 +293,7 @@ class _Reader:
         plain = ascii_of(text)
         decor = _DECOR.match(plain)
         match = _ANY_START.match(plain, decor.end() if decor else 0)
-        is_code = match and re.match(r"[^\W\d_]{1,4}[-_.]?\d", match["id"])
+        is_code = match and _CODE.match(match["id"])
         return match if match and (is_code or match["sep"].strip() or not match["title"]) else None
 
     def walk(self, nodes: Sequence[Node], base: _Above) -> None:
@@ -306,7 +311,7 @@ class _Reader:
             elif node.kind == "table":
                 self._table(node, above)
             elif start := self.start_of(node, above, before) or self._bare_start(
-                node, above, taken=bare_list
+                node, above, taken=bare_list, after=nodes[index : index + 1]
             ):
                 end = self._end(nodes, index, start)
                 self._take(start, node, nodes[index:end], above)
@@ -422,6 +427,7 @@ class _Reader:
             text = ascii_of(before.text) if before else ":"
             if (
                 not text.endswith(":")
+                and not (before and self.label_of(before))
                 and not LOCAL_ID.match(_DECOR.sub("", text, count=1))
                 and not (learnt and (match["sep"] or (before and self._label_in(before, kind))))
             ):
@@ -432,15 +438,19 @@ class _Reader:
             noted = node.kind == "item" and (
                 sep == "." or (match["notes"] and not sep) or (kind == "A" and not sep)
             )
-            apart = not learnt or match["sep"] or match["notes"] or node.kind != "line" or node.level == 1
+            apart = kind_of(match["id"]) == kind or match["sep"] or match["notes"] or node.kind != "line" or node.level == 1
             known = known and (strong or (listed and bool(apart)) or bool(noted))
         return bool(title) and known
 
-    def _bare_start(self, node: Node, above: _Above, *, taken: bool) -> _Start | None:
+    def _bare_start(
+        self, node: Node, above: _Above, *, taken: bool, after: Sequence[Node] = ()
+    ) -> _Start | None:
         """Return the start of a record without an id before its title, if a part below a label is one."""
         local_id = self._labelled_id(node)
         kind = kind_of(local_id) or above.listed
         title = _NUMBER.sub("", node.text, count=1) if node.kind == "heading" else node.text
+        if local_id and node.kind == "line":
+            return _Start(local_id, kind, "")
         if local_id:
             return _Start("", kind, "" if node.kind == "item" and LABEL.match(node.text) else title)
         label = LABEL.match(ascii_of(node.text)) if node.kind in ("line", "item") else None
@@ -448,10 +458,12 @@ class _Reader:
         if label and value and not LOCAL_ID.match(value) and (named := self._kind_named(label["key"])):
             return _Start("", named, value, words=label["key"])
         text, items = title.strip("*_ "), [child for child in node.children if child.kind == "item"]
-        leads = (
-            node.kind == "line" and node.level == 0 and _LEADS.match(node.text) and not self.label_of(node)
-        )
-        if not taken or not text or (node.kind not in ("item", "heading") and not leads):
+        if not taken or not text or not kind:
+            return None
+        followed = any(each.line == node.last + 1 and self._known(each, kind) for each in after)
+        leads = node.kind == "line" and node.level == 0 and (followed or _LEADS.match(node.text))
+        leads = leads and not self._label_in(node, kind) and (followed or not self.label_of(node))
+        if node.kind not in ("item", "heading") and not leads:
             return None
         if node.kind == "heading":
             labelled = any(lists_kind(text, each) or state_of_label(text, each) for each in "DT")
@@ -482,7 +494,7 @@ class _Reader:
 
     def _labelled_id(self, node: Node) -> str:
         """Return the id that a labelled line of a heading or item gives."""
-        nodes = [node, *node.children[:8]] if node.kind in ("heading", "item") else []
+        nodes = [node, *node.children[:8]] if node.kind in ("heading", "item") else [node]
         for each in nodes:
             match = LABEL.match(ascii_of(each.text)) if each.kind in ("line", "item") else None
             if match and ":" in match["sep"] and field_named(match["key"], "D") == "local_id":
@@ -505,10 +517,8 @@ class _Reader:
             return bold["label"].rstrip(": ")
         plain = text.rstrip(": \uff1a")
         if colon and not re.search(r"[.!?|`]", text) and not node.children:
-            kinds = (
-                k for k in "DT" if lists_kind(plain, k) or (names_kind(plain, k) and state_of_label(plain, k))
-            )
-            return plain if next(kinds, "") else ""
+            known = state_of_label(plain, "T") or any(lists_kind(plain, k) for k in "DT")
+            return plain if known or (names_kind(plain, "D") and state_of_label(plain, "D")) else ""
         return plain if node.kind == "line" and any(lists_kind(plain, kind) for kind in "DTA") else ""
 
     def _ends_record(self, node: Node) -> bool:
@@ -991,14 +1001,14 @@ def seen_ids(page: Page) -> dict[str, tuple[int, bool]]:
 
 
 def report_lost_ids(
-    page: Page, seen: Mapping[str, tuple[int, bool]], known: Collection[str], *, has_parent: bool
+    page: Page, merged: Sequence[Claim], known: Collection[str], *, has_parent: bool
 ) -> None:
     """Add a problem for each id, mentioned or referred to, that has no record."""
     keys = {key_of(local_id) for local_id in known}
     # A100 is a processor as often as an artifact; artifacts are numbered from A001.
     has_artifacts = any(local_id[:2] in ("A0", "A1") for local_id in known)
-    lost = {k: v for k, v in seen.items() if key_of(k) not in keys and (k[:2] != "A1" or has_artifacts)}
-    for claim in page.found.claims:
+    lost = {k: v for k, v in page.seen.items() if key_of(k) not in keys and (k[:2] != "A1" or has_artifacts)}
+    for claim in merged:
         for local_id in claim.references:
             if key_of(local_id) not in keys:
                 lost.setdefault(local_id, (claim.line, False))
@@ -1032,6 +1042,17 @@ def report_unread(page: Page) -> None:
                     f"the line with the label {label['key'][:40]!r} belongs to no record; it was not read"
                 )
                 page.found.warn("unread-label", message, node.line, "put it below the record's own line")
+
+
+def report_quoted_fields(page: Page) -> None:
+    """Add a problem for each quote beside own lines that labels fields of a record."""
+    for first, last in page.document.quoted:
+        lines = [line.lstrip(" >") for line in page.document.lines[first - 1 : last]]
+        labels = [label for label in map(LABEL.match, lines) if label and ":" in label["sep"]]
+        own = [each for each in labels if any(field_named(each["key"], k) in OWN_FIELDS[k] for k in "DT")]
+        if own and first > 2 and any(page.own[max(first - 4, 0) : first - 1]):
+            message = f"the quote labels {own[0]['key'][:40]!r} and was not read: what is quoted is not said"
+            page.found.warn("quoted-field", message, first, "write it without `>`")
 
 
 def read_summary(document: Document) -> str:
