@@ -85,13 +85,15 @@ IDS = re.compile(
 )
 _REFERENCES = re.compile(
     r"(?<![A-Za-z0-9_-])(?:(?:[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}:)?(?:OT|DEC|THR|ART|[DTA])-?\d{1,6}[a-z]?"
-    rf"|{NUMBERED_ID}|(?!V\d)[^\W\d_]{{1,20}}(?:[-_.]|\s?(?:n[\u00b0\u00ba.]\s?)?)\d{{1,5}}[a-z]?|[^\W\d_]{{3,20}} [A-Z](?!\w)|{SHORT}"
+    rf"|{NUMBERED_ID}|(?!V\d)[^\W\d_]{{1,20}}(?:[-_.]|\s?(?:n[\u00b0\u00ba.]\s?)?)\d{{1,5}}[a-z]?"
+    rf"|[^\W\d_]{{3,20}} [A-Z](?!\w)|{SHORT}"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])",
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"(?:[\s,;&+/#\[\].]|\d{1,4}(?!\.?\d|%)|and|und|et|y|e|en)+")
 _ID_PARTS = re.compile(
-    r"#?([^\W\d_]+(?: [^\W\d_]+)?)(?:[\s_.#-]|\bn[\u00b0\u00ba.]|\bnr\.?|\u2116)*?0*(\d+|(?<=\s)[A-Z]|(?<=\s)[IVX]+)([a-z]?)",
+    r"#?([^\W\d_]+(?: [^\W\d_]+)?)(?:[\s_.#-]|\bn[\u00b0\u00ba.]|\bnr\.?|\u2116)*?0*"
+    r"(\d+|(?<=\s)[A-Z]|(?<=\s)[IVX]+)([a-z]?)",
     re.IGNORECASE,
 )
 WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20}
@@ -423,11 +425,7 @@ def make_claim(
                 converted = _CONVERT.get(target, _line_or_text)(claim, target, value)
             except _UnreadableValueError as e:
                 found.warn(e.code, f"{claim.local_id}: {e}", line, e.fix)
-                if claim.kind in ("D", "T"):
-                    rest = "content" if claim.kind == "T" else "context"
-                    claim.values[rest] = (
-                        f"{claim.values.get(rest, '')}\n{target.capitalize()}: {text_of(value)}".strip()
-                    )
+                _keep(claim, target.capitalize(), text_of(value))
                 continue
             if is_text and claim.values.get(target):  # words that another field left there
                 converted = f"{converted or ''}\n{claim.values[target]}".strip()
@@ -523,8 +521,12 @@ def _tier(claim: Claim, _target: str, value: Any) -> Any:
 def _keep_words(claim: Claim, label: str, text: str) -> None:
     """Keep a value in the record's text if it says more than the word or number that was read."""
     if len(re.findall(r"[^\W\d_]{2,}", text)) > 3:
-        rest = "content" if claim.kind == "T" else "context"
-        claim.values[rest] = f"{claim.values.get(rest, '')}\n{label}: {one_line(text)}".strip()
+        _keep(claim, label, one_line(text))
+
+
+def _keep(claim: Claim, label: str, text: str) -> None:
+    rest = "content" if claim.kind == "T" else "context"
+    claim.values[rest] = f"{claim.values.get(rest) or ''}\n{label}: {text}".strip()
 
 
 def _confidence(claim: Claim, _target: str, value: Any) -> Any:
@@ -542,28 +544,24 @@ def _status(claim: Claim, target: str, value: Any) -> Any:
     if claim.kind == "A":
         return _line_or_text(claim, target, value)
     status: Any
+    ids = references(text)
     if claim.kind == "T":
         status, reopened = parse_thread_status(text)
-        if reopened:
-            claim.values["reopened"] = True
-        ids = references(text)
+        claim.values |= {"reopened": True} if reopened else {}
         if status is ThreadStatus.OPEN and ids and field_named(_head(text), "T") == "blocked_by":
             claim.values["blocked_by"] = ids
         elif status is not None and status.ended and (rest := _behind_status(text)):
             claim.values.setdefault("resolution", rest)
     else:
-        status = parse_decision_status(text)
-        ids = references(text)
-        if status is None and ids and re.search(r"[-_]?\d", ids[0]):  # it became another one
-            status = DecisionStatus.SUPERSEDED
+        # A state in words that are not known and the id of another record: it became that one.
+        status = parse_decision_status(text) or (DecisionStatus.SUPERSEDED if ids else None)
         if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and ids:
             claim.values["superseded_by"] = ids[0]
     if status is None:
         raise _UnreadableValueError("unknown-status", f"{text[:40]!r} is not a known status")
-    more = leading(text, STATES[claim.kind])[1] if claim.kind in STATES else ""
+    more = leading(text, STATES[claim.kind])[1]
     if not ids and "resolution" not in claim.values and len(re.findall(r"[^\W\d_]+", more)) > 1:
-        rest = "content" if claim.kind == "T" else "context"
-        claim.values[rest] = f"{claim.values.get(rest, '')}\nStatus: {text}".strip()
+        _keep(claim, "Status", text)
     return status
 
 
@@ -704,10 +702,8 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
             kept = [each for each in wanted if each in names.values() or ":" in each or _is_ours(each)]
             words = claim.values.pop(f"{name} words", "")
             if words and (not kept or len(wanted) < len(spelled)):
-                target = "content" if claim.kind == "T" else "context"
                 shown = words if not kept else ", ".join(each for each in spelled if each not in kept)
-                label = name.replace("_", " ").capitalize()
-                claim.values[target] = f"{claim.values.get(target) or ''}\n{label}: {shown}".strip()
+                _keep(claim, name.replace("_", " ").capitalize(), shown)
                 message = f"{claim.local_id}: {shown[:60]!r} names no record that may stand there"
                 found.warn("no-reference", f"{message}; it was kept in the text", claim.line)
             if name in claim.values:

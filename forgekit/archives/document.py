@@ -59,9 +59,10 @@ _ELEMENT = re.compile(
     r"(?P<value>[^<]*)(?:</(?P=name)>)?|(?P<before>[^<]*)</(?P<end>[A-Za-z][\w-]*)>)\s*"
 )
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']*)")
-_HTML = set(
-    "details summary br b i em strong code pre p ul ol li table thead tbody tr td th div span a h1 h2 h3 h4 h5 h6 hr"
-    " sub sup kbd blockquote u s img del ins mark small center".split()
+_HTML = re.compile(
+    r"details|summary|br|[biupsa]|em|strong|code|pre|[uo]l|li|table|thead|tbody|t[rdh]|div|span|h[1-6]|hr|su[bp]|kbd"
+    r"|blockquote|img|del|ins|mark|small|center",
+    re.IGNORECASE,
 )
 _DATA = ("yaml", "yml", "json", "jsonl")
 _DETAILS = re.compile(r"</?(?:details|summary)\b.*")
@@ -147,7 +148,7 @@ def read_document(text: str) -> Document:
         problems.append(Problem(code="too-long", message=message, line=cut + 1, fix=fix))
         del lines[cut:]
     _unwrap(lines)
-    _as_markdown(lines)
+    _Markup(lines)
     _unquote_lists(lines)
     builder = _Builder(lines)
     return Document(
@@ -185,46 +186,94 @@ def _unquote_lists(lines: list[str]) -> None:
         lines[number] = _QUOTE.sub("", lines[number], count=1)
 
 
-def _as_markdown(lines: list[str]) -> None:
-    """Write the marks of other markups as those of Markdown; each line stays where it is."""
-    outside = _outside(lines)
-    text = "\n".join(lines[number] for number in outside)
-    names = {name for name in _CLOSING.findall(text) if name.casefold() not in _HTML}
-    if not re.search(r"^ {0,3}</?(?:" + "|".join(names) + r")\b", text, re.MULTILINE):
-        names = set()  # they stand in indented code
-    org = any(lines[number].startswith("#+") for number in outside[:60])
-    depth, level, folded, defined = 0, 0, 0, -1
-    for number in outside:
-        line = lines[number]
-        if not line.isascii():
-            line = lines[number] = line if _OTHER_HEADING.fullmatch(line) else line.translate(_BRACKETS)
-        start = line[:40].lstrip()
-        defined = defined if line[0] in " :" else -1
-        if names and (match := _ELEMENT.fullmatch(line)) and (match["name"] or match["end"]) in names:
-            depth += _element(lines, number, match, depth)
-        elif start[:1] in _BULLETS and start[1:2].isspace():
-            lines[number] = line.replace(start[0], "-", 1)
+class _Markup:
+    """Writes the marks of other markups as those of Markdown; each line stays where it is."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        outside = _outside(lines)
+        text = "\n".join(lines[number] for number in outside)
+        names = {name for name in _CLOSING.findall(text) if not _HTML.fullmatch(name)}
+        shallow = re.search(rf"^ {{0,3}}</?(?:{'|'.join(names)})\b", text, re.MULTILINE)
+        self.elements = names if shallow else set()  # else they stand in indented code
+        self.org = any(lines[number].startswith("#+") for number in outside[:60])
+        self.depth = self.level = self.folded = 0
+        self.defined = False
+        for number in outside:
+            lines[number] = lines[number].translate(_BRACKETS) if self._is_wide(number) else lines[number]
+            if not self._part(number) and not self._definition(number):
+                self._item(number)
+
+    def _is_wide(self, number: int) -> bool:
+        return not self.lines[number].isascii() and not _OTHER_HEADING.fullmatch(self.lines[number])
+
+    def _part(self, number: int) -> bool:
+        """Write a heading, an element or a folded part; say whether a line is one."""
+        line = self.lines[number]
+        match = _ELEMENT.fullmatch(line) if self.elements else None
+        if match and (match["name"] or match["end"]) in self.elements:
+            self._element(number, match)
         elif heading := _OTHER_HEADING.fullmatch(line):
-            lines[number] = f"## {heading['title'] or heading['bracketed']}"
-        elif (heading := _WIKI.match(line)) or (org and (heading := _ORG.match(line))):
-            lines[number] = f"{'#' * len(heading['mark'])} {_ORG_NOTES.sub(_org_notes, heading['title'])}"
-        elif org:
-            lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")
-        elif match := _MARKED_LINE.match(line):
-            before = lines[number - 1].strip() if number else ""
-            if not before or before.startswith("- ") or before[-1:] == ":" or len(before.split()) < 4:
-                lines[number] = f"- {'[x] ' if match[1] == 'x' else ''}{line[match.end() :]}"
-        elif line[:2] == ": " and number and defined < 0 and lines[number - 1].strip():
-            # The first line below a term is its text.
-            lines[number - 1] = f"{lines[number - 1].rstrip().removesuffix(':')}: {line[2:].strip()}"
-            lines[number], defined = "", number
-        elif defined >= 0 and line[:2] in ("  ", ": "):  # below a term
-            lines[number] = f"- {line[2:].lstrip()}" if line[0] == ":" else line.removeprefix("    ")
-        elif "<" in start:
-            folded += start.startswith("<details") - start.startswith("</details")
-            lines[number] = _SUMMARY.sub(rf"{'#' * min(level + 1, 6)} \1", line)
-        elif not folded and _HEADING.match(line[:9]):
-            level = len(start) - len(start.lstrip("#"))
+            self.lines[number] = f"## {heading['title'] or heading['bracketed']}"
+        elif heading := _WIKI.match(line) or (_ORG.match(line) if self.org else None):
+            title = _ORG_NOTES.sub(_org_notes, heading["title"]) if self.org else heading["title"]
+            self.lines[number] = f"{'#' * len(heading['mark'])} {title}"
+        elif line[:40].lstrip().startswith(("<details", "</details", "<summary")):
+            self.folded += line.count("<details") - line.count("</details")
+            self.lines[number] = _SUMMARY.sub(rf"{'#' * min(self.level + 1, 6)} \1", line)
+        elif _HEADING.match(line[:9]):
+            self.level = self.level if self.folded else len(line.split(maxsplit=1)[0])
+        else:
+            return False
+        return True
+
+    def _definition(self, number: int) -> bool:
+        """Write a definition as a term with its text and the items below it."""
+        line, before = self.lines[number], self.lines[number - 1].strip() if number else ""
+        if line[0] not in " :" or not (self.defined or line[:2] == ": "):
+            self.defined = False
+        elif not self.defined and before:
+            self.lines[number - 1] = f"{before.removesuffix(':')}: {line[2:].strip()}"
+            self.lines[number], self.defined = "", True
+        elif self.defined:
+            self.lines[number] = f"- {line[2:].lstrip()}" if line[0] == ":" else line.removeprefix("    ")
+        return self.defined
+
+    def _item(self, number: int) -> None:
+        line, before = self.lines[number], self.lines[number - 1].strip() if number else ""
+        start = line[:40].lstrip()[:2]
+        if start[0] in _BULLETS and start[1:].isspace():
+            self.lines[number] = line.replace(start[0], "-", 1)
+        elif self.org:
+            self.lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")
+        elif (match := _MARKED_LINE.match(line)) and (
+            before[-1:] == ":" or before.startswith("- ") or len(before.split()) < 4
+        ):
+            self.lines[number] = f"- {'[x] ' if match[1] == 'x' else ''}{line[match.end() :]}"
+
+    def _element(self, number: int, match: re.Match[str]) -> None:
+        """Write the tags on a line as a heading or a labelled item."""
+        if match["end"]:
+            self.lines[number] = match["before"]
+            self.depth -= not match["before"].strip()
+            return
+        pairs = {k.casefold(): html.unescape(v) for k, v in _ATTRIBUTE.findall(match["attributes"])}
+        local_id, name = pairs.pop("id", ""), match["name"].replace("_", " ")
+        notes = ", ".join(f"{key}: {value}" for key, value in pairs.items())
+        noted, value = f" ({notes})" if notes else "", html.unescape(match["value"]).strip()
+        if value or match["shut"]:
+            plain = f"{local_id}{noted}: {value}" if local_id else f"{value}{noted}"
+            self.lines[number] = f"- {plain}" if local_id or notes else f"- {name}: {value}"
+            return
+        self.depth += 1
+        heading = f"{'#' * min(self.depth, 6)} {local_id or name}{noted}"
+        self.lines[number] = heading if local_id or not notes else notes.replace(", ", " \u00b7 ")
+
+
+def _org_notes(match: re.Match[str]) -> str:
+    rank = f"P{'ABC'.index(match['rank']) + 1}" if match["rank"] else ""
+    words = [word for word in (match["state"], rank, *(match["tags"] or "").split(":")) if word]
+    return f"{match['title'].strip()} ({', '.join(words)})" if words else match["title"].strip()
 
 
 def _outside(lines: Sequence[str]) -> list[int]:
@@ -240,34 +289,6 @@ def _outside(lines: Sequence[str]) -> list[int]:
         elif line and len(line) <= LINE_LIMIT and line.lstrip()[:1] != ">":
             found.append(number)
     return found
-
-
-def _org_notes(match: re.Match[str]) -> str:
-    words = [
-        word for word in (match["state"], match["rank"] and f"P{'ABC'.index(match['rank']) + 1}") if word
-    ]
-    words += [word for word in (match["tags"] or "").split(":") if word]
-    return f"{match['title'].strip()}{f' ({chr(44).join(words)})' if words else ''}"
-
-
-def _element(lines: list[str], number: int, match: re.Match[str], depth: int) -> int:
-    """Write the tags on a line as a heading or a labelled item; return by how much the depth changes."""
-    if match["end"]:
-        lines[number] = match["before"]
-        return -1 if not match["before"].strip() else 0
-    pairs = {key.casefold(): html.unescape(value) for key, value in _ATTRIBUTE.findall(match["attributes"])}
-    local_id, name = pairs.pop("id", ""), match["name"].replace("_", " ")
-    notes = ", ".join(f"{key}: {value}" for key, value in pairs.items())
-    value, inline = html.unescape(match["value"]).strip(), match["shut"] or match["value"].strip()
-    if not inline and notes and not local_id:
-        lines[number] = notes.replace(", ", " \u00b7 ")
-    elif not inline:
-        lines[number] = f"{'#' * min(depth + 1, 6)} {local_id or name}{f' ({notes})' if notes else ''}"
-    elif local_id or notes:
-        lines[number] = f"- {local_id} {f'({notes})' if notes else ''}{':' if local_id else ''} {value}"
-    else:
-        lines[number] = f"- {name}: {value}"
-    return 0 if inline else 1
 
 
 def _unwrap(lines: list[str]) -> None:

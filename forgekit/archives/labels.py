@@ -152,7 +152,8 @@ _FUNCTION = (
     r"|that|which|to|und|and|taken|requiring|log|index|record|list|register|summary)\b"
 )
 _COMPOUND = re.compile(
-    rf"\b(?:decision|choice|agreement|thread|question|issue|artifact) (?!{_FUNCTION}|{_BETWEEN.replace('*', '+')}|\d)[a-z]"
+    rf"\b(?:decision|choice|agreement|thread|question|issue|artifact)"
+    rf" (?!{_FUNCTION}|{_BETWEEN.replace('*', '+')}|\d)[a-z]"
 )
 _NOT_YET = re.compile(r"\b(?:to be|to decide|not|never|yet|undecided|nicht|pas|no|non|nao|niet|не)\b|\u672a")
 _IN_PART = re.compile(
@@ -182,7 +183,8 @@ _BESIDE = {
 }
 _LIST = {
     kind: re.compile(
-        rf"(?:[^\W_]+ |[\u3040-\u30ff\u3400-\u9fff]+)?(?:[^\W_]+ ){{0,3}}{noun}(?:[ \u3040-\u30ff\u3400-\u9fff].*)?"
+        rf"(?:[^\W_]+ |[\u3040-\u30ff\u3400-\u9fff]+)?(?:[^\W_]+ ){{0,3}}{noun}"
+        r"(?:[ \u3040-\u30ff\u3400-\u9fff].*)?"
     )
     for kind, noun in _STRONG.items()
 }

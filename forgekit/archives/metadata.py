@@ -13,8 +13,8 @@ from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
-    ascii_of,
     ClaimList,
+    ascii_of,
     bare,
     is_none,
     items,
@@ -118,7 +118,7 @@ def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:
 
 
 def _text_facts(facts: Facts, page: Page) -> None:
-    """Gather the labelled lines of the head and of metadata sections, then what the head says without labels."""
+    """Gather the labelled lines of the head and of metadata sections, and what else the head says."""
     root, sections = page.document.root, [n for n in walk(page.document.root) if n.kind == "heading"]
     before = [
         n for n in root.children if n.kind != "heading" and not (sections and n.line > sections[0].line)
@@ -139,7 +139,7 @@ def _text_facts(facts: Facts, page: Page) -> None:
             plain = plain and (labelled or (nodes is places[0] and index == 0))
         plain = plain and nodes is places[0]
     lines = [*sections[:1], *takewhile(lambda n: n.line not in page.taken and n.kind != "table", head)]
-    _loose_facts(facts, [node for node in lines if page.speaks(node)], head)
+    _loose_facts(facts, [node for node in lines if page.speaks(node)])
     if not facts.first("tag"):
         for node in walk(root):
             match = LABEL.match(node.text) if node.kind in ("line", "item") and page.speaks(node) else None
@@ -155,7 +155,7 @@ def _is_metadata(section: Node) -> bool:
     return names_place(section.text) or 2 <= known >= len(lines) / 2
 
 
-def _loose_facts(facts: Facts, lines: Sequence[Node], head: Sequence[Node]) -> None:
+def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
     """Take tags and the date out of the title and the text of the head, where no label gives them."""
     known = {
         _bare_name(part)

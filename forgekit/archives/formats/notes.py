@@ -51,7 +51,6 @@ LABEL = re.compile(
 _BOUND = re.compile(
     r"(?:^|[.;,?!/`*_|\u00b7\u2022\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192-])[*_`-]*\s*[*_`]*(?=[^\W\d_])"
 )
-_AFTER_BLANK = "/`-*_"
 _TYPED = ("tier", "confidence", "status", "priority", "turn", "created", "turns", "tag", "project", "mode")
 _TRAILING = re.compile(
     r"\s*(?P<open>[*`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
@@ -123,11 +122,12 @@ def _bracketed(text: str, kind: str, *, tails: bool) -> tuple[str, dict[str, Any
     for _ in range(_BRACKETS_LIMIT):
         match = _TRAILING.search(text[-240:])
         notes = fields_of_note(match["inner"], kind) if match else {}
-        if match is not None and notes:
-            text = text[: len(text) - len(match.group())]
-        elif (match := _LAST_PART.search(text[-240:])) and (
-            notes := _colour(match["colour"], kind)
-            or fields_of_note(match["inner"] or match["code"] or "", kind)
+        if (match is not None and notes) or (
+            (match := _LAST_PART.search(text[-240:]))
+            and (
+                notes := _colour(match["colour"], kind)
+                or fields_of_note(match["inner"] or match["code"] or "", kind)
+            )
         ):
             text = text[: len(text) - len(match.group())]
         elif tails and kind == "T" and (tail := _tail(text)):
@@ -259,7 +259,7 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
 
 
 def _sureness(sentence: str, kind: str) -> dict[str, Any]:
-    """Return the confidence that a short sentence states: `We are nearly sure of this (0.9).`"""
+    """Return the confidence that a short sentence states, such as `We are nearly sure of this (0.9)`."""
     words = re.findall(r"[^\W\d_]+", letters(sentence))
     if kind != "D" or len(words) > 9 or "?" in sentence:
         return {}
@@ -289,8 +289,8 @@ def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
 def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
     """Return the fields of a bracket, or {} if any part of it is something else."""
     inner = ascii_of(inner.strip())
-    fields: dict[str, Any] = {}
     parts = [part for part in map(bare, _SPLIT.split(inner)) if part]
+    fields: dict[str, Any] = {}
     for part in parts:
         found, last = _field_of_part(part, kind), next(reversed(fields), "")
         if not found and last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part):
@@ -299,23 +299,32 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
             fields = {}
             break
         fields.update(found)
-    if len(parts) < 2 or not fields:
-        if kind == "T" and (rest := _ended(inner, kind)) is not None:
-            return _end(inner, rest)
-        status = parse_decision_status(inner) if kind == "D" and re.search(r"\s", inner) else None
-        if status is DecisionStatus.REVISED and not references(inner):
-            return {"context": inner}  # of what it was, and not that it ended
-        if status and status.ended and (references(inner) or _ended(inner, kind) is not None):
-            return {"status": inner}
+    ended = _end_in_note(inner, kind) if len(parts) < 2 or not fields else {}
+    return ended or (fields if _agrees_with_band(fields) else {})
+
+
+def _end_in_note(inner: str, kind: str) -> dict[str, Any]:
+    """Return how a bracket that is one phrase says that the record ended."""
+    if kind == "T":
+        rest = _ended(inner, kind)
+        return {} if rest is None else _end(inner, rest)
+    status = parse_decision_status(inner) if kind == "D" and " " in inner else None
+    if status is DecisionStatus.REVISED and not references(inner):
+        return {"context": inner}  # of what it was, and not that it ended
+    is_end = status is not None and status.ended and (references(inner) or _ended(inner, kind) is not None)
+    return {"status": inner} if is_end else {}
+
+
+def _agrees_with_band(fields: dict[str, Any]) -> bool:
+    """Take the word of a band as the tier, or say that the number beside it is in another band."""
     named_band = fields.pop("band", "")
-    if named_band:
-        try:
-            tier, _ = parse_tier(fields.setdefault("tier", named_band))
-        except ValueError:
-            return {}
-        if tier is None or band(tier) is not band(parse_tier(named_band)[0] or 0.0):
-            return {}
-    return fields
+    if not named_band:
+        return True
+    try:
+        tier, _ = parse_tier(fields.setdefault("tier", named_band))
+    except ValueError:
+        return False
+    return tier is not None and band(tier) is band(parse_tier(named_band)[0] or 0.0)
 
 
 def _field_of_part(part: str, kind: str) -> dict[str, Any]:
@@ -384,7 +393,8 @@ def split_labels(
     brackets = "(" in plain or "[" in plain
     for bound in _BOUND.finditer(plain):
         first = bound.start()
-        if first and plain[first] in _AFTER_BLANK and not plain[first - 1].isspace():
+        apart = not first or plain[first - 1].isspace()
+        if plain[first] in "/`-*_" and not apart:
             continue
         if plain[first] in "-/" and not plain[first + 1 : first + 3].strip("-")[:1].isspace():
             continue
@@ -394,37 +404,34 @@ def split_labels(
             seen = first
         if bound.end() < reached or depth > 0:
             continue
-        found = _label_at(plain, bound.end(), kind, clauses=clauses or (opening and bound.start() == 0))
-        if (
-            found
-            and opening
-            and not clauses
-            and found[1] in ("alternatives", "blocked_by")
-            and not plain[: found[0]].count(":")
-        ):
-            continue
-        if found:
-            marks.append((bound.start() + (plain[bound.start()] in "?!"), *found))
+        found = _label_at(plain, bound.end(), kind, clauses=clauses or (opening and first == 0))
+        is_clause = found and opening and not clauses and ":" not in plain[: found[0]]
+        if found and not (is_clause and found[1] in ("alternatives", "blocked_by")):
+            marks.append((first + (plain[first] in "?!"), *found))
             reached = found[0]
     if not marks:
         return text, []
     ends = [start for start, _, _ in marks[1:]] + [len(text)]
     lead, pairs = text[: marks[0][0]], list[tuple[str, str]]()
     for (first, start, name), end in zip(marks, ends, strict=True):
-        value = text[start:end]
-        free = name == "blocked_by" and not re.search(r"[:=\uff1a]\W*$", text[first:start])
-        stop = _STOP.search(value) if name in _TYPED or (clauses and free) else None
-        if stop:
-            lead, value = f"{lead} {value[stop.end() :]}", value[: stop.start()]
-        if clauses and free:
-            while (
-                "," in value
-                and (last := value.rpartition(","))[2].strip()
-                and _field_of_part(last[2].strip(), kind)
-            ):
-                value, lead = last[0], f"{lead}. {last[2].strip()}."
+        value, said = text[start:end], ""
+        joined = clauses and name == "blocked_by" and not re.search(r"[:=\uff1a]\W*$", text[first:start])
+        if name in _TYPED or joined:  # such a value ends with its sentence
+            value, said = _first_sentence(value, kind if joined else "")
+        lead = f"{lead} {said}" if said else lead
         pairs.append((name, _value(value)))
     return lead, [pair for pair in pairs if pair[1]]
+
+
+def _first_sentence(value: str, kind: str) -> tuple[str, str]:
+    """Split a value behind its first sentence and, for a kind, before the fields at the end of that."""
+    stop = _STOP.search(value)
+    value, said = (value[: stop.start()], value[stop.end() :]) if stop else (value, "")
+    while (
+        kind and "," in value and _field_of_part((part := value.rpartition(","))[2].strip(" .") or "-", kind)
+    ):
+        value, said = part[0], f"{part[2].strip(' .')}. {said}"
+    return value, said
 
 
 def _value(text: str) -> str:

@@ -22,9 +22,9 @@ from forgekit.archives.claims import (
     PLAIN_ID,
     SHORT,
     SHORT_ID,
-    ascii_of,
     Claim,
     ClaimList,
+    ascii_of,
     bare,
     flat,
     keep_unknown,
@@ -60,7 +60,8 @@ _DECOR = re.compile(r"(?:\[[ xX\u2713-]\]\s+|[*_`~]|\[(?!\s)|[^\w\s\x00-\x7f]|\s
 _NOUNS = re.compile(rf"(?P<words>(?:[^\W\d_]+\s+){{1,3}})[*`\[]{{0,3}}(?=(?P<id>{PLAIN_ID}))", re.IGNORECASE)
 _ANY_ID = (
     r"(?:(?:[A-Z\u0400-\u042f]{1,6}|[\u3400-\u9fff]{1,3})[-_.]?\d{1,5}[a-z]?"
-    r"|[^\W\d_]{2,20}(?: [^\W\d_]{2,12})?(?:\s?(?:n[\u00b0\u00ba.]\s?|[Nn]r\.?\s?|\u2116\s?|#)?\d{1,4}|\s(?:[A-Z]|[IVX]{2,4})))"
+    r"|[^\W\d_]{2,20}(?: [^\W\d_]{2,12})?"
+    r"(?:\s?(?:n[\u00b0\u00ba.]\s?|[Nn]r\.?\s?|\u2116\s?|#)?\d{1,4}|\s(?:[A-Z]|[IVX]{2,4})))"
     r"(?![^\W\u3040-\u9fff])"
 )
 
@@ -249,37 +250,30 @@ class _Reader:
                 self.learn(node.children, base.under(node.text, self.page))
             elif not node.children and (label := self.label_of(node, nodes[index + 1 : index + 2])):
                 above = base.under(label, self.page)
-            if (
-                above.listed
-                and node.kind == "item"
-                and node.number
-                and self._numbers_are_ids(node, above.listed)
-            ):
-                found.setdefault(("#", above.listed), set()).add(node.number)
-            texts = (
-                [each.cells[0] for each in node.children if each.cells]
-                if node.kind == "table"
-                else [node.text]
-            )
-            if labelled := kind_of(self._labelled_id(node)):
-                self.page.ids += labelled
-            for match in filter(None, map(self._any_start, texts)):
-                if kind := above.listed or (kind_of(match["id"]).strip("A") if node.kind == "heading" else ""):
-                    found.setdefault((prefix_of(match["id"]), kind), set()).add(match["id"])
+            self.page.ids += kind_of(self._labelled_id(node))
+            for local_id, kind in self._ids_of(node, above.listed):
+                found.setdefault((prefix_of(local_id), kind), set()).add(local_id)
         for (prefix, kind), ids in found.items():
-            if prefix == "#":
-                self.page.prefixes.setdefault("#", kind)
-                continue
-            code = any(_CODE.match(each) for each in ids)
             known = PREFIXES.get(prefix.casefold(), "A")[-1:]
-            counted = len(ids) > 1 and any(each[-1:].isdigit() for each in ids)  # no `Plan A`
-            if (known == "A" and (counted or code or names_kind(prefix, kind))) or (known == kind and counted):
+            counted = len(ids) > 1 and any(each[-1:].isdigit() for each in ids)  # no `Plan A`, `Plan B`
+            sure = counted or names_kind(prefix, kind) or any(map(_CODE.match, ids))
+            if (known == "A" and sure) or (known == kind and counted):
                 self.page.prefixes.setdefault(prefix, kind)
                 self.page.ids += kind
 
-    def _numbers_are_ids(self, node: Node, kind: str) -> bool:
+    def _ids_of(self, node: Node, listed: str) -> Iterator[tuple[str, str]]:
+        """Yield what may be the ids of records that a part begins with, and their kind."""
+        if listed and node.kind == "item" and self._number_is_id(node, listed):
+            self.page.prefixes.setdefault("", listed)
+        texts = [row.cells[0] for row in node.children if row.cells] if node.kind == "table" else [node.text]
+        for match in filter(None, map(self._any_start, texts)):
+            kind = listed or (kind_of(match["id"]).strip("A") if node.kind == "heading" else "")
+            if kind:
+                yield match["id"], kind
+
+    def _number_is_id(self, node: Node, kind: str) -> bool:
         """Say whether the number of an item is more than its place in the list: others refer to it."""
-        if "#" in self.page.prefixes or LOCAL_ID.match(node.text.lstrip("*_ ")):
+        if not node.number or "" in self.page.prefixes or LOCAL_ID.match(node.text.lstrip("*_ ")):
             return False
         refers = re.compile(rf"([^\W\d_]{{4,}})\s(?:n[\u00b0\u00ba.]\s?|#)?{node.number}(?![\d.])")
         said = zip(self.page.document.lines, self.page.own, strict=True)
@@ -364,54 +358,55 @@ class _Reader:
         return replace(start) if start else None
 
     def _start_of(self, node: Node, above: _Above, before: Node | None) -> _Start | None:
-        text = _BRACKETED.sub(
-            lambda m: f"{m['before']}{m['id']}{' (' + m['notes'] + ')' if m['notes'] else ''}: ", node.text
-        )
+        text = _BRACKETED.sub(_note_last, node.text)
         if (noted := _NOTED.match(text)) and self._any_start(text[noted.end() :]):
             text = f"{text[noted.end() :]} ({noted['note']})"  # [resolved] T1: Who pays?
         plain = ascii_of(text)
-        decor = _DECOR.match(plain)
-        place = decor.end() if decor else 0
+        place = _end_of(_DECOR, plain, 0)
         marks = text[:place]
-        if node.kind == "heading" and (number := _NUMBER.match(plain, place)):
-            place = number.end()
+        place = _end_of(_NUMBER, plain, place) if node.kind == "heading" else place
         words = _NOUNS.match(plain, place)
-        if words and names_kind(words["words"], kind_of(words["id"])):
-            place = words.end()
-        match = _START.match(plain, place)
-        if match is None or not self.page.kind_of(match["id"]):
-            other = _ANY_START.match(plain, place)
-            match = other if other and self.page.kind_of(other["id"]) else match
-        if match is None and node.number and self.page.prefixes.get("#") == above.listed:
+        noun = words["words"] if words and names_kind(words["words"], kind_of(words["id"])) else ""
+        match = self._match_id(plain, place + len(noun))
+        if match is None and node.number and self.page.prefixes.get("") == above.listed:
             return _Start(node.number, above.listed, text)
         if match is None:
-            match = _BEHIND.match(plain) if node.kind != "line" else None
-            if match is None or not (node.kind == "heading" or kind_of(match["id"]) in above.lists):
-                return None
-            title = _NUMBER.sub("", text[: match.end("title")], count=1)
-            return _Start(text[match.start("id") : match.end("id")], kind_of(match["id"]), title)
-        kind, bold = self.page.kind_of(match["id"]), "**" in marks or "__" in marks
+            return self._start_behind(node, text, above)
+        bold = "**" in marks or "__" in marks
+        kind = self.page.kind_of(match["id"])
         if not kind and match["sep"].strip() and match["id"].isupper():
             kind = above.listed  # such as Q1: the label above says what it is
         if not kind or not self._counts(node, match, above, kind, before, bold=bold or "~~" in marks):
             return None
-        local_id, title = text[match.start("id") : match.end("id")], text[match.start("title") :]
-        if not match["sep"].strip() and node.kind != "heading":  # D2 depends on D1
-            said, pairs = split_labels(title, kind, clauses=True)
-            if pairs and not said.strip():
-                return _Start(local_id, kind, "", fields=dict(reversed(pairs)))
-        tail = ""
-        if bold and "**" not in match["shut"] + match["sep"]:
-            head, mark, tail = title.partition("**")
-            left, fields = beside(tail, kind) if tail.strip(" .:") else (tail, {})
-            title, tail = (head, tail) if fields and not left and "~~" not in title else (head + tail, "")
-        kept = "".join(re.findall(r"\[.\]\s|[^\x00-\x7f]", marks)).strip()
-        title = f"{kept} {'~~' if '~~' in marks else ''}{title}".strip()
-        alone = bold and node.kind == "line" and text.rstrip(" :").endswith("**")
-        noun = words["words"] if words and place >= words.end() else ""
-        return _Start(
-            local_id, kind, title, match["notes"] or "", match["entity"] or "", noun, alone, tail=tail
+        start = _Start(
+            text[match.start("id") : match.end("id")], kind, text[match.start("title") :], words=noun
         )
+        if not match["sep"].strip() and node.kind != "heading":  # D2 depends on D1
+            said, pairs = split_labels(start.title, kind, clauses=True)
+            if pairs and not said.strip():
+                return replace(start, title="", fields=dict(reversed(pairs)))
+        if bold and "**" not in match["shut"] + match["sep"]:
+            start.title, start.tail = _cut_tail(start.title, kind)
+        kept = "".join(re.findall(r"\[.\]\s|[^\x00-\x7f]", marks)).strip()
+        start.title = f"{kept} {'~~' if '~~' in marks else ''}{start.title}".strip()
+        start.alone = bold and node.kind == "line" and text.rstrip(" :").endswith("**")
+        start.notes, start.entity = match["notes"] or "", match["entity"] or ""
+        return start
+
+    def _match_id(self, plain: str, place: int) -> re.Match[str] | None:
+        match = _START.match(plain, place)
+        if match is None or not self.page.kind_of(match["id"]):
+            other = _ANY_START.match(plain, place)
+            return other if other and self.page.kind_of(other["id"]) else match
+        return match
+
+    def _start_behind(self, node: Node, text: str, above: _Above) -> _Start | None:
+        """Return the start of a record whose id stands behind its title: `Use rows (D001)`."""
+        match = _BEHIND.match(ascii_of(text)) if node.kind != "line" else None
+        if match is None or not (node.kind == "heading" or kind_of(match["id"]) in above.lists):
+            return None
+        title = _NUMBER.sub("", text[: match.end("title")], count=1)
+        return _Start(text[match.start("id") : match.end("id")], kind_of(match["id"]), title)
 
     def _counts(
         self, node: Node, match: re.Match[str], above: _Above, kind: str, before: Node | None, *, bold: bool
@@ -425,12 +420,9 @@ class _Reader:
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = ascii_of(before.text) if before else ":"
-            if (
-                not text.endswith(":")
-                and not (before and self.label_of(before))
-                and not LOCAL_ID.match(_DECOR.sub("", text, count=1))
-                and not (learnt and (match["sep"] or (before and self._label_in(before, kind))))
-            ):
+            behind = text.endswith(":") or LOCAL_ID.match(text, _end_of(_DECOR, text, 0))
+            known = learnt and before and (match["sep"] or self._label_in(before, kind))
+            if before and not behind and not known and not self.label_of(before):
                 return False
             strong = strong or sep in (":", "::", "\u2014", "\u2013", "-", "--") or listed
         known = strong or listed or not weak
@@ -438,7 +430,13 @@ class _Reader:
             noted = node.kind == "item" and (
                 sep == "." or (match["notes"] and not sep) or (kind == "A" and not sep)
             )
-            apart = kind_of(match["id"]) == kind or match["sep"] or match["notes"] or node.kind != "line" or node.level == 1
+            apart = (
+                kind_of(match["id"]) == kind
+                or match["sep"]
+                or match["notes"]
+                or node.kind != "line"
+                or node.level == 1
+            )
             known = known and (strong or (listed and bool(apart)) or bool(noted))
         return bool(title) and known
 
@@ -599,39 +597,11 @@ class _Reader:
             return
         ends = (n for n, each in enumerate(inner) if node.kind == "heading" and self._ends_record(each))
         cut = next(ends, len(inner))
-        entries: list[tuple[str, Any]] = []
-        rest: list[str] = []
         lines, body = self._title_lines(start, node, [*inner[:cut], *behind])
         if not start.id and node.kind == "item" and not start.title:
             body = [replace(node, kind="line", children=[]), *body]
-        title, lead, raw = start.title, "", dict[str, Any]()
-        if start.id:
-            if not start.notes and (note := _NOTE_FIRST.match(title)):
-                start.notes, title = note["notes"], title[note.end() :]
-            lead, raw = split_note(start.notes, kind) if start.notes else ("", {})
-        if start.tail:
-            raw = beside(" ".join([start.tail, *lines]), kind)[1] | raw
-            lines = []
-        bold = _BOLD_LEAD.match(" ".join([title, *lines]))
-        if bold and (not start.id or bold["rest"].strip()[0] not in "\u2014\u2013-"):
-            title, lines = bold["title"], []
-            said, fields = beside(bold["rest"].strip(" \u2014\u2013-"), kind)
-            rest += [said] if said else []
-            raw = fields | raw
-        elif (
-            not start.id
-            and dict(above.states).get(kind) is ThreadStatus.RESOLVED
-            and (answer := _ANSWERED.match(title))
-        ):
-            title = answer["title"].rstrip(":")
-            raw["resolution"] = answer["answer"]
-        state = dict(above.states).get(kind)
-        given = {"status": state.value} if state is ThreadStatus.RESOLVED else {}
-        text, fields = annotated(" ".join([title, *lines]), kind, clauses=True, given=given | raw)
-        text = f"{text} ({lead})" if lead and bare(text) else text
-        raw |= {name: value for name, value in fields.items() if name not in given or value != given[name]}
-        if start.words and kind != "A" and (state := state_of_label(start.words, kind)) is not None:
-            raw.setdefault("status", state.value)
+        entries: list[tuple[str, Any]] = []
+        text, raw, rest = _read_title(start, lines, dict(above.states).get(kind))
         self._gather(body, kind, entries, rest)
         if bare(text):
             entries.append((_TEXT_KEYS[kind], bare(text) if text.startswith("`") else text.strip("* ")))
@@ -840,6 +810,58 @@ class _Reader:
                 self._claim(_Start(local_id, kind, ""), raw, list(cells.items()), [], row.line, above)
 
 
+def _note_last(match: re.Match[str]) -> str:
+    notes = f" ({match['notes']})" if match["notes"] else ""
+    return f"{match['before']}{match['id']}{notes}: "
+
+
+def _end_of(pattern: re.Pattern[str], text: str, place: int) -> int:
+    match = pattern.match(text, place)
+    return match.end() if match else place
+
+
+def _cut_tail(title: str, kind: str) -> tuple[str, str]:
+    """Split `title** open, P0`, whose bold mark was opened before its id, if its end is all fields."""
+    head, _, tail = title.partition("**")
+    left, fields = beside(tail, kind) if tail.strip(" .:") else (tail, {})
+    return (head, tail) if fields and not left and "~~" not in title else (head + tail, "")
+
+
+def _read_title(
+    start: _Start, lines: Sequence[str], above: Enum | None
+) -> tuple[str, dict[str, Any], list[str]]:
+    """Return the words of a title, the fields beside them, and the sentences that are neither.
+
+    Args:
+        start: of the record.
+        lines: on which the title goes on.
+        above: the state that the label above gives.
+    """
+    kind, title, lead, raw, rest = start.kind, start.title, "", dict[str, Any](), list[str]()
+    if start.id and not start.notes and (note := _NOTE_FIRST.match(title)):
+        start.notes, title = note["notes"], title[note.end() :]
+    if start.notes:
+        lead, raw = split_note(start.notes, kind)
+    if start.tail:
+        raw, lines = beside(" ".join([start.tail, *lines]), kind)[1] | raw, []
+    title = " ".join([title, *lines])
+    bold = _BOLD_LEAD.match(title)
+    if bold and (not start.id or bold["rest"].strip()[0] not in "\u2014\u2013-"):
+        title = bold["title"]
+        said, fields = beside(bold["rest"].strip(" \u2014\u2013-"), kind)
+        rest += [said] if said else []
+        raw = fields | raw
+    elif not start.id and above is ThreadStatus.RESOLVED and (answer := _ANSWERED.match(title)):
+        title, raw["resolution"] = answer["title"].rstrip(":"), answer["answer"]
+    given = {"status": above.value} if above is ThreadStatus.RESOLVED else {}
+    text, fields = annotated(title, kind, clauses=True, given=given | raw)
+    text = f"{text} ({lead})" if lead and bare(text) else text
+    raw |= {name: value for name, value in fields.items() if name not in given or value != given[name]}
+    if start.words and kind != "A" and (state := state_of_label(start.words, kind)) is not None:
+        raw.setdefault("status", state.value)
+    return text, raw, rest
+
+
 def _unmarked(value: str) -> str:
     whole = re.fullmatch(r"(\*{1,2}|_{1,2})([^*_]+)\1?", value)
     return whole[2] if whole else value.removesuffix("*") if value.count("*") == 1 else value
@@ -1000,9 +1022,7 @@ def seen_ids(page: Page) -> dict[str, tuple[int, bool]]:
     return seen
 
 
-def report_lost_ids(
-    page: Page, merged: Sequence[Claim], known: Collection[str], *, has_parent: bool
-) -> None:
+def report_lost_ids(page: Page, merged: Sequence[Claim], known: Collection[str], *, has_parent: bool) -> None:
     """Add a problem for each id, mentioned or referred to, that has no record."""
     keys = {key_of(local_id) for local_id in known}
     # A100 is a processor as often as an artifact; artifacts are numbered from A001.
@@ -1031,17 +1051,12 @@ def report_unread(page: Page) -> None:
         if node.kind not in ("line", "item") or node.line in page.taken or not page.speaks(node):
             continue
         label = LABEL.match(ascii_of(node.text))
-        if (
-            label
-            and ":" in label["sep"]
-            and node.text[label.end() :].strip()
-            and not fact_named(label["key"])
-        ):
-            if any(field_named(label["key"], kind) in OWN_FIELDS[kind] for kind in "DT"):
-                message = (
-                    f"the line with the label {label['key'][:40]!r} belongs to no record; it was not read"
-                )
-                page.found.warn("unread-label", message, node.line, "put it below the record's own line")
+        if label is None or ":" not in label["sep"] or fact_named(label["key"]):
+            continue
+        known = any(field_named(label["key"], kind) in OWN_FIELDS[kind] for kind in "DT")
+        if known and node.text[label.end() :].strip():
+            message = f"the line with the label {label['key'][:40]!r} belongs to no record; it was not read"
+            page.found.warn("unread-label", message, node.line, "put it below the record's own line")
 
 
 def report_quoted_fields(page: Page) -> None:
