@@ -268,6 +268,8 @@ _FILE_ARCHIVES = Operation(
         ),
         Argument("external_id", help="The platform's own id of the conversation.", metavar="UUID"),
         Argument("title", help="The conversation's title."),
+        Argument("replace", Type.FLAG, "Put a corrected text in the place of the filed one."),
+        Argument("strict", Type.FLAG, "Refuse an archive of which anything was not read."),
     ),
     (
         "forgekit sync-compression --archive archive.md",
@@ -276,7 +278,8 @@ _FILE_ARCHIVES = Operation(
     ),
     "filed",
     writes=True,
-    more="FILE `-` is standard input. Filing an archive again changes nothing.",
+    more="FILE `-` is standard input. Filing an archive again changes nothing. The exit status is 1 where "
+    "a file was refused, or a record or field was lost; everything else is filed.",
 )
 
 # fmt: off

@@ -84,22 +84,29 @@ IDS = re.compile(
 )
 _REFERENCES = re.compile(
     r"(?<![A-Za-z0-9_-])(?:(?:[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{1,100}:)?(?:OT|DEC|THR|ART|[DTA])-?\d{1,6}[a-z]?"
-    rf"|{NUMBERED_ID}|(?!V\d)[^\W\d_]{{1,20}}(?:[-_.]|\s?(?:n[\u00b0\u00ba.]\s?)?)\d{{1,5}}[a-z]?|[^\W\d_]{{3,20}} [A-Z](?!\w)|{SHORT}"
+    rf"|{NUMBERED_ID}|(?!V\d)[^\W\d_]{{1,20}}(?:[-_.]|\s?(?:n[\u00b0\u00ba.]\s?)?)\d{{1,5}}[a-z]?"
+    rf"|[^\W\d_]{{3,20}} [A-Z](?!\w)|{SHORT}"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![A-Za-z0-9_-])",
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"(?:[\s,;&+/#\[\].]|\d{1,4}(?!\.?\d|%)|and|und|et|y|e|en)+")
 _ID_PARTS = re.compile(
-    r"#?([^\W\d_]+(?: [^\W\d_]+)?)(?:[\s_.#-]|\bn[\u00b0\u00ba.]|\bnr\.?|\u2116)*?0*(\d+|(?<=\s)[A-Z]|(?<=\s)[IVX]+)([a-z]?)",
+    r"#?([^\W\d_]+(?: [^\W\d_]+)?)(?:[\s_.#-]|\bn[\u00b0\u00ba.]|\bnr\.?|\u2116)*?0*"
+    r"(\d+|(?<=\s)[A-Z]|(?<=\s)[IVX]+)([a-z]?)",
     re.IGNORECASE,
 )
 WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20}
 """Full-width forms to ASCII, one character for one."""
 
 
+def ascii_of(text: str) -> str:
+    """Return a text with ASCII in the place of full-width forms."""
+    return text if text.isascii() else text.translate(WIDE)
+
+
 def key_of(local_id: str) -> str:
     """Return the key under which the spellings of one local id meet: `D1` of `D001` and `Decision 1`."""
-    plain = local_id.translate(WIDE)
+    plain = ascii_of(local_id)
     match = None if SHORT_ID.fullmatch(plain) else _ID_PARTS.fullmatch(plain.strip())
     if match is None:
         return plain
@@ -109,13 +116,13 @@ def key_of(local_id: str) -> str:
 
 def prefix_of(local_id: str) -> str:
     """Return the letters or words before the number of an id."""
-    match = _ID_PARTS.fullmatch(local_id.translate(WIDE).strip())
+    match = _ID_PARTS.fullmatch(ascii_of(local_id).strip())
     return match[1].upper() if match and len(match[1]) < 5 else match[1].casefold() if match else ""
 
 
 def kind_of(local_id: str) -> str:
     """Return D, T or A; of a short id D or T; "" of an id that does not say."""
-    plain = local_id.translate(WIDE)
+    plain = ascii_of(local_id)
     if SHORT_ID.fullmatch(plain):
         return plain[0].upper()
     match = _ID_PARTS.fullmatch(plain.strip())
@@ -123,6 +130,7 @@ def kind_of(local_id: str) -> str:
     return "D" if match and match[1] == "OD" else prefix[-1:]
 
 
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,2})([^\s*](?:[^*\n]*[^\s*])?)\1(?![\w*])")
 _NUMBER = re.compile(
     r"(?:tier\s*)?(?P<n>[-+]?(?:\d{1,20}(?:[.,]\d{1,20})?|[.,]\d{1,20}))(?![\w.])\s*(?P<of>%|/\s*\d{1,3}(?!\d))?",
     re.IGNORECASE,
@@ -141,7 +149,7 @@ _YEAR_FIRST = re.compile(
     r"(?<!\d)(\d{4})\s*(?:[./-]|\u5e74)\s*(\d{1,2})\s*(?:[./-]|\u6708)\s*(\d{1,2})(?!\d)"
 )
 _DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})\s?([./-])\s?(\d{1,2})\s?[./-]\s?(\d{4})(?!\d)")
-_MARK = re.compile(r"[,;()\[\]{}\uff0c\u3001\uff1b\uff08\uff09]")
+_MARK = re.compile(r"[\n,;()\[\]{}\uff0c\u3001\uff1b\uff08\uff09]")
 _LETTERS = re.compile(r"[^a-z ]+")
 _CLASSES = {"1": 0.9, "2": 0.5, "3": 0.1}
 _OPEN, _SHUT = "([{\uff08", ")]}\uff09"
@@ -157,6 +165,8 @@ def is_none(value: Any) -> bool:
 
 def bare(text: str) -> str:
     """Return the text without backticks, quotes, bold marks and blanks around it."""
+    if text.count("*") > 1:
+        text = _EMPHASIS.sub(r"\2", text)
     return text.strip().strip("`*\"'\u201c\u201d\u201e\u00ab\u00bb").strip()
 
 
@@ -183,7 +193,7 @@ def items(value: Any, *, prefer: str = "") -> tuple[str, ...]:
     return tuple(item for item in found if not is_none(item))
 
 
-def _outside_brackets(text: str, marks: str = ",;\uff0c\u3001\uff1b") -> list[tuple[str, str]]:
+def _outside_brackets(text: str, marks: str = ",;\uff0c\u3001\uff1b\n") -> list[tuple[str, str]]:
     """Split at marks outside brackets, each part with its mark; at all marks if a bracket stays open."""
     parts, depth, start = [], 0, 0
     for match in _MARK.finditer(text):
@@ -217,7 +227,7 @@ def text_of(value: Any) -> str:
 
 def references(value: Any) -> tuple[str, ...]:
     """Return the local ids, those behind a tag (`TAG:D003`), short ids and uuids, in order, each once."""
-    text = flat(value)[:20_000].translate(WIDE)
+    text = ascii_of(flat(value)[:20_000])
     found = re.findall(r"\d{1,4}", text) if _NUMBERS.fullmatch(text) else _REFERENCES.findall(text)
     return tuple(dict.fromkeys(found))
 
@@ -227,7 +237,7 @@ def parse_tier(text: str) -> tuple[float | None, str | None]:
 
     Raises ValueError for a number outside 0 to 1 and for what is no tier.
     """
-    token = bare(text.translate(WIDE))[:200].rstrip(".")
+    token = bare(ascii_of(text))[:200].rstrip(".")
     if stars := _STARS.match(token):
         return len(stars[1]) / (len(stars[1] + stars[2]) if stars[2] else max(len(stars[1]), 5)), None
     match = _NUMBER.match(token) or _INSIDE.search(token)
@@ -258,7 +268,7 @@ def parse_moment(text: str, *, day_first: bool = False) -> Instant:
 
     Raises ValueError, also for 03/04/2026, which may be of March or of April.
     """
-    head = text[:200].translate(WIDE)
+    head = ascii_of(text[:200])
     match = _DATE.search(head)
     if match:
         return parse_instant(match.group())
@@ -412,11 +422,7 @@ def make_claim(
                 converted = _CONVERT.get(target, _line_or_text)(claim, target, value)
             except _UnreadableValueError as e:
                 found.warn(e.code, f"{claim.local_id}: {e}", line, e.fix)
-                if claim.kind in ("D", "T"):
-                    rest = "content" if claim.kind == "T" else "context"
-                    claim.values[rest] = (
-                        f"{claim.values.get(rest, '')}\n{target.capitalize()}: {text_of(value)}".strip()
-                    )
+                _keep(claim, target.capitalize(), text_of(value))
                 continue
             if is_text and claim.values.get(target):  # words that another field left there
                 converted = f"{converted or ''}\n{claim.values[target]}".strip()
@@ -512,12 +518,17 @@ def _tier(claim: Claim, _target: str, value: Any) -> Any:
 def _keep_words(claim: Claim, label: str, text: str) -> None:
     """Keep a value in the record's text if it says more than the word or number that was read."""
     if len(re.findall(r"[^\W\d_]{2,}", text)) > 3:
-        rest = "content" if claim.kind == "T" else "context"
-        claim.values[rest] = f"{claim.values.get(rest, '')}\n{label}: {one_line(text)}".strip()
+        _keep(claim, label, one_line(text))
+
+
+def _keep(claim: Claim, label: str, text: str) -> None:
+    rest = "content" if claim.kind == "T" else "context"
+    claim.values[rest] = f"{claim.values.get(rest) or ''}\n{label}: {text}".strip()
 
 
 def _confidence(claim: Claim, _target: str, value: Any) -> Any:
-    found = word_in(flat(value), CONFIDENCE)
+    text = bare(flat(value))
+    found = None if _NUMBER.match(text) or _INSIDE.search(text) else word_in(text, CONFIDENCE)
     if found is None and not is_none(value):
         return _tier(claim, "tier", value)
     return found
@@ -530,28 +541,24 @@ def _status(claim: Claim, target: str, value: Any) -> Any:
     if claim.kind == "A":
         return _line_or_text(claim, target, value)
     status: Any
+    ids = references(text)
     if claim.kind == "T":
         status, reopened = parse_thread_status(text)
-        if reopened:
-            claim.values["reopened"] = True
-        ids = references(text)
+        claim.values |= {"reopened": True} if reopened else {}
         if status is ThreadStatus.OPEN and ids and field_named(_head(text), "T") == "blocked_by":
             claim.values["blocked_by"] = ids
         elif status is not None and status.ended and (rest := _behind_status(text)):
             claim.values.setdefault("resolution", rest)
     else:
-        status = parse_decision_status(text)
-        ids = references(text)
-        if status is None and ids and re.search(r"[-_]?\d", ids[0]):  # it became another one
-            status = DecisionStatus.SUPERSEDED
+        # A state in words that are not known and the id of another record: it became that one.
+        status = parse_decision_status(text) or (DecisionStatus.SUPERSEDED if ids else None)
         if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and ids:
             claim.values["superseded_by"] = ids[0]
     if status is None:
         raise _UnreadableValueError("unknown-status", f"{text[:40]!r} is not a known status")
-    more = leading(text, STATES[claim.kind])[1] if claim.kind in STATES else ""
+    more = leading(text, STATES[claim.kind])[1]
     if not ids and "resolution" not in claim.values and len(re.findall(r"[^\W\d_]+", more)) > 1:
-        rest = "content" if claim.kind == "T" else "context"
-        claim.values[rest] = f"{claim.values.get(rest, '')}\nStatus: {text}".strip()
+        _keep(claim, "Status", text)
     return status
 
 
@@ -609,7 +616,7 @@ def _priority(claim: Claim, _target: str, value: Any) -> Any:
 def _alternatives(_claim: Claim, _target: str, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(filter(None, (_alternative(item) for item in value if not is_none(item))))
-    return tuple(item.rstrip(".") for item in items(value, prefer=";\uff1b"))
+    return tuple(item.rstrip(".") for item in items(value, prefer=";\uff1b\n"))
 
 
 def _alternative(item: Any) -> str:
@@ -692,10 +699,8 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
             kept = [each for each in wanted if each in names.values() or ":" in each or _is_ours(each)]
             words = claim.values.pop(f"{name} words", "")
             if words and (not kept or len(wanted) < len(spelled)):
-                target = "content" if claim.kind == "T" else "context"
                 shown = words if not kept else ", ".join(each for each in spelled if each not in kept)
-                label = name.replace("_", " ").capitalize()
-                claim.values[target] = f"{claim.values.get(target) or ''}\n{label}: {shown}".strip()
+                _keep(claim, name.replace("_", " ").capitalize(), shown)
                 message = f"{claim.local_id}: {shown[:60]!r} names no record that may stand there"
                 found.warn("no-reference", f"{message}; it was kept in the text", claim.line)
             if name in claim.values:

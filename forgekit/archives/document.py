@@ -14,6 +14,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from forgekit.model.archive_record import Section
 from forgekit.model.problem import Problem
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 LINES_LIMIT = 200_000
@@ -34,6 +36,7 @@ _DEEP_HEADING = re.compile(r" {0,3}#{2,6}[ \t]")
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[\w+-]*)[ \t]*$")
 _QUOTE = re.compile(r" {0,3}> ?")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+_BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 _SUMMARY = re.compile(r"^.*<summary>(?:<[bh]\w*>)?(.*?)(?:</[bh]\w*>)?</summary>.*$", re.IGNORECASE)
 _BULLETS = tuple("\u2022\u25e6\u25aa\u25b8\u2023\u25cf\u25cb\u30fb")
 _FENCE_MARK = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -47,7 +50,7 @@ _ORG_NOTES = re.compile(
     r"^(?:(?P<state>[A-Z]{3,}) )?(?:\[#(?P<rank>[ABC])\] )?(?P<title>.*?)(?:\s+:(?P<tags>[\w:]+):)?$"
 )
 _LABELLED = re.compile(r"[\s>]*[*_-]*[^\W\d_][^:\uff1a>]{0,40}[*_]*\s?[:\uff1a]")
-_MARKED_LINE = re.compile(r"([?x!])\s+(?=\S)")
+_MARKED_LINE = re.compile(r"([?x!]|[a-z]\))\s+(?=\S)")
 _ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
 _ORG_KEY = re.compile(r"^\s*(?:#\+|:)([A-Za-z_]+): ?(?=\S)")
 _CLOSING = re.compile(r"</([A-Za-z][\w-]{1,40})>")
@@ -56,9 +59,10 @@ _ELEMENT = re.compile(
     r"(?P<value>[^<]*)(?:</(?P=name)>)?|(?P<before>[^<]*)</(?P<end>[A-Za-z][\w-]*)>)\s*"
 )
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']*)")
-_HTML = set(
-    "details summary br b i em strong code pre p ul ol li table thead tbody tr td th div span a h1 h2 h3 h4 h5 h6 hr"
-    " sub sup kbd blockquote u s img del ins mark small center".split()
+_HTML = re.compile(
+    r"details|summary|br|[biupsa]|em|strong|code|pre|[uo]l|li|table|thead|tbody|t[rdh]|div|span|h[1-6]|hr|su[bp]|kbd"
+    r"|blockquote|img|del|ins|mark|small|center",
+    re.IGNORECASE,
 )
 _DATA = ("yaml", "yml", "json", "jsonl")
 _DETAILS = re.compile(r"</?(?:details|summary)\b.*")
@@ -144,7 +148,7 @@ def read_document(text: str) -> Document:
         problems.append(Problem(code="too-long", message=message, line=cut + 1, fix=fix))
         del lines[cut:]
     _unwrap(lines)
-    _as_markdown(lines)
+    _Markup(lines)
     _unquote_lists(lines)
     builder = _Builder(lines)
     return Document(
@@ -182,46 +186,94 @@ def _unquote_lists(lines: list[str]) -> None:
         lines[number] = _QUOTE.sub("", lines[number], count=1)
 
 
-def _as_markdown(lines: list[str]) -> None:
-    """Write the marks of other markups as those of Markdown; each line stays where it is."""
-    outside = _outside(lines)
-    text = "\n".join(lines[number] for number in outside)
-    names = {name for name in _CLOSING.findall(text) if name.casefold() not in _HTML}
-    if not re.search(r"^ {0,3}</?(?:" + "|".join(names) + r")\b", text, re.MULTILINE):
-        names = set()  # they stand in indented code
-    org = any(lines[number].startswith("#+") for number in outside[:60])
-    depth, level, folded, defined = 0, 0, 0, -1
-    for number in outside:
-        line = lines[number]
-        if not line.isascii():
-            line = lines[number] = line if _OTHER_HEADING.fullmatch(line) else line.translate(_BRACKETS)
-        start = line[:40].lstrip()
-        defined = defined if line[0] in " :" else -1
-        if names and (match := _ELEMENT.fullmatch(line)) and (match["name"] or match["end"]) in names:
-            depth += _element(lines, number, match, depth)
-        elif start[:1] in _BULLETS and start[1:2].isspace():
-            lines[number] = line.replace(start[0], "-", 1)
+class _Markup:
+    """Writes the marks of other markups as those of Markdown; each line stays where it is."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        outside = _outside(lines)
+        text = "\n".join(lines[number] for number in outside)
+        names = {name for name in _CLOSING.findall(text) if not _HTML.fullmatch(name)}
+        shallow = re.search(rf"^ {{0,3}}</?(?:{'|'.join(names)})\b", text, re.MULTILINE)
+        self.elements = names if shallow else set()  # else they stand in indented code
+        self.org = any(lines[number].startswith("#+") for number in outside[:60])
+        self.depth = self.level = self.folded = 0
+        self.defined = False
+        for number in outside:
+            lines[number] = lines[number].translate(_BRACKETS) if self._is_wide(number) else lines[number]
+            if not self._part(number) and not self._definition(number):
+                self._item(number)
+
+    def _is_wide(self, number: int) -> bool:
+        return not self.lines[number].isascii() and not _OTHER_HEADING.fullmatch(self.lines[number])
+
+    def _part(self, number: int) -> bool:
+        """Write a heading, an element or a folded part; say whether a line is one."""
+        line = self.lines[number]
+        match = _ELEMENT.fullmatch(line) if self.elements else None
+        if match and (match["name"] or match["end"]) in self.elements:
+            self._element(number, match)
         elif heading := _OTHER_HEADING.fullmatch(line):
-            lines[number] = f"## {heading['title'] or heading['bracketed']}"
-        elif (heading := _WIKI.match(line)) or (org and (heading := _ORG.match(line))):
-            lines[number] = f"{'#' * len(heading['mark'])} {_ORG_NOTES.sub(_org_notes, heading['title'])}"
-        elif org:
-            lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")
-        elif match := _MARKED_LINE.match(line):
-            before = lines[number - 1].strip() if number else ""
-            if not before or before.startswith("- ") or len(before.split()) < 4:
-                lines[number] = f"- {'[x] ' if match[1] == 'x' else ''}{line[match.end() :]}"
-        elif line[:2] == ": " and number and defined < 0 and lines[number - 1].strip():
-            # The first line below a term is its text.
-            lines[number - 1] = f"{lines[number - 1].rstrip().removesuffix(':')}: {line[2:].strip()}"
-            lines[number], defined = "", number
-        elif defined >= 0 and line[:2] in ("  ", ": "):  # below a term
-            lines[number] = f"- {line[2:].lstrip()}" if line[0] == ":" else line.removeprefix("    ")
-        elif "<" in start:
-            folded += start.startswith("<details") - start.startswith("</details")
-            lines[number] = _SUMMARY.sub(rf"{'#' * min(level + 1, 6)} \1", line)
-        elif not folded and _HEADING.match(line[:9]):
-            level = len(start) - len(start.lstrip("#"))
+            self.lines[number] = f"## {heading['title'] or heading['bracketed']}"
+        elif heading := _WIKI.match(line) or (_ORG.match(line) if self.org else None):
+            title = _ORG_NOTES.sub(_org_notes, heading["title"]) if self.org else heading["title"]
+            self.lines[number] = f"{'#' * len(heading['mark'])} {title}"
+        elif line[:40].lstrip().startswith(("<details", "</details", "<summary")):
+            self.folded += line.count("<details") - line.count("</details")
+            self.lines[number] = _SUMMARY.sub(rf"{'#' * min(self.level + 1, 6)} \1", line)
+        elif _HEADING.match(line[:9]):
+            self.level = self.level if self.folded else len(line.split(maxsplit=1)[0])
+        else:
+            return False
+        return True
+
+    def _definition(self, number: int) -> bool:
+        """Write a definition as a term with its text and the items below it."""
+        line, before = self.lines[number], self.lines[number - 1].strip() if number else ""
+        if line[0] not in " :" or not (self.defined or line[:2] == ": "):
+            self.defined = False
+        elif not self.defined and before:
+            self.lines[number - 1] = f"{before.removesuffix(':')}: {line[2:].strip()}"
+            self.lines[number], self.defined = "", True
+        elif self.defined:
+            self.lines[number] = f"- {line[2:].lstrip()}" if line[0] == ":" else line.removeprefix("    ")
+        return self.defined
+
+    def _item(self, number: int) -> None:
+        line, before = self.lines[number], self.lines[number - 1].strip() if number else ""
+        start = line[:40].lstrip()[:2]
+        if start[0] in _BULLETS and start[1:].isspace():
+            self.lines[number] = line.replace(start[0], "-", 1)
+        elif self.org:
+            self.lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")
+        elif (match := _MARKED_LINE.match(line)) and (
+            before[-1:] == ":" or before.startswith("- ") or len(before.split()) < 4
+        ):
+            self.lines[number] = f"- {'[x] ' if match[1] == 'x' else ''}{line[match.end() :]}"
+
+    def _element(self, number: int, match: re.Match[str]) -> None:
+        """Write the tags on a line as a heading or a labelled item."""
+        if match["end"]:
+            self.lines[number] = match["before"]
+            self.depth -= not match["before"].strip()
+            return
+        pairs = {k.casefold(): html.unescape(v) for k, v in _ATTRIBUTE.findall(match["attributes"])}
+        local_id, name = pairs.pop("id", ""), match["name"].replace("_", " ")
+        notes = ", ".join(f"{key}: {value}" for key, value in pairs.items())
+        noted, value = f" ({notes})" if notes else "", html.unescape(match["value"]).strip()
+        if value or match["shut"]:
+            plain = f"{local_id}{noted}: {value}" if local_id else f"{value}{noted}"
+            self.lines[number] = f"- {plain}" if local_id or notes else f"- {name}: {value}"
+            return
+        self.depth += 1
+        heading = f"{'#' * min(self.depth, 6)} {local_id or name}{noted}"
+        self.lines[number] = heading if local_id or not notes else notes.replace(", ", " \u00b7 ")
+
+
+def _org_notes(match: re.Match[str]) -> str:
+    rank = f"P{'ABC'.index(match['rank']) + 1}" if match["rank"] else ""
+    words = [word for word in (match["state"], rank, *(match["tags"] or "").split(":")) if word]
+    return f"{match['title'].strip()} ({', '.join(words)})" if words else match["title"].strip()
 
 
 def _outside(lines: Sequence[str]) -> list[int]:
@@ -237,34 +289,6 @@ def _outside(lines: Sequence[str]) -> list[int]:
         elif line and len(line) <= LINE_LIMIT and line.lstrip()[:1] != ">":
             found.append(number)
     return found
-
-
-def _org_notes(match: re.Match[str]) -> str:
-    words = [
-        word for word in (match["state"], match["rank"] and f"P{'ABC'.index(match['rank']) + 1}") if word
-    ]
-    words += [word for word in (match["tags"] or "").split(":") if word]
-    return f"{match['title'].strip()}{f' ({chr(44).join(words)})' if words else ''}"
-
-
-def _element(lines: list[str], number: int, match: re.Match[str], depth: int) -> int:
-    """Write the tags on a line as a heading or a labelled item; return by how much the depth changes."""
-    if match["end"]:
-        lines[number] = match["before"]
-        return -1 if not match["before"].strip() else 0
-    pairs = {key.casefold(): html.unescape(value) for key, value in _ATTRIBUTE.findall(match["attributes"])}
-    local_id, name = pairs.pop("id", ""), match["name"].replace("_", " ")
-    notes = ", ".join(f"{key}: {value}" for key, value in pairs.items())
-    value, inline = html.unescape(match["value"]).strip(), match["shut"] or match["value"].strip()
-    if not inline and notes and not local_id:
-        lines[number] = notes.replace(", ", " \u00b7 ")
-    elif not inline:
-        lines[number] = f"{'#' * min(depth + 1, 6)} {local_id or name}{f' ({notes})' if notes else ''}"
-    elif local_id or notes:
-        lines[number] = f"- {local_id} {f'({notes})' if notes else ''}{':' if local_id else ''} {value}"
-    else:
-        lines[number] = f"- {name}: {value}"
-    return 0 if inline else 1
 
 
 def _unwrap(lines: list[str]) -> None:
@@ -350,10 +374,7 @@ class _Builder:
 
     def _parse(self, plain: Sequence[str], start: int, *, may_cut: bool) -> int:
         """Read the text from a line on; return where to go on: behind a fence that was never closed."""
-        from markdown_it import MarkdownIt  # for readers alone
-
-        parser = MarkdownIt("commonmark", {"maxNesting": 40}).enable("table")
-        parser.disable(["inline", "reference", "text_join"], ignoreInvalid=True)
+        parser = _parser()
         self._place = start
         self._stack = self._around(self.headings[-1]) if self.headings else [self.root]
         tokens = parser.parse("\n".join(plain[start:]))
@@ -388,6 +409,10 @@ class _Builder:
 
     def _take(self, token: Token, heading: str) -> None:
         """Add what a token opens or holds to the tree."""
+        if token.type.endswith("_close") or token.type == "inline":
+            if token.type == "list_item_close":
+                self._stack.pop()
+            return
         first, last = self._span(token)
         if token.type == "heading_open":
             self._heading(token, heading)
@@ -395,8 +420,6 @@ class _Builder:
             mark = re.match(r"[\s>]*(?:(?:[-*+]|\d{1,9}[.)])\s+)*", self.lines[first - 1])
             self._add(Node("item", first, last, number=token.info, column=mark.end() if mark else 0))
             self._stack.append(self._stack[-1].children[-1])
-        elif token.type == "list_item_close":
-            self._stack.pop()
         elif token.type == "paragraph_open":
             self._paragraph(first, last)
         elif token.type == "tr_open":
@@ -478,16 +501,25 @@ class _Builder:
         return end
 
 
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # for readers alone
+
+    parser = MarkdownIt("commonmark", {"maxNesting": 40}).enable("table")
+    return parser.disable(["inline", "reference", "text_join"], ignoreInvalid=True)
+
+
 def _dedent(line: str, indent: int) -> str:
     return line[min(indent, len(line) - len(line.lstrip(" \t"))) :]
 
 
 def cells(row: str) -> tuple[str, ...]:
-    r"""Return the cells of a table row; `\|` is a bar, `<br>` a blank."""
+    r"""Return the cells of a table row; `\|` is a bar, `<br>` a line end."""
     inner = row.strip().removeprefix("|")
     if inner.endswith("|") and not inner.endswith("\\|"):
         inner = inner[:-1]
-    return tuple(_TAG.sub(" ", cell).strip().replace("\\|", "|") for cell in _BAR.split(inner))
+    parts = (_BREAK.sub("\n", cell).strip() for cell in _BAR.split(inner))
+    return tuple(_TAG.sub(" ", cell).replace("\\|", "|") for cell in parts)
 
 
 def _sections(headings: Sequence[Node], count: int) -> tuple[Section, ...]:

@@ -75,6 +75,8 @@ JOINING: Mapping[str, Mapping[str, str]] = {
 """For each kind, the labels that may open a clause without a colon."""
 _PLACES = {fold(word) for word in _split(_TABLE["facts"].pop("place"))}
 _FACTS = _values(_TABLE["facts"], str)
+OPENING = {kind: {key.split()[0] for key in keys} for kind, keys in {**KEYS, "": _FACTS}.items()}
+"""For each kind, the words that labels begin with; those of facts under ""."""
 STATES: Mapping[str, Mapping[str, Enum]] = {
     "T": _values(_TABLE["states"]["T"], ThreadStatus),
     "D": _values(_TABLE["states"]["D"], DecisionStatus),
@@ -149,7 +151,8 @@ _FUNCTION = (
     r"|that|which|to|und|and|taken|requiring|log|index|record|list|register|summary)\b"
 )
 _COMPOUND = re.compile(
-    rf"\b(?:decision|choice|agreement|thread|question|issue|artifact) (?!{_FUNCTION}|{_BETWEEN.replace('*', '+')}|\d)[a-z]"
+    rf"\b(?:decision|choice|agreement|thread|question|issue|artifact)"
+    rf" (?!{_FUNCTION}|{_BETWEEN.replace('*', '+')}|\d)[a-z]"
 )
 _NOT_YET = re.compile(r"\b(?:to be|to decide|not|never|yet|undecided|nicht|pas|no|non|nao|niet|не)\b|\u672a")
 _IN_PART = re.compile(
@@ -179,7 +182,8 @@ _BESIDE = {
 }
 _LIST = {
     kind: re.compile(
-        rf"(?:[^\W_]+ |[\u3040-\u30ff\u3400-\u9fff]+)?(?:[^\W_]+ ){{0,3}}{noun}(?:[ \u3040-\u30ff\u3400-\u9fff].*)?"
+        rf"(?:[^\W_]+ |[\u3040-\u30ff\u3400-\u9fff]+)?(?:[^\W_]+ ){{0,3}}{noun}"
+        r"(?:[ \u3040-\u30ff\u3400-\u9fff].*)?"
     )
     for kind, noun in _STRONG.items()
 }
@@ -261,16 +265,19 @@ def names_place(title: str) -> bool:
     return title_words(title) in _PLACES
 
 
+@lru_cache(maxsize=8192)
 def fact_named(label: str) -> str | None:
     """Return what a label says of the archive itself."""
     return _look_up(label, _FACTS)
 
 
+@lru_cache(maxsize=8192)
 def field_named(label: str, kind: str) -> str | None:
     """Return the field of a kind that a label names; of `Nivel / Tier` either half may be known."""
     return _look_up(label, KEYS[kind])
 
 
+@lru_cache(maxsize=8192)
 def field_like(label: str, kind: str) -> str | None:
     """Return the field that a label names, or at least the one word in it that is known."""
     if (name := field_named(label, kind)) is not None:

@@ -13,8 +13,8 @@ from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
-    WIDE,
     ClaimList,
+    ascii_of,
     bare,
     is_none,
     items,
@@ -119,7 +119,7 @@ def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:
 
 
 def _text_facts(facts: Facts, page: Page) -> None:
-    """Gather the labelled lines of the head and of metadata sections, then what the head says without labels."""
+    """Gather the labelled lines of the head and of metadata sections, and what else the head says."""
     root, sections = page.document.root, [n for n in walk(page.document.root) if n.kind == "heading"]
     before = [
         n for n in root.children if n.kind != "heading" and not (sections and n.line > sections[0].line)
@@ -140,7 +140,7 @@ def _text_facts(facts: Facts, page: Page) -> None:
             plain = plain and (labelled or (nodes is places[0] and index == 0))
         plain = plain and nodes is places[0]
     lines = [*sections[:1], *takewhile(lambda n: n.line not in page.taken and n.kind != "table", head)]
-    _loose_facts(facts, [node for node in lines if page.speaks(node)], head)
+    _loose_facts(facts, [node for node in lines if page.speaks(node)])
     if not facts.first("tag"):
         for node in walk(root):
             match = LABEL.match(node.text) if node.kind in ("line", "item") and page.speaks(node) else None
@@ -151,12 +151,12 @@ def _text_facts(facts: Facts, page: Page) -> None:
 def _is_metadata(section: Node) -> bool:
     """Say whether a section holds facts: it is called so, or most of its lines are labelled with facts."""
     lines = [n for n in section.children if n.kind in ("line", "item")]
-    keys = (LABEL.match(n.text.translate(WIDE)) for n in lines)
+    keys = (LABEL.match(ascii_of(n.text)) for n in lines)
     known = sum(match is not None and fact_named(match["key"]) is not None for match in keys)
     return names_place(section.text) or 2 <= known >= len(lines) / 2
 
 
-def _loose_facts(facts: Facts, lines: Sequence[Node], head: Sequence[Node]) -> None:
+def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
     """Take tags and the date out of the title and the text of the head, where no label gives them."""
     known = {
         _bare_name(part)
@@ -174,7 +174,7 @@ def _loose_facts(facts: Facts, lines: Sequence[Node], head: Sequence[Node]) -> N
             reached = match.end()
             if match.group() in known:
                 continue
-            label = LABEL.match(node.text.lstrip("- *_").translate(WIDE))
+            label = LABEL.match(ascii_of(node.text.lstrip("- *_")))
             other = label is not None and fact_named(label["key"]) is None
             if is_parent or other or not tagged:
                 known.add(match.group())
@@ -195,7 +195,7 @@ def _line_facts(facts: Facts, node: Node, after: Sequence[Node], *, is_plain: bo
     start = next((n for n, c in enumerate(node.text[:12]) if not (is_symbol(c) or c.isspace())), 0)
     text, labelled = node.text[start:], False
     for part in _SEVERAL.split(text):
-        match = LABEL.match(part.lstrip("- ").translate(WIDE))
+        match = LABEL.match(ascii_of(part.lstrip("- ")))
         marked = node.kind == "item" or (match is not None and match["mark"] != "")
         lead, pairs = split_labels(
             part.strip().lstrip("*_") if part.startswith("*") and not part.startswith("**") else part, ""

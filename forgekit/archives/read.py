@@ -71,8 +71,9 @@ def _read(document: Document) -> ArchiveText:
     blocks = read_blocks(document)
     spans = [(block.first_line, block.last_line) for block in blocks]
     usable = _usable(found, document, blocks)
-    _read_fences(found, document, spans)
-    page = Page(found=found, document=document, own=own_lines(document, spans))
+    is_log_alone = _read_fences(found, document, spans)
+    own = [False] * len(document.lines) if is_log_alone else own_lines(document, spans)
+    page = Page(found=found, document=document, own=own)
     records.read_records(page)
     records.read_sentences(page)
     records.number_records(found)
@@ -87,12 +88,12 @@ def _read(document: Document) -> ArchiveText:
     threads = claim_rules.records(found, merged, ThreadRecord)
     artifacts = claim_rules.records(found, merged, ArtifactRecord)
     carried = _carried(found, parents)
-    seen = records.seen_ids(page)
     known = {claim.local_id for claim in (*merged, *found.carried)}
     known |= {claim.values["entity"] for claim in merged if "entity" in claim.values}
     has_parent = bool(parents or carried or inherited_lines(document))
-    records.report_lost_ids(page, seen, known, has_parent=has_parent)
+    records.report_lost_ids(page, merged, known, has_parent=has_parent)
     records.report_unread(page)
+    records.report_quoted_fields(page)
     return ArchiveText(
         title=title or facts.first("title", "session") or "",
         session_id=facts.first("session") or session,
@@ -112,9 +113,10 @@ def _read(document: Document) -> ArchiveText:
         chunks=tuple(records.read_chunks(page)),
         sections=document.sections,
         truncated=_unclosed(blocks, document) or document.truncated,
+        fields=sum(len(claim.values.keys() - {"text", "entity"}) for claim in merged),
         ids_seen=tuple(
             (local_id, line)
-            for local_id, (line, _) in seen.items()
+            for local_id, (line, _) in page.seen.items()
             if IDS.fullmatch(local_id) or is_short(local_id)
         ),
         problems=tuple(sorted(found.problems, key=lambda problem: problem.line or 0)),
@@ -149,11 +151,11 @@ def _usable(found: ClaimList, document: Document, blocks: Iterable[MachineBlock]
     return usable
 
 
-def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int, int]]) -> None:
-    """Read the YAML logs; those in quoted parents hold carried records only."""
+def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int, int]]) -> bool:
+    """Read the YAML logs, those in quoted parents for carried records; say whether all the text is one."""
     if not document.fences and is_bare_log(document.lines):
         _read_log(found, "\n".join(document.lines), 1, carried=False)
-        return
+        return True
     around = own_lines(document, spans, code=True)
     inherited = inherited_lines(document)
     headings = [node for node in walk(document.root) if node.kind == "heading"]
@@ -164,6 +166,7 @@ def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int
         is_read = around[fence.first_line - 1] or carried
         if is_read and is_log(fence.info, fence.content, in_record=in_record):
             _read_log(found, fence.content, fence.first_line + 1, carried=carried)
+    return False
 
 
 def _read_log(found: ClaimList, text: str, first_line: int, *, carried: bool) -> None:

@@ -23,8 +23,8 @@ _LONGEST = 512_000_000
 """Bytes read from standard input."""
 
 
-def sync_compression(call: Call) -> None:
-    """File archives."""
+def sync_compression(call: Call) -> int:
+    """File archives; return 1 where anything was lost."""
     from forgekit.archives.identity import ImportOptions
     from forgekit.filing.archives import Incoming
     from forgekit.filing.archives import sync_compression as file_archives
@@ -50,17 +50,32 @@ def sync_compression(call: Call) -> None:
         for name in names
     ]
     with console.progress(f"filing {console.count(len(incoming), 'archive')}"):
-        report = file_archives(forge, incoming, dry_run=options.dry_run, no_commit=options.no_commit)
+        report = file_archives(
+            forge,
+            incoming,
+            replace_filed=bool(call["replace"]),
+            strict=bool(call["strict"]),
+            dry_run=options.dry_run,
+            no_commit=options.no_commit,
+        )
     findings = findings_after(call, report.outcome, report.created)
     if call.as_json:
         from forgekit.insight import views
 
         console.as_json(views.filed(report, dry_run=call.dry_run, findings=findings.with_losers()))
-        return
+        return _status(report)
     if call.dry_run and report.outcome.diff:
         console.diff(report.outcome.diff)
     _say(report, to=console.info if call.dry_run else console.data)
     print_findings(findings)
+    return _status(report)
+
+
+def _status(report: SyncReport) -> int:
+    """Name what was refused, and return the exit status."""
+    for error in report.refused:
+        console.info(f"forgekit: {error}")
+    return int(bool(report.refused) or any(filed.lost for filed in report.filed if filed.new))
 
 
 def _pasted() -> bytes:
@@ -76,6 +91,9 @@ def _say(report: SyncReport, to: Any) -> None:
         archive = filed.archive
         line = f"{short_id(Kind.ARCHIVE, archive.id)}  {archive.compression_tag}  ({archive.project_name})"
         to(line if filed.new else f"{line}: already filed")
+        if filed.new:
+            read, ids, fields = filed.coverage
+            to(f"  read {read} of {console.count(ids, 'id')}, {console.count(fields, 'labelled field')}")
     if new:
         for line in _counts(report, new):
             to(f"  {line}")

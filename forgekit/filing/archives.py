@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import io
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from forgekit.archives.conversations import Ingested
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.archives.read import is_compaction, read_archive
-from forgekit.errors import ArchiveError, FormatError, NothingCompactedError, UsageError
+from forgekit.errors import ArchiveError, ForgeError, FormatError, NothingCompactedError, UsageError
 from forgekit.filing.archive_facts import Fact, Refolded, facts, refold
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
@@ -37,6 +38,13 @@ from forgekit.times import DAY_MS, UNKNOWN, Instant, format_date
 _BEFORE_JSON = (b"\x1f\x8b", b"{", b" ", b"\t", b"\r", b"\n", b"\xef\xbb\xbf")
 _SUBJECT_LIMIT = 100
 _SHOWN = 20
+_LOST = frozenset(
+    {"unparsed-id", "unreadable-record", "too-many-records", "no-record"}
+    | {"no-reference", "bad-tag", "bad-time", "bad-parent"}
+)
+"""Problems by which a record or a field of the text is not registered."""
+_UNREAD = frozenset({"unknown-label", "unread-label", "read-from-text", "damaged-yaml"})
+"""Problems of text that is kept and was not understood."""
 _NO_RECORD = Problem(
     code="no-record",
     message="no decision, thread or artifact was found in it; only its text is kept",
@@ -63,6 +71,20 @@ class Overruled:
     thread: Thread
 
 
+class Coverage(NamedTuple):
+    """How much of an archive was read: how many of its ids are of records, and how many labelled fields."""
+
+    read: int
+    ids: int
+    fields: int
+
+    @classmethod
+    def of(cls, text: ArchiveText) -> Coverage:
+        """Return the coverage of a text."""
+        seen = {local_id for local_id, _ in text.ids_seen}
+        return cls(len(seen & _ids(text)), len(seen), text.fields)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FiledArchive:
     """The result of filing one archive.
@@ -75,8 +97,14 @@ class FiledArchive:
     decisions: int
     threads: int
     artifacts: int
+    coverage: Coverage
     problems: tuple[Problem, ...]
     overruled: tuple[Overruled, ...]
+
+    @property
+    def lost(self) -> bool:
+        """Whether a record or field of the text was not registered."""
+        return any(problem.code in _LOST for problem in self.problems)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +114,7 @@ class SyncReport:
     Attributes:
         conflicts: fields that people and archives changed in different ways.
         passed_over: a line for each transcript without a compaction, if others have some.
+        refused: why the archives that could not be filed were not, where others were.
     """
 
     outcome: Outcome
@@ -96,6 +125,7 @@ class SyncReport:
     ended: tuple[Thread, ...]
     conflicts: tuple[tuple[EntityId, FieldConflict], ...]
     passed_over: tuple[str, ...]
+    refused: tuple[ForgeError, ...]
 
 
 def arrivals(
@@ -239,33 +269,60 @@ class _Decided:
     ours: Registry
     folded: Refolded
     filed: frozenset[EntityId]
+    refused: Mapping[EntityId, ArchiveError]
 
 
 def sync_compression(
-    forge: Forge, incoming: Sequence[Incoming], *, dry_run: bool = False, no_commit: bool = False
+    forge: Forge,
+    incoming: Sequence[Incoming],
+    *,
+    replace_filed: bool = False,
+    strict: bool = False,
+    dry_run: bool = False,
+    no_commit: bool = False,
 ) -> SyncReport:
-    """File archives and register what they say, in one commit.
+    """File archives and register what they say, in one commit; one that cannot be filed stops no other.
 
-    Raises ArchiveError, before anything is written, for a text that cannot be read as an archive, and for one
-    that is filed with other values than those that are given.
+    Args:
+        forge: the registry.
+        incoming: what to file.
+        replace_filed: put another text in the place of the filed one of the same conversation and time.
+        strict: refuse an archive of which anything was not read.
+        dry_run: change nothing, and return what would change.
+        no_commit: write the files and leave the commit to the caller.
+
+    Raises ForgeError, before anything is written, where nothing can be filed: for a text that cannot be read
+    as an archive, and for one that is filed with another text or other values than those that are given.
     """
     read: list[tuple[Archive, ArchiveText, ImportOptions]] = []
     passed_over: list[NothingCompactedError] = []
+    refused: list[ForgeError] = []
     for item in incoming:
         try:
             found = arrivals(item, lambda: forge.project(None, forge.registry()) or "", forge.allowed)
+            if strict:
+                _require_complete(item, [text for _, text in found])
             read.extend((archive, text, item.envelope) for archive, text in found)
         except NothingCompactedError as e:
             passed_over.append(e)
-    if passed_over and not read:
-        raise passed_over[0]
-    outcome = forge.commit(lambda: _decide(forge, read), dry_run=dry_run, no_commit=no_commit)
+        except ForgeError as e:
+            if len(incoming) == 1:
+                raise
+            refused.append(e)
+    if not read and (passed_over or refused):
+        raise (*passed_over, *refused)[0]
+    outcome = forge.commit(
+        lambda: _decide(forge, read, replace_filed=replace_filed), dry_run=dry_run, no_commit=no_commit
+    )
     decided = outcome.change.result
     assert isinstance(decided, _Decided)  # noqa: S101 - what _decide put there
+    refused += decided.refused.values()
     changes, ours = decided.folded.changes, decided.ours.entities
     known = set(decided.filed)
     filed: list[FiledArchive] = []
     for archive, text, _ in read:
+        if archive.id in decided.refused:
+            continue
         filed.append(_report(archive, text, decided, new=archive.id not in known, now=forge.now()))
         known.add(archive.id)
     if filed:
@@ -284,28 +341,33 @@ def sync_compression(
         ),
         conflicts=changes.conflicts,
         passed_over=tuple(map(str, passed_over)),
+        refused=tuple(refused),
     )
 
 
-def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText, ImportOptions]]) -> Change:
+def _require_complete(item: Incoming, texts: Iterable[ArchiveText]) -> None:
+    unread = [problem for text in texts for problem in text.problems if problem.code in _LOST | _UNREAD]
+    if unread:
+        lines = [f"line {problem}" if problem.line else str(problem) for problem in unread]
+        raise ArchiveError(f"{item.name}: not everything was read, and --strict asks for it", lines)
+
+
+def _decide(
+    forge: Forge, read: Sequence[tuple[Archive, ArchiveText, ImportOptions]], *, replace_filed: bool
+) -> Change:
     ours = forge.registry()
     filed = {archive.id: archive for archive in ours.archives}
     new: dict[EntityId, Fact] = {}
+    refused: dict[EntityId, ArchiveError] = {}
     for archive, text, options in read:
         present = filed.get(archive.id) or new.get(archive.id, (None,))[0]
-        if present is None:
-            new[archive.id] = archive, text
-        elif same_archive(present, archive):
-            _require_same_options(present, archive, options)
-        elif words_behind(facts(forge.catalogue, [present])[0], (archive, text)):
-            new[archive.id] = archive, text
-        else:
-            short = short_id(Kind.ARCHIVE, archive.id)
-            raise ArchiveError(
-                f"{short} is already filed for this conversation, time and turns, with another text; to put "
-                f"this one in its place, `git revert` the commit that filed it (`forgekit archive history "
-                f"{short}` names it), then file this one"
-            )
+        try:
+            if present is None or replace_filed or _replaces(forge, present, archive, text, options):
+                new[archive.id] = archive, text
+        except ArchiveError as e:
+            if len(read) == 1:
+                raise
+            refused[archive.id] = e
     known = facts(forge.catalogue, filed.values())
     ingested = Ingested.of(ours.conversations, ours.candidates)
     folded = refold(forge.catalogue, ours, known, list(new.values()), ingested)
@@ -322,7 +384,25 @@ def _decide(forge: Forge, read: Sequence[tuple[Archive, ArchiveText, ImportOptio
             *(("Forgekit-Archive", archive.id) for archive in archives),
             *(("Forgekit-Conversation", c) for c in sorted({a.conversation_id for a in archives})),
         ),
-        result=_Decided(ours, folded, frozenset(filed)),
+        result=_Decided(ours, folded, frozenset(filed), refused),
+    )
+
+
+def _replaces(
+    forge: Forge, present: Archive, archive: Archive, text: ArchiveText, options: ImportOptions
+) -> bool:
+    """Say whether an archive takes the place of the filed one, as the same text without words behind it.
+
+    Raises ArchiveError for another text or other options.
+    """
+    if same_archive(present, archive):
+        _require_same_options(present, archive, options)
+        return False
+    if words_behind(facts(forge.catalogue, [present])[0], (archive, text)):
+        return True
+    raise ArchiveError(
+        f"{short_id(Kind.ARCHIVE, archive.id)} is already filed for this conversation, time and turns, with "
+        "another text; --replace puts this one in its place"
     )
 
 
@@ -344,8 +424,7 @@ def _require_same_options(present: Archive, archive: Archive, given: ImportOptio
         short = short_id(Kind.ARCHIVE, archive.id)
         raise ArchiveError(
             f"{short} is already filed with another {' and '.join(different)}, and filing it again changes "
-            f"nothing; `git revert` the commit that filed it (`forgekit archive history {short}` names "
-            "it) and file it again, or join a parent by `forgekit lineage new`"
+            "nothing; --replace files it anew, and `forgekit lineage new` joins a parent"
         )
 
 
@@ -405,6 +484,7 @@ def _report(
         decisions=sum((archive.id, record.local_id) in mentions for record in text.decisions),
         threads=sum((archive.id, record.local_id) in mentions for record in text.threads),
         artifacts=len(text.artifacts),
+        coverage=Coverage.of(text),
         problems=(*filter(None, doubts), *text.problems, *decided.folded.after.problems.get(archive.id, ())),
         overruled=tuple(overruled),
     )

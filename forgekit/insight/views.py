@@ -462,6 +462,7 @@ def filed(found: Any, *, dry_run: bool, findings: Iterable[tuple[Finding, Entity
         "conflicts": [{"id": entity, "field": edit.field} for entity, edit in found.conflicts],
         "contradictions": [finding_view(finding, loser) for finding, loser in findings],
         "passed_over": list(found.passed_over),
+        "refused": list(map(str, found.refused)),
     }
 
 
@@ -477,6 +478,7 @@ def _filed(item: Any) -> Json:
         "decisions": item.decisions,
         "threads": item.threads,
         "artifacts": item.artifacts,
+        "coverage": item.coverage._asdict(),
         "overruled": [
             {"local_id": o.local_id, "thread_id": o.thread.id, "status": o.thread.status.value}
             for o in item.overruled

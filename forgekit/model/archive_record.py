@@ -168,6 +168,7 @@ class ArchiveText:
         carried: decisions of `inherited_context`: mentions, never the archive's own records.
         summary: one paragraph of state (foundational context, compressed state), "" if none.
         truncated: why the text seems to be cut off, "" if it does not.
+        fields: how many labelled fields of records were read.
         ids_seen: (local id, first line) of every D/T/A/OT id in prose that could be a record of this archive.
         problems: what could not be read, each with its line.
     """
@@ -190,5 +191,6 @@ class ArchiveText:
     chunks: tuple[Chunk, ...] = ()
     sections: tuple[Section, ...] = ()
     truncated: str = ""
+    fields: int = 0
     ids_seen: tuple[tuple[str, int], ...] = ()
     problems: tuple[Problem, ...] = field(default=())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -135,7 +136,7 @@ ZONES = [fenced, blockquote, indented, comment, printed, transcript, registry_st
 @pytest.mark.parametrize("zone", ZONES)
 @given(text=TEXTS)
 @settings(max_examples=60, deadline=None)
-def test_what_is_quoted_changes_no_record(zone, text: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_quoted_changes_no_record(zone: Callable[[str], str], text: str) -> None:
     empty = read_archive(ARCHIVE.format(zone=zone("")))
     assert said(read_archive(ARCHIVE.replace("{zone}", zone(text)))) == said(empty)
     assert [d.local_id for d in empty.decisions] == ["K1", "K2"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
-    WIDE,
+    ascii_of,
     bare,
     parse_decision_status,
     parse_integer,
@@ -28,6 +28,7 @@ from forgekit.archives.labels import (
     CONFIDENCE,
     JOINING,
     MARKS,
+    OPENING,
     STATES,
     SURE,
     fact_named,
@@ -47,7 +48,7 @@ LABEL = re.compile(
     rf"|\s*[\u2014\u2013]|\s+-(?=\s))(?P<after>[*_`]*)(?:\s+|$|(?<=[:\u2192\u2014\u2013])(?=\S))"
 )
 _BOUND = re.compile(
-    r"(?:^|\s/(?=\s)|(?<=\s)`|[.;,?!\u00b7\u2022|\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192]|(?<=\s)--?(?=\s)|(?<=\s)(?=[*_]))\s*[*_`]*(?=[^\W\d_])"
+    r"(?:^|[.;,?!/`*_|\u00b7\u2022\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192-])[*_`-]*\s*[*_`]*(?=[^\W\d_])"
 )
 _TYPED = ("tier", "confidence", "status", "priority", "turn", "created", "turns", "tag", "project", "mode")
 _TRAILING = re.compile(
@@ -67,6 +68,7 @@ _ENDED_REST = re.compile(
     r"\s*(?:$|[.!)\]*]+\s*$|[:,;\u2013\u2014(\])*-]|(?:in|as|via|with|on|for|durch|par|por)\s|by(?=\s+[DT]-?\d))"
 )
 _STRUCK = re.compile(r"~~(?P<text>[^~]+)~~(?P<rest>.*)$", re.DOTALL)
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _STOP = re.compile(r"[.;]\s+(?=\S)")
 _SENTENCE = re.compile(r"(?<=[.!?;\u3002])\s+|\s+[\u00b7|/\u2022]\s+|\s+(?=`)|(?<=`)\s+|\n")
 _PARTS = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]\s*|\s+[\u2014\u2013-]\s+|\s/\s")
@@ -119,11 +121,12 @@ def _bracketed(text: str, kind: str, *, tails: bool) -> tuple[str, dict[str, Any
     for _ in range(_BRACKETS_LIMIT):
         match = _TRAILING.search(text[-240:])
         notes = fields_of_note(match["inner"], kind) if match else {}
-        if match is not None and notes:
-            text = text[: len(text) - len(match.group())]
-        elif (match := _LAST_PART.search(text[-240:])) and (
-            notes := _colour(match["colour"], kind)
-            or fields_of_note(match["inner"] or match["code"] or "", kind)
+        if (match is not None and notes) or (
+            (match := _LAST_PART.search(text[-240:]))
+            and (
+                notes := _colour(match["colour"], kind)
+                or fields_of_note(match["inner"] or match["code"] or "", kind)
+            )
         ):
             text = text[: len(text) - len(match.group())]
         elif tails and kind == "T" and (tail := _tail(text)):
@@ -196,12 +199,12 @@ def _ended(text: str, kind: str) -> str | None:
     if status is None or not status.ended or not re.match(r"[*\[(]*[^\W\d_]", text):
         return None
     rest = leading(text.lstrip("*[("), STATES[kind])[1]
-    return rest if _ENDED_REST.match(rest.translate(WIDE)) else None
+    return rest if _ENDED_REST.match(ascii_of(rest)) else None
 
 
 def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
     """Split a thread's title from what is said of it behind a dash, a stop, a tick or a strike."""
-    plain = text.translate(WIDE)
+    plain = ascii_of(text)
     for match in _TAIL.finditer(plain[:4000]):
         title, tail = text[: match.start()].removeprefix("~~").strip(), text[match.end() :]
         if not title.strip("*~ "):
@@ -220,7 +223,7 @@ def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _end(tail: str, rest: str) -> dict[str, Any]:
-    text = rest.lstrip(" *:\uff1a;,.\u2013\u2014-])").rstrip(" *")
+    text = rest.lstrip(" *:\uff1a;,.\u2013\u2014\u2192>-])").rstrip(" *")
     text = text[1:-1] if text[:1] + text[-1:] in ("()", "[]") else text
     if text.count(")") > text.count("(") or text.count("]") > text.count("["):
         text = text[:-1]
@@ -255,7 +258,7 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
 
 
 def _sureness(sentence: str, kind: str) -> dict[str, Any]:
-    """Return the confidence that a short sentence states: `We are nearly sure of this (0.9).`"""
+    """Return the confidence that a short sentence states, such as `We are nearly sure of this (0.9)`."""
     words = re.findall(r"[^\W\d_]+", letters(sentence))
     if kind != "D" or len(words) > 9 or "?" in sentence:
         return {}
@@ -284,9 +287,9 @@ def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
 
 def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
     """Return the fields of a bracket, or {} if any part of it is something else."""
-    inner = inner.strip().translate(WIDE)
-    fields: dict[str, Any] = {}
+    inner = ascii_of(inner.strip())
     parts = [part for part in map(bare, _SPLIT.split(inner)) if part]
+    fields: dict[str, Any] = {}
     for part in parts:
         found, last = _field_of_part(part, kind), next(reversed(fields), "")
         if not found and last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part):
@@ -295,23 +298,32 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
             fields = {}
             break
         fields.update(found)
-    if len(parts) < 2 or not fields:
-        if kind == "T" and (rest := _ended(inner, kind)) is not None:
-            return _end(inner, rest)
-        status = parse_decision_status(inner) if kind == "D" and re.search(r"\s", inner) else None
-        if status is DecisionStatus.REVISED and not references(inner):
-            return {"context": inner}  # of what it was, and not that it ended
-        if status and status.ended and (references(inner) or _ended(inner, kind) is not None):
-            return {"status": inner}
+    ended = _end_in_note(inner, kind) if len(parts) < 2 or not fields else {}
+    return ended or (fields if _agrees_with_band(fields) else {})
+
+
+def _end_in_note(inner: str, kind: str) -> dict[str, Any]:
+    """Return how a bracket that is one phrase says that the record ended."""
+    if kind == "T":
+        rest = _ended(inner, kind)
+        return {} if rest is None else _end(inner, rest)
+    status = parse_decision_status(inner) if kind == "D" and " " in inner else None
+    if status is DecisionStatus.REVISED and not references(inner):
+        return {"context": inner}  # of what it was, and not that it ended
+    is_end = status is not None and status.ended and (references(inner) or _ended(inner, kind) is not None)
+    return {"status": inner} if is_end else {}
+
+
+def _agrees_with_band(fields: dict[str, Any]) -> bool:
+    """Take the word of a band as the tier, or say that the number beside it is in another band."""
     named_band = fields.pop("band", "")
-    if named_band:
-        try:
-            tier, _ = parse_tier(fields.setdefault("tier", named_band))
-        except ValueError:
-            return {}
-        if tier is None or band(tier) is not band(parse_tier(named_band)[0] or 0.0):
-            return {}
-    return fields
+    if not named_band:
+        return True
+    try:
+        tier, _ = parse_tier(fields.setdefault("tier", named_band))
+    except ValueError:
+        return False
+    return tier is not None and band(tier) is band(parse_tier(named_band)[0] or 0.0)
 
 
 def _field_of_part(part: str, kind: str) -> dict[str, Any]:
@@ -374,47 +386,51 @@ def split_labels(
         clauses: whether joining words count.
         opening: whether one that gives a reason counts at the beginning.
     """
-    plain = text.translate(WIDE)
+    plain = ascii_of(text)
     marks: list[tuple[int, int, str]] = []
     reached = depth = seen = 0
+    brackets = "(" in plain or "[" in plain
     for bound in _BOUND.finditer(plain):
-        depth += sum(map(plain[seen : bound.start()].count, "([")) - sum(
-            map(plain[seen : bound.start()].count, ")]")
-        )
-        seen = bound.start()
+        first = bound.start()
+        apart = not first or plain[first - 1].isspace()
+        if plain[first] in "/`-*_" and not apart:
+            continue
+        if plain[first] in "-/" and not plain[first + 1 : first + 3].strip("-")[:1].isspace():
+            continue
+        if brackets:
+            between = plain[seen:first]
+            depth += between.count("(") + between.count("[") - between.count(")") - between.count("]")
+            seen = first
         if bound.end() < reached or depth > 0:
             continue
-        found = _label_at(plain, bound.end(), kind, clauses=clauses or (opening and bound.start() == 0))
-        if (
-            found
-            and opening
-            and not clauses
-            and found[1] in ("alternatives", "blocked_by")
-            and not plain[: found[0]].count(":")
-        ):
-            continue
-        if found:
-            marks.append((bound.start() + (plain[bound.start()] in "?!"), *found))
+        found = _label_at(plain, bound.end(), kind, clauses=clauses or (opening and first == 0))
+        is_clause = found and opening and not clauses and ":" not in plain[: found[0]]
+        if found and not (is_clause and found[1] in ("alternatives", "blocked_by")):
+            marks.append((first + (plain[first] in "?!"), *found))
             reached = found[0]
     if not marks:
         return text, []
     ends = [start for start, _, _ in marks[1:]] + [len(text)]
     lead, pairs = text[: marks[0][0]], list[tuple[str, str]]()
     for (first, start, name), end in zip(marks, ends, strict=True):
-        value = text[start:end]
-        free = name == "blocked_by" and not re.search(r"[:=\uff1a]\W*$", text[first:start])
-        stop = _STOP.search(value) if name in _TYPED or (clauses and free) else None
-        if stop:
-            lead, value = f"{lead} {value[stop.end() :]}", value[: stop.start()]
-        if clauses and free:
-            while (
-                "," in value
-                and (last := value.rpartition(","))[2].strip()
-                and _field_of_part(last[2].strip(), kind)
-            ):
-                value, lead = last[0], f"{lead}. {last[2].strip()}."
+        value, said = text[start:end], ""
+        joined = clauses and name == "blocked_by" and not re.search(r"[:=\uff1a]\W*$", text[first:start])
+        if name in _TYPED or joined:  # such a value ends with its sentence
+            value, said = _first_sentence(value, kind if joined else "")
+        lead = f"{lead} {said}" if said else lead
         pairs.append((name, _value(value)))
     return lead, [pair for pair in pairs if pair[1]]
+
+
+def _first_sentence(value: str, kind: str) -> tuple[str, str]:
+    """Split a value behind its first sentence and, for a kind, before the fields at the end of that."""
+    stop = _STOP.search(value)
+    value, said = (value[: stop.start()], value[stop.end() :]) if stop else (value, "")
+    while (
+        kind and "," in value and _field_of_part((part := value.rpartition(","))[2].strip(" .") or "-", kind)
+    ):
+        value, said = part[0], f"{part[2].strip(' .')}. {said}"
+    return value, said
 
 
 def _value(text: str) -> str:
@@ -432,9 +448,11 @@ def _label_at(plain: str, place: int, kind: str, *, clauses: bool) -> tuple[int,
     bold = place > 1 and plain[place - 2 : place] == "**"
     if match and (bold or match["sep"].strip() in (":", "::", "=")) and (name := look_up(match["key"])):
         return match.end(), name
-    words = list(re.finditer(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?", plain[place : place + 60]))[:4]
+    words = list(_WORD.finditer(plain, place, place + 60))[:4]
+    if not words or (letters(words[0].group()) not in OPENING[kind] and plain[place].isascii()):
+        return None
     for count in range(len(words), 0, -1):
-        end = place + words[count - 1].end()
+        end = words[count - 1].end()
         label = plain[place:end]
         name = (JOINING[kind].get(fold(label)) if kind else None) or ""
         value = plain[end : end + 200].lstrip(" *_`")

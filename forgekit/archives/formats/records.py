@@ -22,8 +22,9 @@ from forgekit.archives.claims import (
     PLAIN_ID,
     SHORT,
     SHORT_ID,
-    WIDE,
+    Claim,
     ClaimList,
+    ascii_of,
     bare,
     flat,
     keep_unknown,
@@ -59,7 +60,8 @@ _DECOR = re.compile(r"(?:\[[ xX\u2713-]\]\s+|[*_`~]|\[(?!\s)|[^\w\s\x00-\x7f]|\s
 _NOUNS = re.compile(rf"(?P<words>(?:[^\W\d_]+\s+){{1,3}})[*`\[]{{0,3}}(?=(?P<id>{PLAIN_ID}))", re.IGNORECASE)
 _ANY_ID = (
     r"(?:(?:[A-Z\u0400-\u042f]{1,6}|[\u3400-\u9fff]{1,3})[-_.]?\d{1,5}[a-z]?"
-    r"|[^\W\d_]{2,20}(?: [^\W\d_]{2,12})?(?:\s?(?:n[\u00b0\u00ba.]\s?|[Nn]r\.?\s?|\u2116\s?|#)?\d{1,4}|\s(?:[A-Z]|[IVX]{2,4})))"
+    r"|[^\W\d_]{2,20}(?: [^\W\d_]{2,12})?"
+    r"(?:\s?(?:n[\u00b0\u00ba.]\s?|[Nn]r\.?\s?|\u2116\s?|#)?\d{1,4}|\s(?:[A-Z]|[IVX]{2,4})))"
     r"(?![^\W\u3040-\u9fff])"
 )
 
@@ -80,6 +82,7 @@ _START = _start_pattern(
     rf"{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-])"
 )
 _ANY_START = _start_pattern(_ANY_ID)
+_CODE = re.compile(r"[A-Z\u0400-\u042f\u3040-\u9fff]{1,4}[-_.]?\d")
 _NOTED = re.compile(r"[*_]{0,2}[\[(](?P<note>[^\[\]()\d]{2,30})[\])][*_]{0,2}\s*(?=\S)")
 _BRACKETED = re.compile(
     rf"^(?P<before>\W*?)[(\[](?P<id>{PLAIN_ID})(?:\s*[,;|\u00b7]\s*(?P<notes>[^()\[\]]*))?[)\]]\s+(?=\S)",
@@ -127,6 +130,7 @@ class Page:
         own: for each line (0-based) whether it speaks for the archive itself.
         taken: lines (1-based) that belong to records.
         ids: the kinds of records that have ids.
+        seen: each id in the own lines: its first line, and whether a line begins with it.
         prefixes: letters or words before the numbers of ids, to the kind that their section lists.
     """
 
@@ -136,6 +140,7 @@ class Page:
     taken: set[int] = field(default_factory=set)
     ids: str = ""
     prefixes: dict[str, str] = field(default_factory=dict)
+    seen: dict[str, tuple[int, bool]] = field(default_factory=dict)
 
     def kind_of(self, local_id: str, listed: str = "") -> str:
         """Return the kind of an id: by its section where that has taught its prefix, else by its letters."""
@@ -201,7 +206,8 @@ class _Start:
 
 def read_records(page: Page) -> None:
     """Read the records of the whole tree."""
-    defined = {kind_of(local_id) for local_id, (_, defines) in seen_ids(page).items() if defines}
+    page.seen.update(seen_ids(page))
+    defined = {kind_of(local_id) for local_id, (_, defines) in page.seen.items() if defines}
     page.ids = "".join({claim.kind for claim in page.found.claims} | defined)
     reader = _Reader(page)
     reader.learn(page.document.root.children, _Above())
@@ -230,6 +236,8 @@ class _Reader:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self._starts: dict[tuple[object, ...], _Start | None] = {}
+        self._labels: dict[tuple[str, str, str], tuple[str, str] | None] = {}
 
     def learn(self, nodes: Sequence[Node], base: _Above) -> None:
         """Learn which prefixes the ids of each list of records have."""
@@ -242,34 +250,30 @@ class _Reader:
                 self.learn(node.children, base.under(node.text, self.page))
             elif not node.children and (label := self.label_of(node, nodes[index + 1 : index + 2])):
                 above = base.under(label, self.page)
-            if (
-                above.listed
-                and node.kind == "item"
-                and node.number
-                and self._numbers_are_ids(node, above.listed)
-            ):
-                found.setdefault(("#", above.listed), set()).add(node.number)
-            texts = (
-                [each.cells[0] for each in node.children if each.cells]
-                if node.kind == "table"
-                else [node.text]
-            )
-            for match in filter(None, map(self._any_start, texts if above.listed else ())):
-                found.setdefault((prefix_of(match["id"]), above.listed), set()).add(match["id"])
+            self.page.ids += kind_of(self._labelled_id(node))
+            for local_id, kind in self._ids_of(node, above.listed):
+                found.setdefault((prefix_of(local_id), kind), set()).add(local_id)
         for (prefix, kind), ids in found.items():
-            if prefix == "#":
-                self.page.prefixes.setdefault("#", kind)
-                continue
-            code = len(prefix) <= 4 and prefix.isupper()
-            if PREFIXES.get(prefix.casefold(), "A")[-1:] == "A" and (
-                len(ids) > 1 or code or names_kind(prefix, kind)
-            ):
+            known = PREFIXES.get(prefix.casefold(), "A")[-1:]
+            counted = len(ids) > 1 and any(each[-1:].isdigit() for each in ids)  # no `Plan A`, `Plan B`
+            sure = counted or names_kind(prefix, kind) or any(map(_CODE.match, ids))
+            if (known == "A" and sure) or (known == kind and counted):
                 self.page.prefixes.setdefault(prefix, kind)
                 self.page.ids += kind
 
-    def _numbers_are_ids(self, node: Node, kind: str) -> bool:
+    def _ids_of(self, node: Node, listed: str) -> Iterator[tuple[str, str]]:
+        """Yield what may be the ids of records that a part begins with, and their kind."""
+        if listed and node.kind == "item" and self._number_is_id(node, listed):
+            self.page.prefixes.setdefault("", listed)
+        texts = [row.cells[0] for row in node.children if row.cells] if node.kind == "table" else [node.text]
+        for match in filter(None, map(self._any_start, texts)):
+            kind = listed or (kind_of(match["id"]).strip("A") if node.kind == "heading" else "")
+            if kind:
+                yield match["id"], kind
+
+    def _number_is_id(self, node: Node, kind: str) -> bool:
         """Say whether the number of an item is more than its place in the list: others refer to it."""
-        if "#" in self.page.prefixes or LOCAL_ID.match(node.text.lstrip("*_ ")):
+        if not node.number or "" in self.page.prefixes or LOCAL_ID.match(node.text.lstrip("*_ ")):
             return False
         refers = re.compile(rf"([^\W\d_]{{4,}})\s(?:n[\u00b0\u00ba.]\s?|#)?{node.number}(?![\d.])")
         said = zip(self.page.document.lines, self.page.own, strict=True)
@@ -280,10 +284,10 @@ class _Reader:
 
     def _any_start(self, text: str) -> re.Match[str] | None:
         """Return how a text begins with what may be an id of any shape."""
-        plain = text.translate(WIDE)
+        plain = ascii_of(text)
         decor = _DECOR.match(plain)
         match = _ANY_START.match(plain, decor.end() if decor else 0)
-        is_code = match and re.match(r"[^\W\d_]{1,4}[-_.]?\d", match["id"])
+        is_code = match and _CODE.match(match["id"])
         return match if match and (is_code or match["sep"].strip() or not match["title"]) else None
 
     def walk(self, nodes: Sequence[Node], base: _Above) -> None:
@@ -301,7 +305,7 @@ class _Reader:
             elif node.kind == "table":
                 self._table(node, above)
             elif start := self.start_of(node, above, before) or self._bare_start(
-                node, above, taken=bare_list
+                node, above, taken=bare_list, after=nodes[index : index + 1]
             ):
                 end = self._end(nodes, index, start)
                 self._take(start, node, nodes[index:end], above)
@@ -320,7 +324,7 @@ class _Reader:
 
     def _field_line(self, node: Node) -> _Start | None:
         """Return what a labelled line between records says of one: `Dependencies: D2 depends on D1`."""
-        label = LABEL.match(node.text.translate(WIDE)) if node.kind in ("line", "item") else None
+        label = LABEL.match(ascii_of(node.text)) if node.kind in ("line", "item") else None
         value = node.text[label.end() :].strip() if label and ":" in label["sep"] else ""
         start = self.start_of(Node("item", node.line, node.line, value), _Above("DT")) if value else None
         if label is None or start is None or start.kind not in ("D", "T") or node.line in self.page.taken:
@@ -346,54 +350,63 @@ class _Reader:
         """Return how a heading, item or line with an id begins a record, None if it begins none."""
         if node.kind not in ("heading", "item", "line"):
             return None
-        text = _BRACKETED.sub(
-            lambda m: f"{m['before']}{m['id']}{' (' + m['notes'] + ')' if m['notes'] else ''}: ", node.text
-        )
+        goes_on = before.text if before and node.level == 1 else ""
+        key = (node.kind, node.level, node.number, node.text, above.lists, goes_on)
+        if key not in self._starts:
+            self._starts[key] = self._start_of(node, above, before)
+        start = self._starts[key]
+        return replace(start) if start else None
+
+    def _start_of(self, node: Node, above: _Above, before: Node | None) -> _Start | None:
+        text = _BRACKETED.sub(_note_last, node.text)
         if (noted := _NOTED.match(text)) and self._any_start(text[noted.end() :]):
             text = f"{text[noted.end() :]} ({noted['note']})"  # [resolved] T1: Who pays?
-        plain = text.translate(WIDE)
-        decor = _DECOR.match(plain)
-        place = decor.end() if decor else 0
+        plain = ascii_of(text)
+        place = _end_of(_DECOR, plain, 0)
         marks = text[:place]
-        if node.kind == "heading" and (number := _NUMBER.match(plain, place)):
-            place = number.end()
+        place = _end_of(_NUMBER, plain, place) if node.kind == "heading" else place
         words = _NOUNS.match(plain, place)
-        if words and names_kind(words["words"], kind_of(words["id"])):
-            place = words.end()
-        match = _START.match(plain, place)
-        if match is None or not self.page.kind_of(match["id"]):
-            other = _ANY_START.match(plain, place)
-            match = other if other and self.page.kind_of(other["id"]) else match
-        if match is None and node.number and self.page.prefixes.get("#") == above.listed:
+        noun = words["words"] if words and names_kind(words["words"], kind_of(words["id"])) else ""
+        match = self._match_id(plain, place + len(noun))
+        if match is None and node.number and self.page.prefixes.get("") == above.listed:
             return _Start(node.number, above.listed, text)
         if match is None:
-            match = _BEHIND.match(plain) if node.kind != "line" else None
-            if match is None or not (node.kind == "heading" or kind_of(match["id"]) in above.lists):
-                return None
-            title = _NUMBER.sub("", text[: match.end("title")], count=1)
-            return _Start(text[match.start("id") : match.end("id")], kind_of(match["id"]), title)
-        kind, bold = self.page.kind_of(match["id"]), "**" in marks or "__" in marks
+            return self._start_behind(node, text, above)
+        bold = "**" in marks or "__" in marks
+        kind = self.page.kind_of(match["id"])
         if not kind and match["sep"].strip() and match["id"].isupper():
             kind = above.listed  # such as Q1: the label above says what it is
         if not kind or not self._counts(node, match, above, kind, before, bold=bold or "~~" in marks):
             return None
-        local_id, title = text[match.start("id") : match.end("id")], text[match.start("title") :]
-        if not match["sep"].strip() and node.kind != "heading":  # D2 depends on D1
-            said, pairs = split_labels(title, kind, clauses=True)
-            if pairs and not said.strip():
-                return _Start(local_id, kind, "", fields=dict(reversed(pairs)))
-        tail = ""
-        if bold and "**" not in match["shut"] + match["sep"]:
-            head, mark, tail = title.partition("**")
-            left, fields = beside(tail, kind) if tail.strip(" .:") else (tail, {})
-            title, tail = (head, tail) if fields and not left and "~~" not in title else (head + tail, "")
-        kept = "".join(re.findall(r"\[.\]\s|[^\x00-\x7f]", marks)).strip()
-        title = f"{kept} {'~~' if '~~' in marks else ''}{title}".strip()
-        alone = bold and node.kind == "line" and text.rstrip(" :").endswith("**")
-        noun = words["words"] if words and place >= words.end() else ""
-        return _Start(
-            local_id, kind, title, match["notes"] or "", match["entity"] or "", noun, alone, tail=tail
+        start = _Start(
+            text[match.start("id") : match.end("id")], kind, text[match.start("title") :], words=noun
         )
+        if not match["sep"].strip() and node.kind != "heading":  # D2 depends on D1
+            said, pairs = split_labels(start.title, kind, clauses=True)
+            if pairs and not said.strip():
+                return replace(start, title="", fields=dict(reversed(pairs)))
+        if bold and "**" not in match["shut"] + match["sep"]:
+            start.title, start.tail = _cut_tail(start.title, kind)
+        kept = "".join(re.findall(r"\[.\]\s|[^\x00-\x7f]", marks)).strip()
+        start.title = f"{kept} {'~~' if '~~' in marks else ''}{start.title}".strip()
+        start.alone = bold and node.kind == "line" and text.rstrip(" :").endswith("**")
+        start.notes, start.entity = match["notes"] or "", match["entity"] or ""
+        return start
+
+    def _match_id(self, plain: str, place: int) -> re.Match[str] | None:
+        match = _START.match(plain, place)
+        if match is None or not self.page.kind_of(match["id"]):
+            other = _ANY_START.match(plain, place)
+            return other if other and self.page.kind_of(other["id"]) else match
+        return match
+
+    def _start_behind(self, node: Node, text: str, above: _Above) -> _Start | None:
+        """Return the start of a record whose id stands behind its title: `Use rows (D001)`."""
+        match = _BEHIND.match(ascii_of(text)) if node.kind != "line" else None
+        if match is None or not (node.kind == "heading" or kind_of(match["id"]) in above.lists):
+            return None
+        title = _NUMBER.sub("", text[: match.end("title")], count=1)
+        return _Start(text[match.start("id") : match.end("id")], kind_of(match["id"]), title)
 
     def _counts(
         self, node: Node, match: re.Match[str], above: _Above, kind: str, before: Node | None, *, bold: bool
@@ -406,12 +419,10 @@ class _Reader:
             return bool(not weak or sep or listed or not title)
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
-            text = before.text.translate(WIDE) if before else ":"
-            if (
-                not text.endswith(":")
-                and not LOCAL_ID.match(_DECOR.sub("", text, count=1))
-                and not (learnt and (match["sep"] or (before and self._label_in(before, kind))))
-            ):
+            text = ascii_of(before.text) if before else ":"
+            behind = text.endswith(":") or LOCAL_ID.match(text, _end_of(_DECOR, text, 0))
+            known = learnt and before and (match["sep"] or self._label_in(before, kind))
+            if before and not behind and not known and not self.label_of(before):
                 return False
             strong = strong or sep in (":", "::", "\u2014", "\u2013", "-", "--") or listed
         known = strong or listed or not weak
@@ -419,26 +430,38 @@ class _Reader:
             noted = node.kind == "item" and (
                 sep == "." or (match["notes"] and not sep) or (kind == "A" and not sep)
             )
-            apart = not learnt or match["sep"] or match["notes"] or node.kind != "line" or node.level == 1
+            apart = (
+                kind_of(match["id"]) == kind
+                or match["sep"]
+                or match["notes"]
+                or node.kind != "line"
+                or node.level == 1
+            )
             known = known and (strong or (listed and bool(apart)) or bool(noted))
         return bool(title) and known
 
-    def _bare_start(self, node: Node, above: _Above, *, taken: bool) -> _Start | None:
+    def _bare_start(
+        self, node: Node, above: _Above, *, taken: bool, after: Sequence[Node] = ()
+    ) -> _Start | None:
         """Return the start of a record without an id before its title, if a part below a label is one."""
         local_id = self._labelled_id(node)
         kind = kind_of(local_id) or above.listed
         title = _NUMBER.sub("", node.text, count=1) if node.kind == "heading" else node.text
+        if local_id and node.kind == "line":
+            return _Start(local_id, kind, "")
         if local_id:
             return _Start("", kind, "" if node.kind == "item" and LABEL.match(node.text) else title)
-        label = LABEL.match(node.text.translate(WIDE)) if node.kind in ("line", "item") else None
+        label = LABEL.match(ascii_of(node.text)) if node.kind in ("line", "item") else None
         value = node.text[label.end() :] if label and ":" in label["sep"] else ""
         if label and value and not LOCAL_ID.match(value) and (named := self._kind_named(label["key"])):
             return _Start("", named, value, words=label["key"])
         text, items = title.strip("*_ "), [child for child in node.children if child.kind == "item"]
-        leads = (
-            node.kind == "line" and node.level == 0 and _LEADS.match(node.text) and not self.label_of(node)
-        )
-        if not taken or not text or (node.kind not in ("item", "heading") and not leads):
+        if not taken or not text or not kind:
+            return None
+        followed = any(each.line == node.last + 1 and self._known(each, kind) for each in after)
+        leads = node.kind == "line" and node.level == 0 and (followed or _LEADS.match(node.text))
+        leads = leads and not self._label_in(node, kind) and (followed or not self.label_of(node))
+        if node.kind not in ("item", "heading") and not leads:
             return None
         if node.kind == "heading":
             labelled = any(lists_kind(text, each) or state_of_label(text, each) for each in "DT")
@@ -469,12 +492,12 @@ class _Reader:
 
     def _labelled_id(self, node: Node) -> str:
         """Return the id that a labelled line of a heading or item gives."""
-        nodes = [node, *node.children[:8]] if node.kind in ("heading", "item") else []
+        nodes = [node, *node.children[:8]] if node.kind in ("heading", "item") else [node]
         for each in nodes:
-            match = LABEL.match(each.text.translate(WIDE)) if each.kind in ("line", "item") else None
+            match = LABEL.match(ascii_of(each.text)) if each.kind in ("line", "item") else None
             if match and ":" in match["sep"] and field_named(match["key"], "D") == "local_id":
                 value = bare(each.text[match.end() :])
-                return value if LOCAL_ID.fullmatch(value.translate(WIDE)) else ""
+                return value if LOCAL_ID.fullmatch(ascii_of(value)) else ""
         return ""
 
     def label_of(self, node: Node, after: Sequence[Node] = ()) -> str:
@@ -492,20 +515,17 @@ class _Reader:
             return bold["label"].rstrip(": ")
         plain = text.rstrip(": \uff1a")
         if colon and not re.search(r"[.!?|`]", text) and not node.children:
-            kinds = (
-                k for k in "DT" if lists_kind(plain, k) or (names_kind(plain, k) and state_of_label(plain, k))
-            )
-            return plain if next(kinds, "") else ""
+            known = state_of_label(plain, "T") or any(lists_kind(plain, k) for k in "DT")
+            return plain if known or (names_kind(plain, "D") and state_of_label(plain, "D")) else ""
         return plain if node.kind == "line" and any(lists_kind(plain, kind) for kind in "DTA") else ""
 
     def _ends_record(self, node: Node) -> bool:
         """Say whether a line begins another record, or lists some."""
+        if node.kind == "line" and (self.start_of(node) or self._bare_start(node, _Above(), taken=False)):
+            return True
         label = self.label_of(node)
-        begins = self.start_of(node) or self._bare_start(node, _Above(), taken=False)
-        return (node.kind == "line" and bool(begins)) or any(
-            lists_kind(label, k) or (names_kind(label, k) and state_of_label(label, k))
-            for k in "DTA"
-            if label
+        return label != "" and any(
+            lists_kind(label, k) or (names_kind(label, k) and state_of_label(label, k)) for k in "DTA"
         )
 
     def _end(self, nodes: Sequence[Node], first: int, start: _Start) -> int:
@@ -539,9 +559,15 @@ class _Reader:
 
     def _label_in(self, node: Node, kind: str) -> tuple[str, str] | None:
         """Return label and value of a line or item that opens a field, None if it opens none."""
+        key = (node.kind, node.text, kind)
+        if key not in self._labels:
+            self._labels[key] = self._find_label(node, kind)
+        return self._labels[key]
+
+    def _find_label(self, node: Node, kind: str) -> tuple[str, str] | None:
         text = node.text if len(node.text) <= LINE_LIMIT else ""
         skipped = next((n for n, c in enumerate(text[:12]) if not (is_symbol(c) or c.isspace())), 0)
-        match = LABEL.match(text.translate(WIDE), skipped)
+        match = LABEL.match(ascii_of(text), skipped)
         if match is None or LOCAL_ID.fullmatch(match["key"]):
             return None
         bold, item, sep = (
@@ -571,39 +597,11 @@ class _Reader:
             return
         ends = (n for n, each in enumerate(inner) if node.kind == "heading" and self._ends_record(each))
         cut = next(ends, len(inner))
-        entries: list[tuple[str, Any]] = []
-        rest: list[str] = []
         lines, body = self._title_lines(start, node, [*inner[:cut], *behind])
         if not start.id and node.kind == "item" and not start.title:
             body = [replace(node, kind="line", children=[]), *body]
-        title, lead, raw = start.title, "", dict[str, Any]()
-        if start.id:
-            if not start.notes and (note := _NOTE_FIRST.match(title)):
-                start.notes, title = note["notes"], title[note.end() :]
-            lead, raw = split_note(start.notes, kind) if start.notes else ("", {})
-        if start.tail:
-            raw = beside(" ".join([start.tail, *lines]), kind)[1] | raw
-            lines = []
-        bold = _BOLD_LEAD.match(" ".join([title, *lines]))
-        if bold and (not start.id or bold["rest"].strip()[0] not in "\u2014\u2013-"):
-            title, lines = bold["title"], []
-            said, fields = beside(bold["rest"].strip(" \u2014\u2013-"), kind)
-            rest += [said] if said else []
-            raw = fields | raw
-        elif (
-            not start.id
-            and dict(above.states).get(kind) is ThreadStatus.RESOLVED
-            and (answer := _ANSWERED.match(title))
-        ):
-            title = answer["title"].rstrip(":")
-            raw["resolution"] = answer["answer"]
-        state = dict(above.states).get(kind)
-        given = {"status": state.value} if state is ThreadStatus.RESOLVED else {}
-        text, fields = annotated(" ".join([title, *lines]), kind, clauses=True, given=given | raw)
-        text = f"{text} ({lead})" if lead and bare(text) else text
-        raw |= {name: value for name, value in fields.items() if name not in given or value != given[name]}
-        if start.words and kind != "A" and (state := state_of_label(start.words, kind)) is not None:
-            raw.setdefault("status", state.value)
+        entries: list[tuple[str, Any]] = []
+        text, raw, rest = _read_title(start, lines, dict(above.states).get(kind))
         self._gather(body, kind, entries, rest)
         if bare(text):
             entries.append((_TEXT_KEYS[kind], bare(text) if text.startswith("`") else text.strip("* ")))
@@ -612,7 +610,9 @@ class _Reader:
         self.page.taken.update((node.line, *(n for each in body for n in range(each.line, each.last + 1))))
         self._claim(start, raw, entries, rest, node.line, above)
         within = replace(above, lists="")
-        self.walk([each for each in body if each.kind != "line"], within)
+        self.walk(
+            [n for n in body if n.kind != "line" and (n.children or not self._label_in(n, kind))], within
+        )
         self.walk(inner[cut:], within)
 
     def _title_lines(self, start: _Start, node: Node, body: list[Node]) -> tuple[list[str], list[Node]]:
@@ -666,7 +666,7 @@ class _Reader:
         if kind == "T" and above.priority:
             given.setdefault("priority", above.priority)
         number, state = bare(str(given.pop("local_id", ""))), dict(above.states).get(kind)
-        if not local_id and LOCAL_ID.fullmatch(number.translate(WIDE)):
+        if not local_id and LOCAL_ID.fullmatch(ascii_of(number)):
             local_id, kind = number, kind_of(number)
         if not local_id:
             given |= {"status": state.value} if state is not None and "status" not in given else {}
@@ -810,6 +810,58 @@ class _Reader:
                 self._claim(_Start(local_id, kind, ""), raw, list(cells.items()), [], row.line, above)
 
 
+def _note_last(match: re.Match[str]) -> str:
+    notes = f" ({match['notes']})" if match["notes"] else ""
+    return f"{match['before']}{match['id']}{notes}: "
+
+
+def _end_of(pattern: re.Pattern[str], text: str, place: int) -> int:
+    match = pattern.match(text, place)
+    return match.end() if match else place
+
+
+def _cut_tail(title: str, kind: str) -> tuple[str, str]:
+    """Split `title** open, P0`, whose bold mark was opened before its id, if its end is all fields."""
+    head, _, tail = title.partition("**")
+    left, fields = beside(tail, kind) if tail.strip(" .:") else (tail, {})
+    return (head, tail) if fields and not left and "~~" not in title else (head + tail, "")
+
+
+def _read_title(
+    start: _Start, lines: Sequence[str], above: Enum | None
+) -> tuple[str, dict[str, Any], list[str]]:
+    """Return the words of a title, the fields beside them, and the sentences that are neither.
+
+    Args:
+        start: of the record.
+        lines: on which the title goes on.
+        above: the state that the label above gives.
+    """
+    kind, title, lead, raw, rest = start.kind, start.title, "", dict[str, Any](), list[str]()
+    if start.id and not start.notes and (note := _NOTE_FIRST.match(title)):
+        start.notes, title = note["notes"], title[note.end() :]
+    if start.notes:
+        lead, raw = split_note(start.notes, kind)
+    if start.tail:
+        raw, lines = beside(" ".join([start.tail, *lines]), kind)[1] | raw, []
+    title = " ".join([title, *lines])
+    bold = _BOLD_LEAD.match(title)
+    if bold and (not start.id or bold["rest"].strip()[0] not in "\u2014\u2013-"):
+        title = bold["title"]
+        said, fields = beside(bold["rest"].strip(" \u2014\u2013-"), kind)
+        rest += [said] if said else []
+        raw = fields | raw
+    elif not start.id and above is ThreadStatus.RESOLVED and (answer := _ANSWERED.match(title)):
+        title, raw["resolution"] = answer["title"].rstrip(":"), answer["answer"]
+    given = {"status": above.value} if above is ThreadStatus.RESOLVED else {}
+    text, fields = annotated(title, kind, clauses=True, given=given | raw)
+    text = f"{text} ({lead})" if lead and bare(text) else text
+    raw |= {name: value for name, value in fields.items() if name not in given or value != given[name]}
+    if start.words and kind != "A" and (state := state_of_label(start.words, kind)) is not None:
+        raw.setdefault("status", state.value)
+    return text, raw, rest
+
+
 def _unmarked(value: str) -> str:
     whole = re.fullmatch(r"(\*{1,2}|_{1,2})([^*_]+)\1?", value)
     return whole[2] if whole else value.removesuffix("*") if value.count("*") == 1 else value
@@ -827,7 +879,7 @@ def _more(value: Any, node: Node, below: Sequence[str]) -> Any:
 def _cell_id(row: Sequence[str], column: int) -> str:
     """Return the id that a cell holds alone, "" if it holds something else."""
     cell = bare(row[column]).strip("~[]() ").strip("*` #") if 0 <= column < len(row) else ""
-    plain = cell.translate(WIDE)
+    plain = ascii_of(cell)
     custom = column == 0 and re.fullmatch(_ANY_ID, plain)
     return cell if custom or SHORT_ID.fullmatch(plain) or LOCAL_ID.fullmatch(plain) else ""
 
@@ -960,7 +1012,7 @@ def seen_ids(page: Page) -> dict[str, tuple[int, bool]]:
     """Return each id in the archive's own lines: its first line, and whether a line begins with it."""
     seen: dict[str, tuple[int, bool]] = {}
     for number, line in enumerate(page.document.lines, 1):
-        plain = line.translate(WIDE) if page.own[number - 1] else ""
+        plain = ascii_of(line) if page.own[number - 1] else ""
         for match in _SEEN.finditer(plain):
             local_id, begins = match.group(), plain[: match.start()] if match.start() < 40 else "x"
             defines = _DEFINES.match(begins) is not None
@@ -970,15 +1022,13 @@ def seen_ids(page: Page) -> dict[str, tuple[int, bool]]:
     return seen
 
 
-def report_lost_ids(
-    page: Page, seen: Mapping[str, tuple[int, bool]], known: Collection[str], *, has_parent: bool
-) -> None:
+def report_lost_ids(page: Page, merged: Sequence[Claim], known: Collection[str], *, has_parent: bool) -> None:
     """Add a problem for each id, mentioned or referred to, that has no record."""
     keys = {key_of(local_id) for local_id in known}
     # A100 is a processor as often as an artifact; artifacts are numbered from A001.
     has_artifacts = any(local_id[:2] in ("A0", "A1") for local_id in known)
-    lost = {k: v for k, v in seen.items() if key_of(k) not in keys and (k[:2] != "A1" or has_artifacts)}
-    for claim in page.found.claims:
+    lost = {k: v for k, v in page.seen.items() if key_of(k) not in keys and (k[:2] != "A1" or has_artifacts)}
+    for claim in merged:
         for local_id in claim.references:
             if key_of(local_id) not in keys:
                 lost.setdefault(local_id, (claim.line, False))
@@ -1000,18 +1050,24 @@ def report_unread(page: Page) -> None:
     for node in walk(page.document.root):
         if node.kind not in ("line", "item") or node.line in page.taken or not page.speaks(node):
             continue
-        label = LABEL.match(node.text.translate(WIDE))
-        if (
-            label
-            and ":" in label["sep"]
-            and node.text[label.end() :].strip()
-            and not fact_named(label["key"])
-        ):
-            if any(field_named(label["key"], kind) in OWN_FIELDS[kind] for kind in "DT"):
-                message = (
-                    f"the line with the label {label['key'][:40]!r} belongs to no record; it was not read"
-                )
-                page.found.warn("unread-label", message, node.line, "put it below the record's own line")
+        label = LABEL.match(ascii_of(node.text))
+        if label is None or ":" not in label["sep"] or fact_named(label["key"]):
+            continue
+        known = any(field_named(label["key"], kind) in OWN_FIELDS[kind] for kind in "DT")
+        if known and node.text[label.end() :].strip():
+            message = f"the line with the label {label['key'][:40]!r} belongs to no record; it was not read"
+            page.found.warn("unread-label", message, node.line, "put it below the record's own line")
+
+
+def report_quoted_fields(page: Page) -> None:
+    """Add a problem for each quote beside own lines that labels fields of a record."""
+    for first, last in page.document.quoted:
+        lines = [line.lstrip(" >") for line in page.document.lines[first - 1 : last]]
+        labels = [label for label in map(LABEL.match, lines) if label and ":" in label["sep"]]
+        own = [each for each in labels if any(field_named(each["key"], k) in OWN_FIELDS[k] for k in "DT")]
+        if own and first > 2 and any(page.own[max(first - 4, 0) : first - 1]):
+            message = f"the quote labels {own[0]['key'][:40]!r} and was not read: what is quoted is not said"
+            page.found.warn("quoted-field", message, first, "write it without `>`")
 
 
 def read_summary(document: Document) -> str:
