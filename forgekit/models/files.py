@@ -198,13 +198,21 @@ def read_header(path: Path) -> dict[str, Tensor]:
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            length = int.from_bytes(file.read(8), "little")
-            text = file.read(length) if 2 <= length <= min(_HEADER_LIMIT, size - 8) else b""
+            text = _header_text(file, size)
         header = json.loads(text, object_pairs_hook=_once)
         header.pop("__metadata__", None)
-        return {name.removeprefix("bert."): _tensor(data, 8 + length, size) for name, data in header.items()}
+        return {
+            name.removeprefix("bert."): _tensor(data, 8 + len(text), size) for name, data in header.items()
+        }
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
         raise FormatError(f"is no safetensors file: {e}", path=str(path)) from None
+
+
+def _header_text(file: BinaryIO, size: int) -> bytes:
+    length = int.from_bytes(file.read(8), "little")
+    if not 2 <= length <= min(_HEADER_LIMIT, size - 8):
+        raise ValueError("the length of its header is wrong")
+    return file.read(length)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
