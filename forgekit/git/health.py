@@ -35,11 +35,11 @@ TEXTS = {
     ),
     "stale-lock": (
         "was left by a process that is gone: it blocks writes",
-        "if no other program uses the repository, delete it",
+        "if no other program uses the repository, delete PATH",
     ),
     "broken-journal": (
         "is damaged: what a killed write left cannot be undone, and no write can begin",
-        "look at `git status`, then delete it",
+        "look at `git status`, then delete PATH",
     ),
     "half-done": (
         "a write was killed before its end: the next write undoes or finishes it",

@@ -314,7 +314,9 @@ def test_doctor_says_what_to_do(cli: Cli, registry: Path, monkeypatch: pytest.Mo
     assert cli("doctor").code == 1
     assert {name for name, f in findings.items() if not f["good"]} == {"identity", "stale-lock", "stray-file"}
     assert "git config --global user.name" in findings["identity"]["message"]
-    assert findings["stale-lock"]["advice"] == f"if no other program uses the repository, delete {lock}"
+    assert (
+        findings["stale-lock"]["advice"] == "if no other program uses the repository, delete .git/index.lock"
+    )
     assert findings["stray-file"]["path"] == "registry/stray.txt"
 
 
