@@ -264,11 +264,11 @@ def _redactions(findings: Sequence[SecretFinding]) -> Iterable[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class _Decided:
-    """What was decided, for the report; `filed` are the ids of the archives before it."""
+    """What was decided, for the report; `new` are the ids of the archives whose text is written."""
 
     ours: Registry
     folded: Refolded
-    filed: frozenset[EntityId]
+    new: frozenset[EntityId]
     refused: Mapping[EntityId, ArchiveError]
 
 
@@ -318,13 +318,13 @@ def sync_compression(
     assert isinstance(decided, _Decided)  # noqa: S101 - what _decide put there
     refused += decided.refused.values()
     changes, ours = decided.folded.changes, decided.ours.entities
-    known = set(decided.filed)
+    new = set(decided.new)
     filed: list[FiledArchive] = []
     for archive, text, _ in read:
         if archive.id in decided.refused:
             continue
-        filed.append(_report(archive, text, decided, new=archive.id not in known, now=forge.now()))
-        known.add(archive.id)
+        filed.append(_report(archive, text, decided, new=archive.id in new, now=forge.now()))
+        new.discard(archive.id)
     if filed:
         others = _warnings_elsewhere(decided, {archive.id for archive, _, _ in read})
         filed[-1] = replace(filed[-1], problems=(*filed[-1].problems, *others))
@@ -384,7 +384,7 @@ def _decide(
             *(("Forgekit-Archive", archive.id) for archive in archives),
             *(("Forgekit-Conversation", c) for c in sorted({a.conversation_id for a in archives})),
         ),
-        result=_Decided(ours, folded, frozenset(filed), refused),
+        result=_Decided(ours, folded, frozenset(new), refused),
     )
 
 

@@ -207,14 +207,17 @@ class LlmJudge:
             options = {"temperature": 0, "seed": 0, "num_ctx": CONTEXT}
             reply = self._post("/api/chat", asked | {"format": SCHEMA, "options": options})
             return self._text(reply, "message", "content")
-        reply = self._post("/chat/completions", asked)
+        reply = self._post("/chat/completions", asked | {"temperature": 0}, plain=asked)
         return self._text(reply, "choices", 0, "message", "content")
 
-    def _post(self, path: str, payload: object) -> object:
+    def _post(self, path: str, payload: object, plain: object = None) -> object:
+        """Send a request; `plain` is sent where the server refuses an option of the first one."""
         seconds = min(self._seconds, self._until - time.monotonic())
         if seconds <= 0:
             raise NoAnswerError(f"{self._host} took more than {IN_ALL * self._seconds:.0f} seconds in all")
         status, body = post(self._url + path, payload, key=self._key, seconds=seconds)
+        if status in {400, 422} and plain is not None:
+            return self._post(path, plain)
         if 300 <= status < 400:
             raise NoAnswerError(f"{self._host} points elsewhere, and redirects are not followed")
         if status != 200:

@@ -24,6 +24,7 @@ def test_filing_says_what_it_did(registry: Path, cli: Cli) -> None:
         0,
         (
             "arc_ab836915c1d9  LEDGER_API_FROZEN  (The Nexus)\n"
+            "  read 6 of 6 ids, 33 labelled fields\n"
             "  decisions: 3 new, 0 known, 0 carried\n"
             "  threads: 2 new, 0 resolved, 2 still open\n"
             "  artifacts: 1, kept in the archive\n"
@@ -35,6 +36,7 @@ def test_filing_says_what_it_did(registry: Path, cli: Cli) -> None:
         0,
         (
             "arc_e4fa00c66653  LEDGER_RETRY_WINDOW_BRIDGE  (The Nexus)\n"
+            "  read 6 of 6 ids, 14 labelled fields\n"
             "  decisions: 2 new, 0 known, 1 carried\n"
             "  threads: 1 new, 1 resolved, 1 still open\n"
             "  lineage: con_bfd788415939 -> con_d5faf30f5d9e\n"
@@ -111,7 +113,7 @@ def test_a_doubtful_date_is_said(registry: Path, cli: Cli) -> None:
     assert cli(*again).err == f"decision validate {name}: {later}\n"
 
 
-def test_a_corrected_text_takes_the_place_of_the_one_that_is_reverted(registry: Path, cli: Cli) -> None:
+def test_a_corrected_text_takes_the_place_of_the_filed_one(registry: Path, cli: Cli) -> None:
     more = "\n## Decisions\n\n#### D001: Use {0}\n**Decision:** Use {0} as the broker.\n"
     cli("sync-compression", "-", stdin=_archive(1, more.format("Kafka")), root=registry)
     name = cli("archive", "list").out.split("\t")[0]
@@ -120,13 +122,12 @@ def test_a_corrected_text_takes_the_place_of_the_one_that_is_reverted(registry: 
     assert (ran.code, ran.err) == (
         1,
         (
-            f"forgekit: {name} is already filed for this conversation, time and turns, with another text; to "
-            "put this one in its place, `git revert` the commit that filed it (`forgekit archive history "
-            f"{name}` names it), then file this one\n"
+            f"forgekit: {name} is already filed for this conversation, time and turns, with another text; "
+            "--replace puts this one in its place\n"
         ),
     )
-    git(registry, "revert", "--no-edit", cli("archive", "history", name).out.split("\t")[0])
-    assert cli("sync-compression", "-", stdin=right).code == 0
+    ran = cli("sync-compression", "-", "--replace", stdin=right)
+    assert (ran.code, ran.out.splitlines()[1]) == (0, "  read 1 of 1 id, 0 labelled fields")
     assert [len(cli(kind, "list").out.splitlines()) for kind in ("archive", "decision")] == [1, 1]
     assert cli("check").code == 0
 

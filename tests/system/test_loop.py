@@ -236,8 +236,7 @@ def test_what_is_given_of_a_filed_archive_is_not_dropped(repository: Path) -> No
     short = short_id(Kind.ARCHIVE, filed.archive.id)
     assert str(caught.value) == (
         f"{short} is already filed with another tag and parent and external id, and filing it again changes "
-        f"nothing; `git revert` the commit that filed it (`forgekit archive history {short}` names it) and "
-        "file it again, or join a parent by `forgekit lineage new`"
+        "nothing; --replace files it anew, and `forgekit lineage new` joins a parent"
     )
     git(repository, "revert", "--no-edit", "HEAD")
     assert filing(**given).outcome.commit
@@ -573,3 +572,46 @@ def test_an_archive_that_names_every_id_of_a_block_carries_everything(filed: For
     assert archive.decisions == len(in_force) == len([line for line in lines if "dec_" in line[:8]])
     assert "### How To Write The Archive" in block
     assert "### How To Write" not in prepare_compression(filed, "Trellis", instructions=False).text
+
+
+def test_one_archive_that_cannot_be_read_stops_no_other(repository: Path) -> None:
+    forge = opened(repository)
+    good = compressed("ONE_DONE", "2026-03-01", "## Decision Log\n### D001: Use REST for partners\n")
+    incoming = [
+        Incoming(envelope=ImportOptions(project="Nexus"), data=text.encode(), name=name)
+        for name, text in (("bad.md", "Hello there"), ("good.md", good))
+    ]
+    report = sync_compression(forge, incoming)
+    assert [filed.archive.compression_tag for filed in report.filed] == ["ONE_DONE"]
+    assert [str(error) for error in report.refused] == [
+        "bad.md does not look like an archive: no record, tag or session in it"
+    ]
+    assert [decision.title for decision in forge.registry().decisions] == ["Use REST for partners"]
+
+
+def test_a_corrected_text_takes_the_place_of_the_filed_one_when_that_is_asked_for(repository: Path) -> None:
+    forge = opened(repository)
+    first = compressed("ONE_DONE", "2026-03-01", "## Decision Log\n### D001: Use REST\n### D002: Use gRPC\n")
+    second = first.replace("Use REST", "Use REST for partners").replace("### D002: Use gRPC\n", "")
+    paste(forge, first)
+    with pytest.raises(ArchiveError, match="with another text; --replace puts this one in its place"):
+        paste(forge, second)
+    incoming = [Incoming(envelope=ImportOptions(), data=second.encode())]
+    (filed,) = sync_compression(forge, incoming, replace_filed=True).filed
+    assert filed.new
+    registry = forge.registry()
+    assert [decision.title for decision in registry.decisions] == ["Use REST for partners"]
+    assert [archive.body for archive in registry.archives] == [second]
+
+
+def test_what_was_read_is_counted_and_strict_refuses_what_was_not(repository: Path) -> None:
+    forge = opened(repository)
+    head = compressed("ONE_DONE", "2026-03-01", "## Decision Log\n")
+    fields = "- **Tier:** 0.8\n- **Rationale:** Partners ask.\n- **Depends on:** D009\n"
+    text = f"{head}### D001: Use REST\n{fields}"
+    incoming = [Incoming(envelope=ImportOptions(project="Nexus"), data=text.encode(), name="one.md")]
+    with pytest.raises(ArchiveError, match=r"one.md: not everything was read, and --strict asks for it"):
+        sync_compression(forge, incoming, strict=True)
+    (filed,) = sync_compression(forge, incoming).filed
+    assert filed.lost
+    assert filed.coverage == (1, 2, 3)
