@@ -36,8 +36,7 @@ CACHE_FILE = "findings.sqlite"
 BLOCK_WAIT_MS = 200
 """How long a block waits for judgements that are not cached."""
 _BATCH = 8  # pairs between two looks at the clock
-_FEW = 30  # decisions chosen, up to which not everyone's neighbours are looked up
-_REACH = 1_000  # nearest decisions whose own neighbours are looked up
+_FEW = 30  # findings, up to which each side is read by itself
 
 
 def findings_of(
@@ -169,14 +168,7 @@ def _pairs(
     vectors: Vectors, active: Mapping[EntityId, Statement], chosen: Collection[EntityId] | None
 ) -> list[Pair]:
     """Return the pairs to judge, those of the chosen decisions where some are chosen."""
-    looked_up: Collection[str] = active
-    if chosen is not None and len(chosen) <= _FEW:
-        looked_up = {
-            *chosen,
-            *(other for near in vectors.nearest(chosen, active, _REACH).values() for other in near),
-        }
-    nearest = vectors.nearest(looked_up, active, NEAREST)
-    return pairs_to_judge(active, nearest, chosen)
+    return pairs_to_judge(active, vectors.neighbours(active, NEAREST), chosen)
 
 
 class _Asked:

@@ -286,14 +286,16 @@ def verify(forge: Forge, sample: int = 64) -> Checked:
     return Checked(compared, wrong, missing)
 
 
-def close_in_meaning(forge: Forge, project: EntityId) -> dict[tuple[EntityId, EntityId], float]:
-    """Return the cosines of what a project has with close decisions of other projects.
+def close_in_meaning(
+    forge: Forge, project: EntityId, own: Collection[EntityId]
+) -> dict[tuple[EntityId, EntityId], float]:
+    """Return the cosines of some threads and decisions of a project with close decisions of other projects.
 
     Returns: (own thread or decision, foreign decision) -> cosine; nothing where there are no vectors.
     """
     catalogue = forge.catalogue
-    own = catalogue.matching(kinds=(Kind.THREAD, Kind.DECISION), project=project)
-    others = catalogue.matching(kinds=(Kind.DECISION,), status="active") - own
+    others = catalogue.matching(kinds=(Kind.DECISION,), status="active")
+    others -= catalogue.matching(kinds=(Kind.DECISION,), project=project)
     if not own or not others:
         return {}
     try:

@@ -23,6 +23,7 @@ from forgekit.insight.project_state import (
     Opposed,
     Overtaken,
     ProjectState,
+    abroad,
     ended_note,
     project_state,
     titles,
@@ -86,7 +87,7 @@ def prepare_compression(
     registry = forge.registry()
     name = forge.project(project, registry) or ""
     known = forge.known_project(name, registry)
-    state = _state(forge, registry, known.id)
+    state = _state(forge, registry, known.id, budget)
     opening = f"## Registry state: {quote(known.project_name)}\n\n{NOTICE}\n\n{_summary(registry, state)}"
     page = _Page(
         "registry-state", opening, known.project_name, instructions=INSTRUCTIONS if instructions else ""
@@ -109,7 +110,7 @@ def prepare_continuation(
     """
     registry = forge.registry()
     archive = _archive(forge, registry, tag, project)
-    state = _state(forge, registry, archive.project_uuid, archive)
+    state = _state(forge, registry, archive.project_uuid, budget, archive)
     opening = (
         f"## Updated context: {quote(archive.compression_tag)}\n\n{NOTICE}\n"
         "Where the archive says otherwise, the registry is right.\n\n"
@@ -133,26 +134,35 @@ def _archive(forge: Forge, registry: Registry, tag: str, project: str | None) ->
     return found
 
 
+def _most(forge: Forge, budget: int | None) -> int:
+    """Return how many rows of a section could fit."""
+    return (budget if budget is not None else forge.settings.budget) // _LEAST_ROW + 1
+
+
 def _state(
-    forge: Forge, registry: Registry, project: EntityId, archive: Archive | None = None
+    forge: Forge, registry: Registry, project: EntityId, budget: int | None, archive: Archive | None = None
 ) -> ProjectState:
     settings = forge.settings
     archived = {entity for _, entity in archive.records} if archive is not None else set[EntityId]()
     own = {d.id for d in registry.decisions if d.project_uuid == project} | archived
-    return project_state(
+    state = project_state(
         registry,
         project,
         forge.now(),
         Limits(days=settings.stale_days, hops=settings.stale_hops, max_tier=settings.stale_max_tier),
         continued=facts(forge.catalogue, [archive])[0] if archive is not None else None,
-        similarities=close_in_meaning(forge, project),
         findings=findings_of(forge, registry, own, wait_ms=BLOCK_WAIT_MS),
     )
+    # What other projects decided is looked up for what a reader can see here.
+    every: list[Thread | Decision] = [*state.threads, *state.decisions]
+    shown = every[: _most(forge, budget)]
+    near = close_in_meaning(forge, project, {entity.id for entity in shown})
+    return replace(state, abroad=tuple(abroad(registry, project, shown, near)))
 
 
 def _block(forge: Forge, registry: Registry, state: ProjectState, page: _Page, budget: int | None) -> Block:
     room = budget if budget is not None else forge.settings.budget
-    rows = _Rows(registry, page.archive, room // _LEAST_ROW + 1)
+    rows = _Rows(registry, page.archive, _most(forge, budget))
     parts = [
         *([_overtaken(forge, state, rank=0)] if page.archive is not None else []),
         _conflicts(rows, state, rank=1),

@@ -31,6 +31,8 @@ RARE = 5
 GAP = 0.4
 """Inside a project, a decision yields to one whose tier is higher by more than this."""
 
+_FEW = 100  # decisions chosen, up to which a text is searched for their words before its own are read
+
 Pair = tuple[EntityId, EntityId]
 """Two decisions, the smaller id first."""
 
@@ -58,7 +60,7 @@ def pairs_to_judge(
         only: return only pairs with one of these; None for all pairs.
     """
     texts = {key: " ".join((said.text, *said.alternatives)) for key, said in active.items()}
-    if only is not None:
+    if only is not None and len(only) <= _FEW:
         # Reading the words of a text takes far longer than looking for a few in it.
         asked = {word for key in only if key in texts for word in words(texts[key])}
         probes = {word.removesuffix("y") for word in asked}  # "policies" has "policy"

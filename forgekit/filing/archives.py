@@ -149,7 +149,7 @@ def arrivals(
 
 def _bytes(item: Incoming, limit: int) -> bytes:
     if item.path is None:
-        return item.data[:limit]
+        return item.data
     try:
         with item.path.open("rb") as file:
             return file.read(limit)

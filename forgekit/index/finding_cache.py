@@ -78,7 +78,9 @@ def text_cosines(
     """
     import numpy as np
 
-    keys = {text: _vector_key(version, text) for pair in pairs for text in pair}
+    keys = {
+        text: _vector_key(version, text) for text in dict.fromkeys(text for pair in pairs for text in pair)
+    }
     known = cache.get(keys.values())
     made: dict[str, str] = {}
     for text, key in keys.items():

@@ -10,6 +10,7 @@ from the former in well under a second).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import zlib
@@ -211,32 +212,24 @@ class Vectors:
                 out[index.keys[int(rows[i])], index.keys[int(b[j])]] = round(float(cosines[i, j]), 6)
         return out
 
-    def nearest(
-        self, these: Collection[str], among: Collection[str], count: int
-    ) -> dict[EntityId, list[EntityId]]:
-        """Return, for each of these, the nearest others among some keys, best first, equal ones by key."""
-        import numpy as np
+    def neighbours(self, among: Collection[str], count: int) -> dict[EntityId, list[EntityId]]:
+        """Return the nearest others of each of some keys, best first, equal ones by key."""
+        from forgekit.index import neighbours
 
         index = self._current()
         if index is None:
             return {}
-        own, others = _rows_of(index, these), _rows_of(index, among)
-        if not len(own) or not len(others):
+        rows = _rows_of(index, among)
+        if not len(rows):
             return {}
-        matrix = index.vectors(others).T
-        keys = [EntityId(index.keys[row]) for row in others]
-        most = min(count + 1, len(others))
-        out: dict[EntityId, list[EntityId]] = {}
-        for start in range(0, len(own), _PAIR_ROWS):
-            rows = own[start : start + _PAIR_ROWS]
-            cosines = np.round(index.vectors(rows) @ matrix, 6)
-            picked = np.sort(np.argpartition(-cosines, most - 1, axis=1)[:, :most], axis=1)
-            order = np.argsort(-np.take_along_axis(cosines, picked, axis=1), axis=1, kind="stable")
-            best = np.take_along_axis(picked, order, axis=1).tolist()
-            for row, near in zip(rows, best, strict=True):
-                key = index.keys[row]
-                out[EntityId(key)] = [keys[j] for j in near if keys[j] != key][:count]
-        return out
+        keys, hashes = ([names[row] for row in rows] for names in (index.keys, index.hashes))
+        space = hashlib.sha256(self.space.encode()).hexdigest()[:12]
+        kept = self._folder / f"neighbours-{self._tree}-{space}.npy"
+        near = neighbours.nearest(keys, hashes, index.vectors(rows), count, kept).tolist()
+        return {
+            EntityId(key): [EntityId(keys[at]) for at in others if at >= 0]
+            for key, others in zip(keys, near, strict=True)
+        }
 
     def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """Return the cosine of each pair of keys; None where one of them is not in the index."""

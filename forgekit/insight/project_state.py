@@ -120,8 +120,8 @@ class ProjectState:
     shaken: tuple[Shaken, ...]
     flagged: tuple[Stale, ...]
     active: int
-    abroad: tuple[Abroad, ...]
     edges: tuple[Lineage, ...]
+    abroad: tuple[Abroad, ...] = ()
 
 
 def project_state(
@@ -131,7 +131,6 @@ def project_state(
     limits: Limits,
     *,
     continued: tuple[Archive, ArchiveText] | None = None,
-    similarities: Mapping[tuple[EntityId, EntityId], float] | None = None,
     findings: Findings = NOTHING,
 ) -> ProjectState:
     """Gather what a conversation in a project must know.
@@ -143,7 +142,6 @@ def project_state(
         limits: of staleness.
         continued: the archive that is to be continued, with what it says: its records come first,
             speculative decisions stay out, and what the registry says otherwise is named.
-        similarities: (own thread or decision, foreign decision) -> cosine, of those that are close.
         findings: of the project's decisions.
     """
     blocked = blocked_from_carrying(registry, findings)
@@ -177,7 +175,6 @@ def project_state(
         ),
         flagged=tuple(s for s in stale_ones if archive is None or not s.decision.speculative),
         active=stale_ones.active,
-        abroad=tuple(_abroad(registry, project, [*open_threads, *decisions], similarities or {})),
         edges=tuple(_edges(registry, project, archive)),
     )
 
@@ -231,13 +228,20 @@ def _opposed(registry: Registry, mine: set[EntityId], findings: Findings) -> Ite
             yield Opposed(conflict=finding.verdict(), a=finding.a, b=finding.b, found=True, yields=loser)
 
 
-def _abroad(
+def abroad(
     registry: Registry,
     project: EntityId,
     own: Iterable[Thread | Decision],
     similarities: Mapping[tuple[EntityId, EntityId], float],
-) -> Iterable[Abroad]:
-    """Return each decision of another project under what it shares most words with, or is closest to."""
+) -> list[Abroad]:
+    """Return each decision of another project under what it shares most words with, or is closest to.
+
+    Args:
+        registry: all entities.
+        project: whose decisions are left out.
+        own: the threads and decisions that the others may bear on.
+        similarities: (own thread or decision, foreign decision) -> cosine, of those that are close.
+    """
     others = {
         d.id: d
         for d in registry.decisions

@@ -150,7 +150,7 @@ def test_two_revisions_of_one_decision_are_shown_and_none_is_in_its_place(tmp_pa
     ]
     forge = filed(tmp_path / "repo", [texts], None)
     block = prepare_continuation(forge, "ONE").text
-    [changed] = [line for line in block.splitlines() if "Use files as the store is REVISED" in line]
+    [changed] = [line for line in block.splitlines() if "“Use files as the store” is REVISED" in line]
     a, b = sorted(f"dec_{d.id[-12:]}" for d in forge.registry().decisions if not d.status.ended)
     assert "in its place:" not in changed
     assert "nothing is in its place until a person has chosen between " in changed

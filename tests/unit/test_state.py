@@ -10,7 +10,15 @@ from sample_entities import PROJECT, A, B, P, archive, conflict, conversation, d
 
 from forgekit import ids
 from forgekit.ids import EntityId
-from forgekit.insight.project_state import Limits, Opposed, ProjectState, last_successor, project_state
+from forgekit.insight.project_state import (
+    Abroad,
+    Limits,
+    Opposed,
+    ProjectState,
+    abroad,
+    last_successor,
+    project_state,
+)
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import Decision, DecisionStatus, Entity, Priority
 from forgekit.model.registry import Registry
@@ -39,22 +47,21 @@ def continuing(*entities: Entity) -> ProjectState:
     return project_state(registry, P, day(9), LIMITS, continued=(archive(A), ArchiveText()))
 
 
-def abroad(one: Decision) -> Decision:
+def foreign(one: Decision) -> Decision:
     return replace(one, project_name="Other", project_uuid=ids.project_id("Other"))
 
 
-def state(
+def bearing_on(
     own: list[Decision], others: list[Decision], near: dict[tuple[EntityId, EntityId], float]
-) -> ProjectState:
-    registry = Registry.of([PROJECT, *own, *others])
-    return project_state(registry, P, day(1), LIMITS, similarities=near)
+) -> list[Abroad]:
+    return abroad(Registry.of([PROJECT, *own, *others]), P, own, near)
 
 
 def test_each_decision_of_another_project_stands_under_what_it_shares_most_with() -> None:
     own, others = two_projects(30)
     random = seeded("near")
     near = {(random.choice(own).id, random.choice(others).id): random.random() for _ in range(40)}
-    found = state(own, others, near).abroad
+    found = bearing_on(own, others, near)
     assert len(found) > 20
     for other in others:
         pairs = [(relevant(mine.title, other.decision), near.get((mine.id, other.id)), mine) for mine in own]
@@ -78,7 +85,7 @@ def test_the_words_of_a_decision_are_read_once_however_many_others_there_are(
         return word
 
     monkeypatch.setattr(words, "_stem", noted)
-    state(own, others, {})
+    bearing_on(own, others, {})
     assert len(read) <= 4 * (len(own) + len(others))
 
 
@@ -91,7 +98,7 @@ def test_both_sides_of_an_open_conflict_are_named_and_neither_is_carried() -> No
 
 
 def test_a_conflict_of_other_projects_is_not_named() -> None:
-    a, b = abroad(decision("Keep rows", A)), abroad(decision("Drop rows", A))
+    a, b = foreign(decision("Keep rows", A)), foreign(decision("Drop rows", A))
     assert of(a, b, conflict(a, b)).conflicts == ()
 
 
@@ -120,10 +127,10 @@ def test_the_last_successor_is_found_through_any_number_of_revisions() -> None:
 def test_what_is_speculative_in_another_project_bears_on_none() -> None:
     own = decision("Keep the ledger rows", A)
     firm, guess = (
-        abroad(decision(text, A, epistemic_tier=tier))
+        foreign(decision(text, A, epistemic_tier=tier))
         for text, tier in (("Sign the ledger rows", 0.9), ("Drop the ledger rows", 0.1))
     )
-    assert [found.decision for found in of(own, firm, guess).abroad] == [firm]
+    assert [found.decision for found in bearing_on([own], [firm, guess], {})] == [firm]
 
 
 def test_a_continuation_names_no_speculative_decision_that_lost_its_ground() -> None:
