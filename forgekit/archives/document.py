@@ -168,21 +168,18 @@ def _unquote_lists(lines: list[str]) -> None:
 
     A quote beside anything else in its section is said by somebody else.
     """
-    starts = [n for n, line in enumerate(lines) if _HEADING.match(line[:9])] + [len(lines)]
-    head = range(
-        starts[0] + 1 if starts[0] < 3 and len(starts) > 1 else 0,
-        starts[int(starts[0] < 3 and len(starts) > 1)],
-    )
+    starts = [number for number, line in enumerate(lines) if _HEADING.match(line[:9])] + [len(lines)]
+    titled = starts[0] < 3 and len(starts) > 1
+    head = range(starts[0] + 1, starts[1]) if titled else range(starts[0])
     quoted = [n for n in head if lines[n].lstrip()[:1] == ">"]
-    labelled = all(_LABELLED.match(lines[n]) for n in quoted if lines[n].strip("> "))
+    if not all(_LABELLED.match(lines[n]) for n in quoted if lines[n].strip("> ")):
+        quoted = []
     for start, end in pairwise(starts):
         inner = [n for n in range(start + 1, end) if lines[n].strip()]
-        if inner and all(lines[n].lstrip()[:1] == ">" for n in inner):
-            title = lines[start].strip("# ")
-            if any(lists_kind(title, kind) for kind in "DT") and not quotes(title):
-                quoted += [n for n in inner if n not in quoted]
-                labelled = labelled or not set(quoted) - set(inner)
-    for number in quoted if labelled else ():
+        title = lines[start].strip("# ")
+        if inner and all(lines[n].lstrip()[:1] == ">" for n in inner) and not quotes(title):
+            quoted += inner if any(lists_kind(title, kind) for kind in "DT") else []
+    for number in set(quoted):
         lines[number] = _QUOTE.sub("", lines[number], count=1)
 
 
@@ -242,7 +239,7 @@ class _Markup:
     def _item(self, number: int) -> None:
         line, before = self.lines[number], self.lines[number - 1].strip() if number else ""
         start = line[:40].lstrip()[:2]
-        if start[0] in _BULLETS and start[1:].isspace():
+        if start[:1] in _BULLETS and start[1:].isspace():
             self.lines[number] = line.replace(start[0], "-", 1)
         elif self.org:
             self.lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")
@@ -286,7 +283,7 @@ def _outside(lines: Sequence[str]) -> list[int]:
         elif fence:
             is_end = mark and mark[1].startswith(fence) and not line.strip(" " + fence[0])
             fence = "" if is_end else fence
-        elif line and len(line) <= LINE_LIMIT and line.lstrip()[:1] != ">":
+        elif len(line) <= LINE_LIMIT and line.lstrip()[:1] not in ("", ">"):
             found.append(number)
     return found
 

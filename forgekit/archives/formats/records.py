@@ -8,9 +8,11 @@ label in it and is not understood is reported and kept in its text; so is an id 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -83,6 +85,9 @@ _START = _start_pattern(
 )
 _ANY_START = _start_pattern(_ANY_ID)
 _CODE = re.compile(r"[A-Z\u0400-\u042f\u3040-\u9fff]{1,4}[-_.]?\d")
+_REFERRED = re.compile(
+    r"(?<![^\W\d_])(?P<word>[^\W\d_]{4,20})\s(?:n[\u00b0\u00ba.]\s?|#)?(?P<number>\d{1,4})(?![\d.])"
+)
 _NOTED = re.compile(r"[*_]{0,2}[\[(](?P<note>[^\[\]()\d]{2,30})[\])][*_]{0,2}\s*(?=\S)")
 _BRACKETED = re.compile(
     rf"^(?P<before>\W*?)[(\[](?P<id>{PLAIN_ID})(?:\s*[,;|\u00b7]\s*(?P<notes>[^()\[\]]*))?[)\]]\s+(?=\S)",
@@ -110,7 +115,7 @@ _LEAD_IN = re.compile(
 )
 _JOINING = re.compile(rf"\b(?:and|or|to|through|{PLAIN_ID})\b|[\s,;&\u2013\u2014-]")
 _DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
-_SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?:)")
+_SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?[:\u2192\u2014\u2013])")
 _WORDS = re.compile(r"[^\W_]{3,}")
 _TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
 _REST_KEYS = {"D": "context", "T": "content", "A": "summary"}
@@ -173,7 +178,7 @@ class _Above:
         lists = "".join(kind for kind in "DTA" if lists_kind(label, kind))
         if lists == "T" and "D" in named and "T" not in states:
             lists = "D"  # decided points
-        if not named and "T" in states and "T" not in page.ids and not re.search(r"\d", label):
+        if not named and "T" in states and "T" not in page.ids and not re.search(r"\d", fold(label)):
             lists = "t"
         rates = len(label.split()) <= 4 and not named and priority_in(label)
         return _Above(
@@ -275,12 +280,16 @@ class _Reader:
         """Say whether the number of an item is more than its place in the list: others refer to it."""
         if not node.number or "" in self.page.prefixes or LOCAL_ID.match(node.text.lstrip("*_ ")):
             return False
-        refers = re.compile(rf"([^\W\d_]{{4,}})\s(?:n[\u00b0\u00ba.]\s?|#)?{node.number}(?![\d.])")
-        said = zip(self.page.document.lines, self.page.own, strict=True)
-        lines = (line for line, own in said if own and node.number in line[:LINE_LIMIT])
-        return int(node.number) > 50 or any(
-            names_kind(match[1], kind) for line in lines for match in refers.finditer(line)
-        )
+        return int(node.number) > 50 or any(names_kind(word, kind) for word in self._referred[node.number])
+
+    @cached_property
+    def _referred(self) -> Mapping[str, set[str]]:
+        """For each number, the words before it in the own lines: `decision 2`."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for line, own in zip(self.page.document.lines, self.page.own, strict=True):
+            for match in _REFERRED.finditer(line[:LINE_LIMIT]) if own else ():
+                found[match["number"]].add(match["word"])
+        return found
 
     def _any_start(self, text: str) -> re.Match[str] | None:
         """Return how a text begins with what may be an id of any shape."""
@@ -415,13 +424,14 @@ class _Reader:
         sep, title = match["sep"].strip(" *_`"), match["title"].strip(" *:\u2014\u2013-~")
         learnt, listed = prefix_of(match["id"]) in self.page.prefixes, kind in above.lists
         weak = not learnt and _WEAK.fullmatch(match["id"]) is not None
+        boxed = match.string[match.end("id") : match.end("id") + 1] == "]"
         if node.kind == "heading":
             return bool(not weak or sep or listed or not title)
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = ascii_of(before.text) if before else ":"
             behind = text.endswith(":") or LOCAL_ID.match(text, _end_of(_DECOR, text, 0))
-            known = learnt and before and (match["sep"] or self._label_in(before, kind))
+            known = learnt and before and (boxed or match["sep"] or self._label_in(before, kind))
             if before and not behind and not known and not self.label_of(before):
                 return False
             strong = strong or sep in (":", "::", "\u2014", "\u2013", "-", "--") or listed
@@ -430,13 +440,8 @@ class _Reader:
             noted = node.kind == "item" and (
                 sep == "." or (match["notes"] and not sep) or (kind == "A" and not sep)
             )
-            apart = (
-                kind_of(match["id"]) == kind
-                or match["sep"]
-                or match["notes"]
-                or node.kind != "line"
-                or node.level == 1
-            )
+            apart = boxed or match["sep"] or match["notes"] or node.kind != "line" or node.level == 1
+            apart = apart or kind_of(match["id"]) == kind
             known = known and (strong or (listed and bool(apart)) or bool(noted))
         return bool(title) and known
 
@@ -492,7 +497,8 @@ class _Reader:
 
     def _labelled_id(self, node: Node) -> str:
         """Return the id that a labelled line of a heading or item gives."""
-        nodes = [node, *node.children[:8]] if node.kind in ("heading", "item") else [node]
+        listing = node.kind == "heading" and any(lists_kind(node.text, kind) for kind in "DTA")
+        nodes = [node, *node.children[:8]] if node.kind in ("heading", "item") and not listing else [node]
         for each in nodes:
             match = LABEL.match(ascii_of(each.text)) if each.kind in ("line", "item") else None
             if match and ":" in match["sep"] and field_named(match["key"], "D") == "local_id":
