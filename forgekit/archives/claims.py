@@ -574,12 +574,10 @@ def _head(text: str) -> str:
 
 def _behind_status(text: str) -> str:
     """Return what stands behind the word of a status: `Resolved - glass`, `done (see D002)`."""
-    match = re.match(
-        r"[^\w]*[^\W_]+(?:\s+[^\W_]+)?\s*?(?:\s-+\s|[:,;\u2013\u2014]|(?=\())\s*(?P<rest>.+)$",
-        text,
-        re.DOTALL,
-    )
-    rest = match["rest"].strip() if match else ""
+    rest = leading(text, STATES["T"])[1].lstrip("*_`")
+    if not re.match(r"\s+-|\s*[:,;(\u2013\u2014\uff1a]", rest):
+        return ""
+    rest = rest.strip().lstrip("-:,;\u2013\u2014\uff1a ")
     return one_line(rest[1:-1] if rest[:1] == "(" and rest[-1:] == ")" else rest)
 
 

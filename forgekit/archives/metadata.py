@@ -218,12 +218,6 @@ def _line_facts(facts: Facts, node: Node, after: Sequence[Node], *, is_plain: bo
                 facts.add(name, value, node.line)
         if lead.strip(" *_"):
             continue
-        if is_plain and not pairs and len(part) < 40 and _SEVERAL.search(text):
-            try:
-                parse_moment(part)
-            except ValueError:
-                continue
-            facts.add("created", part, node.line)
     return labelled
 
 

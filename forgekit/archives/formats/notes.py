@@ -211,9 +211,6 @@ def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
         if not title.strip("*~ "):
             continue
         rest = _ended(tail, "T")
-        if rest is None and match["dash"] and re.match(r"[A-Z]{4,}\b", tail):
-            status = parse_thread_status(tail)[0]
-            rest = tail[re.match(r"\w+", tail).end() :] if status and status.ended else None  # type: ignore[union-attr]
         if match["tick"] and (rest is not None or not tail.strip(" *")):
             return title.removesuffix("~~").strip(), _end(tail, rest or "")
         if rest is not None and (match["dash"] or match["bold"] or match["bracket"] or rest.strip(" .!*)]")):

@@ -472,7 +472,11 @@ class _Reader:
             labelled = any(lists_kind(text, each) or state_of_label(text, each) for each in "DT")
             is_one = not labelled and (not items or any(self._label_in(item, kind) for item in items))
         else:
-            group = (priority_in(text) and items) or (not items and self.label_of(node)) or IDS.match(text)
+            group = (
+                (priority_in(text) and items)
+                or (not items and ":" in text[-1:] and self.label_of(node))
+                or IDS.match(text)
+            )
             open_ = (
                 dict(above.states).get("T") is not ThreadStatus.RESOLVED
                 or re.search("[:?]", text)
