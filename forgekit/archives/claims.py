@@ -190,7 +190,7 @@ def items(value: Any, *, prefer: str = "") -> tuple[str, ...]:
         value = [part for part, _ in parts]
     elif isinstance(value, dict):
         value = list(value.values())
-    found = (one_line(bare(flat(item))) for item in value)
+    found = (one_line(bare(flat(item)).removeprefix("- ")) for item in value)
     return tuple(item for item in found if not is_none(item))
 
 

@@ -44,6 +44,7 @@ _OTHER_HEADING = re.compile(
     r"\s{0,3}(?:[\u25a0\u25a1\u25c6\u25c7\u25bc\u25bd\u2605]\s*(?P<title>[^\s:\uff1a][^:\uff1a]{0,80})"
     r"|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
 )
+_KEYCAP = re.compile(r"^([\s#>*-]{0,12})(\d)\ufe0f?\u20e3\s*")
 _BRACKETS = str.maketrans("\u3010\u3011\u3014\u3015", "[][]")
 _ORG = re.compile(r"(?P<mark>\*{1,5}) (?P<title>\S.*)$")
 _ORG_NOTES = re.compile(
@@ -197,7 +198,8 @@ class _Markup:
         self.depth = self.level = self.folded = 0
         self.defined = False
         for number in outside:
-            lines[number] = lines[number].translate(_BRACKETS) if self._is_wide(number) else lines[number]
+            if self._is_wide(number):
+                lines[number] = _KEYCAP.sub(r"\1\2. ", lines[number].translate(_BRACKETS), count=1)
             if not self._part(number) and not self._definition(number):
                 self._item(number)
 

@@ -119,6 +119,34 @@ def test_the_ids_of_a_list_are_those_of_its_kind(label: str, first: str, second:
     assert decisions(text) == [(first, "Use X", None, "", ()), (second, "Use Q", None, "", (first,))]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Decisions\n\n### 1\ufe0f\u20e3 Use X\n- Tier: 0.9\n- Why: small\n",
+        "**Decision:** Use X\n**Tier:** 0.9\n**Rationale:** small\n",
+        "## Decisions\n- **Decision**: Use X | **Tier**: 0.9 | **Why**: small\n",
+        "### Decision: Use X\nTier: 0.9\nWhy: small\n",
+        "## Decisions\n\n#### ✅ Use X (0.9)\nWhy: small\n",
+        "## Decisions\n\n| Decision | Rationale | Confidence |\n|--|--|--|\n| Use X | small | 90% |\n",
+        "**Key decisions:**\n• Use X – 90% – because small\n",
+        "DECISIONS (1)\n-------------\n1. Use X            | conf 0.9 | because small\n",
+        "## What we decided\n\nUse X\n  Why: small\n  Confidence: 90%\n",
+        "## Validated (0.8-1.0)\n\n**Decisions:**\n- Use X, because small\n",
+    ],
+)
+def test_a_decision_without_an_id(text: str) -> None:
+    assert decisions(text) == [("OD001", "Use X", 0.9, "small", ())]
+
+
+def test_records_begin_with_their_kind_and_number() -> None:
+    text = (
+        "DECISION D1: Use X\n  TIER: 0.9\n  WHY: small\nDECISION D2: Use Q\n  TIER: 0.4\n  WHY: cheap\n"
+        "  DEPENDS ON: D1\nTHREAD T1: Who pays?\n  STATUS: OPEN\n  PRIORITY: HIGH\n"
+    )
+    assert decisions(text) == TWO
+    assert threads(text) == [("T1", "Who pays?", "open", "high", "")]
+
+
 def test_numbers_that_others_refer_to_are_ids() -> None:
     text = "## Decisions\n\n1. **Use X**\n2. **Use Q**\n   - Depends on: decision 1\n"
     assert decisions(text) == [("1", "Use X", None, "", ()), ("2", "Use Q", None, "", ("1",))]
@@ -136,6 +164,7 @@ def test_numbers_that_others_refer_to_are_ids() -> None:
         ("- **T1: Who pays?** open, P1", ("T1", "Who pays?", "open", "high", "")),
         ("- **T1: Who pays?** resolved, P3. Outcome: Ann", ("T1", "Who pays?", "resolved", "low", "Ann")),
         ("- T1 — Who pays? · aberta · prioridade alta", ("T1", "Who pays?", "open", "high", "")),
+        ("- T1: Who pays? *(owner: Ann, priority: high)*", ("T1", "Who pays?", "", "high", "")),
         ("- T1 — Who pays? · resolvida: a Ana", ("T1", "Who pays?", "resolved", "", "a Ana")),
         ("#### T1. Who pays?\nAbandoned. Priority: low.", ("T1", "Who pays?", "abandoned", "low", "")),
         ("[T1] Who pays? (stato: risolta — Anna)", ("T1", "Who pays?", "resolved", "", "Anna")),

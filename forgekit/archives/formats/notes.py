@@ -15,6 +15,7 @@ from forgekit.archives.claims import (
     LOCAL_ID,
     ascii_of,
     bare,
+    is_none,
     parse_decision_status,
     parse_integer,
     parse_moment,
@@ -46,7 +47,7 @@ _KEY = r"[^\W\d_][^\W_]*(?:(?:[ /-]| / |['\u2019])[^\W_]+){0,4}"
 _COLON = r"(?:\s?::?(?!:))"
 LABEL = re.compile(
     rf"(?P<mark>[*_`]*)(?P<key>#|{_KEY})(?P<note>\s*\([^()]{{0,60}}\))?\s?(?P<shut>[*_`]*)(?P<sep>{_COLON}|\s*(?:\u2192|->|=>?)"
-    rf"|\s*[\u2014\u2013]|\s+-(?=\s))(?P<after>[*_`]*)(?:\s+|$|(?<=[:\u2192\u2014\u2013])(?=\S))"
+    rf"|\s*[\u2014\u2013]|\s+-(?=\s))(?P<after>[*_`]*)(?:\s+|$|(?<=[:=\u2192\u2014\u2013])(?=\S))"
 )
 _BOUND = re.compile(
     r"(?:^|[.;,?!/`*_|\u00b7\u2022\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192-])[*_`-]*\s*[*_`]*(?=[^\W\d_])"
@@ -56,7 +57,7 @@ _TRAILING = re.compile(
     r"\s*(?P<open>[*`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
 )
 _LAST_PART = re.compile(
-    r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|[\u00b7|\u2022/]\s+(?P<inner>[^\u00b7|\u2022]{1,160})|`(?P<code>[^`]{1,100})`)$"
+    r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|(?:[\u00b7|\u2022/\u2013\u2014]|--?)\s+(?P<inner>[^\u00b7|\u2022\u2013\u2014]{1,160})|`(?P<code>[^`]{1,100})`)$"
 )
 _LEADING = re.compile(r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?\s+")
 _BEFORE_DASH = re.compile(r"\s*[(\[](?P<inner>[^()\[\]]{1,120})[)\]](?=\s*[\u2014\u2013:](?:\s|$)|\s+--?\s)")
@@ -169,7 +170,8 @@ def _leading_marks(text: str, kind: str, fields: dict[str, Any]) -> str:
                 fields.setdefault("status", "resolved")
             text = text[box.end() :]
         elif symbol:
-            if state := next((MARKS[c] for c in symbol.group() if c in MARKS), None):
+            state = next((MARKS[c] for c in symbol.group() if c in MARKS), None)
+            if state and (kind == "T" or state is ThreadStatus.ABANDONED):
                 fields.setdefault("status", str(state.value))
             elif kind == "T" and parse_priority(symbol.group()) and "\U0001f7e2" not in symbol.group():
                 fields.setdefault("priority", symbol.group())
@@ -287,15 +289,18 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
     """Return the fields of a bracket, or {} if any part of it is something else."""
     inner = ascii_of(inner.strip())
     parts = [part for part in map(bare, _SPLIT.split(inner)) if part]
-    fields: dict[str, Any] = {}
+    fields, unknown = dict[str, Any](), list[str]()
     for part in parts:
         found, last = _field_of_part(part, kind), next(reversed(fields), "")
         if not found and last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part):
             found = {last: f"{fields[last]}, {part}"}  # blocked by T001, T002
-        if not found:
-            fields = {}
-            break
+        if not found and (label := LABEL.match(part)) and ":" in label["sep"]:
+            found, unknown = {}, [*unknown, part]
+        elif not found:
+            return _end_in_note(inner, kind)
         fields.update(found)
+    if unknown and fields:
+        fields["content" if kind == "T" else "context"] = "; ".join(unknown)
     ended = _end_in_note(inner, kind) if len(parts) < 2 or not fields else {}
     return ended or (fields if _agrees_with_band(fields) else {})
 
@@ -329,6 +334,14 @@ def _field_of_part(part: str, kind: str) -> dict[str, Any]:
     words = part.casefold().split()
     if pair := _labelled(part, kind):
         return pair
+    label = LABEL.match(part)
+    if (
+        label
+        and is_none(part[label.end() :])
+        and (name := field_named(label["key"], kind))
+        and label["sep"].strip() in (":", "::", "=")
+    ):
+        return {name: "none"}
     if kind == "D":
         if leading(part, BANDS)[0] is not None and words[1:] in ([], ["tier"]):
             return {"band": words[0]}

@@ -39,7 +39,7 @@ from forgekit.archives.claims import (
     prefix_of,
 )
 from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document, walk
-from forgekit.archives.formats.notes import LABEL, annotated, beside, split_labels, split_note
+from forgekit.archives.formats.notes import LABEL, annotated, beside, fields_of_note, split_labels, split_note
 from forgekit.archives.labels import (
     PREFIXES,
     fact_named,
@@ -51,6 +51,7 @@ from forgekit.archives.labels import (
     names_kind,
     priority_in,
     state_of_label,
+    title_words,
 )
 from forgekit.model.archive_record import Chunk, Family
 from forgekit.model.kinds import is_short
@@ -85,6 +86,7 @@ _START = _start_pattern(
 )
 _ANY_START = _start_pattern(_ANY_ID)
 _CODE = re.compile(r"[A-Z\u0400-\u042f\u3040-\u9fff]{1,4}[-_.]?\d")
+_NOTE_THEN = re.compile(r"[(\[](?P<note>[^()\[\]]{1,120})[)\]]\s*[:\u2014\u2013-]*\s*")
 _REFERRED = re.compile(
     r"(?<![^\W\d_])(?P<word>[^\W\d_]{4,20})\s(?:n[\u00b0\u00ba.]\s?|#)?(?P<number>\d{1,4})(?![\d.])"
 )
@@ -97,7 +99,7 @@ _BEHIND = re.compile(rf"(?P<title>.*\S)\s+[(\[](?P<id>{PLAIN_ID})[)\]][*_]*$")
 _NUMBER = re.compile(r"\d{1,4}[.)]\s+")
 _BOLD_LINE = re.compile(r"(?:[^\w\s*]\s*)?(?:\*\*|__)(?P<label>[^*_]{1,120}?)(?:\*\*|__)\s*:?$")
 _BOLD_LEAD = re.compile(
-    r"(?P<mark>\*{1,3}|_{1,2})(?P<title>[^*_(\[\s][^*_]*?)[.:]?(?P=mark)[.:]?(?P<rest>\s+[^\s,;(].*)$",
+    r"(?P<mark>\*{1,3}|_{1,2})(?P<title>[^*_(\[\s][^*_]*?)[.:]?(?P=mark)[.:]?(?P<rest>\s+[^\s,;].*)$",
     re.DOTALL,
 )
 _LEADS = re.compile(r"\*{1,3}[^*\s][^*]{5,}\*|_{1,2}[^_\s][^_]{5,}_|~~[^~]+~~")
@@ -165,6 +167,7 @@ class _Above:
     priority: str = ""
     family: Family = Family.HEADING
     field: str = ""
+    tier: str = ""
 
     @property
     def listed(self) -> str:
@@ -185,6 +188,7 @@ class _Above:
             lists=lists or ("" if named else self.lists),
             states=tuple((dict(self.states) | states).items()),
             priority=label if rates else self.priority,
+            tier=tier_of_label(label) or self.tier,
             family=Family.INDEX if fold(label) == "decision index" else self.family,
             field=label
             if (" " in label or not states)
@@ -209,13 +213,21 @@ class _Start:
     fields: dict[str, Any] = field(default_factory=dict)
 
 
+def tier_of_label(label: str) -> str:
+    """Return the tier that a label gives to the decisions below it: `Validated (0.8-1.0)`, `Tier 2`."""
+    fields = fields_of_note(title_words(label), "D") if len(label.split()) <= 5 else {}
+    return str(fields.get("tier", fields.get("confidence", "")))
+
+
 def read_records(page: Page) -> None:
     """Read the records of the whole tree."""
     page.seen.update(seen_ids(page))
     defined = {kind_of(local_id) for local_id, (_, defines) in page.seen.items() if defines}
     page.ids = "".join({claim.kind for claim in page.found.claims} | defined)
     reader = _Reader(page)
-    reader.learn(page.document.root.children, _Above())
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    reader.learn(page.document.root.children, _Above(), found)
+    reader.keep_prefixes(found)
     reader.walk(page.document.root.children, _Above())
 
 
@@ -244,20 +256,23 @@ class _Reader:
         self._starts: dict[tuple[object, ...], _Start | None] = {}
         self._labels: dict[tuple[str, str, str], tuple[str, str] | None] = {}
 
-    def learn(self, nodes: Sequence[Node], base: _Above) -> None:
-        """Learn which prefixes the ids of each list of records have."""
-        above, found = base, dict[tuple[str, str], set[str]]()
+    def learn(self, nodes: Sequence[Node], base: _Above, found: dict[tuple[str, str], set[str]]) -> None:
+        """Add the ids in each list of records to what was found, by prefix and kind."""
+        above = base
         for index, node in enumerate(nodes):
             above = base if node.kind == "heading" else above
             if not self.page.speaks(node):
                 continue
             if node.kind == "heading" and not self._any_start(node.text):
-                self.learn(node.children, base.under(node.text, self.page))
+                self.learn(node.children, base.under(node.text, self.page), found)
             elif not node.children and (label := self.label_of(node, nodes[index + 1 : index + 2])):
                 above = base.under(label, self.page)
             self.page.ids += kind_of(self._labelled_id(node))
             for local_id, kind in self._ids_of(node, above.listed):
-                found.setdefault((prefix_of(local_id), kind), set()).add(local_id)
+                found[prefix_of(local_id), kind].add(local_id)
+
+    def keep_prefixes(self, found: Mapping[tuple[str, str], set[str]]) -> None:
+        """Keep the prefixes that ids of lists have."""
         for (prefix, kind), ids in found.items():
             known = PREFIXES.get(prefix.casefold(), "A")[-1:]
             counted = len(ids) > 1 and any(each[-1:].isdigit() for each in ids)  # no `Plan A`, `Plan B`
@@ -376,7 +391,7 @@ class _Reader:
         place = _end_of(_NUMBER, plain, place) if node.kind == "heading" else place
         words = _NOUNS.match(plain, place)
         noun = words["words"] if words and names_kind(words["words"], kind_of(words["id"])) else ""
-        match = self._match_id(plain, place + len(noun))
+        match = self._match_id(plain, words.end() if words and noun else place)
         if match is None and node.number and self.page.prefixes.get("") == above.listed:
             return _Start(node.number, above.listed, text)
         if match is None:
@@ -385,7 +400,9 @@ class _Reader:
         kind = self.page.kind_of(match["id"])
         if not kind and match["sep"].strip() and match["id"].isupper():
             kind = above.listed  # such as Q1: the label above says what it is
-        if not kind or not self._counts(node, match, above, kind, before, bold=bold or "~~" in marks):
+        marked = bold or "~~" in marks
+        named = noun and match["sep"].strip()
+        if not kind or not (named or self._counts(node, match, above, kind, before, bold=marked)):
             return None
         start = _Start(
             text[match.start("id") : match.end("id")], kind, text[match.start("title") :], words=noun
@@ -456,9 +473,15 @@ class _Reader:
             return _Start(local_id, kind, "")
         if local_id:
             return _Start("", kind, "" if node.kind == "item" and LABEL.match(node.text) else title)
-        label = LABEL.match(ascii_of(node.text)) if node.kind in ("line", "item") else None
+        label = LABEL.match(ascii_of(node.text)) if node.kind in ("line", "item", "heading") else None
         value = node.text[label.end() :] if label and ":" in label["sep"] else ""
-        if label and value and not LOCAL_ID.match(value) and (named := self._kind_named(label["key"])):
+        headed = node.kind == "heading"
+        if (
+            label
+            and value
+            and not LOCAL_ID.match(value)
+            and (named := self._kind_named(label["key"], headed))
+        ):
             return _Start("", named, value, words=label["key"])
         text, items = title.strip("*_ "), [child for child in node.children if child.kind == "item"]
         if not taken or not text or not kind:
@@ -486,7 +509,7 @@ class _Reader:
             is_one = not group and bool((kind not in self.page.ids and open_) or (kind == "T" and listed))
         return _Start("", kind, title) if is_one else None
 
-    def _kind_named(self, label: str) -> str:
+    def _kind_named(self, label: str, headed: bool = False) -> str:
         """Return the kind of the record that `Decision: ...` or `Open question: ...` begins."""
         if (
             len(label.split()) > 3
@@ -495,6 +518,8 @@ class _Reader:
         ):
             return ""
         if names_kind(label, "T") and state_of_label(label, "T") is not None:
+            return "" if "T" in self.page.ids else "T"
+        if headed and field_named(label, "T") == "text" and lists_kind(label, "T"):
             return "" if "T" in self.page.ids else "T"
         is_one = names_kind(label, "D") and field_named(label.rsplit(maxsplit=1)[-1], "D") == "text"
         return "D" if is_one and "D" not in self.page.ids else ""
@@ -653,16 +678,7 @@ class _Reader:
     ) -> None:
         """Add a claim, with what the labels above it say."""
         kind, local_id, found = start.kind, start.id, self.page.found
-        labelled: dict[str, Any] = {}
-        for label, value in entries:
-            if label in labelled and field_named(label, kind) in (
-                "alternatives",
-                "dependencies",
-                "blocked_by",
-            ):
-                labelled[label] = f"{flat(labelled[label])}; {flat(value)}"
-            labelled.setdefault(label, value)
-        known, unknown = named_fields(labelled, kind)
+        known, unknown = named_fields(_joined(entries, kind), kind)
         if rest:
             known[_REST_KEYS[kind]] = "\n".join(filter(None, [str(known.get(_REST_KEYS[kind], "")), *rest]))
         given = {
@@ -675,6 +691,8 @@ class _Reader:
             keep_unknown(found, local_id, unknown, given, kind, line)
         if kind == "T" and above.priority:
             given.setdefault("priority", above.priority)
+        if kind == "D" and above.tier and "confidence" not in given:
+            given.setdefault("tier", above.tier)
         number, state = bare(str(given.pop("local_id", ""))), dict(above.states).get(kind)
         if not local_id and LOCAL_ID.fullmatch(ascii_of(number)):
             local_id, kind = number, kind_of(number)
@@ -856,9 +874,11 @@ def _read_title(
         raw, lines = beside(" ".join([start.tail, *lines]), kind)[1] | raw, []
     title = " ".join([title, *lines])
     bold = _BOLD_LEAD.match(title)
-    if bold and (not start.id or bold["rest"].strip()[0] not in "\u2014\u2013-"):
-        title = bold["title"]
-        said, fields = beside(bold["rest"].strip(" \u2014\u2013-"), kind)
+    if bold and (not start.id or bold["rest"].strip()[0] not in "\u2014\u2013-(["):
+        title, behind = bold["title"], bold["rest"].strip()
+        if (note := _NOTE_THEN.match(behind)) and (noted := fields_of_note(note["note"], kind)):
+            raw, behind = noted | raw, behind[note.end() :]
+        said, fields = beside(behind.strip(" \u2014\u2013-"), kind)
         rest += [said] if said else []
         raw = fields | raw
     elif not start.id and above is ThreadStatus.RESOLVED and (answer := _ANSWERED.match(title)):
@@ -870,6 +890,16 @@ def _read_title(
     if start.words and kind != "A" and (state := state_of_label(start.words, kind)) is not None:
         raw.setdefault("status", state.value)
     return text, raw, rest
+
+
+def _joined(entries: Sequence[tuple[str, Any]], kind: str) -> dict[str, Any]:
+    """Return labels with their values; of a label that is repeated the first counts, or all in a list."""
+    labelled: dict[str, Any] = {}
+    for label, value in entries:
+        if label in labelled and field_named(label, kind) in ("alternatives", "dependencies", "blocked_by"):
+            labelled[label] = f"{flat(labelled[label])}; {flat(value)}"
+        labelled.setdefault(label, value)
+    return labelled
 
 
 def _unmarked(value: str) -> str:
@@ -891,6 +921,8 @@ def _cell_id(row: Sequence[str], column: int) -> str:
     cell = bare(row[column]).strip("~[]() ").strip("*` #") if 0 <= column < len(row) else ""
     plain = ascii_of(cell)
     custom = column == 0 and re.fullmatch(_ANY_ID, plain)
+    noun = any(names_kind(prefix_of(plain), kind) for kind in "DT") if custom else False
+    custom = custom if noun or _CODE.match(plain) or kind_of(plain) else None
     return cell if custom or SHORT_ID.fullmatch(plain) or LOCAL_ID.fullmatch(plain) else ""
 
 
