@@ -52,8 +52,9 @@ _ORG_NOTES = re.compile(
 )
 _LABELLED = re.compile(r"[\s>]*[*_-]*[^\W\d_][^:\uff1a>]{0,40}[*_]*\s?[:\uff1a]")
 _MARKED_LINE = re.compile(r"([?x!]|[a-z]\))\s+(?=\S)")
+_FIELD_LIST = re.compile(r"\s{0,3}:([^\W\d_][\w -]{1,30}):\s+(?=\S)")
 _ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
-_ORG_KEY = re.compile(r"^\s*(?:#\+|:)([A-Za-z_]+): ?(?=\S)")
+_ORG_KEY = re.compile(r"^\s*#\+([A-Za-z_]+): ?(?=\S)")
 _CLOSING = re.compile(r"</([A-Za-z][\w-]{1,40})>")
 _ELEMENT = re.compile(
     r"\s*(?:<(?P<name>[A-Za-z][\w-]*)(?P<attributes>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*)\s*(?P<shut>/?)>"
@@ -219,7 +220,8 @@ class _Markup:
             self.lines[number] = f"{'#' * len(heading['mark'])} {title}"
         elif line[:40].lstrip().startswith(("<details", "</details", "<summary")):
             self.folded += line.count("<details") - line.count("</details")
-            self.lines[number] = _SUMMARY.sub(rf"{'#' * min(self.level + 1, 6)} \1", line)
+            title = _SUMMARY.sub(rf"{'#' * min(self.level + 1, 6)} \1", line)
+            self.lines[number] = _TAG.sub("", title) if title != line else line
         elif _HEADING.match(line[:9]):
             self.level = self.level if self.folded else len(line.split(maxsplit=1)[0])
         else:
@@ -241,8 +243,10 @@ class _Markup:
     def _item(self, number: int) -> None:
         line, before = self.lines[number], self.lines[number - 1].strip() if number else ""
         start = line[:40].lstrip()[:2]
-        if start[:1] in _BULLETS and start[1:].isspace():
-            self.lines[number] = line.replace(start[0], "-", 1)
+        if start[:1] in _BULLETS and (start[1:].isspace() or start[0] == "\u30fb"):
+            self.lines[number] = line.replace(start[0], "- ", 1)
+        elif match := _FIELD_LIST.match(line):
+            self.lines[number] = f"- {match[1]}: {line[match.end() :]}"
         elif self.org:
             self.lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")
         elif (match := _MARKED_LINE.match(line)) and (

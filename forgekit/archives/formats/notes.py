@@ -71,10 +71,10 @@ _ENDED_REST = re.compile(
 )
 _STRUCK = re.compile(r"~~(?P<text>[^~]+)~~(?P<rest>.*)$", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
-_STOP = re.compile(r"[.;]\s+(?=\S)")
+_STOP = re.compile(r"[.;]\s+(?=\S)|\s+[\u00b7|\u2022]\s+")
 _SENTENCE = re.compile(r"(?<=[.!?;\u3002])\s+|\s+[\u00b7|/\u2022]\s+|\s+(?=`)|(?<=`)\s+|\n")
 _PARTS = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]\s*|\s+[\u2014\u2013-]\s+|\s/\s")
-_SPLIT = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]")
+_SPLIT = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]|(?<=[^\W\d_])/(?=[^\W\d_])")
 
 
 def annotated(
@@ -299,6 +299,8 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
         elif not found:
             return _end_in_note(inner, kind)
         fields.update(found)
+    if "resolution" in fields:
+        fields.setdefault("status", "resolved")
     if unknown and fields:
         fields["content" if kind == "T" else "context"] = "; ".join(unknown)
     ended = _end_in_note(inner, kind) if len(parts) < 2 or not fields else {}
@@ -331,6 +333,7 @@ def _agrees_with_band(fields: dict[str, Any]) -> bool:
 
 def _field_of_part(part: str, kind: str) -> dict[str, Any]:
     """Return the field that one part of a bracket names, or {}."""
+    part = part.replace("*", "")
     words = part.casefold().split()
     if pair := _labelled(part, kind):
         return pair

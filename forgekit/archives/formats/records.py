@@ -74,7 +74,7 @@ def _start_pattern(ids: str) -> re.Pattern[str]:
         rf"#?(?P<id>{ids})"
         rf"[`\]\u3011]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
         r"(?P<notes>\s*[(\[][^()\[\]]{1,160}[)\]])?"
-        r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u2014\u2013\u2192\u3011\u3001|]|=>|->|-{1,2}(?=\s))\s*|[.)][*_]{0,2}(?=\s)"
+        r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u00b7\u2014\u2013\u2192\u3011\u3001|]|=>|->|-{1,2}(?=\s))\s*|[.)][*_]{0,2}(?=\s)"
         r"|,(?=\s)|[*_]{2}|\s{2,}|(?=\s|$)|(?<=\]))"
         r"\s*(?P<title>.*)$",
         re.IGNORECASE * (ids != _ANY_ID) | re.DOTALL,
@@ -441,14 +441,14 @@ class _Reader:
         sep, title = match["sep"].strip(" *_`"), match["title"].strip(" *:\u2014\u2013-~")
         learnt, listed = prefix_of(match["id"]) in self.page.prefixes, kind in above.lists
         weak = not learnt and _WEAK.fullmatch(match["id"]) is not None
-        boxed = match.string[match.end("id") : match.end("id") + 1] == "]"
+        boxed = match.string[match.end("id") : match.end("id") + 1] == "]" or node.text[:1] in ("(", "[")
         if node.kind == "heading":
             return bool(not weak or sep or listed or not title)
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = ascii_of(before.text) if before else ":"
             behind = text.endswith(":") or LOCAL_ID.match(text, _end_of(_DECOR, text, 0))
-            known = learnt and before and (boxed or match["sep"] or self._label_in(before, kind))
+            known = (learnt or listed) and before and (boxed or match["sep"] or self._label_in(before, kind))
             if before and not behind and not known and not self.label_of(before):
                 return False
             strong = strong or sep in (":", "::", "\u2014", "\u2013", "-", "--") or listed
@@ -638,6 +638,8 @@ class _Reader:
         entries: list[tuple[str, Any]] = []
         text, raw, rest = _read_title(start, lines, dict(above.states).get(kind))
         self._gather(body, kind, entries, rest)
+        if not bare(text) and rest and not _is_titled(entries, kind):
+            text = rest.pop(0)
         if bare(text):
             entries.append((_TEXT_KEYS[kind], bare(text) if text.startswith("`") else text.strip("* ")))
         if node.number and not start.id:
@@ -799,7 +801,7 @@ class _Reader:
         if _is_chunks(columns) or {"relationship", "project a", "source project"} & set(columns):
             return
         ids = [n for n in range(len(columns)) if any(_cell_id(row.cells, n) for row in table.children)]
-        kinds = [k for k in "DT" if any(names_kind(c, k) and field_named(c, k) == "text" for c in columns)]
+        kinds = [k for k in "DT" if any(lists_kind(c, k) and field_named(c, k) == "text" for c in columns)]
         fields = {k: {field_named(c, k) for c in columns} - {None, "local_id"} for k in "DT"}
         kinds += [k for k in "DT" if not kinds and "text" in fields[k] and len(fields[k] & OWN_FIELDS[k]) > 1]
         if not ids and not any(len(fields[k]) > 1 for k in kinds):
@@ -890,6 +892,10 @@ def _read_title(
     if start.words and kind != "A" and (state := state_of_label(start.words, kind)) is not None:
         raw.setdefault("status", state.value)
     return text, raw, rest
+
+
+def _is_titled(entries: Sequence[tuple[str, Any]], kind: str) -> bool:
+    return any(field_named(label, kind) == "text" for label, _ in entries)
 
 
 def _joined(entries: Sequence[tuple[str, Any]], kind: str) -> dict[str, Any]:
