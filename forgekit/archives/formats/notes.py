@@ -236,8 +236,6 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     """Split what stands beside or below a title into fields and the sentences that are none."""
     lead, pairs = split_labels(text, kind, clauses=True)
     fields = dict(reversed(pairs))
-    if "resolution" in fields:
-        fields.setdefault("status", "resolved")
     kept: list[str] = []
     for sentence in _SENTENCE.split(lead):
         plain = sentence.strip(" .;,\u00b7|`*_()[]\u2014\u2013-")
@@ -254,6 +252,8 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
             kept.append(sentence.strip(" ,;\u00b7|"))
     if "band" in fields:
         fields.setdefault("tier", fields.pop("band"))
+    if "resolution" in fields:
+        fields.setdefault("status", "resolved")
     return " ".join(kept), fields
 
 
@@ -303,8 +303,13 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
         fields.setdefault("status", "resolved")
     if unknown and fields:
         fields["content" if kind == "T" else "context"] = "; ".join(unknown)
-    ended = _end_in_note(inner, kind) if len(parts) < 2 or not fields else {}
-    return ended or (fields if _agrees_with_band(fields) else {})
+    if not _agrees_with_band(fields):
+        return {}
+    return (
+        fields
+        if len(parts) > 1 or (fields and "status" not in fields)
+        else _end_in_note(inner, kind) or fields
+    )
 
 
 def _end_in_note(inner: str, kind: str) -> dict[str, Any]:
@@ -469,7 +474,7 @@ def _label_at(plain: str, place: int, kind: str, *, clauses: bool) -> tuple[int,
         end = words[count - 1].end()
         label = plain[place:end]
         name = (JOINING[kind].get(fold(label)) if kind else None) or ""
-        value = plain[end : end + 200].lstrip(" *_`")
+        value = plain[end : end + 200].lstrip(" *_`([")
         if name and plain[end : end + 1] in (" ", "'"):
             free = clauses and name in ("rationale", "alternatives", "blocked_by")
             first = next(iter(references(value)), "")

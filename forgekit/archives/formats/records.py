@@ -138,6 +138,7 @@ class Page:
         taken: lines (1-based) that belong to records.
         ids: the kinds of records that have ids.
         seen: each id in the own lines: its first line, and whether a line begins with it.
+        unread: first lines of the tables that look like records and are none.
         prefixes: letters or words before the numbers of ids, to the kind that their section lists.
     """
 
@@ -148,6 +149,7 @@ class Page:
     ids: str = ""
     prefixes: dict[str, str] = field(default_factory=dict)
     seen: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    unread: list[int] = field(default_factory=list)
 
     def kind_of(self, local_id: str, listed: str = "") -> str:
         """Return the kind of an id: by its section where that has taught its prefix, else by its letters."""
@@ -806,10 +808,7 @@ class _Reader:
         kinds += [k for k in "DT" if not kinds and "text" in fields[k] and len(fields[k] & OWN_FIELDS[k]) > 1]
         if not ids and not any(len(fields[k]) > 1 for k in kinds):
             if any(fields[k] & OWN_FIELDS[k] for k in "DT") and table.children:
-                message = "the table looks like records, and none of them could be read"
-                self.page.found.warn(
-                    "unread-table", message, table.line, "name a column `Decision` or `Thread`"
-                )
+                self.page.unread.append(table.line)
             return
         column = ids[0] if ids else -1
         index = above.family is Family.INDEX or "ref" in columns
@@ -1094,7 +1093,10 @@ def report_lost_ids(page: Page, merged: Sequence[Claim], known: Collection[str],
 
 
 def report_unread(page: Page) -> None:
-    """Add a problem for each line that labels a field of a record and belongs to none."""
+    """Add a problem for each line and table that looks like a part of a record and belongs to none."""
+    for line in page.unread if not page.found.claims else ():
+        message = "the table looks like records, and none of them could be read"
+        page.found.warn("unread-table", message, line, "name a column `Decision` or `Thread`")
     for node in walk(page.document.root):
         if node.kind not in ("line", "item") or node.line in page.taken or not page.speaks(node):
             continue
