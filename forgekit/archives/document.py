@@ -44,6 +44,7 @@ _OTHER_HEADING = re.compile(
     r"\s{0,3}(?:[\u25a0\u25a1\u25c6\u25c7\u25bc\u25bd\u2605]\s*(?P<title>[^\s:\uff1a][^:\uff1a]{0,80})"
     r"|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
 )
+_ANCHOR = re.compile(r"\s*\{#[\w-]{1,60}\}\s*$")
 _KEYCAP = re.compile(r"^([\s#>*-]{0,12})(\d)\ufe0f?\u20e3\s*")
 _BRACKETS = str.maketrans("\u3010\u3011\u3014\u3015", "[][]")
 _ORG = re.compile(r"(?P<mark>\*{1,5}) (?P<title>\S.*)$")
@@ -51,7 +52,7 @@ _ORG_NOTES = re.compile(
     r"^(?:(?P<state>[A-Z]{3,}) )?(?:\[#(?P<rank>[ABC])\] )?(?P<title>.*?)(?:\s+:(?P<tags>[\w:]+):)?$"
 )
 _LABELLED = re.compile(r"[\s>]*[*_-]*[^\W\d_][^:\uff1a>]{0,40}[*_]*\s?[:\uff1a]")
-_MARKED_LINE = re.compile(r"([?x!]|[a-z]\))\s+(?=\S)")
+_MARKED_LINE = re.compile(r"([?x!]|\(?[a-z]\)|\(\d\))\s+(?=\S)")
 _FIELD_LIST = re.compile(r"\s{0,3}:([^\W\d_][\w -]{1,30}):\s+(?=\S)")
 _ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
 _ORG_KEY = re.compile(r"^\s*#\+([A-Za-z_]+): ?(?=\S)")
@@ -224,6 +225,7 @@ class _Markup:
             self.lines[number] = _TAG.sub("", title) if title != line else line
         elif _HEADING.match(line[:9]):
             self.level = self.level if self.folded else len(line.split(maxsplit=1)[0])
+            self.lines[number] = _ANCHOR.sub("", line)
         else:
             return False
         return True

@@ -74,7 +74,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _STOP = re.compile(r"[.;]\s+(?=\S)|\s+[\u00b7|\u2022]\s+")
 _SENTENCE = re.compile(r"(?<=[.!?;\u3002])\s+|\s+[\u00b7|/\u2022]\s+|\s+(?=`)|(?<=`)\s+|\n")
 _PARTS = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]\s*|\s+[\u2014\u2013-]\s+|\s/\s")
-_SPLIT = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]|(?<=[^\W\d_])/(?=[^\W\d_])")
+_SPLIT = re.compile(r",(?!\d)|(?<!\d),|[;|\u00b7\u3001\uff0c\uff1b]|(?<=[^\W\d_])/(?=[^\W\d_])")
 
 
 def annotated(
@@ -354,12 +354,12 @@ def _field_of_part(part: str, kind: str) -> dict[str, Any]:
         if leading(part, BANDS)[0] is not None and words[1:] in ([], ["tier"]):
             return {"band": words[0]}
         value, rest = leading(part, CONFIDENCE)
-        if value is not None and rest.strip() and field_named(rest, "D") == "confidence":
+        if value is not None and (not rest.strip() or field_named(rest, "D") == "confidence"):
             return {"confidence": part}
     if re.fullmatch(r"0?[.,]\d{1,6}|1\.0{1,6}|\d{1,3}\s?%", part):
         return {"tier": part}
     status = parse_decision_status(part) if kind == "D" else parse_thread_status(part)[0]
-    if len(words) <= 2 and parse_priority(part) and not status and not is_symbol(part[0]):
+    if kind != "D" and len(words) <= 2 and parse_priority(part) and not status and not is_symbol(part[0]):
         named = len(words) == 1 or field_named(words[1], "T") == "priority"
         return {"priority": words[0]} if named else {}
     if (len(words) <= 2 and status) or (status and references(part) and len(words) <= 4):

@@ -123,7 +123,7 @@ _TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
 _REST_KEYS = {"D": "context", "T": "content", "A": "summary"}
 _LISTED_FIELDS = {
     *("rationale", "alternatives", "dependencies", "tier", "confidence", "status", "priority", "resolution"),
-    *("blocked_by", "timestamp"),
+    "blocked_by",
 }
 _NAMES = {"blocked_by": "blocked by", "superseded_by": "superseded by"}
 _LOOK_AHEAD = 60
@@ -608,7 +608,7 @@ class _Reader:
         if match is None or LOCAL_ID.fullmatch(match["key"]):
             return None
         bold, item, sep = (
-            "**" in match["mark"] or "__" in match["mark"],
+            match["mark"].strip("`") != "",
             node.kind == "item",
             match["sep"].strip(),
         )
@@ -732,7 +732,7 @@ class _Reader:
                 continue
             elif node.kind == "heading":
                 if field_named(node.text, kind) is None:
-                    break
+                    continue
                 entries.append((node.text, []))
                 self._gather(node.children, kind, entries, rest, part=True)
             elif node.kind == "table":
