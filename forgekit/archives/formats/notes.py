@@ -238,7 +238,12 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     fields = dict(reversed(pairs))
     kept: list[str] = []
     for sentence in _SENTENCE.split(lead):
-        plain = sentence.strip(" .;,\u00b7|`*_()[]\u2014\u2013-")
+        note = _TRAILING.search(sentence.rstrip(" ."))
+        noted = fields_of_note(note["inner"], kind) if note and note.start() else {}
+        if noted:
+            fields = noted | fields
+        said = sentence[: note.start()] if note and noted else sentence
+        plain = said.strip(" .;,\u00b7|`*_()[]\u2014\u2013-")
         parts = [part.strip(" `*_()[]") for part in _PARTS.split(plain)]
         found = [_field_of_part(part, kind) or _sureness(part, kind) for part in parts if part]
         if len(found) > 1 and not all(found):
@@ -249,7 +254,7 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
             for each in found:
                 fields = {**each, **fields}
         elif plain:
-            kept.append(sentence.strip(" ,;\u00b7|"))
+            kept.append(said.strip(" ,;\u00b7|"))
     if "band" in fields:
         fields.setdefault("tier", fields.pop("band"))
     if "resolution" in fields:

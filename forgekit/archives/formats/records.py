@@ -117,7 +117,7 @@ _LEAD_IN = re.compile(
 )
 _JOINING = re.compile(rf"\b(?:and|or|to|through|{PLAIN_ID})\b|[\s,;&\u2013\u2014-]")
 _DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
-_SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?[:\u2192\u2014\u2013])")
+_SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?[:=\u2192\u2014\u2013])")
 _WORDS = re.compile(r"[^\W_]{3,}")
 _TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
 _REST_KEYS = {"D": "context", "T": "content", "A": "summary"}
@@ -136,7 +136,7 @@ class Page:
     Attributes:
         own: for each line (0-based) whether it speaks for the archive itself.
         taken: lines (1-based) that belong to records.
-        ids: the kinds of records that have ids.
+        ids: the kinds of records that have ids; `sure_ids` by their letters alone.
         seen: each id in the own lines: its first line, and whether a line begins with it.
         unread: first lines of the tables that look like records and are none.
         prefixes: letters or words before the numbers of ids, to the kind that their section lists.
@@ -147,6 +147,7 @@ class Page:
     own: Sequence[bool]
     taken: set[int] = field(default_factory=set)
     ids: str = ""
+    sure_ids: str = ""
     prefixes: dict[str, str] = field(default_factory=dict)
     seen: dict[str, tuple[int, bool]] = field(default_factory=dict)
     unread: list[int] = field(default_factory=list)
@@ -183,7 +184,7 @@ class _Above:
         lists = "".join(kind for kind in "DTA" if lists_kind(label, kind))
         if lists == "T" and "D" in named and "T" not in states:
             lists = "D"  # decided points
-        if not named and "T" in states and "T" not in page.ids and not re.search(r"\d", fold(label)):
+        if not named and "T" in states and "T" not in page.sure_ids and not re.search(r"\d", fold(label)):
             lists = "t"
         rates = len(label.split()) <= 4 and not named and priority_in(label)
         return _Above(
@@ -225,7 +226,7 @@ def read_records(page: Page) -> None:
     """Read the records of the whole tree."""
     page.seen.update(seen_ids(page))
     defined = {kind_of(local_id) for local_id, (_, defines) in page.seen.items() if defines}
-    page.ids = "".join({claim.kind for claim in page.found.claims} | defined)
+    page.ids = page.sure_ids = "".join({claim.kind for claim in page.found.claims} | defined)
     reader = _Reader(page)
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
     reader.learn(page.document.root.children, _Above(), found)
@@ -442,6 +443,7 @@ class _Reader:
         """Say whether what stands like an id begins a record here and is not just named."""
         sep, title = match["sep"].strip(" *_`"), match["title"].strip(" *:\u2014\u2013-~")
         learnt, listed = prefix_of(match["id"]) in self.page.prefixes, kind in above.lists
+        listed = listed or (learnt and kind == above.listed)
         weak = not learnt and _WEAK.fullmatch(match["id"]) is not None
         boxed = match.string[match.end("id") : match.end("id") + 1] == "]" or node.text[:1] in ("(", "[")
         if node.kind == "heading":
