@@ -158,10 +158,11 @@ _OPEN, _SHUT = "([{\uff08", ")]}\uff09"
 
 def is_none(value: Any) -> bool:
     """Say whether a value is a spelling of "none"."""
-    return value is None or (
-        isinstance(value, str)
-        and re.sub(r"\s*\([^()]*\)$", "", bare(value)[:200]).casefold().rstrip(".") in NONE
-    )
+    if not isinstance(value, str):
+        return value is None
+    text = bare(value)[:200]
+    plain = re.sub(r"\s*\([^()]*\)$", "", text) if text.endswith(")") else text
+    return plain.casefold().rstrip(".") in NONE
 
 
 def bare(text: str) -> str:
