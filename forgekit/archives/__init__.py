@@ -5,5 +5,5 @@ Order of reading: `document` (Markdown structure), `formats` (shapes of records)
 `conversations`, `changes`.
 """
 
-READER_VERSION = "3"
+READER_VERSION = "4"
 """Raise it when `read_archive` reads a text in another way: it is part of the key of the reader's cache."""

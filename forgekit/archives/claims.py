@@ -157,10 +157,11 @@ _OPEN, _SHUT = "([{\uff08", ")]}\uff09"
 
 def is_none(value: Any) -> bool:
     """Say whether a value is a spelling of "none"."""
-    return value is None or (
-        isinstance(value, str)
-        and re.sub(r"\s*\([^()]*\)$", "", bare(value)[:200]).casefold().rstrip(".") in NONE
-    )
+    if not isinstance(value, str):
+        return value is None
+    text = bare(value)[:200]
+    plain = re.sub(r"\s*\([^()]*\)$", "", text) if text.endswith(")") else text
+    return plain.casefold().rstrip(".") in NONE
 
 
 def bare(text: str) -> str:
@@ -189,7 +190,7 @@ def items(value: Any, *, prefer: str = "") -> tuple[str, ...]:
         value = [part for part, _ in parts]
     elif isinstance(value, dict):
         value = list(value.values())
-    found = (one_line(bare(flat(item))) for item in value)
+    found = (one_line(bare(flat(item)).removeprefix("- ")) for item in value)
     return tuple(item for item in found if not is_none(item))
 
 
@@ -571,12 +572,10 @@ def _head(text: str) -> str:
 
 def _behind_status(text: str) -> str:
     """Return what stands behind the word of a status: `Resolved - glass`, `done (see D002)`."""
-    match = re.match(
-        r"[^\w]*[^\W_]+(?:\s+[^\W_]+)?\s*?(?:\s-+\s|[:,;\u2013\u2014]|(?=\())\s*(?P<rest>.+)$",
-        text,
-        re.DOTALL,
-    )
-    rest = match["rest"].strip() if match else ""
+    rest = leading(text, STATES["T"])[1].lstrip("*_`")
+    if not re.match(r"\s+-|\s*[:,;(\u2013\u2014\uff1a]", rest):
+        return ""
+    rest = rest.strip().lstrip("-:,;\u2013\u2014\uff1a ")
     return one_line(rest[1:-1] if rest[:1] == "(" and rest[-1:] == ")" else rest)
 
 

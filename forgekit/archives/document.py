@@ -44,15 +44,18 @@ _OTHER_HEADING = re.compile(
     r"\s{0,3}(?:[\u25a0\u25a1\u25c6\u25c7\u25bc\u25bd\u2605]\s*(?P<title>[^\s:\uff1a][^:\uff1a]{0,80})"
     r"|[\u3010\u300a\u3014](?P<bracketed>[^\u3010\u3011]{1,40})[\u3011\u300b\u3015])\s*"
 )
+_ANCHOR = re.compile(r"\s*\{#[\w-]{1,60}\}\s*$")
+_KEYCAP = re.compile(r"^([\s#>*-]{0,12})(\d)\ufe0f?\u20e3\s*")
 _BRACKETS = str.maketrans("\u3010\u3011\u3014\u3015", "[][]")
 _ORG = re.compile(r"(?P<mark>\*{1,5}) (?P<title>\S.*)$")
 _ORG_NOTES = re.compile(
     r"^(?:(?P<state>[A-Z]{3,}) )?(?:\[#(?P<rank>[ABC])\] )?(?P<title>.*?)(?:\s+:(?P<tags>[\w:]+):)?$"
 )
 _LABELLED = re.compile(r"[\s>]*[*_-]*[^\W\d_][^:\uff1a>]{0,40}[*_]*\s?[:\uff1a]")
-_MARKED_LINE = re.compile(r"([?x!]|[a-z]\))\s+(?=\S)")
+_MARKED_LINE = re.compile(r"([?x!]|\(?[a-z]\)|\(\d\))\s+(?=\S)")
+_FIELD_LIST = re.compile(r"\s{0,3}:([^\W\d_][\w -]{1,30}):\s+(?=\S)")
 _ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
-_ORG_KEY = re.compile(r"^\s*(?:#\+|:)([A-Za-z_]+): ?(?=\S)")
+_ORG_KEY = re.compile(r"^\s*#\+([A-Za-z_]+): ?(?=\S)")
 _CLOSING = re.compile(r"</([A-Za-z][\w-]{1,40})>")
 _ELEMENT = re.compile(
     r"\s*(?:<(?P<name>[A-Za-z][\w-]*)(?P<attributes>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*)\s*(?P<shut>/?)>"
@@ -168,21 +171,18 @@ def _unquote_lists(lines: list[str]) -> None:
 
     A quote beside anything else in its section is said by somebody else.
     """
-    starts = [n for n, line in enumerate(lines) if _HEADING.match(line[:9])] + [len(lines)]
-    head = range(
-        starts[0] + 1 if starts[0] < 3 and len(starts) > 1 else 0,
-        starts[int(starts[0] < 3 and len(starts) > 1)],
-    )
+    starts = [number for number, line in enumerate(lines) if _HEADING.match(line[:9])] + [len(lines)]
+    titled = starts[0] < 3 and len(starts) > 1
+    head = range(starts[0] + 1, starts[1]) if titled else range(starts[0])
     quoted = [n for n in head if lines[n].lstrip()[:1] == ">"]
-    labelled = all(_LABELLED.match(lines[n]) for n in quoted if lines[n].strip("> "))
+    if not all(_LABELLED.match(lines[n]) for n in quoted if lines[n].strip("> ")):
+        quoted = []
     for start, end in pairwise(starts):
         inner = [n for n in range(start + 1, end) if lines[n].strip()]
-        if inner and all(lines[n].lstrip()[:1] == ">" for n in inner):
-            title = lines[start].strip("# ")
-            if any(lists_kind(title, kind) for kind in "DT") and not quotes(title):
-                quoted += [n for n in inner if n not in quoted]
-                labelled = labelled or not set(quoted) - set(inner)
-    for number in quoted if labelled else ():
+        title = lines[start].strip("# ")
+        if inner and all(lines[n].lstrip()[:1] == ">" for n in inner) and not quotes(title):
+            quoted += inner if any(lists_kind(title, kind) for kind in "DT") else []
+    for number in set(quoted):
         lines[number] = _QUOTE.sub("", lines[number], count=1)
 
 
@@ -200,7 +200,8 @@ class _Markup:
         self.depth = self.level = self.folded = 0
         self.defined = False
         for number in outside:
-            lines[number] = lines[number].translate(_BRACKETS) if self._is_wide(number) else lines[number]
+            if self._is_wide(number):
+                lines[number] = _KEYCAP.sub(r"\1\2. ", lines[number].translate(_BRACKETS), count=1)
             if not self._part(number) and not self._definition(number):
                 self._item(number)
 
@@ -220,9 +221,11 @@ class _Markup:
             self.lines[number] = f"{'#' * len(heading['mark'])} {title}"
         elif line[:40].lstrip().startswith(("<details", "</details", "<summary")):
             self.folded += line.count("<details") - line.count("</details")
-            self.lines[number] = _SUMMARY.sub(rf"{'#' * min(self.level + 1, 6)} \1", line)
+            title = _SUMMARY.sub(rf"{'#' * min(self.level + 1, 6)} \1", line)
+            self.lines[number] = _TAG.sub("", title) if title != line else line
         elif _HEADING.match(line[:9]):
             self.level = self.level if self.folded else len(line.split(maxsplit=1)[0])
+            self.lines[number] = _ANCHOR.sub("", line)
         else:
             return False
         return True
@@ -242,8 +245,10 @@ class _Markup:
     def _item(self, number: int) -> None:
         line, before = self.lines[number], self.lines[number - 1].strip() if number else ""
         start = line[:40].lstrip()[:2]
-        if start[0] in _BULLETS and start[1:].isspace():
-            self.lines[number] = line.replace(start[0], "-", 1)
+        if start[:1] in _BULLETS and (start[1:].isspace() or start[0] == "\u30fb"):
+            self.lines[number] = line.replace(start[0], "- ", 1)
+        elif match := _FIELD_LIST.match(line):
+            self.lines[number] = f"- {match[1]}: {line[match.end() :]}"
         elif self.org:
             self.lines[number] = _ORG_KEY.sub(r"- \1: ", _ORG_DRAWER.sub("", line)).replace(" :: ", ": ")
         elif (match := _MARKED_LINE.match(line)) and (
@@ -286,7 +291,7 @@ def _outside(lines: Sequence[str]) -> list[int]:
         elif fence:
             is_end = mark and mark[1].startswith(fence) and not line.strip(" " + fence[0])
             fence = "" if is_end else fence
-        elif line and len(line) <= LINE_LIMIT and line.lstrip()[:1] != ">":
+        elif len(line) <= LINE_LIMIT and line.lstrip()[:1] not in ("", ">"):
             found.append(number)
     return found
 

@@ -57,8 +57,14 @@ def _split(words: str) -> list[str]:
     return [word.strip() for word in words.split("|")]
 
 
-def _values(rows: Mapping[str, str], value: Callable[[str], T]) -> dict[str, T]:
-    return {fold(word): value(name) for name, words in rows.items() for word in _split(words)}
+class Words(dict[str, T]):
+    """A table of folded words; each table is itself and no other, so that what is found in it can be kept."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+def _values(rows: Mapping[str, str], value: Callable[[str], T]) -> Words[T]:
+    return Words({fold(word): value(name) for name, words in rows.items() for word in _split(words)})
 
 
 _FIELDS = {kind: {**_TABLE["fields"]["all"], **_TABLE["fields"][kind]} for kind in "DTA"}
@@ -77,7 +83,7 @@ _PLACES = {fold(word) for word in _split(_TABLE["facts"].pop("place"))}
 _FACTS = _values(_TABLE["facts"], str)
 OPENING = {kind: {key.split()[0] for key in keys} for kind, keys in {**KEYS, "": _FACTS}.items()}
 """For each kind, the words that labels begin with; those of facts under ""."""
-STATES: Mapping[str, Mapping[str, Enum]] = {
+STATES: Mapping[str, Words[Enum]] = {
     "T": _values(_TABLE["states"]["T"], ThreadStatus),
     "D": _values(_TABLE["states"]["D"], DecisionStatus),
 }
@@ -108,7 +114,8 @@ def variants(word: str) -> Iterator[str]:
         yield f"{stem[:-1]}a"
 
 
-def leading(text: str, table: Mapping[str, T]) -> tuple[T | None, str]:
+@lru_cache(maxsize=2048)
+def leading(text: str, table: Words[T]) -> tuple[T | None, str]:
     """Return the table's value of the words that a text begins with, and the rest; (None, text) if none."""
     words = re.findall(r"[^\W_]+|[-/]", letters(text[:200]))[:4]
     for count in range(len(words), 0, -1):

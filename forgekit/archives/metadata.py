@@ -128,6 +128,7 @@ def _text_facts(facts: Facts, page: Page) -> None:
     places = places if before and sections else [before or places[-1]]
     head = [each for nodes in places for each in nodes]
     places += [s.children for s in sections[1:] if s.level == 1 or _is_metadata(s)]
+    places += [n.children for n in walk(root) if n.kind == "item" and n.children and names_place(n.text)]
     plain = True
     for nodes in places:
         for index, node in enumerate(nodes):
@@ -136,7 +137,7 @@ def _text_facts(facts: Facts, page: Page) -> None:
             if node.line in page.taken or any(lists_kind(node.text, k) for k in "DT"):
                 plain = False
                 continue
-            labelled = _line_facts(facts, node, nodes[index + 1 :], is_plain=plain)
+            labelled = _line_facts(facts, node, nodes[index + 1 : index + 60], is_plain=plain)
             plain = plain and (labelled or (nodes is places[0] and index == 0))
         plain = plain and nodes is places[0]
     lines = [*sections[:1], *takewhile(lambda n: n.line not in page.taken and n.kind != "table", head)]
@@ -218,12 +219,6 @@ def _line_facts(facts: Facts, node: Node, after: Sequence[Node], *, is_plain: bo
                 facts.add(name, value, node.line)
         if lead.strip(" *_"):
             continue
-        if is_plain and not pairs and len(part) < 40 and _SEVERAL.search(text):
-            try:
-                parse_moment(part)
-            except ValueError:
-                continue
-            facts.add("created", part, node.line)
     return labelled
 
 

@@ -12,7 +12,7 @@ from forgekit.text.plain import to_plain
 from forgekit.upkeep.demo_data import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-READ = {"3": "f533c1ed75829917924aa060e3febb4755a9277c58e52bc1c9f0e3dd725bf398"}
+READ = {"4": "132a29ea10524d8f9ecde40ec1d95f06a7cf67532e914dea5c29587804ef4fd7"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 
 

@@ -307,6 +307,7 @@ _OF_ARCHIVE = re.compile(
     re.IGNORECASE,
 )
 _TOP_KEY = re.compile(r"[^\W\d][\w -]*:(?:\s|$)")
+_JSON_LINES = re.compile(r"\}(\s*\n)(?=\{)")
 _NESTED = re.compile(
     r"^[^\W\d][\w -]{0,60}:[ \t]*\n(?:[ \t]*- [^:\n]{1,60}:(?: .*)?\n[ \t]+[^\W\d][\w -]{0,60}:(?: |$)"
     r"|[ \t]+[^\W\d][\w -]{0,60}:(?:\n[ \t]+[^\W\d][\w -]{0,60}: | *\{))",
@@ -379,6 +380,8 @@ def read_log(
     text = _LEADING_TABS.sub(lambda m: m.group().replace("\t", "  "), text)
     if len(text) > ENTITY_LIMIT:
         raise FormatError(f"longer than {ENTITY_LIMIT:,} characters", line=first_line)
+    if text[:1] == "{" and _JSON_LINES.search(text):
+        text = f"[{_JSON_LINES.sub(lambda m: f'}},{m[1]}', text)}]"
     documents = load_yaml(text, first_line)
     maps: list[Mapping[str, Any]] = [each for each in documents if isinstance(each, Located)]
     if not maps and (listed := [item for one in documents if isinstance(one, list) for item in one]):
@@ -414,8 +417,8 @@ def _kind_of_items(value: list[Any]) -> str:
     ids = {
         kind_of(bare(str(item[key]))) for item in items for key in item if field_named(key, "D") == "local_id"
     }
-    if len(ids) == 1 and (kind := ids.pop()):
-        return kind
+    if ids and "" not in ids:
+        return min(ids)
     keys = {key for item in items for key in item}
     counts = {k: len({field_named(key, k) for key in keys} & own) for k, own in OWN_FIELDS.items()}
     best = max(counts, key=lambda kind: counts[kind])

@@ -15,6 +15,7 @@ from forgekit.archives.claims import (
     LOCAL_ID,
     ascii_of,
     bare,
+    is_none,
     parse_decision_status,
     parse_integer,
     parse_moment,
@@ -45,7 +46,7 @@ _KEY = r"[^\W\d_][^\W_]*(?:(?:[ /-]| / |['\u2019])[^\W_]+){0,4}"
 _COLON = r"(?:\s?::?(?!:))"
 LABEL = re.compile(
     rf"(?P<mark>[*_`]*)(?P<key>#|{_KEY})(?P<note>\s*\([^()]{{0,60}}\))?\s?(?P<shut>[*_`]*)(?P<sep>{_COLON}|\s*(?:\u2192|->|=>?)"
-    rf"|\s*[\u2014\u2013]|\s+-(?=\s))(?P<after>[*_`]*)(?:\s+|$|(?<=[:\u2192\u2014\u2013])(?=\S))"
+    rf"|\s*[\u2014\u2013]|\s+-(?=\s))(?P<after>[*_`]*)(?:\s+|$|(?<=[:=\u2192\u2014\u2013])(?=\S))"
 )
 _BOUND = re.compile(
     r"(?:^|[.;,?!/`*_|\u00b7\u2022\u3002\u3001\uff0c\uff1b\u2014\u2013\u2192-])[*_`-]*\s*[*_`]*(?=[^\W\d_])"
@@ -55,7 +56,7 @@ _TRAILING = re.compile(
     r"\s*(?P<open>[*`]{0,2})[(\[\uff08](?P<inner>[^()\[\]\uff08\uff09]{0,160})[)\]\uff09](?P=open)\s*$"
 )
 _LAST_PART = re.compile(
-    r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|[\u00b7|\u2022/]\s+(?P<inner>[^\u00b7|\u2022]{1,160})|`(?P<code>[^`]{1,100})`)$"
+    r"\s(?:(?P<colour>[^\w\s\x00-\x7f]{1,3})|(?:[\u00b7|\u2022/\u2013\u2014]|--?)\s+(?P<inner>[^\u00b7|\u2022\u2013\u2014]{1,160})|`(?P<code>[^`]{1,100})`)$"
 )
 _LEADING = re.compile(r"\s*(?:\*\*)?[(\[](?P<inner>[^()\[\]]{0,60})[)\]](?:\*\*)?:?\s+")
 _BEFORE_DASH = re.compile(r"\s*[(\[](?P<inner>[^()\[\]]{1,120})[)\]](?=\s*[\u2014\u2013:](?:\s|$)|\s+--?\s)")
@@ -69,10 +70,10 @@ _ENDED_REST = re.compile(
 )
 _STRUCK = re.compile(r"~~(?P<text>[^~]+)~~(?P<rest>.*)$", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
-_STOP = re.compile(r"[.;]\s+(?=\S)")
+_STOP = re.compile(r"[.;]\s+(?=\S)|\s+[\u00b7|\u2022]\s+")
 _SENTENCE = re.compile(r"(?<=[.!?;\u3002])\s+|\s+[\u00b7|/\u2022]\s+|\s+(?=`)|(?<=`)\s+|\n")
 _PARTS = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]\s*|\s+[\u2014\u2013-]\s+|\s/\s")
-_SPLIT = re.compile(r"[,;|\u00b7\u3001\uff0c\uff1b]")
+_SPLIT = re.compile(r",(?!\d)|(?<!\d),|[;|\u00b7\u3001\uff0c\uff1b]|(?<=[^\W\d_])/(?=[^\W\d_])")
 
 
 def annotated(
@@ -168,7 +169,8 @@ def _leading_marks(text: str, kind: str, fields: dict[str, Any]) -> str:
                 fields.setdefault("status", "resolved")
             text = text[box.end() :]
         elif symbol:
-            if state := next((MARKS[c] for c in symbol.group() if c in MARKS), None):
+            state = next((MARKS[c] for c in symbol.group() if c in MARKS), None)
+            if state and (kind == "T" or state is ThreadStatus.ABANDONED):
                 fields.setdefault("status", str(state.value))
             elif kind == "T" and parse_priority(symbol.group()) and "\U0001f7e2" not in symbol.group():
                 fields.setdefault("priority", symbol.group())
@@ -210,9 +212,6 @@ def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
         if not title.strip("*~ "):
             continue
         rest = _ended(tail, "T")
-        if rest is None and match["dash"] and re.match(r"[A-Z]{4,}\b", tail):
-            status = parse_thread_status(tail)[0]
-            rest = tail[re.match(r"\w+", tail).end() :] if status and status.ended else None  # type: ignore[union-attr]
         if match["tick"] and (rest is not None or not tail.strip(" *")):
             return title.removesuffix("~~").strip(), _end(tail, rest or "")
         if rest is not None and (match["dash"] or match["bold"] or match["bracket"] or rest.strip(" .!*)]")):
@@ -236,11 +235,14 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     """Split what stands beside or below a title into fields and the sentences that are none."""
     lead, pairs = split_labels(text, kind, clauses=True)
     fields = dict(reversed(pairs))
-    if "resolution" in fields:
-        fields.setdefault("status", "resolved")
     kept: list[str] = []
     for sentence in _SENTENCE.split(lead):
-        plain = sentence.strip(" .;,\u00b7|`*_()[]\u2014\u2013-")
+        note = _TRAILING.search(sentence.rstrip(" ."))
+        noted = fields_of_note(note["inner"], kind) if note and note.start() else {}
+        if noted:
+            fields = noted | fields
+        said = sentence[: note.start()] if note and noted else sentence
+        plain = said.strip(" .;,\u00b7|`*_()[]\u2014\u2013-")
         parts = [part.strip(" `*_()[]") for part in _PARTS.split(plain)]
         found = [_field_of_part(part, kind) or _sureness(part, kind) for part in parts if part]
         if len(found) > 1 and not all(found):
@@ -251,9 +253,11 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
             for each in found:
                 fields = {**each, **fields}
         elif plain:
-            kept.append(sentence.strip(" ,;\u00b7|"))
+            kept.append(said.strip(" ,;\u00b7|"))
     if "band" in fields:
         fields.setdefault("tier", fields.pop("band"))
+    if "resolution" in fields:
+        fields.setdefault("status", "resolved")
     return " ".join(kept), fields
 
 
@@ -289,17 +293,27 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
     """Return the fields of a bracket, or {} if any part of it is something else."""
     inner = ascii_of(inner.strip())
     parts = [part for part in map(bare, _SPLIT.split(inner)) if part]
-    fields: dict[str, Any] = {}
+    fields, unknown = dict[str, Any](), list[str]()
     for part in parts:
         found, last = _field_of_part(part, kind), next(reversed(fields), "")
         if not found and last in ("blocked_by", "dependencies", "revises") and LOCAL_ID.fullmatch(part):
             found = {last: f"{fields[last]}, {part}"}  # blocked by T001, T002
-        if not found:
-            fields = {}
-            break
+        if not found and (label := LABEL.match(part)) and ":" in label["sep"]:
+            found, unknown = {}, [*unknown, part]
+        elif not found:
+            return _end_in_note(inner, kind)
         fields.update(found)
-    ended = _end_in_note(inner, kind) if len(parts) < 2 or not fields else {}
-    return ended or (fields if _agrees_with_band(fields) else {})
+    if "resolution" in fields:
+        fields.setdefault("status", "resolved")
+    if unknown and fields:
+        fields["content" if kind == "T" else "context"] = "; ".join(unknown)
+    if not _agrees_with_band(fields):
+        return {}
+    return (
+        fields
+        if len(parts) > 1 or (fields and "status" not in fields)
+        else _end_in_note(inner, kind) or fields
+    )
 
 
 def _end_in_note(inner: str, kind: str) -> dict[str, Any]:
@@ -328,19 +342,28 @@ def _agrees_with_band(fields: dict[str, Any]) -> bool:
 
 def _field_of_part(part: str, kind: str) -> dict[str, Any]:
     """Return the field that one part of a bracket names, or {}."""
+    part = part.replace("*", "")
     words = part.casefold().split()
     if pair := _labelled(part, kind):
         return pair
+    label = LABEL.match(part)
+    if (
+        label
+        and is_none(part[label.end() :])
+        and (name := field_named(label["key"], kind))
+        and label["sep"].strip() in (":", "::", "=")
+    ):
+        return {name: "none"}
     if kind == "D":
         if leading(part, BANDS)[0] is not None and words[1:] in ([], ["tier"]):
             return {"band": words[0]}
         value, rest = leading(part, CONFIDENCE)
-        if value is not None and rest.strip() and field_named(rest, "D") == "confidence":
+        if value is not None and (not rest.strip() or field_named(rest, "D") == "confidence"):
             return {"confidence": part}
     if re.fullmatch(r"0?[.,]\d{1,6}|1\.0{1,6}|\d{1,3}\s?%", part):
         return {"tier": part}
     status = parse_decision_status(part) if kind == "D" else parse_thread_status(part)[0]
-    if len(words) <= 2 and parse_priority(part) and not status and not is_symbol(part[0]):
+    if kind != "D" and len(words) <= 2 and parse_priority(part) and not status and not is_symbol(part[0]):
         named = len(words) == 1 or field_named(words[1], "T") == "priority"
         return {"priority": words[0]} if named else {}
     if (len(words) <= 2 and status) or (status and references(part) and len(words) <= 4):
@@ -455,7 +478,7 @@ def _label_at(plain: str, place: int, kind: str, *, clauses: bool) -> tuple[int,
         end = words[count - 1].end()
         label = plain[place:end]
         name = (JOINING[kind].get(fold(label)) if kind else None) or ""
-        value = plain[end : end + 200].lstrip(" *_`")
+        value = plain[end : end + 200].lstrip(" *_`([")
         if name and plain[end : end + 1] in (" ", "'"):
             free = clauses and name in ("rationale", "alternatives", "blocked_by")
             first = next(iter(references(value)), "")

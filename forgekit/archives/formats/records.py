@@ -8,9 +8,11 @@ label in it and is not understood is reported and kept in its text; so is an id 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
@@ -37,7 +39,7 @@ from forgekit.archives.claims import (
     prefix_of,
 )
 from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document, walk
-from forgekit.archives.formats.notes import LABEL, annotated, beside, split_labels, split_note
+from forgekit.archives.formats.notes import LABEL, annotated, beside, fields_of_note, split_labels, split_note
 from forgekit.archives.labels import (
     PREFIXES,
     fact_named,
@@ -49,6 +51,7 @@ from forgekit.archives.labels import (
     names_kind,
     priority_in,
     state_of_label,
+    title_words,
 )
 from forgekit.model.archive_record import Chunk, Family
 from forgekit.model.entities import ThreadStatus
@@ -71,7 +74,7 @@ def _start_pattern(ids: str) -> re.Pattern[str]:
         rf"#?(?P<id>{ids})"
         rf"[`\]\u3011]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
         r"(?P<notes>\s*[(\[][^()\[\]]{1,160}[)\]])?"
-        r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u2014\u2013\u2192\u3011\u3001|]|=>|->|-{1,2}(?=\s))\s*|[.)][*_]{0,2}(?=\s)"
+        r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u00b7\u2014\u2013\u2192\u3011\u3001|]|=>|->|-{1,2}(?=\s))\s*|[.)][*_]{0,2}(?=\s)"
         r"|,(?=\s)|[*_]{2}|\s{2,}|(?=\s|$)|(?<=\]))"
         r"\s*(?P<title>.*)$",
         re.IGNORECASE * (ids != _ANY_ID) | re.DOTALL,
@@ -83,6 +86,10 @@ _START = _start_pattern(
 )
 _ANY_START = _start_pattern(_ANY_ID)
 _CODE = re.compile(r"[A-Z\u0400-\u042f\u3040-\u9fff]{1,4}[-_.]?\d")
+_NOTE_THEN = re.compile(r"[(\[](?P<note>[^()\[\]]{1,120})[)\]]\s*[:\u2014\u2013-]*\s*")
+_REFERRED = re.compile(
+    r"(?<![^\W\d_])(?P<word>[^\W\d_]{4,20})\s(?:n[\u00b0\u00ba.]\s?|#)?(?P<number>\d{1,4})(?![\d.])"
+)
 _NOTED = re.compile(r"[*_]{0,2}[\[(](?P<note>[^\[\]()\d]{2,30})[\])][*_]{0,2}\s*(?=\S)")
 _BRACKETED = re.compile(
     rf"^(?P<before>\W*?)[(\[](?P<id>{PLAIN_ID})(?:\s*[,;|\u00b7]\s*(?P<notes>[^()\[\]]*))?[)\]]\s+(?=\S)",
@@ -92,7 +99,7 @@ _BEHIND = re.compile(rf"(?P<title>.*\S)\s+[(\[](?P<id>{PLAIN_ID})[)\]][*_]*$")
 _NUMBER = re.compile(r"\d{1,4}[.)]\s+")
 _BOLD_LINE = re.compile(r"(?:[^\w\s*]\s*)?(?:\*\*|__)(?P<label>[^*_]{1,120}?)(?:\*\*|__)\s*:?$")
 _BOLD_LEAD = re.compile(
-    r"(?P<mark>\*{1,3}|_{1,2})(?P<title>[^*_(\[\s][^*_]*?)[.:]?(?P=mark)[.:]?(?P<rest>\s+[^\s,;(].*)$",
+    r"(?P<mark>\*{1,3}|_{1,2})(?P<title>[^*_(\[\s][^*_]*?)[.:]?(?P=mark)[.:]?(?P<rest>\s+[^\s,;].*)$",
     re.DOTALL,
 )
 _LEADS = re.compile(r"\*{1,3}[^*\s][^*]{5,}\*|_{1,2}[^_\s][^_]{5,}_|~~[^~]+~~")
@@ -110,13 +117,13 @@ _LEAD_IN = re.compile(
 )
 _JOINING = re.compile(rf"\b(?:and|or|to|through|{PLAIN_ID})\b|[\s,;&\u2013\u2014-]")
 _DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
-_SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?:)")
+_SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?[:=\u2192\u2014\u2013])")
 _WORDS = re.compile(r"[^\W_]{3,}")
 _TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
 _REST_KEYS = {"D": "context", "T": "content", "A": "summary"}
 _LISTED_FIELDS = {
     *("rationale", "alternatives", "dependencies", "tier", "confidence", "status", "priority", "resolution"),
-    *("blocked_by", "timestamp"),
+    "blocked_by",
 }
 _NAMES = {"blocked_by": "blocked by", "superseded_by": "superseded by"}
 _LOOK_AHEAD = 60
@@ -129,8 +136,9 @@ class Page:
     Attributes:
         own: for each line (0-based) whether it speaks for the archive itself.
         taken: lines (1-based) that belong to records.
-        ids: the kinds of records that have ids.
+        ids: the kinds of records that have ids; `sure_ids` by their letters alone.
         seen: each id in the own lines: its first line, and whether a line begins with it.
+        unread: first lines of the tables that look like records and are none.
         prefixes: letters or words before the numbers of ids, to the kind that their section lists.
     """
 
@@ -139,8 +147,10 @@ class Page:
     own: Sequence[bool]
     taken: set[int] = field(default_factory=set)
     ids: str = ""
+    sure_ids: str = ""
     prefixes: dict[str, str] = field(default_factory=dict)
     seen: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    unread: list[int] = field(default_factory=list)
 
     def kind_of(self, local_id: str, listed: str = "") -> str:
         """Return the kind of an id: by its section where that has taught its prefix, else by its letters."""
@@ -160,6 +170,7 @@ class _Above:
     priority: str = ""
     family: Family = Family.HEADING
     field: str = ""
+    tier: str = ""
 
     @property
     def listed(self) -> str:
@@ -173,13 +184,14 @@ class _Above:
         lists = "".join(kind for kind in "DTA" if lists_kind(label, kind))
         if lists == "T" and "D" in named and "T" not in states:
             lists = "D"  # decided points
-        if not named and "T" in states and "T" not in page.ids and not re.search(r"\d", label):
+        if not named and "T" in states and "T" not in page.sure_ids and not re.search(r"\d", fold(label)):
             lists = "t"
         rates = len(label.split()) <= 4 and not named and priority_in(label)
         return _Above(
             lists=lists or ("" if named else self.lists),
             states=tuple((dict(self.states) | states).items()),
             priority=label if rates else self.priority,
+            tier=tier_of_label(label) or self.tier,
             family=Family.INDEX if fold(label) == "decision index" else self.family,
             field=label
             if (" " in label or not states)
@@ -204,13 +216,21 @@ class _Start:
     fields: dict[str, Any] = field(default_factory=dict)
 
 
+def tier_of_label(label: str) -> str:
+    """Return the tier that a label gives to the decisions below it: `Validated (0.8-1.0)`, `Tier 2`."""
+    fields = fields_of_note(title_words(label), "D") if len(label.split()) <= 5 else {}
+    return str(fields.get("tier", fields.get("confidence", "")))
+
+
 def read_records(page: Page) -> None:
     """Read the records of the whole tree."""
     page.seen.update(seen_ids(page))
     defined = {kind_of(local_id) for local_id, (_, defines) in page.seen.items() if defines}
-    page.ids = "".join({claim.kind for claim in page.found.claims} | defined)
+    page.ids = page.sure_ids = "".join({claim.kind for claim in page.found.claims} | defined)
     reader = _Reader(page)
-    reader.learn(page.document.root.children, _Above())
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    reader.learn(page.document.root.children, _Above(), found)
+    reader.keep_prefixes(found)
     reader.walk(page.document.root.children, _Above())
 
 
@@ -239,20 +259,23 @@ class _Reader:
         self._starts: dict[tuple[object, ...], _Start | None] = {}
         self._labels: dict[tuple[str, str, str], tuple[str, str] | None] = {}
 
-    def learn(self, nodes: Sequence[Node], base: _Above) -> None:
-        """Learn which prefixes the ids of each list of records have."""
-        above, found = base, dict[tuple[str, str], set[str]]()
+    def learn(self, nodes: Sequence[Node], base: _Above, found: dict[tuple[str, str], set[str]]) -> None:
+        """Add the ids in each list of records to what was found, by prefix and kind."""
+        above = base
         for index, node in enumerate(nodes):
             above = base if node.kind == "heading" else above
             if not self.page.speaks(node):
                 continue
             if node.kind == "heading" and not self._any_start(node.text):
-                self.learn(node.children, base.under(node.text, self.page))
+                self.learn(node.children, base.under(node.text, self.page), found)
             elif not node.children and (label := self.label_of(node, nodes[index + 1 : index + 2])):
                 above = base.under(label, self.page)
             self.page.ids += kind_of(self._labelled_id(node))
             for local_id, kind in self._ids_of(node, above.listed):
-                found.setdefault((prefix_of(local_id), kind), set()).add(local_id)
+                found[prefix_of(local_id), kind].add(local_id)
+
+    def keep_prefixes(self, found: Mapping[tuple[str, str], set[str]]) -> None:
+        """Keep the prefixes that ids of lists have."""
         for (prefix, kind), ids in found.items():
             known = PREFIXES.get(prefix.casefold(), "A")[-1:]
             counted = len(ids) > 1 and any(each[-1:].isdigit() for each in ids)  # no `Plan A`, `Plan B`
@@ -275,12 +298,16 @@ class _Reader:
         """Say whether the number of an item is more than its place in the list: others refer to it."""
         if not node.number or "" in self.page.prefixes or LOCAL_ID.match(node.text.lstrip("*_ ")):
             return False
-        refers = re.compile(rf"([^\W\d_]{{4,}})\s(?:n[\u00b0\u00ba.]\s?|#)?{node.number}(?![\d.])")
-        said = zip(self.page.document.lines, self.page.own, strict=True)
-        lines = (line for line, own in said if own and node.number in line[:LINE_LIMIT])
-        return int(node.number) > 50 or any(
-            names_kind(match[1], kind) for line in lines for match in refers.finditer(line)
-        )
+        return int(node.number) > 50 or any(names_kind(word, kind) for word in self._referred[node.number])
+
+    @cached_property
+    def _referred(self) -> Mapping[str, set[str]]:
+        """For each number, the words before it in the own lines: `decision 2`."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for line, own in zip(self.page.document.lines, self.page.own, strict=True):
+            for match in _REFERRED.finditer(line[:LINE_LIMIT]) if own else ():
+                found[match["number"]].add(match["word"])
+        return found
 
     def _any_start(self, text: str) -> re.Match[str] | None:
         """Return how a text begins with what may be an id of any shape."""
@@ -367,7 +394,7 @@ class _Reader:
         place = _end_of(_NUMBER, plain, place) if node.kind == "heading" else place
         words = _NOUNS.match(plain, place)
         noun = words["words"] if words and names_kind(words["words"], kind_of(words["id"])) else ""
-        match = self._match_id(plain, place + len(noun))
+        match = self._match_id(plain, words.end() if words and noun else place)
         if match is None and node.number and self.page.prefixes.get("") == above.listed:
             return _Start(node.number, above.listed, text)
         if match is None:
@@ -376,7 +403,9 @@ class _Reader:
         kind = self.page.kind_of(match["id"])
         if not kind and match["sep"].strip() and match["id"].isupper():
             kind = above.listed  # such as Q1: the label above says what it is
-        if not kind or not self._counts(node, match, above, kind, before, bold=bold or "~~" in marks):
+        marked = bold or "~~" in marks
+        named = noun and match["sep"].strip()
+        if not kind or not (named or self._counts(node, match, above, kind, before, bold=marked)):
             return None
         start = _Start(
             text[match.start("id") : match.end("id")], kind, text[match.start("title") :], words=noun
@@ -414,14 +443,16 @@ class _Reader:
         """Say whether what stands like an id begins a record here and is not just named."""
         sep, title = match["sep"].strip(" *_`"), match["title"].strip(" *:\u2014\u2013-~")
         learnt, listed = prefix_of(match["id"]) in self.page.prefixes, kind in above.lists
+        listed = listed or (learnt and kind == above.listed)
         weak = not learnt and _WEAK.fullmatch(match["id"]) is not None
+        boxed = match.string[match.end("id") : match.end("id") + 1] == "]" or node.text[:1] in ("(", "[")
         if node.kind == "heading":
             return bool(not weak or sep or listed or not title)
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = ascii_of(before.text) if before else ":"
             behind = text.endswith(":") or LOCAL_ID.match(text, _end_of(_DECOR, text, 0))
-            known = learnt and before and (match["sep"] or self._label_in(before, kind))
+            known = (learnt or listed) and before and (boxed or match["sep"] or self._label_in(before, kind))
             if before and not behind and not known and not self.label_of(before):
                 return False
             strong = strong or sep in (":", "::", "\u2014", "\u2013", "-", "--") or listed
@@ -430,13 +461,8 @@ class _Reader:
             noted = node.kind == "item" and (
                 sep == "." or (match["notes"] and not sep) or (kind == "A" and not sep)
             )
-            apart = (
-                kind_of(match["id"]) == kind
-                or match["sep"]
-                or match["notes"]
-                or node.kind != "line"
-                or node.level == 1
-            )
+            apart = boxed or match["sep"] or match["notes"] or node.kind != "line" or node.level == 1
+            apart = apart or kind_of(match["id"]) == kind
             known = known and (strong or (listed and bool(apart)) or bool(noted))
         return bool(title) and known
 
@@ -451,9 +477,15 @@ class _Reader:
             return _Start(local_id, kind, "")
         if local_id:
             return _Start("", kind, "" if node.kind == "item" and LABEL.match(node.text) else title)
-        label = LABEL.match(ascii_of(node.text)) if node.kind in ("line", "item") else None
+        label = LABEL.match(ascii_of(node.text)) if node.kind in ("line", "item", "heading") else None
         value = node.text[label.end() :] if label and ":" in label["sep"] else ""
-        if label and value and not LOCAL_ID.match(value) and (named := self._kind_named(label["key"])):
+        headed = node.kind == "heading"
+        if (
+            label
+            and value
+            and not LOCAL_ID.match(value)
+            and (named := self._kind_named(label["key"], headed))
+        ):
             return _Start("", named, value, words=label["key"])
         text, items = title.strip("*_ "), [child for child in node.children if child.kind == "item"]
         if not taken or not text or not kind:
@@ -467,7 +499,11 @@ class _Reader:
             labelled = any(lists_kind(text, each) or state_of_label(text, each) for each in "DT")
             is_one = not labelled and (not items or any(self._label_in(item, kind) for item in items))
         else:
-            group = (priority_in(text) and items) or (not items and self.label_of(node)) or IDS.match(text)
+            group = (
+                (priority_in(text) and items)
+                or (not items and ":" in text[-1:] and self.label_of(node))
+                or IDS.match(text)
+            )
             open_ = (
                 dict(above.states).get("T") is not ThreadStatus.RESOLVED
                 or re.search("[:?]", text)
@@ -477,7 +513,7 @@ class _Reader:
             is_one = not group and bool((kind not in self.page.ids and open_) or (kind == "T" and listed))
         return _Start("", kind, title) if is_one else None
 
-    def _kind_named(self, label: str) -> str:
+    def _kind_named(self, label: str, headed: bool = False) -> str:
         """Return the kind of the record that `Decision: ...` or `Open question: ...` begins."""
         if (
             len(label.split()) > 3
@@ -487,12 +523,15 @@ class _Reader:
             return ""
         if names_kind(label, "T") and state_of_label(label, "T") is not None:
             return "" if "T" in self.page.ids else "T"
+        if headed and field_named(label, "T") == "text" and lists_kind(label, "T"):
+            return "" if "T" in self.page.ids else "T"
         is_one = names_kind(label, "D") and field_named(label.rsplit(maxsplit=1)[-1], "D") == "text"
         return "D" if is_one and "D" not in self.page.ids else ""
 
     def _labelled_id(self, node: Node) -> str:
         """Return the id that a labelled line of a heading or item gives."""
-        nodes = [node, *node.children[:8]] if node.kind in ("heading", "item") else [node]
+        listing = node.kind == "heading" and any(lists_kind(node.text, kind) for kind in "DTA")
+        nodes = [node, *node.children[:8]] if node.kind in ("heading", "item") and not listing else [node]
         for each in nodes:
             match = LABEL.match(ascii_of(each.text)) if each.kind in ("line", "item") else None
             if match and ":" in match["sep"] and field_named(match["key"], "D") == "local_id":
@@ -571,7 +610,7 @@ class _Reader:
         if match is None or LOCAL_ID.fullmatch(match["key"]):
             return None
         bold, item, sep = (
-            "**" in match["mark"] or "__" in match["mark"],
+            match["mark"].strip("`") != "",
             node.kind == "item",
             match["sep"].strip(),
         )
@@ -603,6 +642,8 @@ class _Reader:
         entries: list[tuple[str, Any]] = []
         text, raw, rest = _read_title(start, lines, dict(above.states).get(kind))
         self._gather(body, kind, entries, rest)
+        if not bare(text) and rest and not _is_titled(entries, kind):
+            text = rest.pop(0)
         if bare(text):
             entries.append((_TEXT_KEYS[kind], bare(text) if text.startswith("`") else text.strip("* ")))
         if node.number and not start.id:
@@ -643,16 +684,7 @@ class _Reader:
     ) -> None:
         """Add a claim, with what the labels above it say."""
         kind, local_id, found = start.kind, start.id, self.page.found
-        labelled: dict[str, Any] = {}
-        for label, value in entries:
-            if label in labelled and field_named(label, kind) in (
-                "alternatives",
-                "dependencies",
-                "blocked_by",
-            ):
-                labelled[label] = f"{flat(labelled[label])}; {flat(value)}"
-            labelled.setdefault(label, value)
-        known, unknown = named_fields(labelled, kind)
+        known, unknown = named_fields(_joined(entries, kind), kind)
         if rest:
             known[_REST_KEYS[kind]] = "\n".join(filter(None, [str(known.get(_REST_KEYS[kind], "")), *rest]))
         given = {
@@ -665,6 +697,8 @@ class _Reader:
             keep_unknown(found, local_id, unknown, given, kind, line)
         if kind == "T" and above.priority:
             given.setdefault("priority", above.priority)
+        if kind == "D" and above.tier and "confidence" not in given:
+            given.setdefault("tier", above.tier)
         number, state = bare(str(given.pop("local_id", ""))), dict(above.states).get(kind)
         if not local_id and LOCAL_ID.fullmatch(ascii_of(number)):
             local_id, kind = number, kind_of(number)
@@ -700,7 +734,7 @@ class _Reader:
                 continue
             elif node.kind == "heading":
                 if field_named(node.text, kind) is None:
-                    break
+                    continue
                 entries.append((node.text, []))
                 self._gather(node.children, kind, entries, rest, part=True)
             elif node.kind == "table":
@@ -771,15 +805,12 @@ class _Reader:
         if _is_chunks(columns) or {"relationship", "project a", "source project"} & set(columns):
             return
         ids = [n for n in range(len(columns)) if any(_cell_id(row.cells, n) for row in table.children)]
-        kinds = [k for k in "DT" if any(names_kind(c, k) and field_named(c, k) == "text" for c in columns)]
+        kinds = [k for k in "DT" if any(lists_kind(c, k) and field_named(c, k) == "text" for c in columns)]
         fields = {k: {field_named(c, k) for c in columns} - {None, "local_id"} for k in "DT"}
         kinds += [k for k in "DT" if not kinds and "text" in fields[k] and len(fields[k] & OWN_FIELDS[k]) > 1]
         if not ids and not any(len(fields[k]) > 1 for k in kinds):
             if any(fields[k] & OWN_FIELDS[k] for k in "DT") and table.children:
-                message = "the table looks like records, and none of them could be read"
-                self.page.found.warn(
-                    "unread-table", message, table.line, "name a column `Decision` or `Thread`"
-                )
+                self.page.unread.append(table.line)
             return
         column = ids[0] if ids else -1
         index = above.family is Family.INDEX or "ref" in columns
@@ -846,9 +877,11 @@ def _read_title(
         raw, lines = beside(" ".join([start.tail, *lines]), kind)[1] | raw, []
     title = " ".join([title, *lines])
     bold = _BOLD_LEAD.match(title)
-    if bold and (not start.id or bold["rest"].strip()[0] not in "\u2014\u2013-"):
-        title = bold["title"]
-        said, fields = beside(bold["rest"].strip(" \u2014\u2013-"), kind)
+    if bold and (not start.id or bold["rest"].strip()[0] not in "\u2014\u2013-(["):
+        title, behind = bold["title"], bold["rest"].strip()
+        if (note := _NOTE_THEN.match(behind)) and (noted := fields_of_note(note["note"], kind)):
+            raw, behind = noted | raw, behind[note.end() :]
+        said, fields = beside(behind.strip(" \u2014\u2013-"), kind)
         rest += [said] if said else []
         raw = fields | raw
     elif not start.id and above is ThreadStatus.RESOLVED and (answer := _ANSWERED.match(title)):
@@ -860,6 +893,20 @@ def _read_title(
     if start.words and kind != "A" and (state := state_of_label(start.words, kind)) is not None:
         raw.setdefault("status", state.value)
     return text, raw, rest
+
+
+def _is_titled(entries: Sequence[tuple[str, Any]], kind: str) -> bool:
+    return any(field_named(label, kind) == "text" for label, _ in entries)
+
+
+def _joined(entries: Sequence[tuple[str, Any]], kind: str) -> dict[str, Any]:
+    """Return labels with their values; of a label that is repeated the first counts, or all in a list."""
+    labelled: dict[str, Any] = {}
+    for label, value in entries:
+        if label in labelled and field_named(label, kind) in ("alternatives", "dependencies", "blocked_by"):
+            labelled[label] = f"{flat(labelled[label])}; {flat(value)}"
+        labelled.setdefault(label, value)
+    return labelled
 
 
 def _unmarked(value: str) -> str:
@@ -881,6 +928,8 @@ def _cell_id(row: Sequence[str], column: int) -> str:
     cell = bare(row[column]).strip("~[]() ").strip("*` #") if 0 <= column < len(row) else ""
     plain = ascii_of(cell)
     custom = column == 0 and re.fullmatch(_ANY_ID, plain)
+    noun = any(names_kind(prefix_of(plain), kind) for kind in "DT") if custom else False
+    custom = custom if noun or _CODE.match(plain) or kind_of(plain) else None
     return cell if custom or SHORT_ID.fullmatch(plain) or LOCAL_ID.fullmatch(plain) else ""
 
 
@@ -1046,7 +1095,10 @@ def report_lost_ids(page: Page, merged: Sequence[Claim], known: Collection[str],
 
 
 def report_unread(page: Page) -> None:
-    """Add a problem for each line that labels a field of a record and belongs to none."""
+    """Add a problem for each line and table that looks like a part of a record and belongs to none."""
+    for line in page.unread if not page.found.claims else ():
+        message = "the table looks like records, and none of them could be read"
+        page.found.warn("unread-table", message, line, "name a column `Decision` or `Thread`")
     for node in walk(page.document.root):
         if node.kind not in ("line", "item") or node.line in page.taken or not page.speaks(node):
             continue

@@ -1,0 +1,269 @@
+"""Text in, records out: layouts that models write, and what earlier versions of the reader lost."""
+
+# ruff: noqa: RUF001 - full-width marks and other scripts are what is tested
+
+from __future__ import annotations
+
+import pytest
+
+from forgekit.archives.read import read_archive
+
+
+def decisions(text: str) -> list[tuple[str, str, float | None, str, tuple[str, ...]]]:
+    read = read_archive(text)
+    return [(d.local_id, d.text, d.tier, d.rationale, d.dependencies or ()) for d in read.decisions]
+
+
+def threads(text: str) -> list[tuple[str, str, str, str, str]]:
+    return [
+        (
+            t.local_id,
+            t.title,
+            t.status.value if t.status else "",
+            t.priority.value if t.priority else "",
+            t.resolution,
+        )
+        for t in read_archive(text).threads
+    ]
+
+
+TWO = [("D1", "Use X", 0.9, "small", ()), ("D2", "Use Q", 0.4, "cheap", ("D1",))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "DECISIONS\n\nID: D1\nDecision: Use X\nTier: 0.9\nWhy: small\n\n"
+            "ID: D2\nDecision: Use Q\nTier: 0.4\nWhy: cheap\nDepends on: D1\n"
+        ),
+        (
+            "## Decisions\n\n- id: D1\n  text: Use X\n  tier: 0.9\n  why: small\n"
+            "- id: D2\n  text: Use Q\n  tier: 0.4\n  why: cheap\n  needs: D1\n"
+        ),
+        (
+            "decisions:\n  D1:\n    text: Use X\n    tier: 0.9\n    why: small\n"
+            "  D2:\n    text: Use Q\n    tier: 0.4\n    why: cheap\n    deps: [D1]\n"
+        ),
+        (
+            '{"chosen": [{"ref": "D1", "pick": "Use X", "tier": 0.9, "why": "small"},'
+            ' {"ref": "D2", "pick": "Use Q", "tier": 0.4, "why": "cheap", "deps": ["D1"]}]}'
+        ),
+        (
+            '{"id": "D1", "text": "Use X", "tier": 0.9, "why": "small"}\n'
+            '{"id": "D2", "text": "Use Q", "tier": 0.4, "why": "cheap", "deps": ["D1"]}\n'
+        ),
+        (
+            '<decisions>\n<decision id="D1" tier="0.9">\n<text>Use X</text>\n<why>small</why>\n</decision>\n'
+            '<decision id="D2" tier="0.4">\n<text>Use Q</text>\n<why>cheap</why>\n<deps>D1</deps>\n'
+            "</decision>\n"
+            "</decisions>\n"
+        ),
+        (
+            "* Decisions\n#+TAG: A_B\n** D1 Use X\n   :PROPERTIES:\n   :TIER: 0.9\n   :END:\n"
+            "   - why :: small\n"
+            "** D2 Use Q\n   - tier :: 0.4\n   - why :: cheap\n   - needs :: D1\n"
+        ),
+        (
+            "## Decisions\n\nD1\n: Use X\n: Tier: 0.9\n: Why: small\n\n"
+            "D2\n: Use Q\n: Tier: 0.4\n: Why: cheap\n: Needs: D1\n"
+        ),
+        (
+            "## D1 Use X\n\n### Rationale\n\nsmall\n\n### Tier\n\n0.9\n\n"
+            "## D2 Use Q\n\n### Rationale\n\ncheap\n\n### Tier\n\n0.4\n\n### Depends on\n\nD1\n"
+        ),
+        (
+            "## Decisions\n\n| | Decision | Tier |\n|--|--|--|\n| **D1** | Use X | 0.9 |\n"
+            "| **D2** | Use Q | 0.4 |\n\n"
+            "**Why:**\n- **D1:** small\n- **D2:** cheap\n\n**Dependencies:** D2 depends on D1.\n"
+        ),
+        (
+            "## Decisions\n\n> **D1.** Use X\n> Tier: 0.9\n> Why: small\n\n"
+            "> **D2.** Use Q\n> Tier: 0.4\n> Why: cheap\n> Needs: D1\n"
+        ),
+        (
+            "DECISIONS\n=========\nD1  Use X\n    Tier: 0.9 / Why: small\nD2  Use Q\n"
+            "    Tier: 0.4 / Why: cheap / Needs: D1\n"
+        ),
+        (
+            "- Decisions\n  - D1: Use X\n    - tier: 0.9\n    - why: small\n  - D2: Use Q\n    - tier: 0.4\n"
+            "    - why: cheap\n    - needs: D1\n"
+        ),
+        (
+            "<details>\n<summary>Archive</summary>\n\n```markdown\n> ## Decisions\n> 1. **D1** Use X (0.9)\n"
+            ">    - Why: small\n> 2. **D2** Use Q (0.4)\n>    - Why: cheap\n"
+            ">    - Needs: D1\n```\n</details>\n"
+        ),
+    ],
+)
+def test_two_decisions_in_many_layouts(text: str) -> None:
+    assert decisions(text) == TWO
+
+
+@pytest.mark.parametrize(
+    ("label", "first", "second"),
+    [
+        ("Beschlüsse", "B-01", "B-02"),
+        ("II. Décisions prises", "Décision A", "Décision B"),
+        ("Decisioni", "Delibera 1", "Delibera 2"),
+        ("Decisões tomadas", "FT-21", "FT-22"),
+        ("Genomen besluiten", "K1", "K2"),
+        ("Принятые решения", "Р1", "Р2"),
+        ("■ 決定事項", "決-1", "決-2"),
+        ("已做的决定", "决定1", "决定2"),
+    ],
+)
+def test_the_ids_of_a_list_are_those_of_its_kind(label: str, first: str, second: str) -> None:
+    heading = label if label.startswith("■") else f"## {label}"
+    text = f"{heading}\n\n- **{first}** — Use X\n- **{second}** — Use Q\n  - Depends on: {first}\n"
+    assert decisions(text) == [(first, "Use X", None, "", ()), (second, "Use Q", None, "", (first,))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Decisions\n\n### 1\ufe0f\u20e3 Use X\n- Tier: 0.9\n- Why: small\n",
+        "**Decision:** Use X\n**Tier:** 0.9\n**Rationale:** small\n",
+        "## Decisions\n- **Decision**: Use X | **Tier**: 0.9 | **Why**: small\n",
+        "### Decision: Use X\nTier: 0.9\nWhy: small\n",
+        "## Decisions\n\n#### ✅ Use X (0.9)\nWhy: small\n",
+        "## Decisions\n\n| Decision | Rationale | Confidence |\n|--|--|--|\n| Use X | small | 90% |\n",
+        "**Key decisions:**\n• Use X – 90% – because small\n",
+        "DECISIONS (1)\n-------------\n1. Use X            | conf 0.9 | because small\n",
+        "## What we decided\n\nUse X\n  Why: small\n  Confidence: 90%\n",
+        "## Validated (0.8-1.0)\n\n**Decisions:**\n- Use X, because small\n",
+    ],
+)
+def test_a_decision_without_an_id(text: str) -> None:
+    assert decisions(text) == [("OD001", "Use X", 0.9, "small", ())]
+
+
+def test_records_begin_with_their_kind_and_number() -> None:
+    text = (
+        "DECISION D1: Use X\n  TIER: 0.9\n  WHY: small\nDECISION D2: Use Q\n  TIER: 0.4\n  WHY: cheap\n"
+        "  DEPENDS ON: D1\nTHREAD T1: Who pays?\n  STATUS: OPEN\n  PRIORITY: HIGH\n"
+    )
+    assert decisions(text) == TWO
+    assert threads(text) == [("T1", "Who pays?", "open", "high", "")]
+
+
+def test_numbers_that_others_refer_to_are_ids() -> None:
+    text = "## Decisions\n\n1. **Use X**\n2. **Use Q**\n   - Depends on: decision 1\n"
+    assert decisions(text) == [("1", "Use X", None, "", ()), ("2", "Use Q", None, "", ("1",))]
+    alone = "## Decisions\n\n1. **Use X**\n2. **Use Q**\n"
+    assert [local_id for local_id, *_ in decisions(alone)] == ["OD001", "OD002"]
+
+
+@pytest.mark.parametrize(
+    ("line", "thread"),
+    [
+        ("❓ T1: Who pays?", ("T1", "Who pays?", "", "", "")),
+        ("✅ T1: Who pays?", ("T1", "Who pays?", "resolved", "", "")),
+        ("- [ ] T1: Who pays? 🔴", ("T1", "Who pays?", "", "high", "")),
+        ("- 【解決済み】T1：誰が払うか？", ("T1", "誰が払うか？", "resolved", "", "")),
+        ("- **T1: Who pays?** open, P1", ("T1", "Who pays?", "open", "high", "")),
+        ("- **T1: Who pays?** resolved, P3. Outcome: Ann", ("T1", "Who pays?", "resolved", "low", "Ann")),
+        ("- T1 — Who pays? · aberta · prioridade alta", ("T1", "Who pays?", "open", "high", "")),
+        ("- T1: Who pays? *(owner: Ann, priority: high)*", ("T1", "Who pays?", "", "high", "")),
+        ("- T1 — Who pays? · resolvida: a Ana", ("T1", "Who pays?", "resolved", "", "a Ana")),
+        ("#### T1. Who pays?\nAbandoned. Priority: low.", ("T1", "Who pays?", "abandoned", "low", "")),
+        ("[T1] Who pays? (stato: risolta — Anna)", ("T1", "Who pays?", "resolved", "", "Anna")),
+    ],
+)
+def test_what_stands_beside_a_thread(line: str, thread: tuple[str, ...]) -> None:
+    assert threads(f"## Threads\n\n{line}\n") == [thread]
+
+
+@pytest.mark.parametrize(
+    ("said", "tier"),
+    [
+        ("⭐⭐⭐⭐", 0.8),
+        ("★★☆", 2 / 3),
+        ("9/10", 0.9),
+        ("High (0.9)", 0.9),
+        ("ziemlich sicher", 0.7),
+        ("élevée", 0.7),
+        ("muito baixa", 0.2),
+        ("средняя", 0.5),
+    ],
+)
+def test_certainty_as_people_write_it(said: str, tier: float) -> None:
+    assert decisions(f"### D001: Use X\n- Confidence: {said}\n")[0][2] == pytest.approx(tier)
+
+
+@pytest.mark.parametrize(
+    ("head", "tag", "parents"),
+    [
+        ("**Kennung:** A_B_2\n**Knüpft an:** A_B_1", "A_B_2", ("A_B_1",)),
+        ("Sigla: A_B_2\nContinua da: A_B_1", "A_B_2", ("A_B_1",)),
+        ("**Tag → A_B_2**\n**Follows → A_B_1**", "A_B_2", ("A_B_1",)),
+        ("Compressed on 4 May 2026 (A_B_2, following A_B_1 and C_D_1).", "A_B_2", ("A_B_1", "C_D_1")),
+        ("Handle me as: A_B_2", "A_B_2", ()),
+        ("> Метка: A_B_2\n> Продолжение: A_B_1", "A_B_2", ("A_B_1",)),
+        ("タグ：A_B_2\n前の会話：A_B_1", "A_B_2", ("A_B_1",)),
+    ],
+)
+def test_tag_and_parents_in_many_words(head: str, tag: str, parents: tuple[str, ...]) -> None:
+    read = read_archive(f"# Notes\n\n{head}\n\n## Decisions\n\n- D001: Rows\n")
+    assert (read.tag, read.inherits_from) == (tag, parents)
+
+
+def test_a_date_has_its_day_first_where_its_label_is_not_english() -> None:
+    days = [read_archive(f"# x\n\n**{label}:** 03/11/2025\n").created for label in ("Fecha", "Date")]
+    assert days == [read_archive("# x\n\n**Date:** 2025-11-03\n").created, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [
+        ('{"misc": [{"a": "1"}], "decisions": [{"id": "D1", "text": "x"}]}', "unread-list", 1),
+        ("## Came of it\n\n| Nr | Was | Sicherheit |\n|--|--|--|\n| 1 | Use X | hoch |\n", "unread-table", 3),
+        ("# Notes\n\nWe met.\n\nConfidence: 0.8\n", "unread-label", 5),
+        ("### D001: Use X\n> Confidence: 0.9\n", "", 0),
+        ("# a\n\n### D001: Use X\n\n> Confidence: 0.9\n", "quoted-field", 5),
+        ("- T001: Who?\n- D9 → x\n", "unparsed-id", 2),
+        ("### D001: Use X\n- **Tier:** rather good\n", "bad-tier", 1),
+    ],
+)
+def test_what_is_not_read_is_named(text: str, code: str, line: int) -> None:
+    assert [(p.code, p.line) for p in read_archive(text).problems if code] == ([(code, line)] if code else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Decisions\n\n- D001: Rows\n\n## Next steps\n\n- buy rows\n\nnote to self\n- ask Hans\n",
+        "## Decisions\n\n- D001: Rows\n\n## Action items\n\n1. Buy\n\n## Key takeaways\n\n- Rows are good\n",
+        "## Decisions\n\n- D001: Rows\n\n## Glossary\n\n- **row** – a line\n\n## Example\n\n- D002: forged\n",
+        '{"decisions": [{"id": "D001", "text": "Rows"}], "inherited": [{"id": "D002", "text": "x"}]}',
+        "## Decisions\n\n- D001: Rows\n\n## Inherited from A_B_1\n\n- D002: Earlier\n",
+    ],
+)
+def test_lists_beside_the_decisions_are_none(text: str) -> None:
+    assert [text for _, text, *_ in decisions(text)] == ["Rows"]
+    assert threads(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("**D001: Use X**\n\n- 🎯 **Tier:** 0.2\n- 🔗 **Dependencies:** D002\n", (0.2, "", ("D002",))),
+        ("1. **D001: Use X** - tier 0.85. Because it is small\n", (0.85, "it is small", ())),
+        (
+            "### D001: Use X\n- **Why:** small\n  ```\n  code\n  ```\n",
+            (None, "small\n  ```\n  code\n  ```", ()),
+        ),
+        ("| ID | Decision | Confidence |\n|--|--|--|\n| D001 | Use X | 85% |\n", (0.85, "", ())),
+        (
+            "| ID | Decision | Conf. | Deps |\n|--|--|--|--|\n| D001 | Use X | high | D002 |\n",
+            (0.7, "", ("D002",)),
+        ),
+    ],
+)
+def test_fields_that_were_lost_once(text: str, found: tuple[object, ...]) -> None:
+    assert [each[2:] for each in decisions(text)] == [found]
+
+
+@pytest.mark.parametrize("written", ["D0", "D000001", "d001", "D001a", "D-001", "Ｄ００１", "Decision 1"])
+def test_an_id_of_any_shape_is_read_as_it_is_written(written: str) -> None:
+    assert decisions(f"## Decisions\n\n- {written}: Rows\n") == [(written, "Rows", None, "", ())]
