@@ -209,11 +209,16 @@ class _Rows:
         self._tags = {a.conversation_id: a.compression_tag for a in registry.archives}
         self._since = archive.compressed_at if archive is not None else None
         own = archive.records if archive is not None else ()
+        self._own = {entity for _, entity in own}
         self._local = {entity: local for local, entity in reversed(own) if not is_short(local)}
 
     def name(self, entity: Decision | Thread) -> str:
         """Return what an archive may call an entity: its short id, after the archive's own id."""
         return f"{self._local.get(entity.id, '')} {_name(entity)}".lstrip()
+
+    def own(self, entity: Decision | Thread) -> bool:
+        """Say whether the archive that is continued has it."""
+        return entity.id in self._own
 
     def new(self, entity: Decision | Thread) -> str:
         """Return a mark for what began after the archive, else ""."""
@@ -329,7 +334,7 @@ def _decisions(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
     again = {*(s.decision.id for s in state.shaken), *(s.decision.id for s in state.flagged)}
     chosen = sorted(
         (d for d in state.decisions if d.id not in again),
-        key=lambda d: (_BANDS.index(_band(d)), -d.created_at, d.id),
+        key=lambda d: (_BANDS.index(_band(d)), not rows.own(d), -d.created_at, d.id),
     )
 
     def row(decision: Decision) -> BlockRow:
@@ -435,7 +440,8 @@ def _revalidation(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
             rows.source(decision)[1:-1],
         )
 
-    shown = [rows.row(d, (cells(d, 400), cells(d, 60))) for d in [*order.values()][: rows.most]]
+    chosen = sorted(order.values(), key=lambda decision: not rows.own(decision))[: rows.most]
+    shown = [rows.row(decision, (cells(decision, 400), cells(decision, 60))) for decision in chosen]
     head = table_head("ID", "Decision", "Tier", "Last Validated", "Hops Since", "Why", "Source")
     return BlockPart(title="Revalidation Required", rows=shown, total=len(order), head=head, rank=rank)
 

@@ -17,7 +17,7 @@ from forgekit.errors import FormatError, RepositoryError
 from forgekit.git.commits import write_tree
 from forgekit.git.repository import Repository
 from forgekit.merge.merge import MergedFile, merge_file
-from forgekit.text.frontmatter import ENTITY_LIMIT
+from forgekit.model.kinds import ENTITY_LIMIT
 from forgekit.worktree.files import entity_of_path
 
 _DEEPEST = 20

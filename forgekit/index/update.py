@@ -25,7 +25,7 @@ from forgekit.errors import FormatError
 from forgekit.ids import is_id
 from forgekit.index.database import DamageError
 from forgekit.index.rows import drop, put
-from forgekit.model.kinds import Kind, kind_of_path, path_of
+from forgekit.model.kinds import ENTITY_LIMIT, Kind, kind_of_path, path_of
 from forgekit.worktree.roots import TOPS
 
 if TYPE_CHECKING:
@@ -277,8 +277,6 @@ def _stray(folder: str, entry: FileEntry, twin: str | None) -> dict[str, str]:
     return {"code": code, "path": path, "message": message, "fix": fix}
 
 
-READ_LIMIT = 1_000_000
-"""Bytes of the longest file that is read."""
 RACY_NS = 2_000_000_000
 """A file written less than this before it was read may change again within one tick of its clock."""
 
@@ -381,10 +379,10 @@ def read_file(path: str, name: str) -> tuple[bytes, FileEntry]:
         state = FileEntry(*_of_stat(name, os.fstat(handle)))
         if not stat.S_ISREG(state.mode):
             raise FormatError("is not a regular file")
-        if state.size > READ_LIMIT:
-            raise FormatError(f"is {state.size:,} bytes long; at most {READ_LIMIT:,} are read")
+        if state.size > ENTITY_LIMIT:
+            raise FormatError(f"is {state.size:,} bytes long; at most {ENTITY_LIMIT:,} are read")
         data = os.read(handle, state.size + 1)
-        while len(data) <= READ_LIMIT and (more := os.read(handle, READ_LIMIT + 1 - len(data))):
+        while len(data) <= ENTITY_LIMIT and (more := os.read(handle, ENTITY_LIMIT + 1 - len(data))):
             data += more
     finally:
         os.close(handle)

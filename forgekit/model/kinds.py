@@ -8,6 +8,9 @@ from typing import Self
 from forgekit.ids import EntityId, timestamp
 from forgekit.times import month
 
+ENTITY_LIMIT = 4_000_000
+"""Bytes of the longest file of an entity that is read."""
+
 
 class Kind(Enum):
     """A kind of entity: its noun on the command line, the prefix of its short ids, and its folder."""

@@ -18,11 +18,11 @@ from frontmatter.default_handlers import BaseHandler
 
 from forgekit.errors import FormatError
 from forgekit.model.fields import Null
+from forgekit.model.kinds import ENTITY_LIMIT
 from forgekit.model.rules import MERGE_MARKER
 
-ENTITY_LIMIT = 1_000_000
-ARCHIVE_LIMIT = ENTITY_LIMIT - 100_000  # its file has a front matter too
-FRONT_MATTER_LIMIT = 64_000
+FRONT_MATTER_LIMIT = 1_000_000  # an archive's has a line for each of its records
+ARCHIVE_LIMIT = ENTITY_LIMIT - FRONT_MATTER_LIMIT
 NESTING_LIMIT = 32
 _HALF = "holds half of a surrogate pair, which no file can"
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from forgekit.errors import FormatError, RuleError, WriteError
 from forgekit.ids import EntityId, is_id, timestamp
 from forgekit.model.entities import Entity
-from forgekit.model.kinds import Kind
+from forgekit.model.kinds import ENTITY_LIMIT, Kind
 from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry
 from forgekit.text import codec
-from forgekit.text.frontmatter import ENTITY_LIMIT, decode
+from forgekit.text.frontmatter import decode
 from forgekit.times import DAY_MS, month
 
 _KINDS = {kind.folder: kind for kind in Kind}

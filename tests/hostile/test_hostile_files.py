@@ -72,7 +72,7 @@ def test_forty_hostile_files(guarantee: Report) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["yaml tag", "120 kB of brackets", "latin-1", "link out", "neighbour's id", "2 MB"]
+    "name", ["yaml tag", "1.2 MB of brackets", "latin-1", "link out", "neighbour's id", "5 MB"]
 )
 def test_a_hostile_file_in_a_commit_hides_no_other(copied: Path, name: str) -> None:
     HOSTILE[name].plant(copied)

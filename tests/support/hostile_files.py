@@ -128,10 +128,10 @@ HOSTILE: dict[str, Hostile] = {
         says=f"note: {_DEEP}",
         line=5,
     ),
-    "120 kB of brackets": Hostile(
+    "1.2 MB of brackets": Hostile(
         threat="the same, beyond the size of a front matter",
-        plant=_with(f"note: {'[' * 120_000}"),
-        says="front matter is longer than 64,000 bytes; move text into the body",
+        plant=_with(f"note: {'[' * 1_200_000}"),
+        says="front matter is longer than 1,000,000 bytes; move text into the body",
         line=1,
     ),
     "question marks": Hostile(
@@ -223,10 +223,10 @@ HOSTILE: dict[str, Hostile] = {
         says="body: holds the invisible character U+001B (a control)",
         line=13,
     ),
-    "2 MB": Hostile(
+    "5 MB": Hostile(
         threat="memory and time",
-        plant=_file(TEXT + "x" * 2_000_000),
-        says=f"is {len(TEXT) + 2_000_000:,} bytes long; at most 1,000,000 are read",
+        plant=_file(TEXT + "x" * 5_000_000),
+        says=f"is {len(TEXT) + 5_000_000:,} bytes long; at most 4,000,000 are read",
     ),
     "one line of 900 kB": Hostile(
         threat="time that grows with the square of a line",

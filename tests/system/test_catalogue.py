@@ -267,8 +267,8 @@ def hostile() -> dict[str, tuple[Callable[[Path], object], str]]:
         ),
         "nul": (lambda p: p.write_bytes(b"---\n\x00"), f"{place}:2: holds a NUL byte"),
         "long": (
-            lambda p: p.write_bytes(b"x" * 1_000_001),
-            f"{place}: is 1,000,001 bytes long; at most 1,000,000 are read",
+            lambda p: p.write_bytes(b"x" * 4_000_001),
+            f"{place}: is 4,000,001 bytes long; at most 4,000,000 are read",
         ),
         "empty": (lambda p: p.write_bytes(b""), f"{place}:1: must begin with a line of three dashes"),
         "markers": (

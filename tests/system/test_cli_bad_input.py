@@ -55,19 +55,19 @@ def test_a_binary_archive(cli: Cli, registry: Path, data: bytes) -> None:
 @pytest.mark.parametrize("data", [b"#" * 5_000_000, b"#\n" * 2_500_000])
 def test_five_megabytes(cli: Cli, registry: Path, data: bytes) -> None:
     assert _sync(cli, registry, data).err == (
-        "forgekit: standard input: is 5,000,000 bytes long; at most 900,000 are read\n"
+        "forgekit: standard input: is 5,000,000 bytes long; at most 3,000,000 are read\n"
     )
 
 
 def test_as_many_hashes_as_are_read(cli: Cli, registry: Path) -> None:
-    ran = _sync(cli, registry, b"#" * 900_000)
+    ran = _sync(cli, registry, b"#" * 3_000_000)
     assert ran.err == (
         "forgekit: standard input does not look like an archive: no record, tag or session in it\n"
     )
 
 
 def test_as_many_headings_as_are_read(cli: Cli, registry: Path) -> None:
-    ran = _sync(cli, registry, b"#\n" * 450_000)
+    ran = _sync(cli, registry, b"#\n" * 1_500_000)
     assert ran.err.startswith("forgekit: standard input: no record could be read\n  line ")
 
 
@@ -154,7 +154,7 @@ BAD_FILES = {
         "merge-conflict marker",
     ),
     "tag": (f"{HEAD}decision: !!python/object:os.system x\n---\n", 3, "is not allowed"),
-    "long-front-matter": (f"{HEAD}decision: {'x' * 70_000}\n---\n", 1, "front matter is longer"),
+    "long-front-matter": (f"{HEAD}decision: {'x' * 1_100_000}\n---\n", 1, "front matter is longer"),
 }
 
 

@@ -104,8 +104,8 @@ def test_the_greatest_nesting_is_read() -> None:
 
 def test_front_matter_over_the_limit_is_refused() -> None:
     with pytest.raises(FormatError) as caught:
-        codec.loads(Kind.THREAD, with_line("x: " + "é" * 32_000))
-    expected = "line 1: front matter is longer than 64,000 bytes; move text into the body"
+        codec.loads(Kind.THREAD, with_line("x: " + "é" * 500_000))
+    expected = "line 1: front matter is longer than 1,000,000 bytes; move text into the body"
     assert str(caught.value) == expected
 
 
@@ -130,7 +130,7 @@ def test_half_of_a_surrogate_pair_is_refused() -> None:
     [
         (b"---\na: \xff\n", "line 2: is not UTF-8 text; save it as UTF-8"),
         (b"---\na: b\n\x00", "line 3: holds a NUL byte"),
-        (b"x" * 1_000_001, "is 1,000,001 bytes long; at most 1,000,000 are read"),
+        (b"x" * 4_000_001, "is 4,000,001 bytes long; at most 4,000,000 are read"),
         ("---\n".encode("utf-16"), "line 1: is not UTF-8 text; save it as UTF-8"),
     ],
 )
@@ -339,8 +339,8 @@ def test_a_front_matter_too_long_to_be_read_back_is_not_written() -> None:
     long = Project(
         project_uuid=project_id("Long"),
         project_name="Long",
-        tags=tuple(f"tag-{n}-{'x' * 90}" for n in range(700)),
+        tags=tuple(f"tag-{n}-{'x' * 90}" for n in range(11_000)),
     )
     with pytest.raises(FormatError) as caught:
         codec.dumps(long)
-    assert str(caught.value) == "tags: makes the front matter longer than 64,000 bytes; shorten it"
+    assert str(caught.value) == "tags: makes the front matter longer than 1,000,000 bytes; shorten it"

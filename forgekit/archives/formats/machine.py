@@ -39,9 +39,10 @@ from forgekit.archives.formats.notes import annotated
 from forgekit.archives.labels import fact_named, field_named, fold, lists_kind, quotes, state_of_label
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import Family
+from forgekit.model.kinds import ENTITY_LIMIT
 from forgekit.model.problem import Problem
 from forgekit.model.rules import one_line
-from forgekit.text.frontmatter import ENTITY_LIMIT, Located, load_yaml
+from forgekit.text.frontmatter import Located, load_yaml
 
 START = "<!-- forgekit:machine-block v3"
 END = "-->"
