@@ -39,6 +39,9 @@ from forgekit.times import format_date
 
 _THREADS, _DECISIONS = "Active Threads", "Decisions In Force"
 _LEAST_ROW = 12  # tokens of the shortest row
+_LEAST_ROOM = (
+    4_000  # tokens up to which the same rows are written, so that a refusal names a budget that works
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,8 +138,9 @@ def _archive(forge: Forge, registry: Registry, tag: str, project: str | None) ->
 
 
 def _most(forge: Forge, budget: int | None) -> int:
-    """Return how many rows of a section could fit."""
-    return (budget if budget is not None else forge.settings.budget) // _LEAST_ROW + 1
+    """Return how many rows of a section are written: as many as could fit, so that no room is left."""
+    room = budget if budget is not None else forge.settings.budget
+    return max(room, _LEAST_ROOM) // _LEAST_ROW + 1
 
 
 def _state(

@@ -138,14 +138,23 @@ def test_no_secret_is_sent(server: Server) -> None:
     assert "Use [redacted: gitlab-token " in asked["messages"][1]["content"]
 
 
-def test_an_openai_server_is_asked_for_the_model_and_nothing_that_it_may_refuse(server: Server) -> None:
+def test_an_openai_server_is_asked_for_the_same_answer_each_time(server: Server) -> None:
     fenced = f"Here it is:\n```json\n{json.dumps(GOOD)}\n```\n"
     judge = server.judge(openai(fenced), path="/v1", key=KEY)
     assert judge.judge([PAIR], [0.5]) == [BELIEVED]
     assert judge.problems == ()
     [(path, headers, asked)] = server.seen
     assert (path, headers["Authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
-    assert set(asked) == {"model", "messages", "stream"}
+    assert (set(asked), asked["temperature"]) == ({"model", "messages", "stream", "temperature"}, 0)
+
+
+def test_a_server_that_refuses_an_option_is_asked_without_it(server: Server) -> None:
+    judge = server.judge(sent(400, b"{}"), openai(json.dumps(GOOD)), path="/v1", key=KEY)
+    assert judge.judge([PAIR], [0.5]) == [BELIEVED]
+    assert [set(asked) - {"model", "messages", "stream"} for _, _, asked in server.seen] == [
+        {"temperature"},
+        set(),
+    ]
 
 
 def test_an_answer_outside_the_schema_is_asked_for_again_with_the_error(server: Server) -> None:

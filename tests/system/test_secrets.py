@@ -166,6 +166,7 @@ def test_an_archive_is_filed_without_its_secrets_and_the_report_says_which(regis
     assert (ran.code, ran.out.splitlines()[1:]) == (
         0,
         [
+            "  read 1 of 1 id, 1 labelled field",
             "  decisions: 1 new, 0 known, 0 carried",
             "  threads: 0 new, 0 resolved, 0 still open",
             f"  warning: WORK: 2 gitlab-token redacted: {NAME} (line 7), {NAME} (line 7) {kept}",
@@ -185,7 +186,7 @@ def test_what_is_allowed_is_filed_as_it_is(registry: Path, cli: Cli) -> None:
     text = HEAD + f"It was {TOKEN}.\n"
     arguments = ("sync-compression", "--archive", "-", "--project", "Keys", "--at", "2026-03-01")
     ran = cli(*arguments, "--allow", NAME, root=registry, stdin=text.encode())
-    assert (ran.code, len(ran.out.splitlines())) == (0, 3)
+    assert (ran.code, len(ran.out.splitlines())) == (0, 4)
     assert git(registry, "show", "HEAD:" + git(registry, "ls-files", "archives/*/*").strip()).endswith(text)
     assert cli(*arguments, stdin=text.encode()).err == "already filed: nothing to do\n"
 
