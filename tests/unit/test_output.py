@@ -25,7 +25,7 @@ def test_a_cell_has_neither_tabs_nor_lines() -> None:
 
 
 def test_json_carries_hostile_text_unchanged_and_shows_none_of_it() -> None:
-    text = console.json_text({"title": HOSTILE, "lone": "\ud800"}, indent=2)
+    text = console.json_text({"title": HOSTILE, "lone": "\ud800"})
     assert json.loads(text) == {"title": HOSTILE, "lone": "\ud800"}
     assert console.visible(text) == text
 
