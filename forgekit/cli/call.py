@@ -1,8 +1,8 @@
 """One call of an operation from the command line: what was given, the registry, and what is printed.
 
-An operation's result is printed by the function that `PRINTERS` names for its name or its verb; without
-one, as JSON. Where a command asks a person, reads streams or shows progress, `COMMANDS` names a function
-that does all of it.
+An operation's result is printed by the function that `PRINTERS` names for its name or its verb. Without
+one, what was written is printed by its id, and anything else as JSON. Where a command asks a person, reads
+streams or shows progress, `COMMANDS` names a function that does all of it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forgekit import console
+from forgekit.cli.commands import root_of
 from forgekit.errors import UsageError
 from forgekit.operations import Operation
 
@@ -29,46 +30,46 @@ if TYPE_CHECKING:
     from forgekit.forge import Forge
 
 COMMANDS = {
+    "archive new": "filing:sync_compression",
+    "archive show": "looking:archive_shown",
     "check": "maintenance:check",
     "completion": "maintenance:completion",
     "conflict scan": "changes:scan",
+    "decision duplicates": "changes:duplicates",
     "decision new": "changes:decided",
     "decision revise": "changes:decided",
-    "decision duplicates": "changes:duplicates",
     "demo-data": "maintenance:demo_data",
-    "doctor": "doctor:doctor",
-    "edit": "editing:edit",
+    "doctor": "maintenance:doctor",
+    "edit": "changes:edit",
     "export": "maintenance:export",
     "hook": "maintenance:hook",
     "index build": "maintenance:index_build",
-    "ingest": "ingest:ingest",
+    "ingest": "filing:ingest",
     "init": "maintenance:init",
     "merge-driver": "maintenance:merge_driver",
-    "archive show": "entities:archive_shown",
-    "archive new": "sync_compression:sync_compression",
     "model install": "maintenance:model",
     "model list": "maintenance:model",
     "model remove": "maintenance:model",
     "review": "review:review",
-    "sync": "sync:sync",
-    "sync-compression": "sync_compression:sync_compression",
-    "template": "looking:template",
-    "watch": "ingest:watch",
+    "sync": "maintenance:sync",
+    "sync-compression": "filing:sync_compression",
+    "template": "maintenance:template",
+    "watch": "filing:watch",
 }
 PRINTERS = {
     "ask": "looking:block",
     "bridge": "looking:bridge",
     "context": "looking:block",
     "decision validate": "changes:validated",
-    "history": "entities:commits",
+    "history": "looking:commits",
     "index status": "maintenance:index_status",
     "index verify": "maintenance:index_verified",
-    "list": "entities:listing",
-    "log": "entities:commits",
+    "list": "looking:listing",
+    "log": "looking:commits",
     "prepare-compression": "looking:block",
     "prepare-continuation": "looking:block",
     "search": "looking:hits",
-    "show": "entities:shown",
+    "show": "looking:shown",
     "stale": "looking:stale",
     "status": "looking:status",
     "trace": "looking:trace",
@@ -131,14 +132,20 @@ class Call:
         function = _attribute(self.operation.function)
         return function(self.forge, **dict(self.operation.fixed), **values, **more)
 
-    def printed_json(self, result: Any, view: str = "") -> bool:
-        """Print a result as JSON where that was asked for, and say whether it was."""
+    def printed_json(self, result: Any, view: str = "", **more: Any) -> bool:
+        """Print a result as JSON where that was asked for, and say whether it was.
+
+        Args:
+            result: of the operation's function.
+            view: of `insight.views`, where it is not the operation's own.
+            more: what the view takes beside the result.
+        """
         if self.as_json:
             from forgekit.insight import views
 
-            shape = getattr(views, view or self.operation.view)
-            writes = self.operation.writes and not view
-            console.as_json(shape(result, dry_run=self.dry_run) if writes else shape(result))
+            if self.operation.writes and not view:
+                more["dry_run"] = self.dry_run
+            console.as_json(getattr(views, view or self.operation.view)(result, **more))
         return self.as_json
 
     def name_unread(self) -> None:
@@ -162,9 +169,9 @@ def answer(call: Call) -> int:
     if notice := _notice(result):
         console.info(notice)
     if not call.printed_json(result):
-        printer = _door(PRINTERS, call.operation) or (_wrote() if call.operation.writes else _as_json)
-        with paged() if not call.operation.writes else contextlib.nullcontext():
-            printer(result, call)
+        default = "changes:wrote" if call.operation.writes else "call:as_json"
+        with contextlib.nullcontext() if call.operation.writes else paged():
+            _door(PRINTERS, call.operation, default)(result, call)
     fails = FAILS.get(call.operation.name)
     return int(fails is not None and fails(result))
 
@@ -175,9 +182,9 @@ def _notice(result: Any) -> str:
     return str(getattr(result, "notice", "") or (isinstance(data, dict) and data.get("notice")) or "")
 
 
-def _door(table: dict[str, str], operation: Operation) -> Any:
+def _door(table: dict[str, str], operation: Operation, default: str = "") -> Any:
     """Return the function that a table names for an operation, or for its verb."""
-    target = table.get(operation.name) or table.get(operation.name.rpartition(" ")[2])
+    target = table.get(operation.name) or table.get(operation.name.rpartition(" ")[2]) or default
     return _attribute(f"forgekit.cli.{target}") if target else None
 
 
@@ -186,30 +193,17 @@ def _attribute(target: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def _wrote() -> Any:
-    from forgekit.cli.changes import wrote
-
-    return wrote
-
-
-def _as_json(result: Any, call: Call) -> None:
-    from forgekit.insight import views
-
-    shape = getattr(views, call.operation.view, None)
-    console.as_json(shape(result) if shape else result)
-
-
-def root_of() -> str | None:
-    """Return the folder given by `-C`."""
-    found = click.get_current_context().find_object(dict)
-    return str(found["root"]) if found and found["root"] else None
+def as_json(result: Any, call: Call) -> None:
+    """Print a result that is made of JSON values."""
+    del call
+    console.as_json(result)
 
 
 def open_forge(allow: tuple[str, ...] = ()) -> Forge:
     """Open the registry that the command line is about."""
     from forgekit.forge import Forge
 
-    return Forge.open(root_of(), allow=allow)
+    return Forge.open(root_of(click.get_current_context()), allow=allow)
 
 
 def _name_project(name: str, near: str | None) -> None:
@@ -226,8 +220,8 @@ class _Held(io.StringIO):
 @contextlib.contextmanager
 def paged() -> Iterator[None]:
     """Show what is printed in a pager where a terminal has fewer lines than it."""
-    found = click.get_current_context().find_object(dict) or {}
-    if not sys.stdout.isatty() or found.get("no_pager") or os.environ.get("PAGER") in {"", "cat"}:
+    unpaged = click.get_current_context().find_root().params["no_pager"]
+    if not sys.stdout.isatty() or unpaged or os.environ.get("PAGER") in {"", "cat"}:
         yield
         return
     terminal, sys.stdout = sys.stdout, _Held()

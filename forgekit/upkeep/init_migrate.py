@@ -1,4 +1,4 @@
-"""Make a registry: settings, folders, git attributes, in one commit; a second time changes nothing."""
+"""Make a registry, bring an older one to the present schema, and write sample archives to try it with."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from forgekit.worktree.files import read_bytes
 from forgekit.worktree.roots import TOPS, find_root, require_schema, work_tree
 
 ATTRIBUTES_FILE = ".gitattributes"
+SAMPLES = Path(__file__).parent / "demo"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,3 +172,18 @@ def _entity_files(root: Path) -> list[str]:
 def is_older(root: Path) -> bool:
     """Say whether the schema of a registry is older than this program's."""
     return schema_of(decode(files.read_bytes(root, SETTINGS_FILE) or b"")) < SCHEMA_VERSION
+
+
+def write_demo_data(folder: Path) -> list[Path]:
+    """Write the sample archives into a folder and return their paths; a second time changes nothing.
+
+    Raises UsageError where the folder has other files of the same names.
+    """
+    wanted = {folder / sample.name: sample.read_bytes() for sample in sorted(SAMPLES.glob("*.md"))}
+    for path, data in wanted.items():
+        if path.exists() and path.read_bytes() != data:
+            raise UsageError(f"{path} exists and differs from the sample; name another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, data in wanted.items():
+        path.write_bytes(data)
+    return list(wanted)

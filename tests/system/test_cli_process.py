@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 from cli_runner import Cli
 
-from forgekit.cli.root import forgekit as command_line
+from forgekit.cli.commands import command_of
+from forgekit.operations import OPERATIONS, Operation
 
 ROOT = Path(__file__).parents[2]
 HEAVY = (
@@ -259,20 +259,6 @@ def test_the_loop_comes_first_in_the_help(cli: Cli, registry: Path) -> None:
     assert headings == ["Options:", "The loop:", "Conversations in:", "Look:", "Change:", "Keep in order:"]
 
 
-def _leaves(group: click.Group, words: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
-    found: list[tuple[tuple[str, ...], click.Command]] = []
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            found += _leaves(command, (*words, name))
-        else:
-            found.append(((*words, name), command))
-    return found
-
-
-LEAVES = _leaves(command_line)
 READING = {
     "list",
     "show",
@@ -289,17 +275,16 @@ READING = {
 }
 
 
-@pytest.mark.parametrize(("words", "command"), LEAVES, ids=[" ".join(words) for words, _ in LEAVES])
-def test_each_command_has_a_summary_an_example_and_the_options_it_should(
-    words: tuple[str, ...], command: click.Command
-) -> None:
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_each_command_has_a_summary_an_example_and_the_options_it_should(operation: Operation) -> None:
+    name, command = operation.name, command_of(operation)
     text = command.help or ""
     assert text.split("\n")[0].endswith("."), "a one-line summary"
-    assert any(f"forgekit {name}" in text for name in (words[0], command.name)), "an example"
+    assert f"forgekit {name.split(maxsplit=1)[0]}" in text or f"forgekit {command.name}" in text, "an example"
     options = {name for param in command.params for name in param.opts}
-    if words[-1] in READING:
+    if command.name in READING:
         assert "--json" in options
-    if words != ("sync",):  # what clones share is commits
+    if name != "sync":  # what clones share is commits
         assert ("--dry-run" in options) == ("--no-commit" in options)
 
 

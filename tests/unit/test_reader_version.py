@@ -9,7 +9,7 @@ from pathlib import Path
 from forgekit.archives import READER_VERSION
 from forgekit.archives.read import read_archive
 from forgekit.text.plain import to_plain
-from forgekit.upkeep.demo_data import SAMPLES
+from forgekit.upkeep.init_migrate import SAMPLES
 
 ROOT = Path(__file__).parents[2]
 READ = {"3": "f533c1ed75829917924aa060e3febb4755a9277c58e52bc1c9f0e3dd725bf398"}
