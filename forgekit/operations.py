@@ -174,52 +174,32 @@ def _section(heading: str, *operations: Operation) -> tuple[Operation, ...]:
 def _reading(kind: str) -> tuple[Operation, ...]:
     """Return what every noun has: `list`, `show`, `history`."""
     plural = PLURALS.get(kind, f"{kind}s")
-    of_kind = (("kind", kind),)
-    states = STATUSES.get(kind, ())
-    listing = [
-        *([_PROJECT] if kind != "project" else []),
-        *([Argument("status", Type.CHOICE, "Only this status.", of=states)] if states else []),
-        *([_TAGS._replace(help="Only with this tag; repeatable.")] if kind in _TAGGED else []),
-        Argument("sort", Type.CHOICE, "The order.", of=("newest", "oldest", "title"), default="newest"),
-        _AS_OF,
-        _ALL,
-    ]
+    of_kind = partial(Operation, fixed=(("kind", kind),))
+    command, name = f"forgekit {kind}", f"{_PREFIXES[kind]}_b34bfcd74276"
+    sort = Argument("sort", Type.CHOICE, "The order.", of=("newest", "oldest", "title"), default="newest")
+    filters = [_PROJECT] if kind != "project" else []
+    usage = f"{command} list"
+    if states := STATUSES.get(kind):
+        filters.append(Argument("status", Type.CHOICE, "Only this status.", of=states))
+        usage += f" --status {states[0]}"
+    if kind in _TAGGED:
+        filters.append(_TAGS._replace(help="Only with this tag; repeatable."))
     showing = [_id(kind), _REVISION]
     if kind == "archive":
         showing.append(Argument("text", Type.FLAG, "The archive alone, byte for byte.", printing=True))
     if kind == "conversation":
         turns = "Turns of the text, where it is kept: 12-18, or 12."
         showing.append(Argument("turns", help=turns, metavar="N-M"))
-    command, name = f"forgekit {kind}", f"{_PREFIXES[kind]}_b34bfcd74276"
+    # fmt: off
     return (
-        Operation(
-            f"{kind} list",
-            f"List {plural}.",
-            "forgekit.queries:list_entities",
-            tuple(listing),
-            (f"{command} list{f' --status {states[0]}' if states else ''}",),
-            "listing",
-            fixed=of_kind,
-        ),
-        Operation(
-            f"{kind} show",
-            f"Show one {kind} with everything known about it.",
-            "forgekit.queries:show",
-            tuple(showing),
-            (f"{command} show {name}", f"{command} show {name} --at 2026-03-01"),
-            "shown",
-            fixed=of_kind,
-        ),
-        Operation(
-            f"{kind} history",
-            f"Show the commits that touched one {kind}, newest first.",
-            "forgekit.history:entity_history",
-            (_id(kind), _ALL),
-            (f"{command} history {name}",),
-            "commits",
-            fixed=of_kind,
-        ),
+        of_kind(f"{kind} list", f"List {plural}.", "forgekit.queries:list_entities",
+            (*filters, sort, _AS_OF, _ALL), (usage,), "listing"),
+        of_kind(f"{kind} show", f"Show one {kind} with everything known about it.", "forgekit.queries:show",
+            tuple(showing), (f"{command} show {name}", f"{command} show {name} --at 2026-03-01"), "shown"),
+        of_kind(f"{kind} history", f"Show the commits that touched one {kind}, newest first.",
+            "forgekit.history:entity_history", (_id(kind), _ALL), (f"{command} history {name}",), "commits"),
     )
+    # fmt: on
 
 
 def _edit(kind: str, function: str, usage: str, *arguments: Argument) -> Operation:

@@ -1,8 +1,8 @@
 """One call of an operation from the command line: what was given, the registry, and what is printed.
 
-An operation's result is printed by the function that `PRINTERS` names for its name or its verb. Without
-one, what was written is printed by its id, and anything else as JSON. Where a command asks a person, reads
-streams or shows progress, `COMMANDS` names a function that does all of it.
+A result is printed by the function that `PRINTERS` names for its view; without one, as JSON. Where a command
+asks a person, reads streams or shows progress, `COMMANDS` names a function that does all of it, by the name
+or the verb of the operation.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ COMMANDS = {
     "decision duplicates": "changes:duplicates",
     "decision new": "changes:decided",
     "decision revise": "changes:decided",
+    "decision validate": "changes:validated",
     "demo-data": "maintenance:demo_data",
     "doctor": "maintenance:doctor",
     "edit": "changes:edit",
@@ -57,22 +58,19 @@ COMMANDS = {
     "watch": "filing:watch",
 }
 PRINTERS = {
-    "ask": "looking:block",
+    "answer": "looking:block",
+    "block": "looking:block",
     "bridge": "looking:bridge",
-    "context": "looking:block",
-    "decision validate": "changes:validated",
-    "history": "looking:commits",
-    "index status": "maintenance:index_status",
-    "index verify": "maintenance:index_verified",
-    "list": "looking:listing",
-    "log": "looking:commits",
-    "prepare-compression": "looking:block",
-    "prepare-continuation": "looking:block",
+    "commits": "looking:commits",
+    "index_status": "maintenance:index_status",
+    "index_verified": "maintenance:index_verified",
+    "listing": "looking:listing",
     "search": "looking:hits",
-    "show": "looking:shown",
+    "shown": "looking:shown",
     "stale": "looking:stale",
     "status": "looking:status",
     "trace": "looking:trace",
+    "written": "changes:wrote",
 }
 FAILS: dict[str, Callable[[Any], bool]] = {
     "ask": lambda answer: not answer.found,
@@ -106,10 +104,11 @@ class Call:
 
         Raises NoRegistryError, FormatError, UsageError for a clock that is no date.
         """
-        from forgekit.forge import clock
+        from forgekit.forge import Forge, clock
 
         clock()
-        return replace(open_forge(self.allow), on_new_project=_name_project)
+        root = root_of(click.get_current_context())
+        return replace(Forge.open(root, allow=self.allow), on_new_project=_name_project)
 
     @cached_property
     def options(self) -> WriteOptions:
@@ -156,8 +155,9 @@ class Call:
 
 def execute(call: Call) -> int:
     """Run one call and return the exit code."""
-    command = _door(COMMANDS, call.operation)
-    return command(call) or 0 if command else answer(call)
+    name = call.operation.name
+    target = COMMANDS.get(name) or COMMANDS.get(name.rpartition(" ")[2])
+    return _attribute(f"forgekit.cli.{target}")(call) or 0 if target else answer(call)
 
 
 def answer(call: Call) -> int:
@@ -169,9 +169,9 @@ def answer(call: Call) -> int:
     if notice := _notice(result):
         console.info(notice)
     if not call.printed_json(result):
-        default = "changes:wrote" if call.operation.writes else "call:as_json"
+        printer = _attribute(f"forgekit.cli.{PRINTERS.get(call.operation.view, 'call:as_json')}")
         with contextlib.nullcontext() if call.operation.writes else paged():
-            _door(PRINTERS, call.operation, default)(result, call)
+            printer(result, call)
     fails = FAILS.get(call.operation.name)
     return int(fails is not None and fails(result))
 
@@ -180,12 +180,6 @@ def _notice(result: Any) -> str:
     """Return what a person should know about how a result came to be."""
     data = getattr(result, "data", None)
     return str(getattr(result, "notice", "") or (isinstance(data, dict) and data.get("notice")) or "")
-
-
-def _door(table: dict[str, str], operation: Operation, default: str = "") -> Any:
-    """Return the function that a table names for an operation, or for its verb."""
-    target = table.get(operation.name) or table.get(operation.name.rpartition(" ")[2]) or default
-    return _attribute(f"forgekit.cli.{target}") if target else None
 
 
 def _attribute(target: str) -> Any:
@@ -197,13 +191,6 @@ def as_json(result: Any, call: Call) -> None:
     """Print a result that is made of JSON values."""
     del call
     console.as_json(result)
-
-
-def open_forge(allow: tuple[str, ...] = ()) -> Forge:
-    """Open the registry that the command line is about."""
-    from forgekit.forge import Forge
-
-    return Forge.open(root_of(click.get_current_context()), allow=allow)
 
 
 def _name_project(name: str, near: str | None) -> None:
@@ -224,12 +211,11 @@ def paged() -> Iterator[None]:
     if not sys.stdout.isatty() or unpaged or os.environ.get("PAGER") in {"", "cat"}:
         yield
         return
-    terminal, sys.stdout = sys.stdout, _Held()
-    held = sys.stdout
+    held = _Held()
     try:
-        yield
+        with contextlib.redirect_stdout(held):
+            yield
     finally:
-        sys.stdout = terminal
         text = held.getvalue()
         if text.count("\n") >= shutil.get_terminal_size().lines:
             click.echo_via_pager(text.removesuffix("\n"), color=not os.environ.get(console.NO_COLOR))

@@ -44,8 +44,11 @@ def decided(call: Call) -> None:
         print_findings(findings)
 
 
-def validated(written: Written, call: Call) -> None:
-    """Print what `decision validate` did; a later validation stays."""
+def validated(call: Call) -> None:
+    """Validate a decision; a later validation stays, and is named."""
+    written: Written = call.result()
+    if call.printed_json(written):
+        return
     last = getattr(written.entity, "last_validated", UNKNOWN)
     given = call["at"] if call["at"] is not None else call.forge.now()
     later = f"unchanged: it was validated later, at {format_instant(last)}"

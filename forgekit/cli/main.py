@@ -15,8 +15,8 @@ TYPE_CHECKING = False  # typing and collections take longer to import than `--ve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_IDLE_HOOKS = (["hook", "conflicts"], ["hook", "stale"])
-"""Hooks that have nothing to do when they are given no files."""
+_HOOKS = tuple(["hook", name] for name in ("archives", "check", "conflicts", "stale"))
+"""Hooks without files: git says what the commit takes away, and there may be nothing to do."""
 _ALLOCATIONS = 50_000
 """Containers made between two looks for rubbish; Python's own choice is 700."""
 
@@ -42,8 +42,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _answer(arguments: list[str]) -> int:
-    if arguments in _IDLE_HOOKS:
-        return 0
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -63,7 +61,7 @@ def _run(arguments: list[str]) -> int:
     from forgekit import console
 
     console.prepare()
-    if arguments in (["hook", "archives"], ["hook", "check"]):  # git says what the commit takes away
+    if arguments in _HOOKS:
         from pathlib import Path
 
         from forgekit.errors import ForgeError

@@ -50,11 +50,8 @@ def initialise(folder: Path, *, dry_run: bool = False, no_commit: bool = False) 
     _refuse_nested(root)
     made = _ensure_repository(root, dry_run=dry_run)
     store = Store(root)
-    change = Change(
-        files=wanted(root),
-        subject="init: start a registry",
-        trailers=(("Forgekit-Op", "init"),),
-    )
+    trailers = (("Forgekit-Op", "init"),)
+    change = Change(files=wanted(root), subject="init: start a registry", trailers=trailers)
     outcome = store.commit(lambda: change, dry_run=dry_run, no_commit=no_commit)
     registered = not dry_run and driver.register(store.repository)
     return Initialised(root=root, made_repository=made, registered=registered, outcome=outcome)
@@ -70,14 +67,13 @@ def _refuse_nested(root: Path) -> None:
 
 
 def _ensure_repository(root: Path, *, dry_run: bool) -> bool:
+    made = False
     try:
         work_tree(root)
     except RepositoryError:
         if any((place / "objects").is_dir() for place in (root, *root.parents)):
             raise  # a bare repository: `git init` inside would only hide it
         made = True
-    else:
-        made = False
     if dry_run:
         if made:
             raise UsageError(f"{root} is in no git repository; `git init` it first, or leave out --dry-run")

@@ -14,17 +14,10 @@ from forgekit.cli.commands import command_of
 from forgekit.operations import OPERATIONS, Operation
 
 ROOT = Path(__file__).parents[2]
-HEAVY = (
-    "torch",
-    "sentence_transformers",
-    "faiss",
-    "numpy",
-    "tokenizers",
-    "pygit2",
-    "rich",
-    "yaml",
-    "markdown_it",
-)
+HEAVY = {
+    *("torch", "sentence_transformers", "faiss", "numpy", "tokenizers"),
+    *("pygit2", "rich", "yaml", "markdown_it"),
+}
 
 
 def _imported(folder: Path, *arguments: str) -> set[str]:
@@ -54,8 +47,6 @@ def test_a_command_with_nothing_to_do_imports_click_alone(registry: Path, argume
     assert own <= {
         "forgekit",
         "forgekit.cli",
-        "forgekit.cli.base",
-        "forgekit.cli.hook",
         "forgekit.cli.main",
         "forgekit.console",
         "forgekit.errors",
@@ -73,7 +64,7 @@ def test_a_lexical_search_imports_no_git_and_no_model_library(registry: Path, cl
     cli("search", "NATS")
     modules = _imported(registry, "search", "NATS", "--mode", "lexical")
     assert "forgekit.index.catalogue" in modules
-    assert modules & set(HEAVY) == set()
+    assert modules & HEAVY == set()
 
 
 def test_the_history_of_a_whole_id_opens_neither_catalogue_nor_libgit2(registry: Path, cli: Cli) -> None:
@@ -95,10 +86,10 @@ def test_a_check_of_one_file_imports_no_git_and_no_editor_of_yaml(registry: Path
 def test_a_bug_is_one_line_and_a_traceback_on_request(
     cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise KeyError("x\x1b[2J")
 
-    monkeypatch.setattr("forgekit.cli.call.open_forge", broken)
+    monkeypatch.setattr("forgekit.forge.Forge.open", broken)
     ran = cli("status", root=registry)
     assert (ran.code, ran.out) == (3, "")
     assert ran.err == (
@@ -111,10 +102,10 @@ def test_a_bug_is_one_line_and_a_traceback_on_request(
 
 
 def test_an_interrupt_is_130(cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("forgekit.cli.call.open_forge", interrupted)
+    monkeypatch.setattr("forgekit.forge.Forge.open", interrupted)
     ran = cli("status", root=registry)
     assert (ran.code, ran.out, ran.err.strip()) == (130, "", "interrupted")
 
@@ -260,18 +251,8 @@ def test_the_loop_comes_first_in_the_help(cli: Cli, registry: Path) -> None:
 
 
 READING = {
-    "list",
-    "show",
-    "history",
-    "status",
-    "search",
-    "context",
-    "stale",
-    "trace",
-    "bridge",
-    "log",
-    "doctor",
-    "ask",
+    *("list", "show", "history", "status", "search", "context"),
+    *("stale", "trace", "bridge", "log", "doctor", "ask"),
 }
 
 

@@ -24,8 +24,8 @@ IDS = [operation.name for operation in OPERATIONS]
 def is_called_as_declared(operation: Operation) -> bool:
     """Whether the command line passes the arguments on as they are."""
     doors = {call.COMMANDS.get(name) for name in (operation.name, operation.name.rpartition(" ")[2])}
-    declared = {"changes:decided", "changes:duplicates", "changes:edit", "changes:scan", "maintenance:sync"}
-    return doors <= {None, "looking:archive_shown", *declared}
+    changes = {f"changes:{name}" for name in ("decided", "duplicates", "edit", "scan", "validated")}
+    return doors <= {None, "looking:archive_shown", "maintenance:sync", *changes}
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=IDS)
@@ -62,7 +62,8 @@ def test_names_are_given_once_and_nouns_have_verbs() -> None:
 
 def test_every_door_s_function_is_one_of_a_row() -> None:
     known = {name for operation in IDS for name in (operation, operation.rpartition(" ")[2])}
-    assert {*call.COMMANDS, *call.PRINTERS, *call.FAILS} - known == set()
+    assert {*call.COMMANDS, *call.FAILS} - known == set()
+    assert call.PRINTERS.keys() - {operation.view for operation in OPERATIONS} == set()
     for target in (*call.COMMANDS.values(), *call.PRINTERS.values()):
         module, _, name = target.partition(":")
         assert callable(getattr(import_module(f"forgekit.cli.{module}"), name))
