@@ -337,10 +337,9 @@ def stale_decisions(
         max_tier=max_tier if max_tier is not None else settings.stale_max_tier,
         project=owner,
     )
-    shaken = needs_revalidation(registry)
-    return StaleReport(
-        registry, found, [item for item in shaken if owner in {None, item.decision.project_uuid}]
-    )
+    every = needs_revalidation(registry)
+    shaken = [item for item in every if owner in {None, item.decision.project_uuid}]
+    return StaleReport(registry, found, shaken)
 
 
 def status(forge: Forge) -> Status:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,10 +182,7 @@ def ingest(call: Call) -> None:
 
 
 def _file(
-    call: Call,
-    found: Iterable[ImportedConversation | Problem],
-    reading: ReadingState,
-    options: WriteOptions,
+    call: Call, found: Iterable[ImportedConversation | Problem], reading: ReadingState, options: WriteOptions
 ) -> IngestReport:
     from forgekit.filing.conversations import ingest as file_conversations
 
@@ -262,8 +260,7 @@ def watch(call: Call) -> None:
     _ = call.forge
     seen: dict[str, tuple[int, int]] = {}
     reported: set[str] = set()
-    left = call["times"]
-    while left is None or left > 0:
+    for look in count(1):
         now = _state(path)
         changed = sorted(name for name, state in now.items() if seen.get(name) != state)
         if changed:
@@ -282,9 +279,9 @@ def watch(call: Call) -> None:
             for message in sorted(wrong - reported):
                 console.info(f"forgekit: {message}")
             reported = wrong
-        left = None if left is None else left - 1
-        if left != 0:
-            time.sleep(call["every"])
+        if look == call["times"]:
+            return
+        time.sleep(call["every"])
 
 
 def _each(

@@ -203,10 +203,8 @@ def index_build(call: Call) -> None:
             path.unlink(missing_ok=True)
     with console.progress("reading all files"):
         found = forge.catalogue.refresh()
-    console.info(
-        f"index: {found.added} added, {found.updated} updated, {found.removed} removed, "
-        f"{found.unreadable} unreadable"
-    )
+    changed = f"{found.added} added, {found.updated} updated, {found.removed} removed"
+    console.info(f"index: {changed}, {found.unreadable} unreadable")
     if forge.vectors is None:
         console.info(f"no vectors: {forge.encoder}")
         return
@@ -220,7 +218,7 @@ def index_build(call: Call) -> None:
 
 def index_status(found: IndexStatus, call: Call) -> None:
     """Print the state of the index."""
-    vectors = f"{found.vectors:,} of {found.entities:,} ({found.vectors_kind}), "
+    vectors = f"{found.vectors:,} of {found.entities:,} ({found.vectors_kind})"
     behind = found.added + found.updated + found.removed
     console.fields(
         {
@@ -230,7 +228,7 @@ def index_status(found: IndexStatus, call: Call) -> None:
             "was": f"behind by {behind} files" if found.existed else "missing",
             "unreadable": str(found.unreadable),
             "model": found.model or str(call.forge.encoder),
-            "vectors": f"{vectors}{found.vectors_bytes / 1e6:.1f} MB" if found.model else "none",
+            "vectors": f"{vectors}, {found.vectors_bytes / 1e6:.1f} MB" if found.model else "none",
         }
     )
 
