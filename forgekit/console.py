@@ -14,10 +14,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from contextlib import AbstractContextManager
 
 NO_COLOR = "NO_COLOR"
 
@@ -27,7 +24,6 @@ _INVISIBLE = (
 )
 _HARMFUL = re.compile(f"[{_INVISIBLE}]")
 _HARMFUL_IN_LINE = re.compile(f"[\t\n{_INVISIBLE}]")
-_SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def prepare() -> None:
@@ -51,11 +47,7 @@ def one_line(text: str) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    character = match.group()
-    code = ord(character)
-    if character in _SHORT:
-        return _SHORT[character]
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return match.group().encode("unicode_escape").decode()
 
 
 def data(text: str = "") -> None:
@@ -81,21 +73,18 @@ def info(text: str) -> None:
 
 def as_json(value: object) -> None:
     """Write one JSON document to stdout, in UTF-8 whatever the locale."""
-    verbatim(json_text(value, indent=2) + "\n")
+    verbatim(json_text(value) + "\n")
 
 
-def json_text(value: object, indent: int | None = None) -> str:
+def json_text(value: object) -> str:
     """Return JSON in which harmful characters are JSON escapes."""
     import json
 
-    return _HARMFUL.sub(_json_escape, json.dumps(value, ensure_ascii=False, indent=indent))
+    return _HARMFUL.sub(_json_escape, json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def _json_escape(match: re.Match[str]) -> str:
-    character = match.group()
-    if character == "\r":
-        return character  # json.dumps has escaped it inside texts; none is left
-    units = character.encode("utf-16-be", "surrogatepass").hex()
+    units = match.group().encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
 
 
@@ -122,10 +111,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         for row in cleaned:
             sys.stdout.write("\t".join(row) + "\n")
         return
+    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = _console()
+    plain = bool(os.environ.get(NO_COLOR))
+    console = Console(file=sys.stdout, color_system=None if plain else "auto", highlight=False)
     wraps = [name in _TEXTS for name in columns]
     widths = [
         max(_width(cell, wraps=wrapped) for cell in (name, *cells))
@@ -216,39 +207,37 @@ def progress(what: str, after: float = 0.5) -> Iterator[None]:
             sys.stderr.flush()
 
 
-@contextlib.contextmanager
-def meter(what: str) -> Iterator[Callable[[int, int], None]]:
+def meter(what: str) -> AbstractContextManager[Callable[[int, int], None]]:
     """Give a function that shows how many of all are done, how fast, and how long the rest takes."""
-    with _live() as (seconds, write):
 
-        def show(done: int, total: int) -> None:
-            passed = seconds()
-            pace = ""
-            if done and passed > 0:
-                pace = f", {done / passed:.0f}/s, {_minutes(passed / done * (total - done))} left"
-            write(f"{what}: {done:,} of {total:,}{pace}")
+    def line(passed: float, done: int, total: int) -> str:
+        pace = ""
+        if done and passed > 0:
+            pace = f", {done / passed:.0f}/s, {_minutes(passed / done * (total - done))} left"
+        return f"{what}: {done:,} of {total:,}{pace}"
 
-        yield show
+    return _live(line)
 
 
-@contextlib.contextmanager
-def counter(what: str) -> Iterator[Callable[[int, float | None], None]]:
+def counter(what: str) -> AbstractContextManager[Callable[[int, float | None], None]]:
     """Give a function that shows how many are done and how fast; with the share of all, the time left."""
-    with _live() as (seconds, write):
 
-        def show(number: int, share: float | None) -> None:
-            passed = seconds()
-            pace = f", {number / passed:.0f}/s" if passed > 0.5 else ""
-            if pace and share:
-                pace += f", {share:.0%}, {_minutes(passed / share * (1 - share))} left"
-            write(f"{what}: {number:,}{pace}")
+    def line(passed: float, number: int, share: float | None) -> str:
+        pace = f", {number / passed:.0f}/s" if passed > 0.5 else ""
+        if pace and share:
+            pace += f", {share:.0%}, {_minutes(passed / share * (1 - share))} left"
+        return f"{what}: {number:,}{pace}"
 
-        yield show
+    return _live(line)
 
 
 @contextlib.contextmanager
-def _live() -> Iterator[tuple[Callable[[], float], Callable[[str], None]]]:
-    """Give the seconds since now, and what writes one line of a terminal again and again."""
+def _live(line: Callable[..., str]) -> Iterator[Callable[..., None]]:
+    """Give a function that writes one line of a terminal again and again.
+
+    Args:
+        line: makes it of the seconds since now and what the function is given.
+    """
     import time
 
     start = time.monotonic()
@@ -260,7 +249,7 @@ def _live() -> Iterator[tuple[Callable[[], float], Callable[[str], None]]]:
             sys.stderr.flush()
 
     try:
-        yield lambda: time.monotonic() - start, write
+        yield lambda *numbers: write(line(time.monotonic() - start, *numbers))
     finally:
         write("")
 
@@ -282,10 +271,3 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 def _fancy() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    plain = bool(os.environ.get(NO_COLOR))
-    return Console(file=sys.stdout, color_system=None if plain else "auto", highlight=False)

@@ -12,6 +12,7 @@ writes takes `options` (`forgekit.change.WriteOptions`) too. The view is a funct
 from __future__ import annotations
 
 from enum import Enum, auto
+from functools import partial
 from typing import NamedTuple
 
 
@@ -93,6 +94,9 @@ class Operation(NamedTuple):
     section: str = ""
 
 
+_positional = partial(Argument, positional=True, required=True)
+_writing = partial(Operation, view="written", writes=True)
+
 NOUNS = {
     "candidate": "What conversations seem to have decided; see also `review`",
     "project": "Named areas of work",
@@ -122,13 +126,8 @@ _FOUND = tuple(dict.fromkeys(status for status in _STATED if status not in _COMP
 _INSTEAD = 'Replaces the old ones, "" for none; repeatable.'
 
 
-def _id(
-    *kinds: str,
-    name: str = "name",
-    metavar: str = "ID",
-    help: str = "",  # noqa: A002 - of the command
-) -> Argument:
-    return Argument(name, Type.ID, help, metavar=metavar, of=kinds, positional=True, required=True)
+def _id(*kinds: str, name: str = "") -> Argument:
+    return _positional(name or "name", Type.ID, metavar=name.upper() or "ID", of=kinds)
 
 
 # fmt: off
@@ -153,9 +152,7 @@ _DEPENDS_ON = Argument(
 _GOVERNS = Argument(
     "governs", help="A path pattern or component that it governs; repeatable.", metavar="GLOB", many=True)
 _BLOCKED_BY = Argument("blocked_by", Type.ID, "A thread it waits for; repeatable.", of=("thread",), many=True)
-_STATEMENT = Argument(
-    "text", Type.STATEMENT, "The decision, one line; `-` reads standard input.", positional=True,
-    required=True)
+_STATEMENT = _positional("text", Type.STATEMENT, "The decision, one line; `-` reads standard input.")
 _REASON = Argument("reason", help="Why.", required=True)
 _RESOLUTION = Argument("resolution", help="How it ended, Markdown.")
 _LIMIT = Argument("limit", Type.COUNT, "At most this many.", default=20)
@@ -177,112 +174,77 @@ def _section(heading: str, *operations: Operation) -> tuple[Operation, ...]:
 def _reading(kind: str) -> tuple[Operation, ...]:
     """Return what every noun has: `list`, `show`, `history`."""
     plural = PLURALS.get(kind, f"{kind}s")
-    of_kind = (("kind", kind),)
-    states = STATUSES.get(kind, ())
-    listing = [
-        *([_PROJECT] if kind != "project" else []),
-        *([Argument("status", Type.CHOICE, "Only this status.", of=states)] if states else []),
-        *([_TAGS._replace(help="Only with this tag; repeatable.")] if kind in _TAGGED else []),
-        Argument("sort", Type.CHOICE, "The order.", of=("newest", "oldest", "title"), default="newest"),
-        _AS_OF,
-        _ALL,
-    ]
+    of_kind = partial(Operation, fixed=(("kind", kind),))
+    command, name = f"forgekit {kind}", f"{_PREFIXES[kind]}_b34bfcd74276"
+    sort = Argument("sort", Type.CHOICE, "The order.", of=("newest", "oldest", "title"), default="newest")
+    filters = [_PROJECT] if kind != "project" else []
+    usage = f"{command} list"
+    if states := STATUSES.get(kind):
+        filters.append(Argument("status", Type.CHOICE, "Only this status.", of=states))
+        usage += f" --status {states[0]}"
+    if kind in _TAGGED:
+        filters.append(_TAGS._replace(help="Only with this tag; repeatable."))
     showing = [_id(kind), _REVISION]
     if kind == "archive":
         showing.append(Argument("text", Type.FLAG, "The archive alone, byte for byte.", printing=True))
     if kind == "conversation":
         turns = "Turns of the text, where it is kept: 12-18, or 12."
         showing.append(Argument("turns", help=turns, metavar="N-M"))
-    command, name = f"forgekit {kind}", f"{_PREFIXES[kind]}_b34bfcd74276"
+    # fmt: off
     return (
-        Operation(
-            f"{kind} list",
-            f"List {plural}.",
-            "forgekit.queries:list_entities",
-            tuple(listing),
-            (f"{command} list{f' --status {states[0]}' if states else ''}",),
-            "listing",
-            fixed=of_kind,
-        ),
-        Operation(
-            f"{kind} show",
-            f"Show one {kind} with everything known about it.",
-            "forgekit.queries:show",
-            tuple(showing),
-            (f"{command} show {name}", f"{command} show {name} --at 2026-03-01"),
-            "shown",
-            fixed=of_kind,
-        ),
-        Operation(
-            f"{kind} history",
-            f"Show the commits that touched one {kind}, newest first.",
-            "forgekit.history:entity_history",
-            (_id(kind), _ALL),
-            (f"{command} history {name}",),
-            "commits",
-            fixed=of_kind,
-        ),
+        of_kind(f"{kind} list", f"List {plural}.", "forgekit.queries:list_entities",
+            (*filters, sort, _AS_OF, _ALL), (usage,), "listing"),
+        of_kind(f"{kind} show", f"Show one {kind} with everything known about it.", "forgekit.queries:show",
+            tuple(showing), (f"{command} show {name}", f"{command} show {name} --at 2026-03-01"), "shown"),
+        of_kind(f"{kind} history", f"Show the commits that touched one {kind}, newest first.",
+            "forgekit.history:entity_history", (_id(kind), _ALL), (f"{command} history {name}",), "commits"),
     )
+    # fmt: on
 
 
 def _edit(kind: str, function: str, usage: str, *arguments: Argument) -> Operation:
     command = f"forgekit {kind} edit {_PREFIXES[kind]}_b34bfcd74276"
-    return Operation(
+    return _writing(
         f"{kind} edit",
         f"Change one {kind}; without options in $VISUAL or $EDITOR.",
         function,
         (_id(kind), *arguments),
         (f"{command} {usage}", command),
-        "written",
-        writes=True,
         fixed=() if kind in {"thread", "decision"} else (("kind", kind),),
     )
 
 
 def _ending(verb: str, status: str, summary: str, resolution: str) -> Operation:
-    return Operation(
+    return _writing(
         f"thread {verb}",
         summary,
         "forgekit.threads:resolve" if verb == "resolve" else "forgekit.threads:update",
         (_id("thread"), _RESOLUTION, _CONVERSATION, _AT),
         (f'forgekit thread {verb} thr_5a6b7c8d9e0f --resolution "{resolution}"',),
-        "written",
-        writes=True,
         fixed=() if verb == "resolve" else (("status", status),),
     )
 
 
 _TAGGED = ("project", "conversation", "thread", "decision")
-_FILE_ARCHIVES = Operation(
-    "sync-compression",
+# fmt: off
+_FILE_ARCHIVES = Operation("sync-compression",
     "File archives and register their decisions, threads and lineage, in one commit.",
     "forgekit.filing.archives:sync_compression",
-    (
-        Argument("files", Type.PATH, metavar="[FILE]...", positional=True, many=True),
+    (Argument("files", Type.PATH, metavar="[FILE]...", positional=True, many=True),
         Argument("archives", Type.PATH, "An archive; repeatable.", "--archive", "FILE|-", many=True),
-        _PROJECT,
-        Argument("tag", help="The compression tag, where the text names none.", metavar="TAG"),
+        _PROJECT, Argument("tag", help="The compression tag, where the text names none.", metavar="TAG"),
         Argument("at", Type.DATE, "When it was compressed, where the text does not say."),
-        Argument(
-            "parents", help="What it continues; repeatable.", option="--parent", metavar="TAG", many=True
-        ),
+        Argument("parents", Type.TEXT, "What it continues; repeatable.", "--parent", "TAG", many=True),
         Argument("external_id", help="The platform's own id of the conversation.", metavar="UUID"),
         Argument("title", help="The conversation's title."),
         Argument("replace", Type.FLAG, "Put a corrected text in the place of the filed one."),
-        Argument("strict", Type.FLAG, "Refuse an archive of which anything was not read."),
-    ),
-    (
-        "forgekit sync-compression --archive archive.md",
+        Argument("strict", Type.FLAG, "Refuse an archive of which anything was not read.")),
+    ("forgekit sync-compression --archive archive.md",
         'pbpaste | forgekit sync-compression --archive - --project "The Nexus"',
-        "forgekit sync-compression archives-to-file/*.md --dry-run",
-    ),
-    "filed",
-    writes=True,
+        "forgekit sync-compression archives-to-file/*.md --dry-run"), "filed", writes=True,
     more="FILE `-` is standard input. Filing an archive again changes nothing. The exit status is 1 where "
-    "a file was refused, or a record or field was lost; everything else is filed.",
-)
+    "a file was refused, or a record or field was lost; everything else is filed.")
 
-# fmt: off
 OPERATIONS: tuple[Operation, ...] = (
     *_section(
         "The loop",
@@ -300,7 +262,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 _PROJECT, _BUDGET), ("forgekit prepare-continuation --tag STORAGE_LAYER_RESULT",), "block"),
         Operation(
             "ask", "Answer a question from the registry, with sources.", "forgekit.briefing.answers:ask",
-            (Argument("question", Type.WORDS, positional=True, required=True), _PROJECT),
+            (_positional("question", Type.WORDS), _PROJECT),
             ('forgekit ask "Why did we decide on UUID v7?"', 'forgekit ask "What about the queue?" --json'),
             "answer"),
     ),
@@ -308,10 +270,8 @@ OPERATIONS: tuple[Operation, ...] = (
         "Conversations in",
         Operation("ingest", "File conversations from exports and transcripts; a second time changes nothing.",
             "forgekit.filing.conversations:ingest",
-            (Argument("form", Type.CHOICE, metavar="FORMAT", of=TRANSCRIPT_FORMATS, positional=True,
-                    required=True),
-                Argument("paths", Type.PATH, metavar="PATH...", positional=True, required=True, many=True),
-                _FOR_OTHERS, _WITH_TEXT),
+            (_positional("form", Type.CHOICE, metavar="FORMAT", of=TRANSCRIPT_FORMATS),
+                _positional("paths", Type.PATH, metavar="PATH...", many=True), _FOR_OTHERS, _WITH_TEXT),
             ("forgekit ingest auto ~/.claude/projects --with-text",
                 'forgekit ingest claude conversations.json --project "The Nexus" --dry-run'), "ingested",
             writes=True,
@@ -329,8 +289,7 @@ OPERATIONS: tuple[Operation, ...] = (
                     "titles", Type.PAIR, "Reword it; repeatable.", "--title", metavar="ID TEXT", many=True),
                 Argument("all_above", Type.SHARE, "Approve all of at least this confidence."),
                 Argument("only_list", Type.FLAG, "List, and ask nothing.", "--list"), _PROJECT),
-            ("forgekit review --list",
-                "forgekit review --approve can_3f9a1c2b7d10 --reject can_9d0e4f5a6b7c",
+            ("forgekit review --list", "forgekit review --approve can_3f9a1c2b7d10 --reject can_9d0e4f5a6b7c",
                 "forgekit review --merge can_3f9a1c2b7d10 dec_b34bfcd74276",
                 'forgekit review --approve can_3f9a1c2b7d10 --title can_3f9a1c2b7d10 "Use Postgres"',
                 "forgekit review --all-above 0.9"), "reviewed", writes=True,
@@ -339,7 +298,7 @@ OPERATIONS: tuple[Operation, ...] = (
         *_reading("candidate"),
         Operation("watch", "Ingest what appears or changes below a path, again and again, until Ctrl-C.",
             "forgekit.filing.conversations:ingest",
-            (Argument("path", Type.PATH, metavar="PATH", positional=True, required=True),
+            (_positional("path", Type.PATH, metavar="PATH"),
                 Argument("every", Type.COUNT, "Seconds between two looks.", metavar="SECONDS", default=60),
                 Argument("form", Type.CHOICE, "What the files are.", "--format", of=TRANSCRIPT_FORMATS,
                     default="auto"), Argument("times", Type.COUNT, "Look this many times, then stop."),
@@ -348,12 +307,12 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     *_section(
         "Look",
-        Operation("status", "Show the registry on one screen.", "forgekit.upkeep.status:status", (),
+        Operation("status", "Show the registry on one screen.", "forgekit.queries:status", (),
             ("forgekit status",), "status"),
         Operation("search",
             "Search by words and by meaning: decisions, threads, conversations and archives, best first.",
             "forgekit.queries:find",
-            (Argument("query", Type.WORDS, positional=True, required=True),
+            (_positional("query", Type.WORDS),
                 Argument("scope", Type.CHOICE, "Where to look.", of=_SCOPES, default="all"), _PROJECT,
                 Argument(
                     "status", Type.CHOICE, "Such as active, open or resolved.", metavar="STATUS", of=_FOUND),
@@ -366,7 +325,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 'forgekit search "queue" --scope decisions --status active --json'), "search"),
         Operation("context", "Print what the registry knows about a query, as a block to paste.",
             "forgekit.context:load",
-            (Argument("query", Type.WORDS, positional=True, required=True), _PROJECT,
+            (_positional("query", Type.WORDS), _PROJECT,
                 Argument("cross_project", Type.FLAG, "Search other projects too."), _BUDGET,
                 Argument("include_threads", Type.OFF, "Leave threads out.", "--no-threads"),
                 Argument("include_decisions", Type.OFF, "Leave decisions out.", "--no-decisions")),
@@ -380,19 +339,18 @@ OPERATIONS: tuple[Operation, ...] = (
             ("forgekit stale", "forgekit stale --days 14 --max-tier 0.7 --json"), "stale"),
         Operation("trace", "Show which conversations a conversation came from, and which continue it.",
             "forgekit.lineage:trace_from",
-            (_id("conversation", name="conversation", metavar="CONVERSATION"),
+            (_id("conversation", name="conversation"),
                 Argument("direction", Type.CHOICE, "Which way to follow the edges.",
                     of=("both", "ancestors", "descendants"), default="both")),
             ("forgekit trace con_9c2f7be01d44 --direction ancestors",), "trace"),
         Operation("bridge", "Say what changed between two conversations that lineage joins.",
             "forgekit.lineage:bridge_between",
-            (_id("conversation", name="source", metavar="SOURCE"),
-                _id("conversation", name="target", metavar="TARGET")),
+            (_id("conversation", name="source"),
+                _id("conversation", name="target")),
             ("forgekit bridge con_1f0a5d9e3b21 con_9c2f7be01d44",), "bridge"),
         Operation("show", "Show one entity of any kind.", "forgekit.queries:show", (_id(), _REVISION),
             ("forgekit show dec_b34bfcd74276", "forgekit show TOPIC_A_RESULT:D003 --json"), "shown"),
-        Operation(
-            "history", "Show the commits that touched one entity, newest first.",
+        Operation("history", "Show the commits that touched one entity, newest first.",
             "forgekit.history:entity_history", (_id(), _ALL),
             ("forgekit history dec_b34bfcd74276", "forgekit show dec_b34bfcd74276 --at COMMIT"), "commits"),
         Operation("log", "Show what changed in the registry, newest first.", "forgekit.history:log",
@@ -402,65 +360,57 @@ OPERATIONS: tuple[Operation, ...] = (
     *_section(
         "Change",
         *_reading("project"),
-        Operation("project new", "Register a project.", "forgekit.projects:create",
-            (Argument("name", positional=True, required=True),
-                _CONTENT._replace(help="What it is about, Markdown."), _TAGS),
-            ('forgekit project new "The Nexus"',), "written", writes=True),
+        _writing("project new", "Register a project.", "forgekit.projects:create",
+            (_positional("name"), _CONTENT._replace(help="What it is about, Markdown."), _TAGS),
+            ('forgekit project new "The Nexus"',)),
         _edit("project", "forgekit.projects:describe", '--content "A message bus for vehicles"', _CONTENT,
             _NEW_TAGS),
         *_reading("conversation"),
-        Operation("conversation new", "Register a conversation.", "forgekit.lineage:new_conversation",
-            (Argument("title", positional=True, required=True), _PROJECT,
+        _writing("conversation new", "Register a conversation.", "forgekit.lineage:new_conversation",
+            (_positional("title"), _PROJECT,
                 Argument("external_id", help="The platform's own id of it.", metavar="UUID"), _AT),
-            ('forgekit conversation new "Storage layer" --project "The Nexus" --at 2026-03-04T10:00Z',),
-            "written", writes=True),
-        _edit(
-            "conversation", "forgekit.projects:describe", '--project "The Nexus"', _TITLE, _CONTENT,
+            ('forgekit conversation new "Storage layer" --project "The Nexus" --at 2026-03-04T10:00Z',)),
+        _edit("conversation", "forgekit.projects:describe", '--project "The Nexus"', _TITLE, _CONTENT,
             _PROJECT._replace(help="Its project; decisions and threads stay in theirs."), _NEW_TAGS),
         *_reading("thread"),
-        Operation("thread new", "Register a thread.", "forgekit.threads:create",
-            (Argument("title", Type.STATEMENT, "The question, one line; `-` reads standard input.",
-                    positional=True, required=True), _PROJECT, _CONTENT, _PRIORITY, _BLOCKED_BY,
+        _writing("thread new", "Register a thread.", "forgekit.threads:create",
+            (_positional("title", Type.STATEMENT, "The question, one line; `-` reads standard input."),
+                _PROJECT, _CONTENT, _PRIORITY, _BLOCKED_BY,
                 Argument("local_id", help="What the conversation calls it.", metavar="T001"), _CONVERSATION,
-                _TAGS, _AT), ('forgekit thread new "Which queue?" --project "The Nexus" --priority high',),
-            "written", writes=True),
+                _TAGS, _AT), ('forgekit thread new "Which queue?" --project "The Nexus" --priority high',)),
         _ending("resolve", "resolved", "Mark a thread as answered.", "NATS, see D004"),
         _ending("abandon", "abandoned", "Mark a thread that nobody will answer.", "the customer left"),
         _ending("supersede", "superseded", "Mark a thread that another thread replaces.",
             "continued as thr_001122334455"),
-        Operation("thread reopen", "Open a thread again.", "forgekit.threads:update",
-            (_id("thread"), _CONVERSATION, _AT), ("forgekit thread reopen thr_5a6b7c8d9e0f",), "written",
-            writes=True, fixed=(("status", "open"),)),
+        _writing("thread reopen", "Open a thread again.", "forgekit.threads:update",
+            (_id("thread"), _CONVERSATION, _AT), ("forgekit thread reopen thr_5a6b7c8d9e0f",),
+            fixed=(("status", "open"),)),
         _edit("thread", "forgekit.threads:update", "--priority high", _TITLE, _PRIORITY, _CONTENT,
             _BLOCKED_BY._replace(help=_INSTEAD, replaces=True), _NEW_TAGS),
         *_reading("decision"),
-        Operation("decision new", "Register a decision.", "forgekit.decisions:create",
+        _writing("decision new", "Register a decision.", "forgekit.decisions:create",
             (_STATEMENT, _RATIONALE, _CONTEXT, _TIER, _PROJECT, _DEPENDS_ON, _REJECTED, _GOVERNS,
                 Argument("local_id", help="What the conversation calls it.", metavar="D001"), _CONVERSATION,
                 _TAGS, _AT,
                 Argument("again", Type.FLAG, "Register a text that an active decision of the project has.")),
-            ('forgekit decision new "Use UUID v7 for all resource IDs" --tier 0.85 --rationale "Sortable"',),
-            "written", writes=True),
-        Operation(
+            ('forgekit decision new "Use UUID v7 for all resource IDs" --tier 0.85 --rationale "Sortable"',)),
+        _writing(
             "decision revise", "Replace a decision's text by a new decision; the old one is kept as revised.",
             "forgekit.decisions:revise",
             (_id("decision"), _STATEMENT,
                 _RATIONALE._replace(help="Why, Markdown (default: the old one)."), _TIER, _CONVERSATION, _AT),
-            ('forgekit decision revise dec_b34bfcd74276 "Use UUID v8 for all resource IDs"',), "written",
-            writes=True),
-        Operation("decision validate", "Confirm that a decision still holds.", "forgekit.decisions:validate",
-            (_id("decision"), _TIER, _AT), ("forgekit decision validate dec_b34bfcd74276 --tier 0.9",),
-            "written", writes=True),
-        Operation("decision supersede", "Replace a decision by another registered decision.",
+            ('forgekit decision revise dec_b34bfcd74276 "Use UUID v8 for all resource IDs"',)),
+        _writing("decision validate", "Confirm that a decision still holds.", "forgekit.decisions:validate",
+            (_id("decision"), _TIER, _AT), ("forgekit decision validate dec_b34bfcd74276 --tier 0.9",)),
+        _writing("decision supersede", "Replace a decision by another registered decision.",
             "forgekit.decisions:supersede",
             (_id("decision"),
                 Argument("by", Type.ID, "The decision that replaces it.", of=("decision",), required=True),
                 _REASON._replace(help="Why, Markdown.", required=False)),
-            ("forgekit decision supersede dec_b34bfcd74276 --by dec_0a1b2c3d4e5f",), "written", writes=True),
-        Operation("decision invalidate", "End a decision because it was found wrong.",
+            ("forgekit decision supersede dec_b34bfcd74276 --by dec_0a1b2c3d4e5f",)),
+        _writing("decision invalidate", "End a decision because it was found wrong.",
             "forgekit.decisions:invalidate", (_id("decision"), _REASON._replace(help="Why, Markdown.")),
-            ('forgekit decision invalidate dec_b34bfcd74276 --reason "the benchmark was wrong"',), "written",
-            writes=True),
+            ('forgekit decision invalidate dec_b34bfcd74276 --reason "the benchmark was wrong"',)),
         Operation("decision duplicates", "List pairs of active decisions that say the same.",
             "forgekit.findings:of_project", (_PROJECT,),
             ('forgekit decision duplicates --project "The Nexus"',), "duplicates"),
@@ -469,10 +419,10 @@ OPERATIONS: tuple[Operation, ...] = (
             _DEPENDS_ON._replace(help=_INSTEAD, replaces=True),
             _GOVERNS._replace(help=_INSTEAD, replaces=True), _NEW_TAGS),
         *_reading("lineage"),
-        Operation("lineage new", "Register that TARGET continues SOURCE under a compression tag.",
+        _writing("lineage new", "Register that TARGET continues SOURCE under a compression tag.",
             "forgekit.lineage:link_named",
-            (_id("conversation", name="source", metavar="SOURCE"),
-                _id("conversation", name="target", metavar="TARGET"),
+            (_id("conversation", name="source"),
+                _id("conversation", name="target"),
                 Argument("tag", help="The archive that was carried over.", metavar="TAG", required=True),
                 Argument("mode", Type.CHOICE, "How it was compressed.", of=("lossless", "lossy", "partial")),
                 Argument("compressed_at", Type.DATE, "When it was compressed."),
@@ -483,8 +433,7 @@ OPERATIONS: tuple[Operation, ...] = (
                     "dropped", Type.ID, "A decision left behind; repeatable.", of=("decision",), many=True),
                 Argument("resolved", Type.ID, "A thread that ended on the way; repeatable.", of=("thread",),
                     many=True)),
-            ("forgekit lineage new con_1f0a5d9e3b21 con_9c2f7be01d44 --tag STORAGE_LAYER_RESULT",), "written",
-            writes=True),
+            ("forgekit lineage new con_1f0a5d9e3b21 con_9c2f7be01d44 --tag STORAGE_LAYER_RESULT",)),
         _edit("lineage", "forgekit.projects:describe", '--summary "The queue was chosen on the way"',
             _CONTENT._replace(help="What changed on the way.", option="--summary")),
         *_reading("conflict"),
@@ -493,21 +442,20 @@ OPERATIONS: tuple[Operation, ...] = (
             "forgekit.findings:of_project",
             (_PROJECT, Argument("possible", Type.FLAG, "List possible conflicts too.", printing=True)),
             ("forgekit conflict scan", 'forgekit conflict scan --project "The Nexus" --possible'), "scanned"),
-        Operation("conflict resolve", "Keep one side of a conflict; the other is superseded.",
+        _writing("conflict resolve", "Keep one side of a conflict; the other is superseded.",
             "forgekit.conflicts:resolve",
             (_id("conflict", "decision"),
                 Argument("keep", Type.ID, "The side to keep.", of=("decision",), required=True), _REASON),
             ('forgekit conflict resolve cfl_0d1e2f3a4b5c --keep dec_b34bfcd74276 --reason "measured"',
-                'forgekit conflict resolve dec_0a1b2c3d4e5f --keep dec_b34bfcd74276 --reason "measured"'),
-            "written", writes=True),
-        Operation("conflict scope", "Keep both sides, each in the scope that the reason states.",
+                'forgekit conflict resolve dec_0a1b2c3d4e5f --keep dec_b34bfcd74276 --reason "measured"')),
+        _writing("conflict scope", "Keep both sides, each in the scope that the reason states.",
             "forgekit.conflicts:settle", (_id("conflict"), _REASON),
             ('forgekit conflict scope cfl_0d1e2f3a4b5c --reason "REST outside, gRPC between services"',),
-            "written", writes=True, fixed=(("status", "scoped"),)),
-        Operation("conflict dismiss", "State that the two decisions do not contradict each other.",
+            fixed=(("status", "scoped"),)),
+        _writing("conflict dismiss", "State that the two decisions do not contradict each other.",
             "forgekit.conflicts:settle", (_id("conflict"), _REASON),
-            ('forgekit conflict dismiss cfl_0d1e2f3a4b5c --reason "one is about tests"',), "written",
-            writes=True, fixed=(("status", "dismissed"),)),
+            ('forgekit conflict dismiss cfl_0d1e2f3a4b5c --reason "one is about tests"',),
+            fixed=(("status", "dismissed"),)),
         *_reading("archive"),
         _FILE_ARCHIVES._replace(name="archive new", examples=("forgekit archive new archive.md",)),
     ),
@@ -567,29 +515,26 @@ OPERATIONS: tuple[Operation, ...] = (
                     default="json"), _PROJECT),
             ("forgekit export --format jsonl > registry.jsonl", "forgekit export --format mermaid")),
         Operation("template", "Print an archive to fill in.", "forgekit.briefing.template:template",
-            (Argument("kind", Type.CHOICE, of=("archive",), positional=True, required=True),),
+            (_positional("kind", Type.CHOICE, of=("archive",)),),
             ("forgekit template archive > archive.md",)),
         Operation("demo-data", "Write sample archives and transcripts into a folder, to try forgekit with.",
-            "forgekit.upkeep.demo_data:write_demo_data",
-            (Argument("folder", Type.PATH, metavar="DIR", positional=True, required=True),),
-            ("forgekit demo-data samples",)),
+            "forgekit.upkeep.init_migrate:write_demo_data",
+            (_positional("folder", Type.PATH, metavar="DIR"),), ("forgekit demo-data samples",)),
         Operation(
             "hook", "Run one hook on the files that are to be committed; exit status 1 stops the commit.",
             "forgekit.hooks.pre_commit:run",
-            (Argument("hook", Type.CHOICE, metavar="NAME", of=("check", "conflicts", "stale", "archives"),
-                    positional=True, required=True),
+            (_positional("hook", Type.CHOICE, metavar="NAME", of=("check", "conflicts", "stale", "archives")),
                 Argument("files", metavar="[FILES]...", positional=True, many=True)),
             ("forgekit hook check registry/decisions/2026-03/*.md", "forgekit hook archives")),
         Operation("merge-driver",
             "Merge one file of the registry for git; `forgekit init` registers this in a clone.",
             "forgekit.hooks.merge_driver:merge_driver",
-            tuple(Argument(name, metavar=name.upper(), positional=True, required=True)
-                for name in ("base", "ours", "theirs", "path")),
+            tuple(_positional(name, metavar=name.upper()) for name in ("base", "ours", "theirs", "path")),
             ("forgekit merge-driver %O %A %B %P",),
             more="The result is left in OURS; exit status 64 where a person has something to choose."),
         Operation(
             "completion", "Print the shell script that completes commands, options, ids, projects and tags.",
-            "forgekit.cli.completion:script",
+            "forgekit.cli.maintenance:completion",
             (Argument("shell", Type.CHOICE, of=("bash", "zsh", "fish"), default="bash", positional=True),),
             ("forgekit completion bash > ~/.local/share/bash-completion/completions/forgekit",
                 "forgekit completion zsh > ~/.zfunc/_forgekit",

@@ -1,13 +1,15 @@
-"""Questions about a registry: lists, one entity with its origin, searches, what is stale, its index."""
+"""Questions about a registry: lists, one entity with its origin, searches, what is stale, status, index."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge
+from forgekit.model.entities import CandidateStatus
 from forgekit.model.kinds import Kind
 from forgekit.times import Instant
 
@@ -17,13 +19,15 @@ if TYPE_CHECKING:
     from forgekit.ids import EntityId
     from forgekit.index.query import MessageHit
     from forgekit.insight.staleness import Shaken, Staleness
-    from forgekit.model.entities import Entity
+    from forgekit.model.entities import Entity, Thread
     from forgekit.model.registry import Registry
     from forgekit.search import SearchResult
     from forgekit.text.transcript import Message
 
 _DIGITS = 9
 """Digits of a turn's number at most."""
+_NEXT_THREADS = 5
+"""Open threads that the status names."""
 
 
 class Listing(NamedTuple):
@@ -75,6 +79,57 @@ class StaleReport(NamedTuple):
     registry: Registry
     stale: Staleness
     shaken: list[Shaken]
+
+
+Counts = tuple[tuple[str, int], ...]
+"""(name, number) pairs in the order in which they are shown."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Status:
+    """Where a registry stands.
+
+    Attributes:
+        projects: what is in force and what waits, by name.
+        kinds: entities of each kind.
+        decisions, conflicts: by status; those of none are left out. An open verdict may be moot, and a
+            finding is `found` or `possible`.
+        threads: open ones by priority.
+        next_threads: the most important open ones.
+        stale, active: active decisions, and the stale ones among them.
+        revalidate: active decisions that rest on one out of force.
+        candidates: that wait for a review.
+        uncommitted: paths with uncommitted changes.
+        unreadable: paths of files that hold no entity.
+        model: the embedding model, or "".
+        vectors, texts: entities that are indexed by meaning, of those that can be.
+        judge: who judges conflicts.
+        judge_wanted: who shall, by the settings.
+        judge_missing: why nobody judges and what to do about it, or "".
+        unjudged: pairs of decisions that wait for the judge.
+    """
+
+    root: str
+    projects: tuple[tuple[str, dict[str, int]], ...]
+    kinds: Counts
+    decisions: Counts
+    threads: Counts
+    conflicts: Counts
+    next_threads: tuple[Thread, ...]
+    stale: int
+    active: int
+    open_conflicts: int
+    revalidate: int
+    candidates: int
+    uncommitted: tuple[str, ...]
+    unreadable: tuple[str, ...]
+    model: str
+    vectors: int
+    texts: int
+    judge: str
+    judge_wanted: str
+    judge_missing: str
+    unjudged: int
 
 
 class IndexStatus(NamedTuple):
@@ -282,10 +337,63 @@ def stale_decisions(
         max_tier=max_tier if max_tier is not None else settings.stale_max_tier,
         project=owner,
     )
-    shaken = needs_revalidation(registry)
-    return StaleReport(
-        registry, found, [item for item in shaken if owner in {None, item.decision.project_uuid}]
+    every = needs_revalidation(registry)
+    shaken = [item for item in every if owner in {None, item.decision.project_uuid}]
+    return StaleReport(registry, found, shaken)
+
+
+def status(forge: Forge) -> Status:
+    """Say where the registry stands."""
+    from forgekit.findings import findings_of
+    from forgekit.history import uncommitted
+    from forgekit.insight.staleness import conflict_state, open_conflicts
+    from forgekit.insight.views import project_counts
+    from forgekit.threads import active
+
+    registry, old, shaken = stale_decisions(forge)
+    opened = active(registry)
+    findings = findings_of(forge, registry, wait_ms=0)
+    states = Counter(conflict_state(registry, c) for c in registry.conflicts)
+    states.update({"found": len(findings.conflicts), "possible": len(findings.possible)})
+    counts = project_counts(registry, (project.id for project in registry.projects))
+    kinds = Counter(entity.kind for entity in registry)
+    judge = forge.settings.judge.value
+    vectors = forge.vectors.status() if forge.vectors else None
+    return Status(
+        root=str(forge.root),
+        projects=tuple(
+            (p.project_name, counts[p.id] | {"waiting_candidates": len(_waiting(forge, p.id))})
+            for p in sorted(registry.projects, key=lambda p: p.project_name)
+        ),
+        kinds=tuple((kind.value, kinds[kind]) for kind in Kind),
+        decisions=_counts(Counter(d.status.value for d in registry.decisions)),
+        threads=_counts(Counter(t.priority.value for t in opened), ("high", "medium", "low")),
+        conflicts=_counts(states),
+        next_threads=tuple(opened[:_NEXT_THREADS]),
+        stale=len(old),
+        active=old.active,
+        open_conflicts=len(open_conflicts(registry)),
+        revalidate=len({item.decision.id for item in shaken}),
+        candidates=len(_waiting(forge)),
+        uncommitted=tuple(uncommitted(forge)),
+        unreadable=tuple(dict.fromkeys(problem.path for problem in registry.problems)),
+        model=vectors.model if vectors else "",
+        vectors=vectors.count if vectors else 0,
+        texts=len(forge.catalogue.contents()),
+        judge="none" if findings.missing else judge,
+        judge_wanted=judge,
+        judge_missing=findings.missing,
+        unjudged=findings.unjudged,
     )
+
+
+def _counts(counter: Counter[str], names: tuple[str, ...] = ()) -> Counts:
+    return tuple((name, counter[name]) for name in names or sorted(counter) if counter[name])
+
+
+def _waiting(forge: Forge, project: str | None = None) -> set[str]:
+    status = CandidateStatus.WAITING.value
+    return forge.catalogue.matching(kinds=(Kind.CANDIDATE,), status=status, project=project)
 
 
 def index_status(forge: Forge) -> IndexStatus:

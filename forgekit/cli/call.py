@@ -1,8 +1,8 @@
 """One call of an operation from the command line: what was given, the registry, and what is printed.
 
-An operation's result is printed by the function that `PRINTERS` names for its name or its verb; without
-one, as JSON. Where a command asks a person, reads streams or shows progress, `COMMANDS` names a function
-that does all of it.
+A result is printed by the function that `PRINTERS` names for its view; without one, as JSON. Where a command
+asks a person, reads streams or shows progress, `COMMANDS` names a function that does all of it, by the name
+or the verb of the operation.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forgekit import console
+from forgekit.cli.commands import root_of
 from forgekit.errors import UsageError
 from forgekit.operations import Operation
 
@@ -29,49 +30,47 @@ if TYPE_CHECKING:
     from forgekit.forge import Forge
 
 COMMANDS = {
+    "archive new": "filing:sync_compression",
+    "archive show": "looking:archive_shown",
     "check": "maintenance:check",
     "completion": "maintenance:completion",
     "conflict scan": "changes:scan",
+    "decision duplicates": "changes:duplicates",
     "decision new": "changes:decided",
     "decision revise": "changes:decided",
-    "decision duplicates": "changes:duplicates",
+    "decision validate": "changes:validated",
     "demo-data": "maintenance:demo_data",
-    "doctor": "doctor:doctor",
-    "edit": "editing:edit",
+    "doctor": "maintenance:doctor",
+    "edit": "changes:edit",
     "export": "maintenance:export",
     "hook": "maintenance:hook",
     "index build": "maintenance:index_build",
-    "ingest": "ingest:ingest",
+    "ingest": "filing:ingest",
     "init": "maintenance:init",
     "merge-driver": "maintenance:merge_driver",
-    "archive show": "entities:archive_shown",
-    "archive new": "sync_compression:sync_compression",
     "model install": "maintenance:model",
     "model list": "maintenance:model",
     "model remove": "maintenance:model",
     "review": "review:review",
-    "sync": "sync:sync",
-    "sync-compression": "sync_compression:sync_compression",
-    "template": "looking:template",
-    "watch": "ingest:watch",
+    "sync": "maintenance:sync",
+    "sync-compression": "filing:sync_compression",
+    "template": "maintenance:template",
+    "watch": "filing:watch",
 }
 PRINTERS = {
-    "ask": "looking:block",
+    "answer": "looking:block",
+    "block": "looking:block",
     "bridge": "looking:bridge",
-    "context": "looking:block",
-    "decision validate": "changes:validated",
-    "history": "entities:commits",
-    "index status": "maintenance:index_status",
-    "index verify": "maintenance:index_verified",
-    "list": "entities:listing",
-    "log": "entities:commits",
-    "prepare-compression": "looking:block",
-    "prepare-continuation": "looking:block",
+    "commits": "looking:commits",
+    "index_status": "maintenance:index_status",
+    "index_verified": "maintenance:index_verified",
+    "listing": "looking:listing",
     "search": "looking:hits",
-    "show": "entities:shown",
+    "shown": "looking:shown",
     "stale": "looking:stale",
     "status": "looking:status",
     "trace": "looking:trace",
+    "written": "changes:wrote",
 }
 FAILS: dict[str, Callable[[Any], bool]] = {
     "ask": lambda answer: not answer.found,
@@ -105,10 +104,11 @@ class Call:
 
         Raises NoRegistryError, FormatError, UsageError for a clock that is no date.
         """
-        from forgekit.forge import clock
+        from forgekit.forge import Forge, clock
 
         clock()
-        return replace(open_forge(self.allow), on_new_project=_name_project)
+        root = root_of(click.get_current_context())
+        return replace(Forge.open(root, allow=self.allow), on_new_project=_name_project)
 
     @cached_property
     def options(self) -> WriteOptions:
@@ -131,14 +131,20 @@ class Call:
         function = _attribute(self.operation.function)
         return function(self.forge, **dict(self.operation.fixed), **values, **more)
 
-    def printed_json(self, result: Any, view: str = "") -> bool:
-        """Print a result as JSON where that was asked for, and say whether it was."""
+    def printed_json(self, result: Any, view: str = "", **more: Any) -> bool:
+        """Print a result as JSON where that was asked for, and say whether it was.
+
+        Args:
+            result: of the operation's function.
+            view: of `insight.views`, where it is not the operation's own.
+            more: what the view takes beside the result.
+        """
         if self.as_json:
             from forgekit.insight import views
 
-            shape = getattr(views, view or self.operation.view)
-            writes = self.operation.writes and not view
-            console.as_json(shape(result, dry_run=self.dry_run) if writes else shape(result))
+            if self.operation.writes and not view:
+                more["dry_run"] = self.dry_run
+            console.as_json(getattr(views, view or self.operation.view)(result, **more))
         return self.as_json
 
     def name_unread(self) -> None:
@@ -149,8 +155,9 @@ class Call:
 
 def execute(call: Call) -> int:
     """Run one call and return the exit code."""
-    command = _door(COMMANDS, call.operation)
-    return command(call) or 0 if command else answer(call)
+    name = call.operation.name
+    target = COMMANDS.get(name) or COMMANDS.get(name.rpartition(" ")[2])
+    return _attribute(f"forgekit.cli.{target}")(call) or 0 if target else answer(call)
 
 
 def answer(call: Call) -> int:
@@ -162,8 +169,8 @@ def answer(call: Call) -> int:
     if notice := _notice(result):
         console.info(notice)
     if not call.printed_json(result):
-        printer = _door(PRINTERS, call.operation) or (_wrote() if call.operation.writes else _as_json)
-        with paged() if not call.operation.writes else contextlib.nullcontext():
+        printer = _attribute(f"forgekit.cli.{PRINTERS.get(call.operation.view, 'call:as_json')}")
+        with contextlib.nullcontext() if call.operation.writes else paged():
             printer(result, call)
     fails = FAILS.get(call.operation.name)
     return int(fails is not None and fails(result))
@@ -175,41 +182,15 @@ def _notice(result: Any) -> str:
     return str(getattr(result, "notice", "") or (isinstance(data, dict) and data.get("notice")) or "")
 
 
-def _door(table: dict[str, str], operation: Operation) -> Any:
-    """Return the function that a table names for an operation, or for its verb."""
-    target = table.get(operation.name) or table.get(operation.name.rpartition(" ")[2])
-    return _attribute(f"forgekit.cli.{target}") if target else None
-
-
 def _attribute(target: str) -> Any:
     module, _, name = target.partition(":")
     return getattr(import_module(module), name)
 
 
-def _wrote() -> Any:
-    from forgekit.cli.changes import wrote
-
-    return wrote
-
-
-def _as_json(result: Any, call: Call) -> None:
-    from forgekit.insight import views
-
-    shape = getattr(views, call.operation.view, None)
-    console.as_json(shape(result) if shape else result)
-
-
-def root_of() -> str | None:
-    """Return the folder given by `-C`."""
-    found = click.get_current_context().find_object(dict)
-    return str(found["root"]) if found and found["root"] else None
-
-
-def open_forge(allow: tuple[str, ...] = ()) -> Forge:
-    """Open the registry that the command line is about."""
-    from forgekit.forge import Forge
-
-    return Forge.open(root_of(), allow=allow)
+def as_json(result: Any, call: Call) -> None:
+    """Print a result that is made of JSON values."""
+    del call
+    console.as_json(result)
 
 
 def _name_project(name: str, near: str | None) -> None:
@@ -226,16 +207,15 @@ class _Held(io.StringIO):
 @contextlib.contextmanager
 def paged() -> Iterator[None]:
     """Show what is printed in a pager where a terminal has fewer lines than it."""
-    found = click.get_current_context().find_object(dict) or {}
-    if not sys.stdout.isatty() or found.get("no_pager") or os.environ.get("PAGER") in {"", "cat"}:
+    unpaged = click.get_current_context().find_root().params["no_pager"]
+    if not sys.stdout.isatty() or unpaged or os.environ.get("PAGER") in {"", "cat"}:
         yield
         return
-    terminal, sys.stdout = sys.stdout, _Held()
-    held = sys.stdout
+    held = _Held()
     try:
-        yield
+        with contextlib.redirect_stdout(held):
+            yield
     finally:
-        sys.stdout = terminal
         text = held.getvalue()
         if text.count("\n") >= shutil.get_terminal_size().lines:
             click.echo_via_pager(text.removesuffix("\n"), color=not os.environ.get(console.NO_COLOR))

@@ -1,10 +1,13 @@
-"""What a command prints that changed the registry or judged decisions: entity, commit, findings."""
+"""Commands that change an entity or judge decisions, and what they print: entity, commit, findings."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgekit import console
+from forgekit.errors import ForgeError, UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.times import UNKNOWN, format_instant
 
@@ -36,23 +39,20 @@ def decided(call: Call) -> None:
     """Register or revise a decision, and print what contradicts it."""
     written: Written = call.result()
     findings = findings_after(call, written.outcome, [written.entity])
-    if call.as_json:
-        from forgekit.insight import views
+    if not call.printed_json(written, findings=findings.with_losers()):
+        wrote(written, call)
+        print_findings(findings)
 
-        console.as_json(views.written(written, dry_run=call.dry_run, findings=findings.with_losers()))
+
+def validated(call: Call) -> None:
+    """Validate a decision; a later validation stays, and is named."""
+    written: Written = call.result()
+    if call.printed_json(written):
         return
-    wrote(written, call)
-    print_findings(findings)
-
-
-def validated(written: Written, call: Call) -> None:
-    """Print what `decision validate` did; a later validation stays."""
     last = getattr(written.entity, "last_validated", UNKNOWN)
-    given = call["at"]
-    later = last > (given if given is not None else call.forge.now())
-    wrote(
-        written, call, f"unchanged: it was validated later, at {format_instant(last)}" if later else UNCHANGED
-    )
+    given = call["at"] if call["at"] is not None else call.forge.now()
+    later = f"unchanged: it was validated later, at {format_instant(last)}"
+    wrote(written, call, later if last > given else UNCHANGED)
 
 
 def done(outcome: Outcome, unchanged: str = UNCHANGED) -> str:
@@ -78,11 +78,10 @@ def findings_after(call: Call, outcome: Outcome, entities: Iterable[Entity]) -> 
 def print_findings(findings: Findings) -> None:
     """Print findings on stderr."""
     for finding, loser in findings.with_losers():
-        for line in finding_lines(finding, loser):
-            console.info(line)
+        console.info(finding_text(finding, loser))
 
 
-def finding_lines(finding: Finding, loser: EntityId | None) -> list[str]:
+def finding_text(finding: Finding, loser: EntityId | None) -> str:
     """Return which two decisions contradict each other, why, and what to do."""
     from forgekit.conflict.judge import Level
     from forgekit.conflict.pairs import GAP
@@ -91,39 +90,40 @@ def finding_lines(finding: Finding, loser: EntityId | None) -> list[str]:
     a, b = (short_id(Kind.DECISION, side) for side in finding.sides)
     judgement = finding.judgement
     words = " | ".join(", ".join(side) for side in judgement.words if side)
-    parts = (f"probability {judgement.probability:.2f}", judgement.reason, words and f"words: {words}")
+    why = (f"probability {judgement.probability:.2f}", judgement.reason, words and f"words: {words}")
     lines = [
         f"{'conflict' if finding.level is Level.CONFLICT else 'possible conflict'} {name}",
         f"  {a}: {finding.a.decision}",
         f"  {b}: {finding.b.decision}",
-        f"  {'; '.join(filter(None, parts))}",
+        f"  {'; '.join(filter(None, why))}",
     ]
     if loser is not None:
         lines.append(f"  {short_id(Kind.DECISION, loser)} yields: its tier is lower by more than {GAP:g}")
     keep = b if loser == finding.a.id else a
-    return [
-        *lines,
-        f"  choose: forgekit conflict resolve {name} --keep {keep} --reason TEXT; or scope, or dismiss",
-    ]
+    lines.append(
+        f"  choose: forgekit conflict resolve {name} --keep {keep} --reason TEXT; or scope, or dismiss"
+    )
+    return "\n".join(lines)
+
+
+def _judged(call: Call) -> Findings:
+    with console.meter("judging decisions") as progress:
+        found: Findings = call.result(progress=progress)
+    call.name_unread()
+    return found
 
 
 def scan(call: Call) -> None:
     """Judge the pairs of active decisions, and list what contradicts."""
     from forgekit.conflict.judge import Level
-    from forgekit.findings import of_project
-    from forgekit.insight import views
 
-    with console.meter("judging decisions") as progress:
-        found = of_project(call.forge, call["project"], progress)
-    call.name_unread()
+    found = _judged(call)
     wanted = {Level.CONFLICT, Level.POSSIBLE} if call["possible"] else {Level.CONFLICT}
     listed = [item for item in found.with_losers() if item[0].level in wanted]
-    if call.as_json:
-        console.as_json(views.scanned(found, listed, call.forge.registry()))
+    if call.printed_json(found, listed=listed, registry=call.forge.registry()):
         return
     for finding, loser in listed:
-        for line in finding_lines(finding, loser):
-            console.data(line)
+        console.data(finding_text(finding, loser))
     if found.missing:
         console.info(f"nothing was judged: {found.missing}")
         return
@@ -138,11 +138,7 @@ def scan(call: Call) -> None:
 
 def duplicates(call: Call) -> None:
     """List decisions that say the same."""
-    from forgekit.findings import of_project
-
-    with console.meter("judging decisions") as progress:
-        found = of_project(call.forge, call["project"], progress)
-    call.name_unread()
+    found = _judged(call)
     if call.printed_json(found.duplicates):
         return
     rows = [
@@ -154,3 +150,67 @@ def duplicates(call: Call) -> None:
         console.info(f"nothing was judged: {found.missing}")
     elif not rows:
         console.info("no duplicates")
+
+
+def edit(call: Call) -> None:
+    """Change one entity by options; without any, in the person's editor when there is a terminal."""
+    if set(call.values) != {"name"}:
+        wrote(call.result(), call)
+        return
+    if not console.is_terminal():
+        options = [a.option or f"--{a.name.replace('_', '-')}" for a in call.operation.arguments[1:]]
+        raise UsageError(f"nothing to change: without a terminal say what, by {', '.join(options)}")
+    written = _in_editor(call)
+    if written is None:
+        console.info("nothing changed")
+    else:
+        wrote(written, call)
+        print_findings(findings_after(call, written.outcome, [written.entity]))
+
+
+def _in_editor(call: Call) -> Written | None:
+    """Let the person edit a copy, then check and commit it; None when nothing was changed.
+
+    Raises ForgeError that names the copy, so that no edit is lost, UsageError for an editor that is none.
+    """
+    import shlex
+    import subprocess
+    import tempfile
+
+    from forgekit.model.entities import entity_path
+    from forgekit.upkeep.check import accept
+    from forgekit.worktree import files
+
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        command = shlex.split(editor)
+    except ValueError as e:
+        raise UsageError(f"cannot start the editor {editor!r}: {e}; set VISUAL or EDITOR") from None
+    forge, options = call.forge, call.options
+    old = forge.entity(call["name"], Kind(call.operation.name.partition(" ")[0]))
+    place = entity_path(old)
+    _, text = files.parse(place, files.read_bytes(forge.root, place) or b"")
+    handle, copy = tempfile.mkstemp(prefix=f"{short_id(old.kind, old.id)}-", suffix=".md")
+    path = Path(copy)
+    with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    try:
+        status = subprocess.run([*command, copy], check=False).returncode  # noqa: S603 - what the person chose
+    except OSError as e:
+        path.unlink()
+        raise ForgeError(
+            f"cannot start the editor {command[0]!r}: {e.strerror}; set VISUAL or EDITOR"
+        ) from None
+    if status:
+        path.unlink()
+        return None
+    try:
+        edited = path.read_bytes().decode()
+        written = accept(forge, old, text, edited, options) if edited != text else None
+    except UnicodeDecodeError:
+        reason = "the editor saved no UTF-8; set its encoding to UTF-8 and edit again"
+        raise ForgeError(f"{reason}\nyour edit is kept in {copy}") from None
+    except ForgeError as e:
+        raise ForgeError(f"{e}\nyour edit is kept in {copy}") from e
+    path.unlink()
+    return written

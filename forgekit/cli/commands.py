@@ -1,21 +1,34 @@
-"""The commands of click, made from `forgekit.operations` one by one when they are asked for."""
+"""The command `forgekit`: its commands, made from `forgekit.operations` when they are asked for.
+
+It is the one place where errors become exit codes:
+
+0  fine        1  findings, or the user's to fix        2  called wrongly
+3  our fault   130  interrupted
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from forgekit.errors import UsageError
+from forgekit import __version__, console
+from forgekit.errors import ForgeError, UsageError
 from forgekit.operations import NOUNS, Argument, Operation, Type, operation_named, sections, verbs
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
     from forgekit.times import Instant
 
+COMPLETE = "_FORGEKIT_COMPLETE"
+"""The variable by which a shell asks how a command line may go on."""
+_INTERNAL = 3
+_INTERRUPTED = 130
 _METAVARS = {
     Type.ID: "ID",
     Type.PROJECT: "NAME",
@@ -29,11 +42,20 @@ _LONGEST = 64_000
 """Characters of a statement read from standard input; more than any statement may have."""
 
 
+@click.pass_context
+def _begin(ctx: click.Context, /, *, no_color: bool = False, **_: object) -> None:
+    """Print the help where no command is named."""
+    if no_color:
+        os.environ[console.NO_COLOR] = "1"
+    if ctx.invoked_subcommand is None:
+        console.data(ctx.get_help())
+
+
 class CommandGroup(click.Group):
     """The commands of the root, or those of one noun; each is made when it is asked for."""
 
     def __init__(self, noun: str = "", **options: Any) -> None:
-        super().__init__(name=noun or "forgekit", invoke_without_command=True, **options)
+        super().__init__(noun or "forgekit", invoke_without_command=True, callback=_begin, **options)
         self.noun = noun
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
@@ -45,7 +67,7 @@ class CommandGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Make a command, or the group of a noun."""
         if not self.noun and cmd_name in NOUNS:
-            return noun_group(cmd_name)
+            return CommandGroup(cmd_name, help=f"{NOUNS[cmd_name]}: {', '.join(verbs(cmd_name))}.")
         try:
             return command_of(operation_named(f"{self.noun} {cmd_name}".strip()))
         except KeyError:
@@ -73,19 +95,6 @@ class CommandGroup(click.Group):
                 formatter.write_dl([(name, c.get_short_help_str(90)) for name, c in commands if c])
 
 
-def noun_group(noun: str) -> click.Group:
-    """Return the group of one noun; without a verb it prints its help."""
-
-    def run() -> None:
-        from forgekit import console
-
-        ctx = click.get_current_context()
-        if ctx.invoked_subcommand is None:
-            console.data(ctx.get_help())
-
-    return CommandGroup(noun, callback=run, help=f"{NOUNS[noun]}: {', '.join(verbs(noun))}.")
-
-
 def command_of(operation: Operation) -> click.Command:
     """Return the click command of an operation."""
 
@@ -111,9 +120,15 @@ def command_of(operation: Operation) -> click.Command:
 
 
 def _value(argument: Argument, value: Any) -> Any:
-    """Return what was given for an argument; None where nothing was, so that the function's default holds."""
+    """Return what was given for an argument; None where nothing was, so that the function's default holds.
+
+    Raises UsageError for words to look for that hold no letter and no digit.
+    """
     if argument.type is Type.WORDS:
-        return words_of(value)
+        text = " ".join(value)
+        if not any(map(str.isalnum, text)):
+            raise UsageError("nothing to look for; type a word at least")
+        return text
     if argument.type is Type.OFF:
         return False if value else None
     if argument.replaces and value == ("",):
@@ -121,20 +136,11 @@ def _value(argument: Argument, value: Any) -> Any:
     return None if value is False or value == () else value
 
 
-def words_of(parts: Iterable[str]) -> str:
-    """Return what a person typed to look for.
-
-    Raises UsageError where no word is in it.
-    """
-    text = " ".join(parts)
-    if not any(map(str.isalnum, text)):
-        raise UsageError("nothing to look for; type a word at least")
-    return text
-
-
 def _parameter(argument: Argument) -> click.Parameter:
     flag, switch = argument.type in {Type.FLAG, Type.OFF}, argument.type is Type.SWITCH
     options: dict[str, Any] = {"type": _click_type(argument), "metavar": argument.metavar or None}
+    if argument.type in _NAMES:
+        options["shell_complete"] = partial(_completed, argument)
     if argument.default is not None:
         options["default"] = argument.default  # with an explicit None, click would take it for required=False
     if argument.positional:
@@ -183,7 +189,7 @@ def _fingerprints(ctx: click.Context, param: click.Parameter, value: tuple[str, 
     return value
 
 
-def _click_type(argument: Argument) -> click.ParamType | None:  # type: ignore[type-arg] # generic from click 8.4 on only
+def _click_type(argument: Argument) -> click.ParamType | Callable[[str], object] | None:  # type: ignore[type-arg] # generic from click 8.4 on only
     match argument.type:
         case Type.COUNT:
             return click.IntRange(argument.least)
@@ -194,11 +200,9 @@ def _click_type(argument: Argument) -> click.ParamType | None:  # type: ignore[t
         case Type.PATH:
             return PATH
         case Type.DATE:
-            return _Date()
+            return _date
         case Type.STATEMENT:
-            return _Statement()
-        case Type.ID | Type.PROJECT | Type.TAG:
-            return _Known(argument)
+            return _statement
         case _:
             return None
 
@@ -207,68 +211,52 @@ PATH = click.Path(readable=False, allow_dash=True)
 """A file or folder; shells complete it, and what is wrong with it is reported where it is read."""
 
 
-class _Date(click.ParamType):  # type: ignore[type-arg] # generic from click 8.4 on only
-    """A date, or a date with time, in UTC, not in the future."""
+def _date(value: str) -> Instant:
+    """Read a date, or a date with time, in UTC, not in the future."""
+    from forgekit.forge import clock
+    from forgekit.times import DAY_MS, parse_instant
 
-    name = "date"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Instant:
-        """Read it."""
-        from forgekit.forge import clock
-        from forgekit.times import DAY_MS, parse_instant
-
-        try:
-            moment = parse_instant(value)
-        except ValueError as e:
-            self.fail(str(e), param, ctx)
-        if moment > clock() + DAY_MS:  # it may be tomorrow already where somebody sits
-            self.fail(f"{value} lies ahead", param, ctx)
-        return moment
+    try:
+        moment = parse_instant(value)
+    except ValueError as e:
+        raise click.BadParameter(str(e)) from None
+    if moment > clock() + DAY_MS:  # it may be tomorrow already where somebody sits
+        raise click.BadParameter(f"{value} lies ahead")
+    return moment
 
 
-class _Statement(click.ParamType):  # type: ignore[type-arg] # generic from click 8.4 on only
-    """A text of one line; `-` reads it from standard input."""
-
-    name = "text"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Read it."""
-        if value != "-":
-            return str(value)
-        from forgekit import console
-
-        if sys.stdin.isatty():
-            console.info("type the text, then press Ctrl-D")
+def _statement(value: str) -> str:
+    """Return a text of one line; `-` reads it from standard input."""
+    if value != "-":
+        return value
+    if sys.stdin.isatty():
+        console.info("type the text, then press Ctrl-D")
+    try:
         text = sys.stdin.read(_LONGEST).strip()
-        if text in {"", "-"}:
-            self.fail("standard input holds no text", param, ctx)
-        return text
+    except UnicodeDecodeError:
+        raise click.BadParameter("standard input is no text in UTF-8") from None
+    if text in {"", "-"}:
+        raise click.BadParameter("standard input holds no text")
+    return text
 
 
-class _Known(click.ParamType):  # type: ignore[type-arg] # generic from click 8.4 on only
-    """A name of something registered; shells complete it."""
-
-    name = "text"
-
-    def __init__(self, argument: Argument) -> None:
-        self._argument = argument
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Return the names that begin so; nothing where no registry can be read."""
-        del param
-        try:
-            found = _NAMES[self._argument.type](_forge_of(ctx), self._argument.of)
-            return [CompletionItem(name, help=text) for name, text in found if name.startswith(incomplete)]
-        except Exception:  # noqa: BLE001 - a shell waits for an answer, and has no place for an error
-            return []
-
-
-def _forge_of(ctx: click.Context) -> Forge:
+def _completed(
+    argument: Argument, ctx: click.Context, _: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the registered names that begin so; nothing where no registry can be read."""
     from forgekit.forge import Forge
 
-    return Forge.open(ctx.find_root().params.get("root"))
+    try:
+        found = _NAMES[argument.type](Forge.open(root_of(ctx)), argument.of)
+        return [CompletionItem(name, help=text) for name, text in found if name.startswith(incomplete)]
+    except Exception:  # noqa: BLE001 - a shell waits for an answer, and has no place for an error
+        return []
+
+
+def root_of(ctx: click.Context) -> str | None:
+    """Return the folder given by `-C`."""
+    root: str | None = ctx.find_root().params.get("root")
+    return root
 
 
 def _ids(forge: Forge, kinds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
@@ -285,8 +273,8 @@ def _projects(forge: Forge, _: tuple[str, ...]) -> Iterable[tuple[str, str]]:
 
 
 def _tags(forge: Forge, _: tuple[str, ...]) -> Iterable[tuple[str, str]]:
-    registry = forge.registry()
-    return ((tag, "") for tag in sorted({tag for entity in registry for tag in getattr(entity, "tags", ())}))
+    tags = {tag for entity in forge.registry() for tag in getattr(entity, "tags", ())}
+    return ((tag, "") for tag in sorted(tags))
 
 
 _NAMES: dict[Type, Callable[[Forge, tuple[str, ...]], Iterable[tuple[str, str]]]] = {
@@ -294,3 +282,67 @@ _NAMES: dict[Type, Callable[[Forge, tuple[str, ...]], Iterable[tuple[str, str]]]
     Type.PROJECT: _projects,
     Type.TAG: _tags,
 }
+
+
+forgekit = CommandGroup(
+    help="Keep the decisions, threads and lineage of model conversations as Markdown files in git.",
+    params=[
+        click.Option(["-C", "--root"], type=PATH, metavar="DIR", help="Work on the registry of this folder."),
+        click.Option(["--no-color"], is_flag=True, help="No colours; the variable NO_COLOR does the same."),
+        click.Option(["--no-pager"], is_flag=True, help="Never start a pager; PAGER=cat does the same."),
+        click.Option(["--debug"], is_flag=True, help="Show the traceback of an error."),
+    ],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+click.version_option(__version__, message="forgekit %(version)s")(forgekit)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code.
+
+    Raises BrokenPipeError.
+    """
+    try:
+        if asked := os.environ.get(COMPLETE):
+            from click.shell_completion import shell_complete
+
+            return shell_complete(forgekit, {}, "forgekit", COMPLETE, asked)
+        # click's own `main` would end with 1 where the reader of a pipe has gone.
+        with forgekit.make_context("forgekit", list(arguments)) as ctx:
+            result = forgekit.invoke(ctx)
+    except click.exceptions.Exit as e:
+        return e.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        console.info("\ninterrupted")
+        return _INTERRUPTED
+    except click.ClickException as e:
+        hint = ""
+        if isinstance(e, click.UsageError):
+            hint = f"\nSee `{e.ctx.command_path if e.ctx else 'forgekit'} --help`."
+        console.info(f"forgekit: {e.format_message()}{hint}")
+        return e.exit_code
+    except BrokenPipeError:
+        raise
+    except Exception as e:  # noqa: BLE001 - whatever is left is a bug, and still gets one line
+        return _failed(e, debug="--debug" in arguments)
+    return result if isinstance(result, int) else 0
+
+
+def _failed(error: Exception, *, debug: bool) -> int:
+    """Say in one sentence what went wrong."""
+    if debug:
+        import traceback
+
+        console.info(traceback.format_exc().rstrip("\n"))
+    if isinstance(error, ForgeError):
+        console.info(f"forgekit: {error}")
+        return error.exit_code
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        reason = console.one_line(f"{where}{error.strerror or error}")
+        console.info(f"forgekit: {reason}; check the disk and the permissions, then run this again")
+        return ForgeError.exit_code
+    reason = f"{type(error).__name__}: {console.one_line(str(error))[:300]}"
+    hint = "" if debug else "; run it again with `forgekit --debug ...` to see where"
+    console.info(f"forgekit: internal error: {reason}{hint}")
+    return _INTERNAL

@@ -1,76 +1,285 @@
-"""What the commands print that look at the whole registry: status, search, stale, trace, bridge, blocks."""
+"""What the commands print that read: lists, one entity, commits, and questions about the whole registry."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from forgekit import console
+from forgekit.cli.call import Call, answer
+from forgekit.errors import UsageError
+from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind, short_id
 from forgekit.operations import PLURALS
-from forgekit.times import UNKNOWN, format_date
+from forgekit.times import UNKNOWN, format_date, format_instant
 
 if TYPE_CHECKING:
-    from forgekit.cli.call import Call
-    from forgekit.ids import EntityId
+    from forgekit.git.program import Commit
     from forgekit.lineage import Bridge, Trace
+    from forgekit.model.entities import Conflict
     from forgekit.model.registry import Registry
-    from forgekit.queries import Found, StaleReport
+    from forgekit.queries import Found, Listing, Shown, StaleReport, Status
     from forgekit.search import Scored
-    from forgekit.upkeep.status import Status
+
+_COLUMNS = {
+    Kind.PROJECT: ("id", "name", "decisions", "open threads", "conversations"),
+    Kind.CONVERSATION: ("id", "started", "title", "project"),
+    Kind.THREAD: ("id", "status", "priority", "title", "project"),
+    Kind.DECISION: ("id", "status", "tier", "title", "project"),
+    Kind.LINEAGE: ("id", "from", "to", "title", "project"),
+    Kind.CONFLICT: ("id", "status", "one side", "one text", "other side", "other text"),
+    Kind.CANDIDATE: ("id", "status", "confidence", "proposes", "title", "project"),
+    Kind.ARCHIVE: ("id", "compressed", "title", "conversation", "project"),
+}
+_CELLS: dict[str, Callable[[Any], str]] = {
+    "id": lambda entity: short_id(entity.kind, entity.id),
+    "name": lambda entity: entity.title,
+    "title": lambda entity: entity.title,
+    "project": lambda entity: entity.project_name,
+    "status": lambda entity: entity.status.value,
+    "priority": lambda entity: entity.priority.value,
+    "tier": lambda entity: entity.tier_words,
+    "confidence": lambda entity: f"{entity.confidence:.2f}",
+    "proposes": lambda entity: entity.proposes.value,
+    "started": lambda entity: format_date(entity.created_at),
+    "compressed": lambda entity: format_date(entity.compressed_at),
+    "conversation": lambda entity: short_id(Kind.CONVERSATION, entity.conversation_id),
+    "from": lambda entity: short_id(Kind.CONVERSATION, entity.source_conversation_id),
+    "to": lambda entity: short_id(Kind.CONVERSATION, entity.target_conversation_id),
+}
+"""Column -> its cell of an entity; of a project's counts and of a conflict's sides, the registry is asked."""
+_HIDDEN = (
+    *("kind", "short_id", "path", "extra", "body", "records", "compressions", "moot"),
+    *("title", "decision", "candidate", "project_uuid"),  # the headline and the project's name say it
+)
+_WHEN = ("created_at", "compressed_at")
+_LONG = ("content", "quote", "rationale", "context", "resolution", "bridge_summary")
+_GROUPS = ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved")
+
+
+def listing(found: Listing, call: Call) -> None:
+    """Print a list of entities."""
+    del call
+    from forgekit.insight.staleness import conflict_state
+    from forgekit.insight.views import project_counts
+    from forgekit.model.entities import Conflict
+
+    registry, columns = found.registry, _COLUMNS[found.kind]
+    if found.conflicts is not None:
+        rows = [_conflict(each.conflict, each.state, each.sides, each.yields) for each in found.conflicts]
+    elif found.kind is Kind.CONFLICT:
+        conflicts = (entity for entity in found.entities if isinstance(entity, Conflict))
+        rows = [_conflict(c, conflict_state(registry, c), map(registry.get, c.sides)) for c in conflicts]
+    elif found.kind is Kind.PROJECT:
+        counts = project_counts(registry, [entity.id for entity in found.entities])
+        rows = [[*_row(e, columns[:2]), *map(str, counts[e.id].values())] for e in found.entities]
+    else:
+        rows = [_row(entity, columns) for entity in found.entities]
+    console.table(columns, rows)
+    if not rows:
+        console.info(f"no {PLURALS.get(found.kind.value, f'{found.kind.value}s')}")
+    if found.unjudged:
+        pairs = console.count(found.unjudged, "pair")
+        console.info(f"{pairs} not judged yet; `forgekit conflict scan` judges them")
+
+
+def _row(entity: Any, columns: Iterable[str]) -> list[str]:
+    return [_CELLS[name](entity) for name in columns]
+
+
+def _conflict(
+    conflict: Conflict, state: str, sides: Iterable[Any], yields: EntityId | None = None
+) -> list[str]:
+    cells = [short_id(Kind.CONFLICT, conflict.id), state]
+    for key, side in zip(conflict.sides, sides, strict=True):
+        cells.append(short_id(Kind.DECISION, key) + (" (yields)" if yields == key else ""))
+        cells.append(side.title if side is not None else "")
+    return cells
+
+
+def commits(found: Sequence[Commit], call: Call) -> None:
+    """Print commits with what they did, or that there are none."""
+    log = call.operation.name == "log"
+    rows = [
+        (c.short, format_instant(c.time), c.author, _with_text(call, c) if log else c.subject) for c in found
+    ]
+    console.table(("commit", "time", "author", "title"), rows)
+    if not rows and call["since"]:
+        console.info(f"no commit since {format_instant(call['since'])}")
+    elif not rows:
+        console.info("nothing is committed yet" if log else "not committed yet")
+
+
+def _with_text(call: Call, commit: Commit) -> str:
+    """Return the subject of a commit; one that ends with an id gets the text of that entity."""
+    last = commit.subject.rpartition(" ")[2]
+    touched = (value for key, value in commit.trailers if key == "Forgekit-Entity")
+    first = EntityId(next(touched, ""))
+    if "_" not in last or not first.endswith(last.partition("_")[2]):
+        return commit.subject
+    entity = call.forge.catalogue.entity(first)
+    return f"{commit.subject} {entity.title}" if entity else commit.subject
+
+
+def shown(found: Shown, call: Call) -> None:
+    """Print one entity, turns of a kept text, or an archive byte for byte."""
+    if found.messages is not None:
+        _print_turns(found, call["turns"])
+    elif call["text"]:
+        console.verbatim(found.entity.body)
+    else:
+        _print_entity(found)
+
+
+def archive_shown(call: Call) -> int:
+    """Show an archive.
+
+    Raises UsageError for `--text --json`.
+    """
+    if call["text"] and call.as_json:
+        raise UsageError("--text prints the archive byte for byte, which JSON is not; leave one of them out")
+    return answer(call)
+
+
+def _print_turns(found: Shown, turns: str) -> None:
+    for message in found.messages or ():
+        at = f", {format_instant(message.time)}" if message.time is not None else ""
+        text = "\n\n".join(part for part in (message.text, "\n".join(message.beside)) if part)
+        console.data(f"### {message.number}. {message.speaker.value.capitalize()}{at}\n\n{text}\n")
+    if not found.messages:
+        console.info(f"no turn {turns}; the kept text holds 1-{found.last_turn}")
+
+
+def _print_entity(found: Shown) -> None:
+    from forgekit.insight.views import Derived
+    from forgekit.model.entities import Compression
+
+    registry, origin = found.registry, found.provenance
+    entity: Any = found.entity
+    view = Derived(registry).view(entity)
+    console.data(f"{short_id(entity.kind, entity.id)}  {entity.title}")
+    parts = {spec.name for spec in fields(Compression)}  # an edge shows each compression on its own
+    own = {*_HIDDEN, *parts, *_LONG, entity.kind.id_field}
+    if entity.kind is Kind.ARCHIVE:
+        own -= {"compression_mode", "compressed_at", "turn_range"}
+    values = {"id": entity.id} | {key: _shown(registry, view[key]) for key in view if key not in own}
+    if view.get("moot"):
+        values["status"] += " (moot: one side is no longer active)"
+    values |= {key: format_date(UNKNOWN) for key in _WHEN if key in values and view[key] is None}
+    lines = {
+        "project" if key == "project_name" else key.replace("_", " "): value
+        for key, value in values.items()
+        if value
+    }
+    assert origin is not None  # noqa: S101 - entities have one
+    if origin.archives:
+        lines["stated in"] = "\n".join(
+            f"{tag} ({short_id(Kind.ARCHIVE, archive)}) of {_named(registry, conversation)}"
+            for tag, conversation, archive in origin.archives
+        )
+    if commit := origin.commit:
+        lines["last commit"] = f"{commit.short} {format_date(commit.time)} {commit.subject}"
+    lines["file"] = view["path"]
+    console.fields({**lines, **{f"({key})": str(value) for key, value in entity.extra.items()}})
+    if entity.kind is Kind.LINEAGE:
+        _print_compressions(registry, entity)
+    if entity.kind is not Kind.ARCHIVE:
+        _print_sections(entity, view)
+    elif entity.records:
+        console.data("\nRecords\n")
+        console.fields({f"  {local}": _named(registry, key) for local, key in entity.records})
+
+
+def _print_sections(entity: Any, view: dict[str, Any]) -> None:
+    from forgekit.model import rules
+
+    for key in _LONG:
+        if view.get(key):
+            console.section(key.replace("_", " ").capitalize(), view[key])
+    for name, _ in rules.parts(entity.body):  # what people added, and what a merge did not choose
+        if name is not None and name.lower() not in _LONG:
+            console.section(name, rules.section(entity.body, name))
+
+
+def _print_compressions(registry: Registry, edge: Any) -> None:
+    for entry in edge.compressions:
+        console.data(f"\n{entry.compression_tag}\n")
+        groups = {name: getattr(entry, name) for name in _GROUPS}
+        console.fields(
+            {
+                f"  {name.replace('_', ' ')}": "\n".join(
+                    f"{local}  {_named(registry, key)}".strip() for local, key in entries
+                )
+                for name, entries in groups.items()
+                if entries
+            }
+        )
+
+
+def _shown(registry: Registry, value: object) -> str:
+    if value is None or value == []:
+        return ""
+    if isinstance(value, list):
+        parts = [_shown(registry, item) for item in value]
+        multiline = any(isinstance(item, str) and (is_id(item) or len(item) > 30) for item in value)
+        return ("\n" if multiline else ", ").join(parts)
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_shown(registry, item)}" for key, item in value.items())
+    text = str(value)
+    return _named(registry, EntityId(text)) if is_id(text) else text
+
+
+def _named(registry: Registry, entity: EntityId) -> str:
+    found = registry.get(entity)
+    return entity if found is None else f"{short_id(found.kind, found.id)}  {found.title}"
 
 
 def status(found: Status, call: Call) -> None:
     """Print the registry on one screen."""
     del call
-    for line in found.projects:
+    for name, counts in found.projects:
+        waiting = counts["waiting_candidates"]
         console.data(
-            f"{line.name}: {console.count(line.decisions, 'active decision')}, "
-            f"{console.count(line.threads, 'open thread')}, "
-            f"{console.count(line.conversations, 'conversation')}"
-            + (f", {console.count(line.candidates, 'candidate')} waiting" if line.candidates else "")
+            f"{name}: {console.count(counts['active_decisions'], 'active decision')}, "
+            f"{console.count(counts['open_threads'], 'open thread')}, "
+            f"{console.count(counts['conversations'], 'conversation')}"
+            + (f", {console.count(waiting, 'candidate')} waiting" if waiting else "")
         )
     if not found.projects:
         first = "no project yet; `forgekit sync-compression --archive FILE` files a first archive"
         console.data("no project can be read" if found.unreadable else first)
     console.data()
-    share = f"{found.stale} of {found.active} active"
-    console.fields(
-        {
-            "entities": ", ".join(
-                console.count(number, name, PLURALS.get(name)) for name, number in found.kinds if number
-            )
-            or "none",
-            "decisions": _pairs(found.decisions),
-            "open threads": _pairs(found.threads),
-            "stale": f"{share} ({found.stale / found.active:.0%})" if found.active else share,
-            "open conflicts": str(found.open_conflicts),
-            "to revalidate": str(found.revalidate),
-            **(
-                {"candidates": f"{found.candidates:,} waiting; `forgekit review`"} if found.candidates else {}
-            ),
-            "vectors": f"{found.vectors:,} of {found.texts:,} ({found.model})"
-            if found.model
-            else "none; `forgekit doctor` explains",
-            "findings": _pairs(tuple(c for c in found.conflicts if c[0] in {"found", "possible"})),
-            "judge": f"none: {found.judge_missing}"
-            if found.judge_missing
-            else f"{found.judge}"
-            + (f"; {found.unjudged:,} pairs to judge (`forgekit conflict scan`)" if found.unjudged else ""),
-            "uncommitted": _paths(found.uncommitted),
-            "unreadable": _paths(found.unreadable),
-        }
-    )
+    kinds = [console.count(number, name, PLURALS.get(name)) for name, number in found.kinds if number]
+    share = f" ({found.stale / found.active:.0%})" if found.active else ""
+    lines = {
+        "entities": ", ".join(kinds) or "none",
+        "decisions": _pairs(found.decisions),
+        "open threads": _pairs(found.threads),
+        "stale": f"{found.stale} of {found.active} active{share}",
+        "open conflicts": str(found.open_conflicts),
+        "to revalidate": str(found.revalidate),
+    }
+    if found.candidates:
+        lines["candidates"] = f"{found.candidates:,} waiting; `forgekit review`"
+    lines["vectors"] = "none; `forgekit doctor` explains"
+    if found.model:
+        lines["vectors"] = f"{found.vectors:,} of {found.texts:,} ({found.model})"
+    lines["findings"] = _pairs(pair for pair in found.conflicts if pair[0] in {"found", "possible"})
+    lines["judge"] = f"none: {found.judge_missing}" if found.judge_missing else found.judge
+    if found.unjudged and not found.judge_missing:
+        lines["judge"] += f"; {found.unjudged:,} pairs to judge (`forgekit conflict scan`)"
+    lines |= {"uncommitted": _paths(found.uncommitted), "unreadable": _paths(found.unreadable)}
+    console.fields(lines)
     if found.next_threads:
         console.data("\nnext:")
-        rows = [
-            (short_id(t.kind, t.id), t.priority.value, t.title, t.project_name) for t in found.next_threads
-        ]
-        console.table(("id", "priority", "title", "project"), rows)
+        columns = ("id", "priority", "title", "project")
+        console.table(columns, [_row(thread, columns) for thread in found.next_threads])
     if found.unreadable:
         console.info("`forgekit check` shows what is wrong with the files that could not be read")
 
 
-def _pairs(counts: tuple[tuple[str, int], ...]) -> str:
+def _pairs(counts: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{number:,} {name}" for name, number in counts if number) or "none"
 
 
@@ -87,31 +296,17 @@ def block(found: Any, call: Call) -> None:
         console.info(cut)
 
 
-def template(call: Call) -> None:
-    """Print a text to fill in; it needs no registry."""
-    from forgekit.briefing.template import template as text_of
-
-    console.data(text_of(call["kind"]).rstrip("\n"))
-
-
 def stale(found: StaleReport, call: Call) -> None:
     """Print stale decisions, and those that depend on one that has ended."""
     del call
-    console.table(
-        ("id", "days", "hops", "title", "project"),
-        [
-            (
-                short_id(Kind.DECISION, item.decision.id),
-                format_date(UNKNOWN) if item.last_validated == UNKNOWN else f"{item.days} d",
-                console.count(item.hops, "hop"),
-                item.decision.decision,
-                item.decision.project_name,
-            )
-            for item in found.stale
-        ],
-    )
-    for item in found.shaken:
-        console.data(f"{short_id(Kind.DECISION, item.decision.id)} {item.why}")
+    rows = []
+    for item in found.stale:
+        days = format_date(UNKNOWN) if item.last_validated == UNKNOWN else f"{item.days} d"
+        name, title, project = _row(item.decision, ("id", "title", "project"))
+        rows.append((name, days, console.count(item.hops, "hop"), title, project))
+    console.table(("id", "days", "hops", "title", "project"), rows)
+    for each in found.shaken:
+        console.data(f"{short_id(Kind.DECISION, each.decision.id)} {each.why}")
     old = found.stale
     console.info(f"stale: {len(old)} of {old.active} active decisions ({old.share:.0%})")
 
@@ -131,7 +326,8 @@ def trace(found: Trace, call: Call) -> None:
         dropped = sum(len(entry.decisions_dropped) for entry in edge.compressions)
         mark = "<" if hop.direction is Direction.ANCESTORS else ">"
         console.data(
-            f"{mark}{hop.depth}  {_named(found.registry, source)} -> {_named(found.registry, target)}  "
+            f"{mark}{hop.depth}  {_conversation(found.registry, source)} -> "
+            f"{_conversation(found.registry, target)}  "
             f"[{console.one_line(edge.title)}] {carried} carried, {dropped} dropped"
         )
     if not found.hops:
@@ -142,11 +338,10 @@ def bridge(found: Bridge, call: Call) -> None:
     """Print what changed between two conversations."""
     del call
     registry = found.registry
-    console.data(f"{_named(registry, found.source.id)} -> {_named(registry, found.target.id)}")
+    console.data(f"{_conversation(registry, found.source.id)} -> {_conversation(registry, found.target.id)}")
 
     def shown(entity: EntityId) -> str:
-        known = registry.get(entity)
-        return f"{short_id(known.kind, known.id)}  {console.one_line(known.title)}" if known else entity
+        return console.one_line(_named(registry, entity))
 
     for name, entities in (("carried", found.carried), ("dropped", found.dropped)):
         for entity in entities:
@@ -158,7 +353,7 @@ def bridge(found: Bridge, call: Call) -> None:
     console.data(f"\n{found.summary}")
 
 
-def _named(registry: Registry, entity: EntityId) -> str:
+def _conversation(registry: Registry, entity: EntityId) -> str:
     found = registry.get(entity)
     title = f" {console.one_line(found.title)}" if found else ""
     return f"{short_id(Kind.CONVERSATION, entity)}{title}"

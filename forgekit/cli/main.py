@@ -15,8 +15,8 @@ TYPE_CHECKING = False  # typing and collections take longer to import than `--ve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_IDLE_HOOKS = frozenset({"conflicts", "stale"})
-"""Hooks that have nothing to do when they are given no files."""
+_HOOKS = tuple(["hook", name] for name in ("archives", "check", "conflicts", "stale"))
+"""Hooks without files: git says what the commit takes away, and there may be nothing to do."""
 _ALLOCATIONS = 50_000
 """Containers made between two looks for rubbish; Python's own choice is 700."""
 
@@ -42,10 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _answer(arguments: list[str]) -> int:
-    if len(arguments) == 2 and arguments[0] == "hook" and arguments[1] in _IDLE_HOOKS:
-        return 0
     try:
-        code = _run_quickly(arguments)
+        code = _run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has what it wanted. Python would complain again when it flushes at exit.
@@ -56,32 +54,23 @@ def _answer(arguments: list[str]) -> int:
     return code
 
 
-def _run_quickly(arguments: list[str]) -> int:
+def _run(arguments: list[str]) -> int:
     if arguments == ["--version"] and sys.stdout is not None:
         sys.stdout.write(f"forgekit {__version__}\n")
         return 0
     from forgekit import console
 
     console.prepare()
-    if arguments in (["hook", "archives"], ["hook", "check"]):
-        return _hook(arguments)
-    return _run(arguments)
+    if arguments in _HOOKS:
+        from pathlib import Path
 
+        from forgekit.errors import ForgeError
+        from forgekit.hooks.pre_commit import run as run_hook
 
-def _hook(arguments: list[str]) -> int:
-    """Ask git what the commit takes away; the command itself reports errors."""
-    from pathlib import Path
-
-    from forgekit.errors import ForgeError
-    from forgekit.hooks.pre_commit import run
-
-    try:
-        return run(arguments[1], (), Path.cwd())
-    except ForgeError:
-        return _run(arguments)
-
-
-def _run(arguments: list[str]) -> int:
-    from forgekit.cli.root import run
+        try:
+            return run_hook(arguments[1], (), Path.cwd())
+        except ForgeError:
+            pass  # the command itself reports it
+    from forgekit.cli.commands import run
 
     return run(arguments)

@@ -1,22 +1,27 @@
-"""Commands that keep a registry in order, and those that git and shells call."""
+"""Commands that keep a registry in order and share it, and those that git and shells call."""
 
 from __future__ import annotations
 
-from importlib import import_module
+import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from forgekit import console
-from forgekit.cli.call import Call, root_of
 from forgekit.cli.changes import done
+from forgekit.cli.commands import COMPLETE, root_of
 from forgekit.errors import UsageError
 
 if TYPE_CHECKING:
+    from forgekit.cli.call import Call
     from forgekit.queries import IndexStatus
     from forgekit.search import Checked
+    from forgekit.sharing import Synced
     from forgekit.upkeep.check import Findings
+    from forgekit.upkeep.doctor import Diagnosis
+    from forgekit.upkeep.repair import Repair
 
 
 def init(call: Call) -> None:
@@ -24,7 +29,7 @@ def init(call: Call) -> None:
     from forgekit.upkeep.init_migrate import initialise
 
     options = call.options
-    place = Path(root_of() or ".") / (call["folder"] or "")
+    place = Path(root_of(click.get_current_context()) or ".") / (call["folder"] or "")
     made = initialise(place, dry_run=options.dry_run, no_commit=options.no_commit)
     if call.printed_json(made):
         return
@@ -68,11 +73,11 @@ def check(call: Call) -> int:
         else:
             found = checking.check_staged(forge) if staged else checking.check(forge, chosen)
     if not call.printed_json(found):
-        _print_findings(found)
+        _print_check(found)
     return 1 if found.errors else 0
 
 
-def _print_findings(found: Findings) -> None:
+def _print_check(found: Findings) -> None:
     for item in found.fixed:
         console.data(f"{item.path}: {item.message}")
     if found.outcome is not None and found.fixed:
@@ -89,6 +94,102 @@ def _print_findings(found: Findings) -> None:
     console.info(f"{files} checked: {numbers}{hint}")
 
 
+def doctor(call: Call) -> int:
+    """Look at the registry and everything around it."""
+    from forgekit.forge import clock
+    from forgekit.upkeep.doctor import bad, diagnose, root_for
+    from forgekit.upkeep.repair import plan_repair, repair
+
+    yes = bool(call["yes"])
+    if yes and not call["repair"]:
+        raise UsageError("--yes goes with --repair")
+    clock()
+    start = root_of(click.get_current_context())
+    root = root_for(Path(start) if start else Path.cwd(), {} if start else dict(os.environ))
+    if call["repair"]:
+        with console.progress("mending" if yes else "looking"):
+            repaired = repair(root) if yes else plan_repair(root)
+        if not call.printed_json(repaired, "repaired", done=yes):
+            _print_repair(repaired, done=yes)
+        return 1 if repaired.left or (repaired.steps and not yes) else 0
+    with console.progress("looking"):
+        findings = diagnose(root)
+    if not call.printed_json(findings):
+        _print_diagnosis(findings)
+    return 1 if bad(findings) else 0
+
+
+def _print_diagnosis(findings: Iterable[Diagnosis]) -> None:
+    for finding in findings:
+        advice = f"\n    {finding.advice}" if finding.advice else ""
+        console.data(f"{'ok ' if finding.good else 'BAD'}  {finding.subject}: {finding.message}{advice}")
+
+
+def _print_repair(found: Repair, *, done: bool) -> None:
+    for step in found.steps:
+        console.data(f"{'did' if done else 'would'}  {step.subject}: {step}")
+    if found.diff:
+        console.diff(found.diff)
+    _print_diagnosis(found.left)
+    for path in found.edits:
+        kept = "its uncommitted text is in the copy" if done else "its uncommitted text goes into the copy"
+        console.info(f"{path}: {kept}")
+    if found.copy:
+        console.info(f"copy of everything as it was: {found.copy}")
+    for commit in found.commits:
+        console.info(f"doctor --repair: committed as {commit[:10]}")
+    if not found.steps and not found.left:
+        console.info("doctor --repair: nothing is damaged")
+    elif not done and found.steps:
+        console.info("nothing was changed; `forgekit doctor --repair --yes` does it")
+    if found.left:
+        rest = " that no copy or only a person can repair" if done else " left to you"
+        console.info(f"{console.count(len(found.left), 'finding')}{rest}")
+
+
+def sync(call: Call) -> int:
+    """Share the registry; exit status 1 where a person has something to choose."""
+    dry_run = bool(call["dry_run"])
+    with console.progress("talking to the other repository"):
+        found: Synced = call.result()
+    if not call.printed_json(found, dry_run=dry_run):
+        _print_sync(found, dry_run=dry_run)
+    return int(bool(found.conflicts or found.rivals))
+
+
+def _print_sync(found: Synced, *, dry_run: bool) -> None:
+    from forgekit.merge.conflicting_edits import HEADING, KEY, sentence, shown
+    from forgekit.model.kinds import Kind, kind_of_path, short_id
+
+    if found.diff:
+        console.diff(found.diff)
+    elif found.received:
+        console.data("\n".join(found.received))
+    next_steps: dict[str, str] = {}
+    for merged in found.conflicts:
+        kind = kind_of_path(merged.path)
+        assert kind is not None  # noqa: S101 - only files of entities are merged by fields
+        console.data(f"{merged.path}: {sentence(kind, merged.found)}")
+        if merged.found.field:
+            next_steps[merged.path] = KEY if kind.quoted else HEADING
+    for path, place in next_steps.items():
+        console.data(f"next: put the right text in {path}, delete `{place}`, then `forgekit check`")
+    for merged in found.outlived:
+        if merged.found.field == "status":
+            old, new = (shown("status", value) for value in (merged.found.loser, merged.found.winner))
+            console.data(f"{merged.path}: {old} gave way to {new}, the later; the history holds both")
+    for conflict in found.rivals:
+        a, b = (short_id(Kind.DECISION, side) for side in conflict.sides)
+        name = short_id(Kind.CONFLICT, conflict.id)
+        console.data(
+            f"{a} and {b} are {conflict.nature}; neither is carried on until you choose: "
+            f"`forgekit conflict resolve {name} --keep {a} --reason TEXT` (or {b}), or `scope`, or `dismiss`"
+        )
+    files = console.count(len(found.received), "file")
+    sent = "would be pushed" if dry_run and found.sent else "pushed" if found.sent else "nothing to push"
+    console.info(f"sync with {found.remote}: {files} {'would come' if dry_run else 'came'} in, {sent}")
+
+
 def index_build(call: Call) -> None:
     """Build the index."""
     from forgekit.search import bring_up
@@ -102,10 +203,8 @@ def index_build(call: Call) -> None:
             path.unlink(missing_ok=True)
     with console.progress("reading all files"):
         found = forge.catalogue.refresh()
-    console.info(
-        f"index: {found.added} added, {found.updated} updated, {found.removed} removed, "
-        f"{found.unreadable} unreadable"
-    )
+    changed = f"{found.added} added, {found.updated} updated, {found.removed} removed"
+    console.info(f"index: {changed}, {found.unreadable} unreadable")
     if forge.vectors is None:
         console.info(f"no vectors: {forge.encoder}")
         return
@@ -119,7 +218,7 @@ def index_build(call: Call) -> None:
 
 def index_status(found: IndexStatus, call: Call) -> None:
     """Print the state of the index."""
-    vectors = f"{found.vectors:,} of {found.entities:,} ({found.vectors_kind}), "
+    vectors = f"{found.vectors:,} of {found.entities:,} ({found.vectors_kind})"
     behind = found.added + found.updated + found.removed
     console.fields(
         {
@@ -129,7 +228,7 @@ def index_status(found: IndexStatus, call: Call) -> None:
             "was": f"behind by {behind} files" if found.existed else "missing",
             "unreadable": str(found.unreadable),
             "model": found.model or str(call.forge.encoder),
-            "vectors": f"{vectors}{found.vectors_bytes / 1e6:.1f} MB" if found.model else "none",
+            "vectors": f"{vectors}, {found.vectors_bytes / 1e6:.1f} MB" if found.model else "none",
         }
     )
 
@@ -163,7 +262,8 @@ def export(call: Call) -> None:
 
 def model(call: Call) -> None:
     """Install, list or remove the default model; this needs no registry."""
-    install: Any = import_module("forgekit.models.install")
+    from forgekit.models import install
+
     verb = call.operation.name.rpartition(" ")[2]
     if verb == "list":
         found = install.installed()
@@ -185,10 +285,18 @@ def model(call: Call) -> None:
         console.info("model removed" if verb == "remove" else "model installed")
 
 
+def template(call: Call) -> None:
+    """Print a text to fill in; it needs no registry."""
+    from forgekit.briefing.template import template as text_of
+
+    console.data(text_of(call["kind"]).rstrip("\n"))
+
+
 def demo_data(call: Call) -> None:
     """Write sample files."""
-    written = import_module("forgekit.upkeep.demo_data").write_demo_data(Path(call["folder"]))
-    for path in written or ():
+    from forgekit.upkeep.init_migrate import write_demo_data
+
+    for path in write_demo_data(Path(call["folder"])):
         console.data(str(path))
 
 
@@ -212,8 +320,6 @@ def merge_driver(call: Call) -> int:
 def completion(call: Call) -> None:
     """Print a completion script."""
     from click.shell_completion import get_completion_class
-
-    from forgekit.cli.root import COMPLETE
 
     made = get_completion_class(call["shell"])
     assert made is not None  # noqa: S101 - the choices are those that click knows

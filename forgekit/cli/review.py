@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from forgekit import console
-from forgekit.cli.changes import done, finding_lines, findings_after, print_findings
+from forgekit.cli.changes import done, finding_text, findings_after, print_findings
 from forgekit.errors import AmbiguousError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.rules import statement
@@ -40,45 +40,57 @@ def review(call: Call) -> None:
         found = review.waiting(forge, project)
         if call["only_list"] or call.as_json or not console.is_terminal():
             _list(found, call)
-            if not call.as_json:
-                _list_possible(forge, project)
             return
         if not found:
             console.info("nothing waits")
             return
         answers = _asked(forge, found)
     else:
-        rejected = frozenset(forge.resolve(name, Kind.CANDIDATE) for name in call["reject"] or ())
-        merged = tuple(
-            (forge.resolve(name, Kind.CANDIDATE), forge.resolve(into, Kind.DECISION, Kind.THREAD))
-            for name, into in call["merge"] or ()
-        )
-        others = rejected | {candidate for candidate, _ in merged}
-        chosen = frozenset(forge.resolve(name, Kind.CANDIDATE) for name in call["approve"] or ())
-        if all_above is not None:
-            waiting = (one.candidate for one in review.waiting(forge, project))
-            chosen |= {one.id for one in waiting if one.confidence >= all_above} - others
-        answers = review.Answers(
-            approve=chosen,
-            reject=rejected,
-            merge=merged,
-            titles=tuple((forge.resolve(name, Kind.CANDIDATE), text) for name, text in call["titles"] or ()),
-        )
+        answers = _given(call)
     if answers == review.Answers() and not call.as_json:
         console.info("nothing to do")
         return
-    _answered(review.answer(forge, answers, options), call)
+    _print_reviewed(review.answer(forge, answers, options), call)
 
 
-def _list_possible(forge: Forge, project: str | None) -> None:
-    """List the possible conflicts, which wait for a person too."""
+def _given(call: Call) -> Answers:
+    """Return the answers that options give."""
+    from forgekit.filing.review import Answers, waiting
+
+    forge, all_above = call.forge, call["all_above"]
+    rejected = frozenset(forge.resolve(name, Kind.CANDIDATE) for name in call["reject"] or ())
+    merged = tuple(
+        (forge.resolve(name, Kind.CANDIDATE), forge.resolve(into, Kind.DECISION, Kind.THREAD))
+        for name, into in call["merge"] or ()
+    )
+    approved = frozenset(forge.resolve(name, Kind.CANDIDATE) for name in call["approve"] or ())
+    if all_above is not None:
+        others = rejected | {candidate for candidate, _ in merged}
+        candidates = (item.candidate for item in waiting(forge, call["project"]))
+        approved |= {one.id for one in candidates if one.confidence >= all_above} - others
+    titles = tuple((forge.resolve(name, Kind.CANDIDATE), text) for name, text in call["titles"] or ())
+    return Answers(approve=approved, reject=rejected, merge=merged, titles=titles)
+
+
+def _list(found: list[Waiting], call: Call) -> None:
+    """List the candidates, and the possible conflicts, which wait for a person too."""
     from forgekit.conflicts import POSSIBLE
     from forgekit.queries import list_entities
 
-    for row in list_entities(forge, "conflict", project=project, status=POSSIBLE).conflicts or ():
+    if call.printed_json(found, "waiting"):
+        return
+    for item in found:
+        candidate, same = item.candidate, ""
+        if item.same is not None:
+            kind = Kind.DECISION if candidate.proposes.value == "decision" else Kind.THREAD
+            same = f"  [registered as {short_id(kind, item.same)}]"
+        title = console.one_line(candidate.candidate)
+        console.data(f"{_headline(candidate)}  {title}  ({_source(candidate)}){same}")
+    console.info(f"{console.count(len(found), 'candidate')} waiting")
+    possible = list_entities(call.forge, "conflict", project=call["project"], status=POSSIBLE).conflicts
+    for row in possible or ():
         if row.finding is not None:
-            for line in finding_lines(row.finding, row.yields):
-                console.data(line)
+            console.data(finding_text(row.finding, row.yields))
 
 
 def _asked(forge: Forge, found: list[Waiting]) -> Answers:
@@ -158,16 +170,11 @@ def _target(forge: Forge, around: Seen) -> EntityId | None:
 def _show(place: str, item: Waiting, around: Seen) -> None:
     """Print all that a person needs to answer."""
     candidate = item.candidate
-    name = short_id(Kind.CANDIDATE, candidate.id)
-    console.data(
-        f"\n{place}  {name}  {candidate.confidence:.2f}  {candidate.proposes.value}\n"
-        f"  {console.one_line(candidate.candidate)}"
-    )
-    words = f"{around.before}>>>{candidate.quote}<<<{around.after}"
+    console.data(f"\n{place}  {_headline(candidate)}\n  {console.one_line(candidate.candidate)}")
     lines = {
         "from": f"{_source(candidate)}{f', {around.speaker}' if around.speaker else ''}",
         "chat": around.title,
-        "words": words,
+        "words": f"{around.before}>>>{candidate.quote}<<<{around.after}",
         "because": candidate.rationale,
         "rejected": "; ".join(candidate.alternatives_rejected),
         "found by": candidate.why,
@@ -181,6 +188,11 @@ def _show(place: str, item: Waiting, around: Seen) -> None:
     console.fields({**shown, "  alike": "\n".join(alike) or "nothing that is registered"})
 
 
+def _headline(candidate: Candidate) -> str:
+    name = short_id(Kind.CANDIDATE, candidate.id)
+    return f"{name}  {candidate.confidence:.2f}  {candidate.proposes.value}"
+
+
 def _source(candidate: Candidate) -> str:
     conversation = short_id(Kind.CONVERSATION, candidate.conversation_id)
     return (
@@ -189,33 +201,9 @@ def _source(candidate: Candidate) -> str:
     )
 
 
-def _line(item: Waiting) -> str:
-    candidate = item.candidate
-    name = short_id(Kind.CANDIDATE, candidate.id)
-    same = ""
-    if item.same is not None:
-        kind = Kind.DECISION if candidate.proposes.value == "decision" else Kind.THREAD
-        same = f"  [registered as {short_id(kind, item.same)}]"
-    return (
-        f"{name}  {candidate.confidence:.2f}  {candidate.proposes.value}  "
-        f"{console.one_line(candidate.candidate)}  ({_source(candidate)}){same}"
-    )
-
-
-def _list(found: list[Waiting], call: Call) -> None:
-    if call.printed_json(found, "waiting"):
-        return
-    for item in found:
-        console.data(_line(item))
-    console.info(f"{console.count(len(found), 'candidate')} waiting")
-
-
-def _answered(found: Reviewed, call: Call) -> None:
+def _print_reviewed(found: Reviewed, call: Call) -> None:
     findings = findings_after(call, found.outcome, found.entities)
-    if call.as_json:
-        from forgekit.insight import views
-
-        console.as_json(views.reviewed(found, dry_run=call.dry_run, findings=findings.with_losers()))
+    if call.printed_json(found, findings=findings.with_losers()):
         return
     if found.outcome.diff:
         console.diff(found.outcome.diff)
@@ -223,7 +211,5 @@ def _answered(found: Reviewed, call: Call) -> None:
         for entity in found.entities:
             console.data(f"{short_id(entity.kind, entity.id)}  {console.one_line(entity.title)}")
     print_findings(findings)
-    states = Counter(candidate.status.value for candidate in found.answered)
-    console.info(
-        f"review: {', '.join(f'{n} {state}' for state, n in sorted(states.items()))}: {done(found.outcome)}"
-    )
+    states = sorted(Counter(candidate.status.value for candidate in found.answered).items())
+    console.info(f"review: {', '.join(f'{n} {state}' for state, n in states)}: {done(found.outcome)}")

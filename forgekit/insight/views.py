@@ -288,16 +288,7 @@ def status(found: Any) -> Json:
     """Return a registry on one screen."""
     return {
         "root": found.root,
-        "projects": [
-            {
-                "project_name": line.name,
-                "active_decisions": line.decisions,
-                "open_threads": line.threads,
-                "conversations": line.conversations,
-                "waiting_candidates": line.candidates,
-            }
-            for line in found.projects
-        ],
+        "projects": [{"project_name": name, **counts} for name, counts in found.projects],
         "kinds": dict(found.kinds),
         "decisions": dict(found.decisions),
         "open_threads": dict(found.threads),

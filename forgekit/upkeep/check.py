@@ -1,4 +1,4 @@
-"""Check the registry, fix what needs no person, and accept what an editor left."""
+"""Check the registry, fix what needs no person, move files back to their places, accept an edited file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 from forgekit.checks import CheckInput, finding, locate, references_exist, text_gives_id
 from forgekit.checks import check as run_checks
-from forgekit.errors import ChangedError, FormatError, NotFoundError, RepositoryError, UsageError
+from forgekit.errors import (
+    ChangedError,
+    FormatError,
+    NotFoundError,
+    RepositoryError,
+    StoreError,
+    UsageError,
+)
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.index.lazy_registry import PartialRegistry
@@ -23,7 +30,6 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.text import codec, edit, frontmatter
 from forgekit.times import DAY_MS, format_date
-from forgekit.upkeep import strays
 from forgekit.worktree import files
 
 if TYPE_CHECKING:
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
 
 VERSIONS = 50
 """Commits searched for the last good version of a file."""
+_OF_ITSELF = frozenset({"id-derivation", "edited-in-place", "archive-changed"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +63,23 @@ class Findings:
     def errors(self) -> int:
         """How many problems must be fixed."""
         return sum(problem.severity is Severity.ERROR for problem in self.problems)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Move:
+    """A file that is to go back to the path of the entity it holds.
+
+    Attributes:
+        path: where it lies.
+        home: where it belongs; nothing is there.
+        data: its bytes.
+        committed: whether the last commit has it at `path`.
+    """
+
+    path: str
+    home: str
+    data: bytes
+    committed: bool
 
 
 def check(forge: Forge, paths: Sequence[str] | None = None, removed: Collection[str] = ()) -> Findings:
@@ -104,7 +128,7 @@ def _findings(
     removed: Collection[str] = (),
     more: Iterable[Problem] = (),
 ) -> Findings:
-    found = (each for problem in run_checks(registry, given) for each in strays.named(forge, problem))
+    found = (each for problem in run_checks(registry, given) for each in _placed(forge, problem))
     problems = [*found, *more]
     problems += [problem for problem in left_behind(registry, removed) if problem not in problems]
     homes = {problem.message.rpartition(" ")[2] for problem in problems if problem.code == "misplaced"}
@@ -198,19 +222,17 @@ def fix(
     outcome = forge.commit(decide, dry_run=dry_run, no_commit=no_commit)
     for move in moves:
         if not (dry_run or move.committed):
-            strays.place_moved(forge, move)
+            move_back(forge, move)
     fixed = outcome.change.result
     assert isinstance(fixed, tuple)  # noqa: S101 - what decide put there
     return replace(check(forge, paths), fixed=fixed, outcome=outcome)
 
 
-def _moves(forge: Forge, only: frozenset[str] | None) -> list[strays.Move]:
+def _moves(forge: Forge, only: frozenset[str] | None) -> list[Move]:
     """Return how the misplaced files among all, or some, go back to their places."""
     known = forge.registry() if only is None else around(forge, only)
-    found = [
-        each for p in known.problems if only is None or p.path in only for each in strays.named(forge, p)
-    ]
-    moves = (strays.move_of(forge, problem.path) for problem in found if problem.fixable)
+    found = [each for p in known.problems if only is None or p.path in only for each in _placed(forge, p)]
+    moves = (move_of(forge, problem.path) for problem in found if problem.fixable)
     return [move for move in moves if move is not None]
 
 
@@ -397,3 +419,101 @@ def last_good(
             if good(path, data):
                 return commit.id, data
     return None
+
+
+def _placed(forge: Forge, problem: Problem) -> list[Problem]:
+    """Return a problem; for a file that holds an entity whose place is empty, say where it belongs.
+
+    A folder that the registry has no place for is looked into.
+    """
+    if problem.code not in {"stray-file", "misplaced"}:
+        return [problem]
+    place = forge.root / problem.path
+    if not place.is_dir() or place.is_symlink():
+        return [_misplaced(forge, problem) or problem]
+    inner = sorted(path.relative_to(forge.root).as_posix() for path in place.rglob("*") if path.is_file())
+    found = [_misplaced(forge, replace(problem, path=path)) for path in inner]
+    moved = [each for each in found if each is not None]
+    return moved if moved and len(moved) == len(found) else [problem, *moved]
+
+
+def _misplaced(forge: Forge, problem: Problem) -> Problem | None:
+    entity = _entity_in(forge, problem.path)
+    if entity is None or "/.git" in problem.path:  # git gives these names a meaning
+        return None
+    home = entity_path(entity)
+    message = f"holds {entity.id}, whose place is {home}"
+    if (forge.root / home).exists():
+        fix = "keep what is right in that file, and delete this one"
+        return replace(problem, code="duplicate-id", fix=fix) if problem.code == "misplaced" else None
+    if move_of(forge, problem.path) is None:
+        return replace(problem, code="misplaced", message=message, fix="restore its id, or move it there")
+    fix = f"`forgekit check --fix` moves it to {home}"
+    return replace(problem, code="misplaced", message=message, fix=fix, fixable=True)
+
+
+def move_of(forge: Forge, path: str) -> Move | None:
+    """Return how a misplaced file goes back to its place.
+
+    None where something is there, where the entity has faults of its own, or where the last commit has
+    another sound entity at the path: then the file was overwritten or its id edited, not moved.
+    """
+    entity = _entity_in(forge, path)
+    if entity is None or (forge.root / entity_path(entity)).exists():
+        return None
+    home, data = entity_path(entity), files.read_bytes(forge.root, path) or b""
+    before = at_tip(forge.store.repository, path)
+    if not sound(home, data) or (before is not None and sound(path, before)):
+        return None
+    return Move(path=path, home=home, data=data, committed=before is not None)
+
+
+def move_back(forge: Forge, move: Move) -> None:
+    """Move a file in the work tree, and in the index where it is staged.
+
+    Raises WriteError, RepositoryError.
+    """
+    repository = forge.store.repository
+    files.stage(forge.root, move.home, move.data, "move")
+    files.place(forge.root, move.home, "move")
+    files.remove(forge.root, move.path)
+    files.settle(forge.root, (move.home, move.path))
+    staged = repository.run("ls-files", "--stage", "-z", "--", move.path).decode().partition(" 0\t")[0]
+    if staged:
+        # Not `git mv`, which may run the clone's filters.
+        rows = f"0 {'0' * 40}\t{repository.prefix}{move.path}\0{staged}\t{repository.prefix}{move.home}\0"
+        repository.run("-C", str(repository.top), "update-index", "-z", "--index-info", stdin=rows.encode())
+
+
+def _entity_in(forge: Forge, path: str) -> Entity | None:
+    """Return the entity that a file holds, wherever the file is."""
+    try:
+        text = frontmatter.decode(files.read_bytes(forge.root, path) or b"")
+        given = frontmatter.read(text)[0]
+    except FormatError:
+        return None
+    for kind in sorted(Kind, key=lambda kind: kind is Kind.PROJECT):  # every kind names its project's id
+        if kind.id_field in given:
+            try:
+                return codec.loads(kind, text)
+            except FormatError:
+                return None
+    return None
+
+
+def at_tip(repository: Repository, path: str) -> bytes | None:
+    """Return the bytes of a file at the last commit."""
+    try:
+        tip = repository.tip()
+        return None if tip is None else repository.read_at(tip, path)
+    except (NotFoundError, StoreError):
+        return None
+
+
+def sound(path: str, data: bytes) -> bool:
+    """Say whether bytes are those of the entity that a path is for, with nothing wrong in themselves."""
+    try:
+        entity, _ = files.parse(path, data)
+    except FormatError:
+        return False
+    return not any(problem.code in _OF_ITSELF for problem in run_checks(Registry.of([entity])))

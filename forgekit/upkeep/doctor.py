@@ -25,7 +25,6 @@ from forgekit.models.trained_judge import Damaged
 from forgekit.text import frontmatter
 from forgekit.upkeep import check
 from forgekit.upkeep.init_migrate import ATTRIBUTES_FILE, is_older, wanted
-from forgekit.upkeep.strays import committed
 from forgekit.worktree import files
 from forgekit.worktree.roots import TOPS, cache_dir, find_root, load_settings, require_schema, work_tree
 
@@ -84,7 +83,7 @@ def _unreadable(forge: Forge, path: str) -> str:
         return "empty-file"
     if frontmatter.conflict_marker(data.decode("utf-8", "replace")):
         return "conflict-markers"
-    before = committed(forge.store.repository, path)
+    before = check.at_tip(forge.store.repository, path)
     cut = before is not None and len(data) < len(before) and before.startswith(data)
     return "truncated-file" if cut else "unreadable-file"
 

@@ -48,14 +48,12 @@ def export(
     if form not in FORMATS:
         raise UsageError(f"no format {form!r}; use one of {', '.join(FORMATS)}")
     chosen = [entity for entity in registry if project is None or _belongs(registry, entity, project)]
-    return FORMATS[form](registry, chosen, _of(findings, project))
 
-
-def _of(findings: Findings, project: EntityId | None) -> Findings:
     def kept(some: tuple[Finding, ...]) -> tuple[Finding, ...]:
         return tuple(f for f in some if project in (None, f.a.project_uuid, f.b.project_uuid))
 
-    return replace(findings, conflicts=kept(findings.conflicts), possible=kept(findings.possible))
+    findings = replace(findings, conflicts=kept(findings.conflicts), possible=kept(findings.possible))
+    return FORMATS[form](registry, chosen, findings)
 
 
 def _belongs(registry: Registry, entity: Entity, project: EntityId) -> bool:
@@ -162,11 +160,8 @@ def _thread(thread: Thread) -> _Item:
     ended = thread.status.ended
     state = f"{thread.status.value}, " if ended else ""
     about = f"{state}{thread.priority.value}, {format_date(thread.updated_at)}"
-    return _Item(
-        f"{short_id(thread.kind, thread.id)} ({about})",
-        thread.title,
-        (thread.resolution,) if ended and thread.resolution else (),
-    )
+    head = f"{short_id(thread.kind, thread.id)} ({about})"
+    return _Item(head, thread.title, (thread.resolution,) if ended and thread.resolution else ())
 
 
 def _opposed(name: EntityId, state: str, sides: Iterable[EntityId], remark: str, text: str) -> _Item:

@@ -1,4 +1,4 @@
-"""Make a registry: settings, folders, git attributes, in one commit; a second time changes nothing."""
+"""Make a registry, bring an older one to the present schema, and write sample archives to try it with."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from forgekit.worktree.files import read_bytes
 from forgekit.worktree.roots import TOPS, find_root, require_schema, work_tree
 
 ATTRIBUTES_FILE = ".gitattributes"
+SAMPLES = Path(__file__).parent / "demo"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,11 +50,8 @@ def initialise(folder: Path, *, dry_run: bool = False, no_commit: bool = False) 
     _refuse_nested(root)
     made = _ensure_repository(root, dry_run=dry_run)
     store = Store(root)
-    change = Change(
-        files=wanted(root),
-        subject="init: start a registry",
-        trailers=(("Forgekit-Op", "init"),),
-    )
+    trailers = (("Forgekit-Op", "init"),)
+    change = Change(files=wanted(root), subject="init: start a registry", trailers=trailers)
     outcome = store.commit(lambda: change, dry_run=dry_run, no_commit=no_commit)
     registered = not dry_run and driver.register(store.repository)
     return Initialised(root=root, made_repository=made, registered=registered, outcome=outcome)
@@ -69,14 +67,13 @@ def _refuse_nested(root: Path) -> None:
 
 
 def _ensure_repository(root: Path, *, dry_run: bool) -> bool:
+    made = False
     try:
         work_tree(root)
     except RepositoryError:
         if any((place / "objects").is_dir() for place in (root, *root.parents)):
             raise  # a bare repository: `git init` inside would only hide it
         made = True
-    else:
-        made = False
     if dry_run:
         if made:
             raise UsageError(f"{root} is in no git repository; `git init` it first, or leave out --dry-run")
@@ -171,3 +168,18 @@ def _entity_files(root: Path) -> list[str]:
 def is_older(root: Path) -> bool:
     """Say whether the schema of a registry is older than this program's."""
     return schema_of(decode(files.read_bytes(root, SETTINGS_FILE) or b"")) < SCHEMA_VERSION
+
+
+def write_demo_data(folder: Path) -> list[Path]:
+    """Write the sample archives into a folder and return their paths; a second time changes nothing.
+
+    Raises UsageError where the folder has other files of the same names.
+    """
+    wanted = {folder / sample.name: sample.read_bytes() for sample in sorted(SAMPLES.glob("*.md"))}
+    for path, data in wanted.items():
+        if path.exists() and path.read_bytes() != data:
+            raise UsageError(f"{path} exists and differs from the sample; name another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, data in wanted.items():
+        path.write_bytes(data)
+    return list(wanted)

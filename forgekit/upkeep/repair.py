@@ -29,8 +29,8 @@ from forgekit.model.kinds import path_of
 from forgekit.model.settings import SETTINGS_FILE
 from forgekit.store import Change, Store
 from forgekit.text.frontmatter import decode
-from forgekit.upkeep import init_migrate, strays
-from forgekit.upkeep.check import last_good
+from forgekit.upkeep import init_migrate
+from forgekit.upkeep.check import at_tip, last_good, move_back, move_of, sound
 from forgekit.upkeep.doctor import Diagnosis, bad, diagnose
 from forgekit.worktree import files
 from forgekit.worktree.roots import TOPS, git_dirs, parse_settings, work_tree
@@ -219,7 +219,7 @@ def _steps(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
         act = partial(action, root, path)
         yield RepairStep(layer=layer, finding=finding, path=path, message=message, act=act)
     elif subject in _FROM_HISTORY:
-        yield from list(_restored(root, finding, path, strays.sound)) or _moved(root, finding)
+        yield from list(_restored(root, finding, path, sound)) or _moved(root, finding)
     elif subject in {"settings", "settings-missing"}:
         yield from _restored(root, finding, path, _is_settings)
     elif subject == "symlink":
@@ -241,7 +241,7 @@ def _unlinked(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
 def _attributes(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
     path = finding.path
     step = partial(RepairStep, finding=finding, path=path)
-    before, needed = strays.committed(Repository(root), path), init_migrate.wanted(root).get(path)
+    before, needed = at_tip(Repository(root), path), init_migrate.wanted(root).get(path)
     if _bytes(root, path) is None and before is not None:
         yield step(layer=Layer.WORK_TREE, message="restored as committed", files={path: before})
     elif needed is not None:
@@ -251,7 +251,7 @@ def _attributes(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
 def _restored(root: Path, finding: Diagnosis, path: str, is_sound: IsSound) -> Iterator[RepairStep]:
     """Restore a deleted file as committed, any other in its last sound version."""
     repository, present = Repository(root), _bytes(root, path)
-    before = strays.committed(repository, path)
+    before = at_tip(repository, path)
     if present is None and before is not None:
         message, layer, data = "restored as committed", Layer.WORK_TREE, before
     elif (found := last_good(repository, path, is_sound)) is None:
@@ -267,14 +267,14 @@ def _restored(root: Path, finding: Diagnosis, path: str, is_sound: IsSound) -> I
 def _moved(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
     """Move an entity to its place, when nothing is there and nothing is wrong with it."""
     forge = Forge.open(root)
-    move = strays.move_of(forge, finding.path)
+    move = move_of(forge, finding.path)
     if move is None:
         return
     step = partial(RepairStep, finding=finding, path=move.path, message=f"moved to {move.home}")
     if move.committed:
         yield step(layer=Layer.COMMIT, files={move.home: move.data, move.path: None})
     else:
-        yield step(layer=Layer.WORK_TREE, act=lambda: strays.place_moved(forge, move))
+        yield step(layer=Layer.WORK_TREE, act=lambda: move_back(forge, move))
 
 
 def _targets(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
@@ -290,10 +290,10 @@ def _targets(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
                 continue
             seen.add(target)
             for place in (path_of(kind, target) for kind in kinds):
-                for step in _restored(root, finding, place, strays.sound):
+                for step in _restored(root, finding, place, sound):
                     yield step
                     data = step.files[place]
-                    todo += [files.parse(place, data)[0]] if data and strays.sound(place, data) else []
+                    todo += [files.parse(place, data)[0]] if data and sound(place, data) else []
 
 
 def _unstage(root: Path, path: str) -> None:

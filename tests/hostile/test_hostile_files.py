@@ -16,9 +16,9 @@ from repositories import git
 from forgekit.briefing.blocks import prepare_continuation
 from forgekit.forge import Forge
 from forgekit.model.problem import Severity
+from forgekit.queries import status
 from forgekit.search import search
 from forgekit.upkeep.check import check
-from forgekit.upkeep.status import status
 
 _IDS = frozenset(entity.id for entity in sound.ENTITIES)
 

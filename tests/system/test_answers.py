@@ -22,8 +22,8 @@ from forgekit.model.entities import Conflict, Decision, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.text.words import tokens
 from forgekit.times import format_date, parse_instant
-from forgekit.upkeep.demo_data import SAMPLES as SAMPLES_FOLDER
 from forgekit.upkeep.export import export
+from forgekit.upkeep.init_migrate import SAMPLES as SAMPLES_FOLDER
 
 SAMPLES = sorted(SAMPLES_FOLDER.glob("*.md"))
 OLD = "A skill counts as mastered after three correct answers over two days"

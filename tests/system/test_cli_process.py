@@ -7,24 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 from cli_runner import Cli
 
-from forgekit.cli.root import forgekit as command_line
+from forgekit.cli.commands import command_of
+from forgekit.operations import OPERATIONS, Operation
 
 ROOT = Path(__file__).parents[2]
-HEAVY = (
-    "torch",
-    "sentence_transformers",
-    "faiss",
-    "numpy",
-    "tokenizers",
-    "pygit2",
-    "rich",
-    "yaml",
-    "markdown_it",
-)
+HEAVY = {
+    *("torch", "sentence_transformers", "faiss", "numpy", "tokenizers"),
+    *("pygit2", "rich", "yaml", "markdown_it"),
+}
 
 
 def _imported(folder: Path, *arguments: str) -> set[str]:
@@ -50,21 +43,10 @@ def _imported(folder: Path, *arguments: str) -> set[str]:
 def test_a_command_with_nothing_to_do_imports_click_alone(registry: Path, arguments: tuple[str, ...]) -> None:
     modules = _imported(registry, *arguments)
     assert modules & {*HEAVY, "sqlite3", "json"} == set()
-    own = {name for name in modules if name.startswith("forgekit")}
+    own = {name.partition(".")[2] for name in modules if name.startswith("forgekit")}
     assert own <= {
-        "forgekit",
-        "forgekit.cli",
-        "forgekit.cli.base",
-        "forgekit.cli.hook",
-        "forgekit.cli.main",
-        "forgekit.console",
-        "forgekit.errors",
-        "forgekit.hooks",
-        "forgekit.model",
-        "forgekit.model.settings",
-        "forgekit.hooks.pre_commit",
-        "forgekit.worktree",
-        "forgekit.worktree.roots",
+        *("", "cli", "cli.main", "console", "errors", "hooks", "hooks.pre_commit"),
+        *("model", "model.settings", "worktree", "worktree.roots"),
     }
 
 
@@ -73,7 +55,7 @@ def test_a_lexical_search_imports_no_git_and_no_model_library(registry: Path, cl
     cli("search", "NATS")
     modules = _imported(registry, "search", "NATS", "--mode", "lexical")
     assert "forgekit.index.catalogue" in modules
-    assert modules & set(HEAVY) == set()
+    assert modules & HEAVY == set()
 
 
 def test_the_history_of_a_whole_id_opens_neither_catalogue_nor_libgit2(registry: Path, cli: Cli) -> None:
@@ -95,10 +77,10 @@ def test_a_check_of_one_file_imports_no_git_and_no_editor_of_yaml(registry: Path
 def test_a_bug_is_one_line_and_a_traceback_on_request(
     cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise KeyError("x\x1b[2J")
 
-    monkeypatch.setattr("forgekit.cli.call.open_forge", broken)
+    monkeypatch.setattr("forgekit.forge.Forge.open", broken)
     ran = cli("status", root=registry)
     assert (ran.code, ran.out) == (3, "")
     assert ran.err == (
@@ -111,10 +93,10 @@ def test_a_bug_is_one_line_and_a_traceback_on_request(
 
 
 def test_an_interrupt_is_130(cli: Cli, registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("forgekit.cli.call.open_forge", interrupted)
+    monkeypatch.setattr("forgekit.forge.Forge.open", interrupted)
     ran = cli("status", root=registry)
     assert (ran.code, ran.out, ran.err.strip()) == (130, "", "interrupted")
 
@@ -259,49 +241,20 @@ def test_the_loop_comes_first_in_the_help(cli: Cli, registry: Path) -> None:
     assert headings == ["Options:", "The loop:", "Conversations in:", "Look:", "Change:", "Keep in order:"]
 
 
-def _leaves(group: click.Group, words: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
-    found: list[tuple[tuple[str, ...], click.Command]] = []
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            found += _leaves(command, (*words, name))
-        else:
-            found.append(((*words, name), command))
-    return found
-
-
-LEAVES = _leaves(command_line)
 READING = {
-    "list",
-    "show",
-    "history",
-    "status",
-    "search",
-    "context",
-    "stale",
-    "trace",
-    "bridge",
-    "log",
-    "doctor",
-    "ask",
+    *("list", "show", "history", "status", "search", "context"),
+    *("stale", "trace", "bridge", "log", "doctor", "ask"),
 }
 
 
-@pytest.mark.parametrize(("words", "command"), LEAVES, ids=[" ".join(words) for words, _ in LEAVES])
-def test_each_command_has_a_summary_an_example_and_the_options_it_should(
-    words: tuple[str, ...], command: click.Command
-) -> None:
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_each_command_has_a_summary_an_example_and_the_options_it_should(operation: Operation) -> None:
+    name, command = operation.name, command_of(operation)
     text = command.help or ""
     assert text.split("\n")[0].endswith("."), "a one-line summary"
-    assert any(f"forgekit {name}" in text for name in (words[0], command.name)), "an example"
+    assert f"forgekit {name.split(maxsplit=1)[0]}" in text or f"forgekit {command.name}" in text, "an example"
     options = {name for param in command.params for name in param.opts}
-    if words[-1] in READING:
+    if command.name in READING:
         assert "--json" in options
-    if words != ("sync",):  # what clones share is commits
+    if name != "sync":  # what clones share is commits
         assert ("--dry-run" in options) == ("--no-commit" in options)
-
-
-def test_a_later_command_is_not_offered(cli: Cli, registry: Path) -> None:
-    assert cli("mcp", root=registry).code == 2

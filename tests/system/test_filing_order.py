@@ -23,7 +23,7 @@ from forgekit.model.entities import DecisionStatus
 from forgekit.models import trained_judge
 from forgekit.models.encoder import INSTALL
 from forgekit.times import parse_instant
-from forgekit.upkeep.demo_data import SAMPLES as SAMPLES_FOLDER
+from forgekit.upkeep.init_migrate import SAMPLES as SAMPLES_FOLDER
 
 SAMPLES = sorted(SAMPLES_FOLDER.glob("*.md"))
 SHIPPED = Path(trained_judge.__file__).parent / "judge"

@@ -29,7 +29,7 @@ from forgekit.model.entities import Decision, Lineage, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.threads import thread_active
 from forgekit.times import parse_instant
-from forgekit.upkeep.demo_data import SAMPLES as SAMPLES_FOLDER
+from forgekit.upkeep.init_migrate import SAMPLES as SAMPLES_FOLDER
 
 SAMPLES = sorted(SAMPLES_FOLDER.glob("*.md"))
 NOW = parse_instant("2026-09-20T09:00:00Z")

@@ -13,7 +13,6 @@ from sample_entities import NAME, P, chain, decision, edge, thread
 
 from forgekit import conflicts, decisions, lineage, projects, threads
 from forgekit.change import write
-from forgekit.cli.entities import row
 from forgekit.errors import ForgeError, NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.findings import findings_of
 from forgekit.forge import Forge
@@ -33,11 +32,10 @@ from forgekit.model.entities import (
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.rules import STATEMENT_LIMIT
-from forgekit.queries import list_entities
+from forgekit.queries import list_entities, state_of, status
 from forgekit.store import Change, Outcome
 from forgekit.times import Instant, parse_instant
 from forgekit.upkeep.check import check
-from forgekit.upkeep.status import status
 
 NOW = parse_instant("2026-09-20T09:00:00Z")
 EARLIER = Instant(NOW - 1_000)
@@ -389,7 +387,7 @@ def test_a_conflict_is_open_while_both_sides_stand(forge: Forge) -> None:
     registry = forge.registry()
     moot = list_entities(forge, "conflict", status="moot").entities
     assert sorted(conflict.id for conflict in (*shown, *moot)) == sorted(conflict.id for conflict in found)
-    assert {row(registry, conflict, {})[1] for conflict in moot} == {"moot"}
+    assert {state_of(registry, conflict) for conflict in moot} == {"moot"}
     assert [Derived(registry).view(conflict)["moot"] for conflict in (*shown, *moot)] == [False, True, True]
     counts = status(forge)
     assert (dict(counts.conflicts), counts.open_conflicts) == ({"moot": 2, "open": 1}, 1)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from forgekit.errors import UsageError
-from forgekit.upkeep.demo_data import SAMPLES, write_demo_data
+from forgekit.upkeep.init_migrate import SAMPLES, write_demo_data
 
 
 def test_the_samples_are_written_into_any_folder_twice_the_same(tmp_path: Path) -> None:

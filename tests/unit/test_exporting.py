@@ -97,6 +97,14 @@ def test_an_html_page_escapes_every_text_and_runs_no_script() -> None:
     assert not re.search(r"\b(?:src|href)=|@import|url\(", page)
 
 
+def test_a_markdown_document_holds_no_markup_image_or_hidden_character() -> None:
+    image, link = "![x](https://example.org/x.png)", "[y](https://example.org/y)\u202e"
+    text = decision(f"See {image} and {link} <script>", A)
+    page = export(Registry.of([PROJECT, A, text]), "markdown")
+    assert ": See ![x] (https://example.org/x.png) and [y] (https://example.org/y) " in page
+    assert "<script>" not in page
+
+
 def test_a_madr_record_has_the_sections_of_the_template() -> None:
     text = decision("Keep rows", A, alternatives_rejected=("columns",), body="## Rationale\n\nSmall.")
     assert export(Registry.of([PROJECT, A, text, thread("Who pays", A)]), "madr") == (

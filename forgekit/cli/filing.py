@@ -1,0 +1,317 @@
+"""Archives and conversations in: `sync-compression`, `ingest` and `watch`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forgekit import console
+from forgekit.cli.changes import done, findings_after, print_findings
+from forgekit.errors import ForgeError, FormatError, NotFoundError, UsageError
+from forgekit.model.kinds import Kind, short_id
+from forgekit.times import format_date
+
+if TYPE_CHECKING:
+    from forgekit.change import WriteOptions
+    from forgekit.cli.call import Call
+    from forgekit.filing.archives import FiledArchive, SyncReport
+    from forgekit.filing.conversations import IngestReport
+    from forgekit.model.entities import Entity
+    from forgekit.model.problem import Problem
+    from forgekit.model.transcript import ImportedConversation
+    from forgekit.transcripts.sources import ReadingState
+
+_LONGEST = 512_000_000
+"""Bytes read from standard input; a transcript may be longer than an archive."""
+_ARCHIVE_PROBLEMS = 40
+_CONVERSATIONS = 20
+"""How many conversations and how many of their problems are named."""
+
+
+def sync_compression(call: Call) -> int:
+    """File archives; return 1 where anything was lost."""
+    from forgekit.archives.identity import ImportOptions
+    from forgekit.filing.archives import Incoming
+    from forgekit.filing.archives import sync_compression as file_archives
+
+    names = [*(call["archives"] or ()), *(call["files"] or ())]
+    if not names:
+        raise UsageError("which archive? say --archive FILE, or --archive - and paste it")
+    if names.count("-") > 1:
+        raise UsageError("standard input can be read once; give `-` once")
+    options, forge, project = call.options, call.forge, call["project"]
+    given = ImportOptions(
+        project=project and forge.project(project, forge.registry()),
+        at=call["at"],
+        tag=call["tag"],
+        external_id=call["external_id"],
+        title=call["title"],
+        inherits_from=call["parents"] or (),
+    )
+    incoming = [
+        Incoming(envelope=given, data=_pasted(), name="standard input")
+        if name == "-"
+        else Incoming(envelope=given, path=Path(name), name=name)
+        for name in names
+    ]
+    with console.progress(f"filing {console.count(len(incoming), 'archive')}"):
+        report = file_archives(
+            forge,
+            incoming,
+            replace_filed=bool(call["replace"]),
+            strict=bool(call["strict"]),
+            dry_run=options.dry_run,
+            no_commit=options.no_commit,
+        )
+    findings = findings_after(call, report.outcome, report.created)
+    if not call.printed_json(report, findings=findings.with_losers()):
+        if call.dry_run and report.outcome.diff:
+            console.diff(report.outcome.diff)
+        _print_archives(report, to=console.info if call.dry_run else console.data)
+        print_findings(findings)
+    for error in report.refused:
+        console.info(f"forgekit: {error}")
+    return int(bool(report.refused) or any(filed.lost for filed in report.filed if filed.new))
+
+
+def _pasted() -> bytes:
+    if sys.stdin.isatty():
+        console.info("paste the archive, then press Ctrl-D")
+    return sys.stdin.buffer.read(_LONGEST)
+
+
+def _print_archives(report: SyncReport, to: Any) -> None:
+    for filed in report.filed:
+        archive = filed.archive
+        line = f"{short_id(Kind.ARCHIVE, archive.id)}  {archive.compression_tag}  ({archive.project_name})"
+        to(line if filed.new else f"{line}: already filed")
+        if filed.new:
+            read, ids, fields = filed.coverage
+            to(f"  read {read} of {console.count(ids, 'id')}, {console.count(fields, 'labelled field')}")
+    for line in _counts(report):
+        to(f"  {line}")
+    for filed in report.filed:
+        for line in _remarks(filed):
+            to(f"  {line}")
+    for entity, conflict in report.conflicts:
+        to(
+            f"  {entity}: {conflict.field or 'the file'} was changed by hand and by the archive, each in its "
+            "own way; the file stays as it is"
+        )
+    for line in report.passed_over:
+        console.info(f"passed over: {line}")
+    console.info(done(report.outcome, "already filed: nothing to do"))
+
+
+def _of(entities: Iterable[Entity], kind: Kind) -> list[Any]:
+    return [entity for entity in entities if entity.kind is kind]
+
+
+def _counts(report: SyncReport) -> Iterator[str]:
+    new = [filed for filed in report.filed if filed.new]
+    if not new:
+        return
+    decisions, threads = _of(report.created, Kind.DECISION), _of(report.created, Kind.THREAD)
+    changed = _of(report.changed, Kind.THREAD)
+    edges = [*_of(report.created, Kind.LINEAGE), *_of(report.changed, Kind.LINEAGE)]
+    tags = {filed.archive.compression_tag for filed in report.filed} | {
+        parent for filed in report.filed for parent in filed.archive.inherits_from
+    }
+    carried = {
+        key
+        for edge in edges
+        for entry in edge.compressions
+        if entry.compression_tag in tags
+        for _, key in entry.decisions_carried
+    }
+    known = max(sum(filed.decisions for filed in new) - len(decisions), 0)
+    yield f"decisions: {len(decisions)} new, {known} known, {len(carried)} carried"
+    still = [thread for thread in (*threads, *changed) if not thread.status.ended]
+    yield f"threads: {len(threads)} new, {len(report.ended)} resolved, {len(still)} still open"
+    if edges:
+        joined = ", ".join(
+            f"{short_id(Kind.CONVERSATION, e.source_conversation_id)} -> "
+            f"{short_id(Kind.CONVERSATION, e.target_conversation_id)}"
+            for e in edges
+        )
+        yield f"lineage: {joined}"
+    artifacts = sum(filed.artifacts for filed in new)
+    if artifacts:
+        yield f"artifacts: {artifacts}, kept in the archive"
+
+
+def _remarks(filed: FiledArchive) -> Iterator[str]:
+    for item in filed.overruled:
+        thread = item.thread
+        where = f" in {short_id(Kind.CONVERSATION, thread.resolved_in)}" if thread.resolved_in else ""
+        yield (
+            f"{item.local_id} is shown open in {filed.archive.compression_tag}; it was {thread.status.value} "
+            f"{format_date(thread.updated_at)}{where}: the registry is kept"
+        )
+    for problem in filed.problems[:_ARCHIVE_PROBLEMS]:
+        place = f"{filed.archive.compression_tag}: {'line ' if problem.line else ''}"
+        yield f"{problem.severity.value}: {place}{problem}"
+    if len(filed.problems) > _ARCHIVE_PROBLEMS:
+        yield f"... and {len(filed.problems) - _ARCHIVE_PROBLEMS} more; --json shows all"
+
+
+def ingest(call: Call) -> None:
+    """File conversations."""
+    from forgekit.transcripts.formats import conversations
+    from forgekit.transcripts.sources import ReadingState
+
+    options, paths = call.options, call["paths"]
+    reading = ReadingState(paths)
+    report = _file(call, conversations(paths, call["form"], reading), reading, options)
+    if not call.printed_json(report):
+        if call.dry_run and report.outcome.diff:
+            console.diff(report.outcome.diff)
+        _print_conversations(report, to=console.info if call.dry_run else console.data)
+    for name, number in report.elsewhere.items():
+        stay = "1 conversation stays" if number == 1 else f"{number:,} conversations stay"
+        console.info(
+            f"{stay} in {name!r}, as the registry has it; to move it, `git revert` the commit that filed it "
+            "and ingest again"
+        )
+
+
+def _file(
+    call: Call, found: Iterable[ImportedConversation | Problem], reading: ReadingState, options: WriteOptions
+) -> IngestReport:
+    from forgekit.filing.conversations import ingest as file_conversations
+
+    forge = call.forge
+    project = call["project"] and forge.project(call["project"], forge.registry())
+    with console.counter("conversations") as show:
+        return file_conversations(
+            forge,
+            found,
+            project=project or "",
+            with_text=call["with_text"],
+            options=options,
+            shown=None if call.as_json else _CONVERSATIONS,
+            progress=lambda number: show(number, reading.share()),
+        )
+
+
+def _print_conversations(report: IngestReport, to: Any) -> None:
+    changed = sum(report.states.values()) - report.states.get("unchanged", 0)
+    for item in report.filed:
+        more = f", {console.count(item.candidates, 'candidate')}" if item.candidates else ""
+        one = item.conversation
+        to(
+            f"{item.state}  {short_id(Kind.CONVERSATION, one.id)}  {console.one_line(one.title)}  "
+            f"({console.one_line(one.project_name)}, {_FROM[item.project_from]}): "
+            f"{console.count(item.new_turns, 'new turn')}{more}"
+        )
+    if changed > len(report.filed):
+        to(f"and {changed - len(report.filed):,} more")
+    for problem in report.problems[:_CONVERSATIONS]:
+        console.info(f"{problem.severity.value}: {problem}")
+    if len(report.problems) > _CONVERSATIONS:
+        console.info(f"and {len(report.problems) - _CONVERSATIONS:,} more findings; --json lists them all")
+    parts = [f"{report.states.get(state, 0):,} {state}" for state in ("new", "joined", "grown", "unchanged")]
+    counts = report.counts
+    filed = [
+        console.count(counts["archives"], "archive"),
+        f"{console.count(counts['registered'], 'decision or thread', 'decisions and threads')} registered",
+        console.count(counts["edges"], "new lineage edge"),
+        console.count(counts["waiting"], "candidate"),
+        console.count(sum(report.redacted.values()), "secret") + " redacted",
+        f"{len(report.problems):,} doubtful",
+    ]
+    last = f", the last of {len(report.commits):,} commits" if len(report.commits) > 1 else ""
+    console.info(f"ingest: {', '.join(parts)}; {', '.join(filed)}: {done(report.outcome)}{last}")
+    if counts["unplaced"]:
+        conversations = console.count(counts["unplaced"], "conversation")
+        undo = "after a `git revert`, " if report.commits else ""
+        console.info(
+            f"nothing names the project of {conversations}: {undo}give [projects] patterns in forgekit.toml "
+            "or --project NAME, and ingest again"
+        )
+    if counts["waiting"]:
+        console.info("next: `forgekit review`")
+
+
+_FROM = {
+    "registry": "as registered",
+    "export": "named by the export",
+    "settings": "by forgekit.toml",
+    "option": "by --project",
+    "folder": "after its working folder",
+    "nothing": "nothing names its project",
+}
+
+
+def watch(call: Call) -> None:
+    """Ingest again and again."""
+    from forgekit.change import COMMITTED
+    from forgekit.transcripts.sources import ReadingState
+
+    path = call["path"]
+    if not Path(path).exists():
+        raise UsageError(f"{path} does not exist")
+    _ = call.forge
+    seen: dict[str, tuple[int, int]] = {}
+    reported: set[str] = set()
+    for look in count(1):
+        now = _state(path)
+        changed = sorted(name for name, state in now.items() if seen.get(name) != state)
+        if changed:
+            unread: dict[str, str] = {}
+            try:
+                reading = ReadingState(changed)
+                found = _each(changed, call["form"], reading, unread, given=not Path(path).is_dir())
+                report = _file(replace(call), found, reading, COMMITTED)  # opened anew, with its settings
+            except (ForgeError, OSError) as e:
+                wrong = {str(e)}  # nothing counts as seen, and all of it is tried again
+            else:
+                wrong = set(unread.values())
+                seen = {name: state for name, state in now.items() if name not in unread}
+                if len(unread) < len(changed):
+                    _print_conversations(report, to=console.data)
+            for message in sorted(wrong - reported):
+                console.info(f"forgekit: {message}")
+            reported = wrong
+        if look == call["times"]:
+            return
+        time.sleep(call["every"])
+
+
+def _each(
+    paths: Iterable[str], form: str, reading: ReadingState, unread: dict[str, str], *, given: bool
+) -> Iterator[ImportedConversation | Problem]:
+    """Read files one by one; one that is no conversation is reported, and does not stop the others.
+
+    A file that cannot be read now comes into `unread`, with the reason.
+    """
+    from forgekit.model.problem import Problem, Severity
+    from forgekit.transcripts.formats import conversations
+
+    for path in paths:
+        try:
+            yield from conversations([path], form, reading, given=given)
+        except FormatError as e:
+            yield Problem(
+                code="no-conversation", message=e.message, path=path, line=e.line, severity=Severity.WARNING
+            )
+        except (NotFoundError, OSError) as e:
+            unread[path] = f"{path}: {e}"
+
+
+def _state(path: str) -> dict[str, tuple[int, int]]:
+    """Return time and size of each file that is read."""
+    from forgekit.transcripts.sources import files_of
+
+    found: dict[str, tuple[int, int]] = {}
+    for place in files_of(path):
+        with suppress(OSError):
+            status = Path(place).stat()
+            found[place] = status.st_mtime_ns, status.st_size
+    return found
