@@ -19,7 +19,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from forgekit.archives.labels import fold, letters, lists_kind, quotes
-from forgekit.model.archive_record import Section
+from forgekit.model.archive_record import Section, split_lines
 from forgekit.model.problem import Problem
 
 if TYPE_CHECKING:
@@ -132,11 +132,6 @@ class Document:
     quoted: tuple[tuple[int, int], ...]
     truncated: str
     problems: tuple[Problem, ...]
-
-
-def split_lines(text: str) -> list[str]:
-    """Return the text's lines without their ends: no BOM, CRLF and CR count as LF."""
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def read_document(text: str) -> Document:

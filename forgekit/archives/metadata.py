@@ -23,7 +23,6 @@ from forgekit.archives.claims import (
     parse_range,
 )
 from forgekit.archives.document import Node, walk
-from forgekit.archives.formats.machine import MachineBlock
 from forgekit.archives.formats.notes import LABEL, split_labels
 from forgekit.archives.formats.records import Page
 from forgekit.archives.labels import (
@@ -36,6 +35,7 @@ from forgekit.archives.labels import (
     names_parent,
     names_place,
 )
+from forgekit.archives.machine_block import MachineBlock
 from forgekit.ids import is_id
 from forgekit.model.entities import CompressionMode
 from forgekit.model.fields import TurnRange

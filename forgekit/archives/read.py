@@ -25,7 +25,6 @@ from forgekit.archives.document import (
 )
 from forgekit.archives.formats import records
 from forgekit.archives.formats.machine import (
-    MachineBlock,
     is_bare_log,
     is_log,
     own_part,
@@ -33,6 +32,7 @@ from forgekit.archives.formats.machine import (
     read_log,
 )
 from forgekit.archives.formats.records import Page
+from forgekit.archives.machine_block import MachineBlock
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.entities import CompressionMode
