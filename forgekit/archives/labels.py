@@ -214,7 +214,8 @@ def _words_in(text: str) -> list[tuple[int, int, set[str]]]:
             if roles:
                 found.append((start, end, roles))
     for word, roles in () if text.isascii() else _WIDE_ROLES.items():
-        found += [(match.start(), match.end(), roles) for match in re.finditer(word, text)]
+        if word in text:
+            found += [(match.start(), match.end(), roles) for match in re.finditer(word, text)]
     return found
 
 

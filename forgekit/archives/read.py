@@ -21,7 +21,6 @@ from forgekit.archives.document import (
     own_lines,
     printed_lines,
     read_document,
-    walk,
 )
 from forgekit.archives.formats import records
 from forgekit.archives.formats.machine import (
@@ -158,7 +157,7 @@ def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int
         return True
     around = own_lines(document, spans, code=True)
     inherited = inherited_lines(document)
-    headings = [node for node in walk(document.root) if node.kind == "heading"]
+    headings = [node for node in document.nodes if node.kind == "heading"]
     for fence in document.fences:
         carried = any(first <= fence.first_line <= last for first, last in inherited)
         above = bisect_left(headings, fence.first_line, key=lambda node: node.line)
