@@ -2,7 +2,7 @@
 
 Order of reading: `document` (Markdown structure), `formats` (shapes of records), `claims` (values, merging),
 `metadata`, `read`. Order of joining: `ancestry`, `matching`, `fold`, `aggregate`, `lineage_edges`,
-`conversations`, `changes`.
+`conversations`, `changes`. `machine_block` writes records as a block.
 """
 
 READER_VERSION = "4"

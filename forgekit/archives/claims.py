@@ -95,13 +95,13 @@ _ID_PARTS = re.compile(
     r"(\d+|(?<=\s)[A-Z]|(?<=\s)[IVX]+)([a-z]?)",
     re.IGNORECASE,
 )
-WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20}
-"""Full-width forms to ASCII, one character for one."""
+_WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20}
+_IS_WIDE = re.compile("[\u3000\uff01-\uff5e]")
 
 
 def ascii_of(text: str) -> str:
     """Return a text with ASCII in the place of full-width forms."""
-    return text if text.isascii() else text.translate(WIDE)
+    return text.translate(_WIDE) if not text.isascii() and _IS_WIDE.search(text) else text
 
 
 def key_of(local_id: str) -> str:

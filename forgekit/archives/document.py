@@ -19,7 +19,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from forgekit.archives.labels import fold, letters, lists_kind, quotes
-from forgekit.model.archive_record import Section
+from forgekit.model.archive_record import Section, split_lines
 from forgekit.model.problem import Problem
 
 if TYPE_CHECKING:
@@ -120,23 +120,20 @@ class Document:
     """A text in its parts.
 
     Attributes:
+        nodes: every part of the tree, in the order of the text.
         comments: first and last line of each HTML comment that is a block of its own.
         quoted: first and last line of each block quote and piece of indented code.
     """
 
     lines: tuple[str, ...]
     root: Node
+    nodes: tuple[Node, ...]
     sections: tuple[Section, ...]
     fences: tuple[Fence, ...]
     comments: tuple[tuple[int, int], ...]
     quoted: tuple[tuple[int, int], ...]
     truncated: str
     problems: tuple[Problem, ...]
-
-
-def split_lines(text: str) -> list[str]:
-    """Return the text's lines without their ends: no BOM, CRLF and CR count as LF."""
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def read_document(text: str) -> Document:
@@ -154,14 +151,16 @@ def read_document(text: str) -> Document:
     _Markup(lines)
     _unquote_lists(lines)
     builder = _Builder(lines)
+    nodes = tuple(walk(builder.root))
     return Document(
         lines=tuple(lines),
         root=builder.root,
+        nodes=nodes,
         sections=_sections(builder.headings, len(lines)),
         fences=tuple(builder.fences),
         comments=tuple(builder.comments),
         quoted=tuple(builder.quoted),
-        truncated=builder.truncated or _cut_row(lines, builder.root),
+        truncated=builder.truncated or _cut_row(lines, nodes),
         problems=(*problems, *builder.problems),
     )
 
@@ -549,11 +548,11 @@ def walk(node: Node) -> Iterator[Node]:
         stack.extend(reversed(each.children))
 
 
-def _cut_row(lines: list[str], root: Node) -> str:
+def _cut_row(lines: Sequence[str], nodes: Sequence[Node]) -> str:
     """Say when the very last line is a table row that stops before its last column."""
     if lines[-1] == "" or "|" not in lines[-1]:
         return ""
-    for node in walk(root):
+    for node in nodes:
         if node.kind == "table" and node.last == len(lines) and node.children:
             row = node.children[-1]
             if len(row.cells) < len(node.cells) and not lines[-1].rstrip().endswith("|"):

@@ -9,7 +9,8 @@ import pkgutil
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
 from itertools import pairwise
@@ -23,7 +24,8 @@ _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _VOICED = "\u3099\u309a"  # marks of kana that are no accents
 _SYMBOLS = {"So", "Sk", "Cf", "Mn", "Me", "Cs"}
 _ENDINGS = ("s", "e", "es", "en", "er", "em", "n", "te", "ten")
-_ENDING = r"(?:s|e|es|en|er|em|n|te|ten|os|as|a)?"
+_INFLECTIONS = {"", "o", "os", "as", "a", *_ENDINGS}
+_WORD = re.compile(r"[^\W_]+")
 
 
 @lru_cache(maxsize=8192)
@@ -168,32 +170,81 @@ _IN_PART = re.compile(
 _TASKS = {"todo", "to do", "to dos", "\u5f85\u529e"}
 
 
-def _any_of(words: Iterable[str]) -> str:
-    """Return a pattern of any of the words, inflected."""
-    folded = sorted(map(fold, words), key=len, reverse=True)
-    plain = "|".join(re.escape(word.removesuffix("o")) for word in folded if not _CJK.search(word))
-    wide = "|".join(word for word in folded if _CJK.search(word))
-    return rf"(?:(?<![^\W_])(?:{plain})(?:o|{_ENDING})(?![^\W_])|(?:{wide}))"
+_WIDE = "\u3040-\u30ff\u3400-\u9fff"
+_BETWEEN_STATE_AND_NOUN = re.compile(rf" ?{_KANA}{_AND}")
+_BETWEEN_NOUN_AND_STATE = re.compile(rf" {_BETWEEN}")
+_BEFORE_STATE = re.compile(_BETWEEN)
+_BEHIND_STATE = re.compile(rf"{_KANA}(?: (?:{'|'.join(_LIGHT)}))?(?: {_FUNCTION}.*)?")
+_BEFORE_NOUN = re.compile(rf"(?:[^\W_]+ |[{_WIDE}]+)?(?:[^\W_]+ ){{0,3}}")
+_BEHIND_NOUN = re.compile(rf"(?:[ {_WIDE}].*)?")
 
 
-_WEAK = _split(_TABLE["nouns"].pop("weak"))
-_STRONG = {kind: _any_of(_split(words)) for kind, words in _TABLE["nouns"].items()}
-_NOUN = _STRONG | {"T": _any_of(_split(_TABLE["nouns"]["T"]) + _WEAK)}
-_STATE = {kind: _any_of(states) for kind, states in STATES.items()}
-_BESIDE = {
-    kind: re.compile(
-        rf"{state} ?{_KANA}{_AND}{_NOUN[kind]}|{_NOUN[kind]} {_BETWEEN}{state}"
-        rf"|^{_BETWEEN}{state}{_KANA}(?: (?:{'|'.join(_LIGHT)}))?(?: {_FUNCTION}.*)?$"
+def _roles() -> Mapping[str, set[str]]:
+    """Return the stem of each word to what it may be: the state, the noun or the weak noun of a kind."""
+    found: dict[str, set[str]] = defaultdict(set)
+    nouns = {f"noun {kind}": _split(words) for kind, words in _TABLE["nouns"].items()}
+    weak = {"weak T": _split(_WEAK)}
+    states = {f"state {kind}": list(words) for kind, words in STATES.items()}
+    for role, words in [*nouns.items(), *weak.items(), *states.items()]:
+        for word in map(fold, words):
+            found[word if _CJK.search(word) else word.removesuffix("o")].add(role)
+    return found
+
+
+_WEAK = _TABLE["nouns"].pop("weak")
+_ROLES = _roles()
+_WIDE_ROLES = {word: roles for word, roles in _ROLES.items() if _CJK.search(word)}
+_HEADS = {word.partition(" ")[0] for word in _ROLES if " " in word}
+"""The words that phrases of several words begin with."""
+_PHRASE = max(word.count(" ") for word in _ROLES) + 1
+
+
+@lru_cache(maxsize=8192)
+def _words_in(text: str) -> list[tuple[int, int, set[str]]]:
+    """Return where in a folded text words of `_ROLES` stand, inflected, and what they may be."""
+    words = [(match.start(), match.end()) for match in _WORD.finditer(text)]
+    found = []
+    for n, (start, _) in enumerate(words):
+        count = _PHRASE if text[start : words[n][1]] in _HEADS else 1
+        for _, end in words[n : n + count]:
+            roles = set[str]()
+            for stem in range(max(end - 3, start + 1), end + 1):
+                if text[stem:end] in _INFLECTIONS:
+                    roles |= _ROLES.get(text[start:stem], roles)
+            if roles:
+                found.append((start, end, roles))
+    for word, roles in () if text.isascii() else _WIDE_ROLES.items():
+        if word in text:
+            found += [(match.start(), match.end(), roles) for match in re.finditer(word, text)]
+    return found
+
+
+def _spans(text: str, *roles: str) -> list[tuple[int, int]]:
+    return [(start, end) for start, end, known in _words_in(text) if not known.isdisjoint(roles)]
+
+
+def _state_words(text: str, kind: str) -> Iterator[str]:
+    """Yield the words of states in a text, the longest at each place."""
+    reached = 0
+    for start, end in sorted(_spans(text, f"state {kind}"), key=lambda span: (span[0], -span[1])):
+        if start >= reached:
+            reached = end
+            yield text[start:end]
+
+
+def _is_beside(text: str, kind: str) -> bool:
+    """Say whether a word of a state stands beside a noun of the kind, or alone."""
+    nouns = _spans(text, f"noun {kind}", f"weak {kind}")
+    return any(
+        (_BEFORE_STATE.fullmatch(text, 0, start) and _BEHIND_STATE.fullmatch(text, end))
+        or any(
+            _BETWEEN_STATE_AND_NOUN.fullmatch(text, end, first)
+            if end <= first
+            else last <= start and _BETWEEN_NOUN_AND_STATE.fullmatch(text, last, start)
+            for first, last in nouns
+        )
+        for start, end in _spans(text, f"state {kind}")
     )
-    for kind, state in _STATE.items()
-}
-_LIST = {
-    kind: re.compile(
-        rf"(?:[^\W_]+ |[\u3040-\u30ff\u3400-\u9fff]+)?(?:[^\W_]+ ){{0,3}}{noun}"
-        r"(?:[ \u3040-\u30ff\u3400-\u9fff].*)?"
-    )
-    for kind, noun in _STRONG.items()
-}
 
 
 @lru_cache(maxsize=4096)
@@ -213,9 +264,9 @@ def state_of_label(label: str, kind: str) -> Enum | None:
 
 
 def _state_in(words: str, kind: str) -> Enum | None:
-    found = {leading(match.group(), STATES[kind])[0] for match in re.finditer(_STATE[kind], words)} - {None}
+    found = {leading(each, STATES[kind])[0] for each in _state_words(words, kind)} - {None}
     if kind == "T" and not found and _NOT_YET.search(words) and len(words.split()) <= 6:
-        return ThreadStatus.OPEN if re.search(_STRONG["D"], words) or " settle" in words else None
+        return ThreadStatus.OPEN if _spans(words, "noun D") or " settle" in words else None
     if len(found) != 1 or _IN_PART.search(words):
         return None
     status = found.pop()
@@ -223,13 +274,13 @@ def _state_in(words: str, kind: str) -> Enum | None:
         return ThreadStatus.OPEN if kind == "T" else None
     if status is not ThreadStatus.OPEN and words.startswith(("what ", "was ")):
         return None
-    return status if _BESIDE[kind].search(words) else None
+    return status if _is_beside(words, kind) else None
 
 
 @lru_cache(maxsize=4096)
 def names_kind(label: str, kind: str) -> bool:
     """Say whether a label speaks of records of a kind."""
-    return re.search(_NOUN[kind], letters(label)) is not None
+    return bool(_spans(letters(label), f"noun {kind}", f"weak {kind}"))
 
 
 @lru_cache(maxsize=4096)
@@ -238,11 +289,16 @@ def lists_kind(label: str, kind: str) -> bool:
     parts = [title_words(label), *(fold(part) for part in label.split("/")[:4])]
     if len(parts[0].split()) > 8:
         return False
-    if kind == "T" and re.search(_NOUN["T"], parts[0]) and state_of_label(label, "T") is not None:
+    if kind == "T" and _spans(parts[0], "noun T", "weak T") and state_of_label(label, "T") is not None:
         return True
     if _NOT_YET.search(parts[0]):
         return False
-    return any(_LIST[kind].fullmatch(part) and not _COMPOUND.search(part) for part in parts)
+    return any(
+        _BEFORE_NOUN.fullmatch(part, 0, start) and _BEHIND_NOUN.fullmatch(part, end)
+        for part in parts
+        for start, end in _spans(part, f"noun {kind}")
+        if not _COMPOUND.search(part)
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -22,8 +22,7 @@ from forgekit.archives.claims import (
     parse_moment,
     parse_range,
 )
-from forgekit.archives.document import Node, walk
-from forgekit.archives.formats.machine import MachineBlock
+from forgekit.archives.document import Node
 from forgekit.archives.formats.notes import LABEL, split_labels
 from forgekit.archives.formats.records import Page
 from forgekit.archives.labels import (
@@ -36,6 +35,7 @@ from forgekit.archives.labels import (
     names_parent,
     names_place,
 )
+from forgekit.archives.machine_block import MachineBlock
 from forgekit.ids import is_id
 from forgekit.model.entities import CompressionMode
 from forgekit.model.fields import TurnRange
@@ -84,7 +84,7 @@ def collect(page: Page, blocks: Sequence[MachineBlock]) -> Facts:
                 facts.add(name, value, block.first_line)
         _mapping_facts(facts, block.payload, block.first_line)
     _text_facts(facts, page)
-    for table in walk(page.document.root):
+    for table in page.document.nodes:
         if table.kind == "table" and len(table.cells) == 2 and page.own[table.line - 1]:
             rows = [(fact_named(row.cells[0]), row) for row in table.children if len(row.cells) == 2]
             known = [(each, row) for each, row in rows if each]
@@ -120,7 +120,8 @@ def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:
 
 def _text_facts(facts: Facts, page: Page) -> None:
     """Gather the labelled lines of the head and of metadata sections, and what else the head says."""
-    root, sections = page.document.root, [n for n in walk(page.document.root) if n.kind == "heading"]
+    root, parts = page.document.root, page.document.nodes
+    sections = [n for n in parts if n.kind == "heading"]
     before = [
         n for n in root.children if n.kind != "heading" and not (sections and n.line > sections[0].line)
     ]
@@ -128,7 +129,7 @@ def _text_facts(facts: Facts, page: Page) -> None:
     places = places if before and sections else [before or places[-1]]
     head = [each for nodes in places for each in nodes]
     places += [s.children for s in sections[1:] if s.level == 1 or _is_metadata(s)]
-    places += [n.children for n in walk(root) if n.kind == "item" and n.children and names_place(n.text)]
+    places += [n.children for n in parts if n.kind == "item" and n.children and names_place(n.text)]
     plain = True
     for nodes in places:
         for index, node in enumerate(nodes):
@@ -143,7 +144,7 @@ def _text_facts(facts: Facts, page: Page) -> None:
     lines = [*sections[:1], *takewhile(lambda n: n.line not in page.taken and n.kind != "table", head)]
     _loose_facts(facts, [node for node in lines if page.speaks(node)])
     if not facts.first("tag"):
-        for node in walk(root):
+        for node in parts:
             match = LABEL.match(node.text) if node.kind in ("line", "item") and page.speaks(node) else None
             if match and node.line not in page.taken and fact_named(match["key"]) == "tag":
                 _line_facts(facts, node, (), is_plain=True)
@@ -289,7 +290,7 @@ def parents_of(page: Page, facts: Facts, blocks: Sequence[MachineBlock], tag: st
             else:
                 message = f"{name[:40]!r} is no compression tag"
                 page.found.warn("bad-parent", message, line, "write the parent's tag")
-    for table in walk(page.document.root):
+    for table in page.document.nodes:
         columns = list(map(fold, table.cells))
         if table.kind == "table" and page.own[table.line - 1] and {"tag", "relationship"} <= set(columns):
             named += _lineage_rows(columns, table.children)

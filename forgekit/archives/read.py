@@ -21,11 +21,9 @@ from forgekit.archives.document import (
     own_lines,
     printed_lines,
     read_document,
-    walk,
 )
 from forgekit.archives.formats import records
 from forgekit.archives.formats.machine import (
-    MachineBlock,
     is_bare_log,
     is_log,
     own_part,
@@ -33,6 +31,7 @@ from forgekit.archives.formats.machine import (
     read_log,
 )
 from forgekit.archives.formats.records import Page
+from forgekit.archives.machine_block import MachineBlock
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.entities import CompressionMode
@@ -158,7 +157,7 @@ def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int
         return True
     around = own_lines(document, spans, code=True)
     inherited = inherited_lines(document)
-    headings = [node for node in walk(document.root) if node.kind == "heading"]
+    headings = [node for node in document.nodes if node.kind == "heading"]
     for fence in document.fences:
         carried = any(first <= fence.first_line <= last for first, last in inherited)
         above = bisect_left(headings, fence.first_line, key=lambda node: node.line)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from forgekit.archives.document import split_lines
 from forgekit.filing.archive_facts import facts
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge
@@ -16,7 +15,13 @@ from forgekit.ids import EntityId
 from forgekit.insight.project_state import ended_note, last_successor
 from forgekit.insight.question import Command, Question, about, read_question
 from forgekit.insight.staleness import blocked_from_carrying
-from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, ThreadRecord
+from forgekit.model.archive_record import (
+    ArchiveText,
+    ArtifactRecord,
+    DecisionRecord,
+    ThreadRecord,
+    split_lines,
+)
 from forgekit.model.entities import Archive, Decision, Entity, Thread, entity_path
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import Registry

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from textwrap import shorten
 
-from forgekit.archives.formats.machine import MachineBlock, MachineRecord, record_name, write_machine_block
+from forgekit.archives.machine_block import MachineBlock, MachineRecord, record_name, write_machine_block
 from forgekit.briefing.answers import called, since
 from forgekit.briefing.template import INSTRUCTIONS
 from forgekit.errors import NotFoundError

@@ -141,6 +141,11 @@ class Chunk:
     line: int
 
 
+def split_lines(text: str) -> list[str]:
+    """Return the text's lines without their ends: no BOM, CRLF and CR count as LF."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
     """A heading and the lines below it, up to the next heading of its level or above.

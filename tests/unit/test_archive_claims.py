@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forgekit.archives.claims import items, parse_priority, parse_thread_status, parse_tier
-from forgekit.archives.formats.machine import MachineBlock, MachineRecord, write_machine_block
+from forgekit.archives.machine_block import MachineBlock, MachineRecord, write_machine_block
 from forgekit.archives.read import read_archive
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import Priority, ThreadStatus

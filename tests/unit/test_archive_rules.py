@@ -5,12 +5,8 @@ from __future__ import annotations
 import pytest
 
 from forgekit.archives.claims import parse_integer, parse_range, parse_thread_status, parse_tier
-from forgekit.archives.formats.machine import (
-    MachineBlock,
-    MachineRecord,
-    parse_machine_block,
-    write_machine_block,
-)
+from forgekit.archives.formats.machine import parse_machine_block
+from forgekit.archives.machine_block import MachineBlock, MachineRecord, write_machine_block
 from forgekit.archives.read import read_archive
 from forgekit.model.archive_record import ArchiveText, Family, Scope
 from forgekit.model.entities import CompressionMode, DecisionStatus, Priority, ThreadStatus

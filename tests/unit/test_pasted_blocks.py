@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forgekit.archives.formats.machine import MachineBlock, MachineRecord, write_machine_block
+from forgekit.archives.machine_block import MachineBlock, MachineRecord, write_machine_block
 from forgekit.archives.read import read_archive
 
 BLOCK = write_machine_block(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.archives.formats.machine import MachineBlock, MachineRecord, write_machine_block
+from forgekit.archives.machine_block import MachineBlock, MachineRecord, write_machine_block
 from forgekit.extraction.quoted_archives import find_quoted
 from forgekit.model.transcript import Attachment, Speaker, Turn
 

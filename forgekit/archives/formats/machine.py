@@ -1,9 +1,8 @@
-"""Records in YAML: logs in code fences, and machine blocks, read in three versions and written in one.
+"""Records in YAML: logs in code fences, and machine blocks, which are read in three versions.
 
 v1  `<!-- FORGE_OS_MACHINE_BLOCK v1 -->` ... `<!-- /FORGE_OS_MACHINE_BLOCK -->`
 v2  `<!-- FORGE_OS_MACHINE_BLOCK_START` ... `FORGE_OS_MACHINE_BLOCK_END -->`
-v3  `<!-- forgekit:machine-block v3` ... `-->`: one closed comment of YAML; no text in it can hold `--`, so
-    none can end the comment; `sha256` is that of the rest of the document, so an edit beside it shows.
+v3  `<!-- forgekit:machine-block v3` ... `-->`: as `machine_block` writes it
 
 A text that is not YAML is read record by record: each `- id:` item by itself, once as it is and once with its
 one-line values quoted, because an unquoted `: ` inside a value is the usual slip.
@@ -12,18 +11,14 @@ one-line values quoted, because an unquoted `: ` inside a value is the usual sli
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
     OWN_FIELDS,
     PLAIN_ID,
-    Claim,
     ClaimList,
     bare,
     is_none,
@@ -34,18 +29,15 @@ from forgekit.archives.claims import (
     named_fields,
     text_of,
 )
-from forgekit.archives.document import Document, read_document, split_lines
+from forgekit.archives.document import Document, read_document
 from forgekit.archives.formats.notes import annotated
 from forgekit.archives.labels import fact_named, field_named, fold, lists_kind, quotes, state_of_label
+from forgekit.archives.machine_block import MachineBlock, MachineRecord, digest_of
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import Family
 from forgekit.model.kinds import ENTITY_LIMIT
-from forgekit.model.problem import Problem
 from forgekit.model.rules import one_line
 from forgekit.text.frontmatter import Located, load_yaml
-
-START = "<!-- forgekit:machine-block v3"
-END = "-->"
 
 _MARKERS = {
     1: (r"<!--\s*FORGE_OS_MACHINE_BLOCK\s+v1\s*-->", r"<!--\s*/FORGE_OS_MACHINE_BLOCK\s*-->"),
@@ -62,57 +54,6 @@ _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(?:#{2,6}[ \t]+[^ \t]|# Conversation)")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MachineRecord:
-    """A decision or thread as a machine block holds it: `text` is the decision or the title.
-
-    Attributes:
-        id: the local id, "" where the registry has none.
-        entity: the short id.
-    """
-
-    id: str
-    text: str
-    entity: str = ""
-    tier: float | None = None
-    status: str = ""
-    priority: str = ""
-    blocked_by: tuple[str, ...] = ()
-    resolution: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MachineBlock:
-    """One machine block.
-
-    Attributes:
-        version: 1, 2 or 3.
-        purpose: `registry-state` or `updated-context` if forgekit printed it: its records name entities of
-            the registry and are no claims of the archive that it was pasted into.
-        first_line, last_line: 1-based, of the markers.
-        fresh: whether `sha256` is that of the rest of the document; True without a `sha256`.
-        broken: why it cannot be relied on, "" if it can.
-        payload: the YAML as text, lists and mappings.
-        claims: its records, converted.
-        problems: what could not be read.
-    """
-
-    version: int = 3
-    purpose: str = ""
-    project: str = ""
-    tag: str = ""
-    parents: tuple[str, ...] = ()
-    decisions: tuple[MachineRecord, ...] = ()
-    threads: tuple[MachineRecord, ...] = ()
-    first_line: int = 0
-    last_line: int = 0
-    fresh: bool = True
-    broken: str = ""
-    payload: Mapping[str, Any] = field(default_factory=dict)
-    claims: tuple[Claim, ...] = ()
-    problems: tuple[Problem, ...] = ()
-
-
 def parse_machine_block(text: str) -> list[MachineBlock]:
     """Read every machine block of a text outside code fences."""
     return read_blocks(read_document(text))
@@ -122,7 +63,7 @@ def read_blocks(document: Document) -> list[MachineBlock]:
     """Read the machine blocks of a document."""
     spans = list(_spans(document))
     own = [(first, last) for version, first, last, _ in spans if version == 3]
-    digest = _digest(document.lines, own) if own else ""
+    digest = digest_of(document.lines, own) if own else ""
     return [_read(document.lines, span, digest) for span in spans]
 
 
@@ -218,82 +159,6 @@ def _machine_record(row: Mapping[str, Any]) -> MachineRecord:
         blocked_by=items(row.get("blocked_by")),
         resolution=one_line(str(row.get("resolution", ""))),
     )
-
-
-def _digest(lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> str:
-    """Return the SHA-256 of a document without its v3 blocks (`spans`); blank lines do not count."""
-    rest = list(lines)
-    for first, last in reversed(spans):
-        del rest[first - 1 : last]
-    text = "\n".join(line.rstrip() for line in rest if line.strip())
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-def write_machine_block(block: MachineBlock, rest: str) -> str:
-    """Write a v3 block; `rest` is the document around it.
-
-    One with a purpose names entities: their text stands in the document.
-    """
-    head = {"purpose": block.purpose, "project": block.project, "tag": block.tag}
-    out = [START, "version: 3", *(f"{key}: {_quote(value)}" for key, value in head.items() if value)]
-    if block.parents:
-        out.append(f"parents: {_flow(block.parents)}")
-    if block.purpose:
-        names = {"active": block.decisions, "open": block.threads}
-        out += [f"{key}: [{', '.join(map(record_name, some))}]" for key, some in names.items() if some]
-        return "\n".join([*out, END]) + "\n"
-    out.insert(2, f"sha256: {_digest(split_lines(rest), [])}")
-    for name, key, records in (("decisions", "text", block.decisions), ("threads", "title", block.threads)):
-        if records:
-            out.append(f"{name}:")
-            out += [_record_line(record, key) for record in records]
-    return "\n".join([*out, END]) + "\n"
-
-
-def record_name(record: MachineRecord) -> str:
-    """Return what a block that forgekit printed calls an entity."""
-    own = record.id if re.fullmatch(r"[\w-]{1,20}", record.id, re.ASCII) else ""
-    return f"{own} {record.entity}".strip()
-
-
-def _record_line(record: MachineRecord, key: str) -> str:
-    """Return a record as a line of a block; `key` is what its text is called there."""
-    pairs: list[tuple[str, str]] = [
-        (name, _quote(value))
-        for name, value in (
-            ("id", record.id),
-            ("entity", record.entity),
-            (key, record.text),
-            ("status", record.status),
-            ("priority", record.priority),
-            ("resolution", record.resolution),
-        )
-        if value
-    ]
-    if record.tier is not None:
-        tier = f"{record.tier:.6f}".rstrip("0")
-        pairs.append(("tier", f"{tier}0" if tier.endswith(".") else tier))  # a bare 1 is a class
-    if record.blocked_by:
-        pairs.append(("blocked_by", _flow(record.blocked_by)))
-    return "  - {" + ", ".join(f"{name}: {value}" for name, value in pairs) + "}"
-
-
-def _flow(values: Sequence[str]) -> str:
-    return f"[{', '.join(map(_quote, values))}]"
-
-
-def _quote(text: str) -> str:
-    """Quote text so that YAML and JSON read it alike and `--` never occurs."""
-    from forgekit.text.blocks import HIDDEN, MARKS  # for writers alone
-
-    quoted = HIDDEN.sub(_escape, json.dumps(one_line(text), ensure_ascii=False))
-    quoted = MARKS.sub(lambda match: "".join(f"\\u{ord(c):04x}" for c in match.group()), quoted)
-    return quoted.replace("--", "-\\u002d").replace("\ufffe", "").replace("\uffff", "")
-
-
-def _escape(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 _CONTEXT = {"inherited context", "external store", "retrieval triggers"}
