@@ -297,10 +297,11 @@ class _Reader:
         """Yield what may be the ids of records that a part begins with, and their kind."""
         if listed and node.kind == "item" and self._number_is_id(node, listed):
             self.page.prefixes.setdefault("", listed)
+        if not listed and node.kind != "heading":
+            return
         texts = [row.cells[0] for row in node.children if row.cells] if node.kind == "table" else [node.text]
         for match in filter(None, map(self._any_start, texts)):
-            kind = listed or (kind_of(match["id"]).strip("A") if node.kind == "heading" else "")
-            if kind:
+            if kind := listed or kind_of(match["id"]).strip("A"):
                 yield match["id"], kind
 
     def _number_is_id(self, node: Node, kind: str) -> bool:
@@ -393,7 +394,10 @@ class _Reader:
         return self._starts[key]
 
     def _start_of(self, node: Node, above: _Above, before: Node | None) -> _Start | None:
-        text = _BRACKETED.sub(_note_last, node.text)
+        text = node.text
+        if bracketed := _BRACKETED.match(text):
+            notes = f" ({bracketed['notes']})" if bracketed["notes"] else ""
+            text = f"{bracketed['before']}{bracketed['id']}{notes}: {text[bracketed.end() :]}"
         if (noted := _NOTED.match(text)) and self._any_start(text[noted.end() :]):
             text = f"{text[noted.end() :]} ({noted['note']})"  # [resolved] T1: Who pays?
         plain = ascii_of(text)
@@ -439,7 +443,8 @@ class _Reader:
 
     def _start_behind(self, node: Node, text: str, above: _Above) -> _Start | None:
         """Return the start of a record whose id stands behind its title: `Use rows (D001)`."""
-        match = _BEHIND.match(ascii_of(text)) if node.kind != "line" else None
+        ends = node.kind != "line" and ascii_of(text).rstrip("*_")[-1:] in (")", "]")
+        match = _BEHIND.match(ascii_of(text)) if ends else None
         if match is None or not (node.kind == "heading" or kind_of(match["id"]) in above.lists):
             return None
         title = _NUMBER.sub("", text[: match.end("title")], count=1)
@@ -840,11 +845,6 @@ class _Reader:
                 raw.setdefault("status", "rejected" if kind == "D" else "resolved")
             if re.search(r"\w", "".join(cells.values())):
                 self._claim(_Start(local_id, kind, ""), raw, list(cells.items()), [], row.line, above)
-
-
-def _note_last(match: re.Match[str]) -> str:
-    notes = f" ({match['notes']})" if match["notes"] else ""
-    return f"{match['before']}{match['id']}{notes}: "
 
 
 def _end_of(pattern: re.Pattern[str], text: str, place: int) -> int:
