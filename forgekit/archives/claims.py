@@ -317,7 +317,8 @@ _FILLING = re.compile(r"(?:still|now|already|noch|encore|aun|todavia)\s+", re.IG
 
 def parse_thread_status(text: str) -> tuple[ThreadStatus | None, bool]:
     """Return the status that a text begins with, and whether the thread was reopened."""
-    words = " ".join(_LETTERS.sub(" ", text[:200].casefold()).split())
+    head = text[:200].casefold()
+    words = " ".join(_LETTERS.sub(" ", head).split()) if "open" in head else ""
     plain = _FILLING.sub("", text.lstrip(" *`_[(\"'"), count=1)
     if words.startswith("re open"):
         plain = plain.replace("-", "", 1).replace(" ", "", 1)

@@ -263,8 +263,8 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
 
 def _sureness(sentence: str, kind: str) -> dict[str, Any]:
     """Return the confidence that a short sentence states, such as `We are nearly sure of this (0.9)`."""
-    words = re.findall(r"[^\W\d_]+", letters(sentence))
-    if kind != "D" or len(words) > 9 or "?" in sentence:
+    words = re.findall(r"[^\W\d_]+", letters(sentence)) if kind == "D" and "?" not in sentence else []
+    if len(words) > 9:
         return {}
     for size in (3, 2, 1):
         for start in range(len(words) - size + 1):
@@ -355,18 +355,20 @@ def _field_of_part(part: str, kind: str) -> dict[str, Any]:
     ):
         return {name: "none"}
     if kind == "D":
-        if leading(part, BANDS)[0] is not None and words[1:] in ([], ["tier"]):
+        if words[1:] in ([], ["tier"]) and leading(part, BANDS)[0] is not None:
             return {"band": words[0]}
         value, rest = leading(part, CONFIDENCE)
         if value is not None and (not rest.strip() or field_named(rest, "D") == "confidence"):
             return {"confidence": part}
     if re.fullmatch(r"0?[.,]\d{1,6}|1\.0{1,6}|\d{1,3}\s?%", part):
         return {"tier": part}
+    if len(words) > 4:
+        return {}
     status = parse_decision_status(part) if kind == "D" else parse_thread_status(part)[0]
     if kind != "D" and len(words) <= 2 and parse_priority(part) and not status and not is_symbol(part[0]):
         named = len(words) == 1 or field_named(words[1], "T") == "priority"
         return {"priority": words[0]} if named else {}
-    if (len(words) <= 2 and status) or (status and references(part) and len(words) <= 4):
+    if (len(words) <= 2 and status) or (status and references(part)):
         return {"status": part}
     return {}
 
@@ -471,18 +473,17 @@ def _label_at(plain: str, place: int, kind: str, *, clauses: bool) -> tuple[int,
     bold = place > 1 and plain[place - 2 : place] == "**"
     if match and (bold or match["sep"].strip() in (":", "::", "=")) and (name := look_up(match["key"])):
         return match.end(), name
-    words = list(_WORD.finditer(plain, place, place + 60))[:4]
-    if not words or (letters(words[0].group()) not in OPENING[kind] and plain[place].isascii()):
+    first = _WORD.match(plain, place)
+    if not first or (letters(first.group()) not in OPENING[kind] and plain[place].isascii()):
         return None
-    for count in range(len(words), 0, -1):
-        end = words[count - 1].end()
+    ends = [word.end() for word in _WORD.finditer(plain, place, place + 60)]
+    for end in reversed(ends[:4]):
         label = plain[place:end]
         name = (JOINING[kind].get(fold(label)) if kind else None) or ""
         value = plain[end : end + 200].lstrip(" *_`([")
         if name and plain[end : end + 1] in (" ", "'"):
             free = clauses and name in ("rationale", "alternatives", "blocked_by")
-            first = next(iter(references(value)), "")
-            if free or (first and value.startswith(first)):
+            if free or value.startswith(references(value)[:1]):
                 return end, name
         name = look_up(label) or ""
         if (

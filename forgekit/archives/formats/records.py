@@ -249,10 +249,11 @@ def read_lines(found: ClaimList, text: str, first_line: int) -> None:
     found.problems += [replace(p, line=(p.line or 1) + first_line - 1) for p in inner.problems]
 
 
-def labelled(node: Node) -> tuple[str, str] | None:
-    """Return the label with a colon that a heading, line or item begins with, and what is behind it."""
-    match = LABEL.match(ascii_of(node.text)) if node.kind in ("line", "item", "heading") else None
-    return (match["key"], node.text[match.end() :]) if match and ":" in match["sep"] else None
+@lru_cache(maxsize=512)
+def labelled(text: str) -> tuple[str, str]:
+    """Return the label with a colon that a text begins with, and what is behind it; ("", "") if none."""
+    match = LABEL.match(ascii_of(text))
+    return (match["key"], text[match.end() :]) if match and ":" in match["sep"] else ("", "")
 
 
 def is_record(node: Node) -> bool:
@@ -297,10 +298,11 @@ class _Reader:
         """Yield what may be the ids of records that a part begins with, and their kind."""
         if listed and node.kind == "item" and self._number_is_id(node, listed):
             self.page.prefixes.setdefault("", listed)
+        if not listed and node.kind != "heading":
+            return
         texts = [row.cells[0] for row in node.children if row.cells] if node.kind == "table" else [node.text]
         for match in filter(None, map(self._any_start, texts)):
-            kind = listed or (kind_of(match["id"]).strip("A") if node.kind == "heading" else "")
-            if kind:
+            if kind := listed or kind_of(match["id"]).strip("A"):
                 yield match["id"], kind
 
     def _number_is_id(self, node: Node, kind: str) -> bool:
@@ -360,7 +362,7 @@ class _Reader:
 
     def _field_line(self, node: Node) -> _Start | None:
         """Return what a labelled line between records says of one: `Dependencies: D2 depends on D1`."""
-        label, value = (labelled(node) if node.kind != "heading" else None) or ("", "")
+        label, value = labelled(node.text) if node.kind in ("line", "item") else ("", "")
         value = value.strip()
         start = self.start_of(Node("item", node.line, node.line, value), _Above("DT")) if value else None
         if start is None or start.kind not in ("D", "T") or node.line in self.page.taken:
@@ -393,7 +395,10 @@ class _Reader:
         return self._starts[key]
 
     def _start_of(self, node: Node, above: _Above, before: Node | None) -> _Start | None:
-        text = _BRACKETED.sub(_note_last, node.text)
+        text = node.text
+        if bracketed := _BRACKETED.match(text):
+            notes = f" ({bracketed['notes']})" if bracketed["notes"] else ""
+            text = f"{bracketed['before']}{bracketed['id']}{notes}: {text[bracketed.end() :]}"
         if (noted := _NOTED.match(text)) and self._any_start(text[noted.end() :]):
             text = f"{text[noted.end() :]} ({noted['note']})"  # [resolved] T1: Who pays?
         plain = ascii_of(text)
@@ -439,7 +444,8 @@ class _Reader:
 
     def _start_behind(self, node: Node, text: str, above: _Above) -> _Start | None:
         """Return the start of a record whose id stands behind its title: `Use rows (D001)`."""
-        match = _BEHIND.match(ascii_of(text)) if node.kind != "line" else None
+        ends = node.kind != "line" and ascii_of(text).rstrip("*_")[-1:] in (")", "]")
+        match = _BEHIND.match(ascii_of(text)) if ends else None
         if match is None or not (node.kind == "heading" or kind_of(match["id"]) in above.lists):
             return None
         title = _NUMBER.sub("", text[: match.end("title")], count=1)
@@ -478,6 +484,8 @@ class _Reader:
         self, node: Node, above: _Above, *, taken: bool, after: Sequence[Node] = ()
     ) -> _Start | None:
         """Return the start of a record without an id before its title, if a part below a label is one."""
+        if node.kind not in ("heading", "item", "line"):
+            return None
         local_id = self._labelled_id(node)
         kind = kind_of(local_id) or above.listed
         title = _NUMBER.sub("", node.text, count=1) if node.kind == "heading" else node.text
@@ -485,7 +493,7 @@ class _Reader:
             return _Start(local_id, kind, "")
         if local_id:
             return _Start("", kind, "" if node.kind == "item" and LABEL.match(node.text) else title)
-        label, value = labelled(node) or ("", "")
+        label, value = labelled(node.text)
         headed = node.kind == "heading"
         if value and not LOCAL_ID.match(value) and (named := self._kind_named(label, headed)):
             return _Start("", named, value, words=label)
@@ -533,8 +541,8 @@ class _Reader:
     def _labelled_id(self, node: Node) -> str:
         """Return the id that a labelled line of a heading or item gives."""
         for each in (node, *node.children[:8]) if node.kind in ("heading", "item") else (node,):
-            label, value = labelled(each) or ("", "")
-            if label and each.kind != "heading" and field_named(label, "D") == "local_id":
+            label, value = labelled(each.text) if each.kind in ("line", "item") else ("", "")
+            if label and field_named(label, "D") == "local_id":
                 listing = node.kind == "heading" and any(lists_kind(node.text, kind) for kind in "DTA")
                 is_id = LOCAL_ID.fullmatch(ascii_of(bare(value))) and not listing
                 return bare(value) if is_id else ""
@@ -544,12 +552,13 @@ class _Reader:
         """Return the words of a lead-in: a line or item alone that is bold, ends with a colon, or lists."""
         text, colon = node.text, node.text[-1:] in (":", "\uff1a")
         goes_on = bool(after) and after[0].level == 1 and after[0].kind == "line"
-        short = (
-            node.kind == "line" and len(text.split()) <= 6 and re.fullmatch(r"[^\W\d_][^.!?:;,|`=\d]*", text)
-        )
+        if node.kind not in ("line", "item") or len(text) > 120:
+            return ""
+        plain_words = node.kind == "line" and re.fullmatch(r"[^\W\d_][^.!?:;,|`=\d]*", text)
+        short = plain_words and len(text.split()) <= 6
         if short and node.level == 0 and (text.isupper() or (after and after[0].kind in ("item", "table"))):
             return text
-        if node.kind not in ("line", "item") or len(text) > 120 or (goes_on and not colon):
+        if goes_on and not colon:
             return ""
         if bold := _BOLD_LINE.match(text):
             return bold["label"].rstrip(": ")
@@ -842,11 +851,6 @@ class _Reader:
                 self._claim(_Start(local_id, kind, ""), raw, list(cells.items()), [], row.line, above)
 
 
-def _note_last(match: re.Match[str]) -> str:
-    notes = f" ({match['notes']})" if match["notes"] else ""
-    return f"{match['before']}{match['id']}{notes}: "
-
-
 def _end_of(pattern: re.Pattern[str], text: str, place: int) -> int:
     match = pattern.match(text, place)
     return match.end() if match else place
@@ -1104,7 +1108,7 @@ def report_unread(page: Page) -> None:
     for node in page.document.nodes:
         if node.kind not in ("line", "item") or node.line in page.taken or not page.speaks(node):
             continue
-        label, value = labelled(node) or ("", "")
+        label, value = labelled(node.text)
         known = any(field_named(label, kind) in OWN_FIELDS[kind] for kind in "DT")
         if known and value.strip() and not fact_named(label):
             message = f"the line with the label {label[:40]!r} belongs to no record; it was not read"
