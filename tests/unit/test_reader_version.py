@@ -12,7 +12,7 @@ from forgekit.text.plain import to_plain
 from forgekit.upkeep.init_migrate import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-READ = {"4": "132a29ea10524d8f9ecde40ec1d95f06a7cf67532e914dea5c29587804ef4fd7"}
+READ = {"5": "6184ac12d92677c43b054bd70b8edae490af1c70ac42b28a339f6f05311c6435"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 
 
