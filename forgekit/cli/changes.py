@@ -155,7 +155,9 @@ def duplicates(call: Call) -> None:
 def edit(call: Call) -> None:
     """Change one entity by options; without any, in the person's editor when there is a terminal."""
     if set(call.values) != {"name"}:
-        wrote(call.result(), call)
+        changed = call.result()
+        if not call.printed_json(changed):
+            wrote(changed, call)
         return
     if not console.is_terminal():
         options = [a.option or f"--{a.name.replace('_', '-')}" for a in call.operation.arguments[1:]]
@@ -163,7 +165,7 @@ def edit(call: Call) -> None:
     written = _in_editor(call)
     if written is None:
         console.info("nothing changed")
-    else:
+    elif not call.printed_json(written):
         wrote(written, call)
         print_findings(findings_after(call, written.outcome, [written.entity]))
 

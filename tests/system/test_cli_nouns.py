@@ -242,7 +242,8 @@ def test_one_empty_value_empties_a_list(nexus: Path, cli: Cli) -> None:
     later = cli("thread", "new", "Which subject?", "--blocked-by", first).out.strip()
     assert cli("decision", "edit", base, "--rejected", "", "--tag", "").code == 0
     assert cli("decision", "edit", rests, "--depends-on", "").code == 0
-    assert cli("thread", "edit", later, "--blocked-by", "").code == 0
+    edited = cli("thread", "edit", later, "--blocked-by", "", "--json").json
+    assert (edited["short_id"], len(edited["written"])) == (later, 1)
     shown = [cli("show", name, "--json").json for name in (base, rests, later)]
     names = ("tags", "alternatives_rejected", "dependencies", "blocked_by")
     assert [view.get(name, []) for view in shown for name in names] == [[]] * 12
