@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge
-from forgekit.model.entities import CandidateStatus
+from forgekit.model.entities import Archive, CandidateStatus
 from forgekit.model.kinds import Kind
 from forgekit.times import Instant
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from forgekit.ids import EntityId
     from forgekit.index.query import MessageHit
     from forgekit.insight.staleness import Shaken, Staleness
+    from forgekit.model.archive_record import ArtifactRecord
     from forgekit.model.entities import Entity, Thread
     from forgekit.model.registry import Registry
     from forgekit.search import SearchResult
@@ -50,6 +51,7 @@ class Shown:
     """One entity and where it came from, or turns of a conversation's kept text.
 
     Attributes:
+        artifacts: of an archive.
         messages: the turns asked for; None where the entity was.
         last_turn: of the kept text.
         notice: what a person should know about files that could not be read.
@@ -58,6 +60,7 @@ class Shown:
     registry: Registry
     entity: Entity
     provenance: Provenance | None = None
+    artifacts: tuple[ArtifactRecord, ...] = ()
     messages: tuple[Message, ...] | None = None
     last_turn: int = 0
     notice: str = ""
@@ -249,7 +252,12 @@ def show(
         registry = forge.registry_at(at)
         entity, notice = past_entity(forge, registry, name, kinds, at), unread_then(registry)
     origin = provenance(forge, registry, entity, at)
-    return Shown(registry=registry, entity=entity, provenance=origin, notice=notice)
+    artifacts: tuple[ArtifactRecord, ...] = ()
+    if isinstance(entity, Archive):
+        from forgekit.filing.archive_facts import facts
+
+        artifacts = facts(forge.catalogue, [entity])[0][1].artifacts
+    return Shown(registry=registry, entity=entity, provenance=origin, artifacts=artifacts, notice=notice)
 
 
 def _turns(forge: Forge, name: str, turns: str) -> Shown:

@@ -189,6 +189,11 @@ def _print_entity(found: Shown) -> None:
     elif entity.records:
         console.data("\nRecords\n")
         console.fields({f"  {local}": _named(registry, key) for local, key in entity.records})
+    if found.artifacts:
+        console.data("\nArtifacts\n")
+        console.fields(
+            {f"  {item.local_id}": f"{item.name}  {item.summary}".rstrip() for item in found.artifacts}
+        )
 
 
 def _print_sections(entity: Any, view: dict[str, Any]) -> None:

@@ -216,6 +216,11 @@ def shown(found: Any) -> Json | list[Json]:
     ]
     last = commits([origin.commit])[0] if origin.commit else None
     view = Derived(found.registry).view(found.entity)
+    if found.entity.kind is Kind.ARCHIVE:
+        view["artifacts"] = [
+            {"local_id": item.local_id, "name": item.name, "type": item.type or None, "summary": item.summary}
+            for item in found.artifacts
+        ]
     return {**view, "provenance": {"archives": archives, "last_commit": last}}
 
 

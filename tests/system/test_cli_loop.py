@@ -214,3 +214,10 @@ def _tip(root: Path) -> str:
 
 def _status(root: Path) -> str:
     return git(root, "status", "--porcelain", "--untracked-files=all")
+
+
+def test_an_archive_shows_its_artifacts(filed: Path, cli: Cli) -> None:
+    ran = cli("archive", "show", "LEDGER_API_FROZEN", root=filed)
+    shown = ran.out.partition("\nArtifacts\n\n")[2].split()
+    (artifact,) = cli("archive", "show", "LEDGER_API_FROZEN", "--json").json["artifacts"]
+    assert shown[: 1 + len(artifact["name"].split())] == [artifact["local_id"], *artifact["name"].split()]
