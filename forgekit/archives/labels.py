@@ -309,18 +309,17 @@ def quotes(label: str) -> str:
     return next(found, "")
 
 
-_PARENT = re.compile(
-    "|".join(
-        rf"(?<![^\W_]){re.escape(key)}(?![^\W_])" if key.isascii() or not _CJK.search(key) else key
-        for key, name in sorted(_FACTS.items(), key=lambda pair: -len(pair[0]))
-        if name in ("parent", "inherited", "chain")
-    )
-)
+_PARENTS = [
+    key if _CJK.search(key) else f" {key} "
+    for key, name in _FACTS.items()
+    if name in ("parent", "inherited", "chain")
+]
 
 
 def names_parent(words: str) -> bool:
     """Say whether the words before a tag say that it is continued."""
-    return _PARENT.search(letters(words[-80:])) is not None
+    text = re.sub(r"[\W_]", " ", f" {letters(words[-80:])} ")
+    return any(key in text for key in _PARENTS)
 
 
 def names_place(title: str) -> bool:
