@@ -302,11 +302,6 @@ def _spelled_out(text: str) -> tuple[int, int, int]:
     return 0, 0, 0
 
 
-def word_in(text: str, table: Mapping[str, Any]) -> Any:
-    """Return the table's value of the words that a text begins with, or None."""
-    return leading(text, table)[0]
-
-
 def parse_priority(text: str) -> Priority | None:
     """Return the priority that a text names, or None."""
     return priority_in(bare(text))
@@ -507,7 +502,7 @@ def _tier(claim: Claim, _target: str, value: Any) -> Any:
     try:
         tier, token = parse_tier(text)
     except ValueError as e:
-        tier, token = word_in(text, CONFIDENCE), None
+        tier, token = leading(text, CONFIDENCE)[0], None
         if tier is None:
             claim.values["tier_refused"] = True
             raise _UnreadableValueError("bad-tier", str(e), "write a tier between 0 and 1") from None
@@ -530,7 +525,7 @@ def _keep(claim: Claim, label: str, text: str) -> None:
 
 def _confidence(claim: Claim, _target: str, value: Any) -> Any:
     text = bare(flat(value))
-    found = None if _NUMBER.match(text) or _INSIDE.search(text) else word_in(text, CONFIDENCE)
+    found = None if _NUMBER.match(text) or _INSIDE.search(text) else leading(text, CONFIDENCE)[0]
     if found is None and not is_none(value):
         return _tier(claim, "tier", value)
     return found
@@ -601,10 +596,6 @@ def _named(claim: Claim, target: str, value: Any) -> Any:
     return references(value)
 
 
-def _content(_claim: Claim, _target: str, value: Any) -> Any:
-    return text_of(value) or None
-
-
 def _priority(claim: Claim, _target: str, value: Any) -> Any:
     priority = parse_priority(flat(value))
     if priority is None and not is_none(value):
@@ -656,7 +647,7 @@ _CONVERT: Mapping[str, Callable[[Claim, str, Any], Any]] = {
     "revises": _named,
     "superseded_by": lambda _claim, _target, value: next(iter(references(value)), None),
     "blocked_by": _named,
-    "content": _content,
+    "content": lambda _claim, _target, value: text_of(value) or None,
     "priority": _priority,
     "alternatives": _alternatives,
     "versions": _versions,
@@ -688,7 +679,7 @@ def join(found: ClaimList, claims: Sequence[Claim]) -> list[Claim]:
 def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
     """Write each reference as its record writes its id; words that name no record are kept in the text."""
     names = {key_of(claim.local_id): claim.local_id for claim in merged}
-    numbers: dict[tuple[str, str], str] = {}
+    known, numbers = set(names.values()), dict[tuple[str, str], str]()
     for claim in merged:
         if digits := re.search(r"\d+$", claim.local_id):
             numbers.setdefault((claim.kind, digits.group().lstrip("0")), claim.local_id)
@@ -696,7 +687,7 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
         for name in ("dependencies", "blocked_by", "revises"):
             spelled = [_resolve(each, claim.kind, names, numbers) for each in claim.values.get(name) or ()]
             wanted = [each for each in spelled if name != "blocked_by" or kind_of(each) != "D"]
-            kept = [each for each in wanted if each in names.values() or ":" in each or _is_ours(each)]
+            kept = [each for each in wanted if ":" in each or each in known or _is_ours(each)]
             words = claim.values.pop(f"{name} words", "")
             if words and (not kept or len(wanted) < len(spelled)):
                 shown = words if not kept else ", ".join(each for each in spelled if each not in kept)

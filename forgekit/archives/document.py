@@ -199,13 +199,10 @@ class _Markup:
         self.depth = self.level = self.folded = 0
         self.defined = False
         for number in outside:
-            if self._is_wide(number):
+            if not lines[number].isascii() and not _OTHER_HEADING.fullmatch(lines[number]):
                 lines[number] = _KEYCAP.sub(r"\1\2. ", lines[number].translate(_BRACKETS), count=1)
             if not self._part(number) and not self._definition(number):
                 self._item(number)
-
-    def _is_wide(self, number: int) -> bool:
-        return not self.lines[number].isascii() and not _OTHER_HEADING.fullmatch(self.lines[number])
 
     def _part(self, number: int) -> bool:
         """Write a heading, an element or a folded part; say whether a line is one."""
@@ -498,7 +495,10 @@ class _Builder:
         content = "\n".join(token.content.split("\n")[: last - first]) if end else token.content
         if "<" in content or len(content) > LINE_LIMIT:  # markdown-it was given other lines
             indent = len(self.lines[first - 1]) - len(self.lines[first - 1].lstrip())
-            content = "\n".join(_dedent(line, indent) for line in self.lines[first : last - closed]) + "\n"
+            inner = self.lines[first : last - closed]
+            content = (
+                "\n".join(line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in inner) + "\n"
+            )
         info = token.info.strip().partition(" ")[0].casefold()
         self.fences.append(Fence(first_line=first, last_line=last, info=info, content=content))
         self._add(Node("code", first, last, "\n".join(self.lines[first - 1 : last])))
@@ -511,10 +511,6 @@ def _parser() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark", {"maxNesting": 40}).enable("table")
     return parser.disable(["inline", "reference", "text_join"], ignoreInvalid=True)
-
-
-def _dedent(line: str, indent: int) -> str:
-    return line[min(indent, len(line) - len(line.lstrip(" \t"))) :]
 
 
 def cells(row: str) -> tuple[str, ...]:

@@ -180,12 +180,13 @@ _BEHIND_NOUN = re.compile(rf"(?:[ {_WIDE}].*)?")
 
 
 def _roles() -> Mapping[str, set[str]]:
-    """Return the stem of each word to what it may be: the state, the noun or the weak noun of a kind."""
+    """Return the stem of each word to what it may be: a state, a noun, or any noun of a kind."""
     found: dict[str, set[str]] = defaultdict(set)
     nouns = {f"noun {kind}": _split(words) for kind, words in _TABLE["nouns"].items()}
-    weak = {"weak T": _split(_WEAK)}
+    named = {role.replace("noun", "any"): words for role, words in nouns.items()}
+    named["any T"] = [*named["any T"], *_split(_WEAK)]
     states = {f"state {kind}": list(words) for kind, words in STATES.items()}
-    for role, words in [*nouns.items(), *weak.items(), *states.items()]:
+    for role, words in (nouns | named | states).items():
         for word in map(fold, words):
             found[word if _CJK.search(word) else word.removesuffix("o")].add(role)
     return found
@@ -219,8 +220,8 @@ def _words_in(text: str) -> list[tuple[int, int, set[str]]]:
     return found
 
 
-def _spans(text: str, *roles: str) -> list[tuple[int, int]]:
-    return [(start, end) for start, end, known in _words_in(text) if not known.isdisjoint(roles)]
+def _spans(text: str, role: str) -> list[tuple[int, int]]:
+    return [(start, end) for start, end, roles in _words_in(text) if role in roles]
 
 
 def _state_words(text: str, kind: str) -> Iterator[str]:
@@ -234,7 +235,7 @@ def _state_words(text: str, kind: str) -> Iterator[str]:
 
 def _is_beside(text: str, kind: str) -> bool:
     """Say whether a word of a state stands beside a noun of the kind, or alone."""
-    nouns = _spans(text, f"noun {kind}", f"weak {kind}")
+    nouns = _spans(text, f"any {kind}")
     return any(
         (_BEFORE_STATE.fullmatch(text, 0, start) and _BEHIND_STATE.fullmatch(text, end))
         or any(
@@ -280,7 +281,7 @@ def _state_in(words: str, kind: str) -> Enum | None:
 @lru_cache(maxsize=4096)
 def names_kind(label: str, kind: str) -> bool:
     """Say whether a label speaks of records of a kind."""
-    return bool(_spans(letters(label), f"noun {kind}", f"weak {kind}"))
+    return bool(_spans(letters(label), f"any {kind}"))
 
 
 @lru_cache(maxsize=4096)
@@ -289,7 +290,7 @@ def lists_kind(label: str, kind: str) -> bool:
     parts = [title_words(label), *(fold(part) for part in label.split("/")[:4])]
     if len(parts[0].split()) > 8:
         return False
-    if kind == "T" and _spans(parts[0], "noun T", "weak T") and state_of_label(label, "T") is not None:
+    if kind == "T" and _spans(parts[0], "any T") and state_of_label(label, "T") is not None:
         return True
     if _NOT_YET.search(parts[0]):
         return False

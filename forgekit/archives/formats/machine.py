@@ -196,7 +196,12 @@ def is_log(info: str, content: str, *, in_record: bool) -> bool:
     if info != "":
         return False
     first = next((line for line in content.splitlines() if line.strip() not in ("", "---")), "").strip()
-    return _is_root(first.split(":")[0]) or (first[:1] == "{" and _OF_ARCHIVE.search(content) is not None)
+    key = fold(first.split(":")[0])
+    return (
+        key in _ROOTS
+        or any(lists_kind(key, kind) for kind in "DTA")
+        or (first[:1] == "{" and _OF_ARCHIVE.search(content) is not None)
+    )
 
 
 def is_bare_log(lines: Sequence[str]) -> bool:
@@ -223,10 +228,6 @@ def own_part(text: str) -> str:
         hidden = indent if key and (fold(key.group(2)) in _NO_RECORDS or quotes(key.group(2))) else -1
         lines.append("" if hidden >= 0 else line)
     return "\n".join(lines)
-
-
-def _is_root(key: str) -> bool:
-    return fold(key) in _ROOTS or any(lists_kind(fold(key), kind) for kind in "DTA")
 
 
 def read_log(

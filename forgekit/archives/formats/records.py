@@ -1119,10 +1119,10 @@ def report_quoted_fields(page: Page) -> None:
     """Add a problem for each quote beside own lines that labels fields of a record."""
     for first, last in page.document.quoted:
         lines = [line.lstrip(" >") for line in page.document.lines[first - 1 : last]]
-        labels = [label for label in map(LABEL.match, lines) if label and ":" in label["sep"]]
-        own = [each for each in labels if any(field_named(each["key"], k) in OWN_FIELDS[k] for k in "DT")]
+        labels = (label for label, _ in map(labelled, lines))
+        own = [each for each in labels if any(field_named(each, k) in OWN_FIELDS[k] for k in "DT")]
         if own and first > 2 and any(page.own[max(first - 4, 0) : first - 1]):
-            message = f"the quote labels {own[0]['key'][:40]!r} and was not read: what is quoted is not said"
+            message = f"the quote labels {own[0][:40]!r} and was not read: what is quoted is not said"
             page.found.warn("quoted-field", message, first, "write it without `>`")
 
 
