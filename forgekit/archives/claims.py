@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from forgekit.archives.labels import (
@@ -104,6 +105,7 @@ def ascii_of(text: str) -> str:
     return text.translate(_WIDE) if not text.isascii() and _IS_WIDE.search(text) else text
 
 
+@lru_cache(maxsize=4096)
 def key_of(local_id: str) -> str:
     """Return the key under which the spellings of one local id meet: `D1` of `D001` and `Decision 1`."""
     plain = ascii_of(local_id)
@@ -114,12 +116,14 @@ def key_of(local_id: str) -> str:
     return f"{PREFIXES.get(prefix, prefix.upper())}{match[2]}{match[3].casefold()}"
 
 
+@lru_cache(maxsize=4096)
 def prefix_of(local_id: str) -> str:
     """Return the letters or words before the number of an id."""
     match = _ID_PARTS.fullmatch(ascii_of(local_id).strip())
     return match[1].upper() if match and len(match[1]) < 5 else match[1].casefold() if match else ""
 
 
+@lru_cache(maxsize=4096)
 def kind_of(local_id: str) -> str:
     """Return D, T or A; of a short id D or T; "" of an id that does not say."""
     plain = ascii_of(local_id)

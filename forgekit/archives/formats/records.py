@@ -177,7 +177,7 @@ class _Above:
     @property
     def listed(self) -> str:
         """The kind, D or T, whose records may do without ids here."""
-        return next((kind.upper() for kind in self.lists if kind in "DTt"), "")
+        return self.lists.replace("A", "")[:1].upper()
 
     def under(self, label: str, page: Page) -> _Above:
         """Return what counts below another label."""
