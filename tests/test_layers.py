@@ -31,8 +31,8 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("change", "history", "search"),
         ("findings", "lineage", "projects", "threads"),
         ("conflicts", "context"),
-        ("decisions", "filing", "queries", "upkeep"),
-        ("briefing", "operations", "sharing"),
+        ("decisions", "filing", "upkeep"),
+        ("briefing", "operations", "queries", "sharing"),
     ),
     "doors": (("hooks",), ("cli",), ("__main__",)),
 }
