@@ -335,7 +335,7 @@ def answer(found: Any) -> Json:
 
 def block(found: Any) -> Json:
     """Return a block to paste, with its text and what had no room in it."""
-    return {**found.data(), "cut": list(found.cut), "text": found.text}
+    return {**found.data(), "cut": [found.cut] if found.cut else [], "text": found.text}
 
 
 def stale(found: Any) -> Json:
