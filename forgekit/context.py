@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from textwrap import shorten
 
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge, opened
@@ -17,7 +16,7 @@ from forgekit.model.entities import Decision, Thread
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.search import SearchResult, search
-from forgekit.text.blocks import NOTICE, quote
+from forgekit.text.blocks import NOTICE, brief, quote
 from forgekit.text.words import tokens
 from forgekit.times import format_date
 
@@ -82,7 +81,7 @@ def load(
         _part("Conversations", _conversations(conversations), 3),
     ]
     room = budget if budget is not None else forge.settings.budget
-    opening = f"## Context: {_brief(quote(query), min(ECHO, room // 4))}\n\n{NOTICE}"
+    opening = f"## Context: {_echo(quote(query), min(ECHO, room // 4))}\n\n{NOTICE}"
     laid = lay_out(opening, parts, "(end of context)", budget=room, cost=tokens)
     derived = Derived(registry)
     views = [
@@ -109,7 +108,8 @@ def _part(title: str, rows: Sequence[tuple[str, ...]], rank: int) -> BlockPart:
     return BlockPart(title=title, rows=[BlockRow(row) for row in rows], total=len(rows), rank=rank)
 
 
-def _brief(text: str, length: int) -> str:
+def _echo(text: str, length: int) -> str:
+    """Return a query cut at any character: it may be one long word."""
     return text if len(text) <= length else f"{text[: max(length - 1, 0)]}…"
 
 
@@ -129,8 +129,8 @@ def _decisions(forge: Forge, registry: Registry, hits: Sequence[Hit]) -> list[tu
                 f"- {hit.short} (tier {found.tier_words}, {quote(found.project_name)}, "
                 f"{_origin(found.local_id, found.originated_in)}): "
             )
-            text, brief = quote(found.decision), quote(shorten(found.decision, 60, placeholder=" …"))
-            lines.append((f"{head}{text}{mark}{why}", f"{head}{text}{mark}", f"{head}{brief}{mark}"))
+            text, short = quote(found.decision), quote(brief(found.decision, 60))
+            lines.append((f"{head}{text}{mark}{why}", f"{head}{text}{mark}", f"{head}{short}{mark}"))
     return lines
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from textwrap import shorten
 
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, record_name, write_machine_block
 from forgekit.briefing.answers import called, since
@@ -33,15 +32,13 @@ from forgekit.model.entities import Archive, Decision, Thread, TierBand, band
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import Registry
 from forgekit.search import close_in_meaning
-from forgekit.text.blocks import NOTICE, count, quote, row, table_head
+from forgekit.text.blocks import NOTICE, brief, count, quote, row, table_head
 from forgekit.text.words import tokens
 from forgekit.times import format_date
 
-_THREADS, _DECISIONS = "Active Threads", "Decisions In Force"
 _LEAST_ROW = 12  # tokens of the shortest row
-_LEAST_ROOM = (
-    4_000  # tokens up to which the same rows are written, so that a refusal names a budget that works
-)
+# Tokens up to which the same rows are written, so that a refusal names a budget that works.
+_LEAST_ROOM = 4_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -238,7 +235,7 @@ class _Rows:
 
     def side(self, decision: Decision, width: int) -> str:
         """Return one side of a conflict for a cell."""
-        text = _short(decision.decision, width)
+        text = brief(decision.decision, width)
         return f"{_name(decision)} (tier {decision.tier_words}): {text} {self.source(decision)}"
 
     def row(self, entity: Decision | Thread, renditions: Iterable[str], group: str = "") -> BlockRow:
@@ -314,10 +311,6 @@ def _name(entity: Decision | Thread) -> str:
     return short_id(entity.kind, entity.id)
 
 
-def _short(text: str, width: int = 72) -> str:
-    return shorten(text, width, placeholder=" …")
-
-
 def _threads(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
     def ended(blocker: EntityId) -> bool:
         known = rows.registry.get(blocker)
@@ -327,11 +320,11 @@ def _threads(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
         blocked = ", ".join(short_id(Kind.THREAD, b) for b in thread.blocked_by if not ended(b))
         state = f"({thread.priority.value}{f', blocked by {blocked}' if blocked else ''})"
         tail = f"{state}{rows.new(thread)} {rows.source(thread)}"
-        texts = (thread.title, _short(thread.title))
+        texts = (thread.title, brief(thread.title))
         return rows.row(thread, (f"- {rows.name(thread)}: “{quote(text)}” {tail}" for text in texts))
 
     shown = [row(thread) for thread in state.threads[: rows.most]]
-    return BlockPart(title=_THREADS, rows=shown, total=len(state.threads), rank=rank)
+    return BlockPart(title="Active Threads", rows=shown, total=len(state.threads), rank=rank)
 
 
 def _decisions(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
@@ -344,13 +337,13 @@ def _decisions(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
     def row(decision: Decision) -> BlockRow:
         head, why = f"- {rows.name(decision)} (tier {decision.tier_words}):", decision.rationale
         tail = f"{rows.new(decision)} {rows.source(decision)}"
-        texts = [f"“{quote(decision.decision)}”", f"“{quote(_short(decision.decision))}”"]
+        texts = [f"“{quote(decision.decision)}”", f"“{quote(brief(decision.decision))}”"]
         if why:
-            texts.insert(0, f"{texts[0]} because “{quote(_short(why, 300))}”")
+            texts.insert(0, f"{texts[0]} because “{quote(brief(why, 300))}”")
         return rows.row(decision, (f"{head} {text}{tail}" for text in texts), f"**{_band(decision)}**")
 
     shown = [row(decision) for decision in chosen[: rows.most]]
-    return BlockPart(title=_DECISIONS, rows=shown, total=len(chosen), rank=rank)
+    return BlockPart(title="Decisions In Force", rows=shown, total=len(chosen), rank=rank)
 
 
 _UNKNOWN = "Tier unknown"
@@ -367,7 +360,7 @@ def _overtaken(forge: Forge, state: ProjectState, rank: int) -> BlockPart:
 
     def line(item: Overtaken, width: int) -> str:
         def text(words: str) -> str:
-            return quote(_short(words, width))
+            return quote(brief(words, width))
 
         entity = item.entity
         state_word = f"{entity.status.value.upper()}{'' if entity.status.ended else ' again'}"
@@ -398,7 +391,7 @@ def _conflicts(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
     def cells(o: Opposed, width: int) -> str:
         nature = f"found by the judge: {o.conflict.nature}" if o.found else o.conflict.nature
         sides = rows.side(o.a, width), rows.side(o.b, width)
-        return row(*sides, o.a.project_name, o.b.project_name, _short(nature, width))
+        return row(*sides, o.a.project_name, o.b.project_name, brief(nature, width))
 
     shown = [BlockRow((cells(o, 400), cells(o, 60))) for o in state.conflicts[: rows.most]]
     head = "Do not carry either side of these forward until a person has chosen.\n\n" + table_head(
@@ -436,7 +429,7 @@ def _revalidation(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
         aged = flagged.get(decision.id)
         return row(
             rows.name(decision),
-            f"{_short(decision.decision, width)}{rows.new(decision)}",
+            f"{brief(decision.decision, width)}{rows.new(decision)}",
             decision.tier_words,
             format_date(aged.last_validated if aged else decision.last_validated),
             str(aged.hops) if aged else "",
@@ -454,7 +447,7 @@ def _abroad(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
     def cells(a: Abroad, width: int) -> str:
         return row(
             a.decision.project_name,
-            f"{_name(a.decision)}: {_short(a.decision.decision, width)}",
+            f"{_name(a.decision)}: {brief(a.decision.decision, width)}",
             a.decision.tier_words,
             f"overlaps with {_name(a.bears_on)}: {a.why}",
             rows.source(a.decision)[1:-1],

@@ -7,6 +7,7 @@ comment.
 from __future__ import annotations
 
 import re
+from textwrap import shorten
 
 from forgekit.model.rules import one_line
 
@@ -36,6 +37,11 @@ def _harmless(match: re.Match[str]) -> str:
 def cell(text: str) -> str:
     """Return pasted text fit for a table's cell."""
     return quote(text).replace("|", "\\|")
+
+
+def brief(text: str, width: int = 72) -> str:
+    """Return a text cut to a width at the end of a word."""
+    return shorten(text, width, placeholder=" …")
 
 
 def count(number: int, noun: str) -> str:
