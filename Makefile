@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SILENT:
-.PHONY: demo test soak bench judge check clean help
+.PHONY: demo test soak bench judge reader check clean help
 
 demo: $(VENV)/base ## run the loop on the sample archives, in a throw-away registry
 	FORGEKIT="$$PWD/$(BIN)/forgekit" bash examples/demo.sh
@@ -39,6 +39,9 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 judge: $(VENV)/dev ## train the conflict judge again, from a seed; under an hour
 	$(BIN)/python training/train.py
 	$(BIN)/python training/calibrate.py $(DATA)/registers
+
+reader: $(VENV)/dev ## fit the tagger of the archive reader again; a quarter of an hour
+	$(BIN)/python training/reader/fit.py
 
 check: $(VENV)/dev ## check this repository's own registry, and lint
 	if test -e forgekit.toml; then $(BIN)/forgekit check; else echo "no registry here yet: forgekit init"; fi

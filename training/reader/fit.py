@@ -1,0 +1,95 @@
+"""Fit the tagger of the archive reader.
+
+    python training/reader/fit.py [--out FILE] [--hold-out PREFIX] [--data ZIP]
+
+Each epoch reads the archives and variants of them. The first epochs score each tag alone, the last ones along
+each line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from pathlib import Path
+
+import torch
+from annotated import Example, example, read_examples
+from layouts import layouts
+from tagging import Batch, Network
+from variants import pool_of, variant
+
+from forgekit.archives.tagger import stored_weights
+
+HERE = Path(__file__).resolve().parent
+TARGET = HERE.parents[1] / "forgekit" / "archives" / "tagger.bin"
+BATCH_TOKENS = 5_000
+RATE = 3e-3
+
+
+def main() -> None:
+    """Fit and write the weights."""
+    parser = argparse.ArgumentParser(description="fit the tagger of the archive reader")
+    parser.add_argument("--data", type=Path, default=HERE / "annotations.zip")
+    parser.add_argument("--out", type=Path, default=TARGET)
+    parser.add_argument("--hold-out", default="-", help="leave out the archives whose name begins so")
+    parser.add_argument("--epochs", type=int, default=14)
+    parser.add_argument("--with-field", type=int, default=4, help="last epochs that score whole lines")
+    parser.add_argument("--copies", type=int, default=2, help="variants of each archive")
+    parser.add_argument("--layouts", type=int, default=600, help="archives in plain layouts")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    torch.manual_seed(options.seed)
+    rng = random.Random(options.seed)
+    archives = [m for name, m in read_examples(options.data) if not name.startswith(options.hold_out)]
+    pool = pool_of(archives)
+    examples = [example(each) for each in archives]
+    for _ in range(options.copies):
+        examples += [example(variant(each, pool, rng)) for each in archives]
+    examples += [example(each) for each in layouts(pool, options.layouts, rng)]
+    examples = [each for each in examples if len(each.tags)]
+    print(
+        f"{len(archives)} archives, {len(examples)} examples, {sum(len(e.tags) for e in examples):,} tokens"
+    )
+    network = fit(examples, options.epochs, options.with_field, rng)
+    options.out.write_bytes(stored_weights(network.weights()))
+    print(f"wrote {options.out} ({options.out.stat().st_size:,} bytes)")
+
+
+def fit(examples: list[Example], epochs: int, with_field: int, rng: random.Random) -> Network:
+    """Return a network fitted to examples."""
+    network = Network()
+    optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=0.01)
+    steps = epochs * (sum(len(each.tags) for each in examples) // BATCH_TOKENS + 2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps, pct_start=0.1)
+    for epoch in range(epochs):
+        rng.shuffle(examples)
+        begin, total, count = time.perf_counter(), 0.0, 0
+        for batch in _batches(examples):
+            loss = network.loss(Batch(batch, keep=0.88), with_field=epoch >= epochs - with_field)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            optimizer.step()
+            if count + 1 < steps // epochs:
+                schedule.step()
+            total, count = total + loss.item(), count + 1
+        print(f"epoch {epoch + 1}: loss {total / count:.3f}, {time.perf_counter() - begin:.0f} s", flush=True)
+    network.eval()
+    return network
+
+
+def _batches(examples: list[Example]) -> list[list[Example]]:
+    found: list[list[Example]] = [[]]
+    size = 0
+    for each in examples:
+        if size > BATCH_TOKENS:
+            found.append([])
+            size = 0
+        found[-1].append(each)
+        size += len(each.tags)
+    return found
+
+
+if __name__ == "__main__":
+    main()
