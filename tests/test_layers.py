@@ -69,7 +69,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "pygit2": ("forgekit.git",),
     "sqlite3": ("forgekit.index",),
     "faiss": ("forgekit.index",),
-    "numpy": ("forgekit.index", "forgekit.models"),
+    "numpy": ("forgekit.index", "forgekit.models", "forgekit.archives.tagger", "forgekit.archives.tokens"),
     "yaml": ("forgekit.text",),
     "ruamel": ("forgekit.text",),
     "frontmatter": ("forgekit.text",),

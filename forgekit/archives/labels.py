@@ -104,6 +104,28 @@ PREFIXES = {word.casefold(): kind for kind, words in _TABLE["ids"].items() for w
 MONTHS: list[list[str]] = [names.split() for names in _TABLE["months"]["names"]]
 
 
+def phrases() -> Mapping[str, list[str]]:
+    """Return every phrase of the table with what it may mean: `D=tier`, `T=status`, `priority=high`."""
+    found: dict[str, list[str]] = defaultdict(list)
+    tables: dict[str, Mapping[str, Any]] = {
+        **KEYS,
+        "fact": _FACTS,
+        "priority": _PRIORITIES,
+        "sure": CONFIDENCE,
+    }
+    tables |= {"band": BANDS, **{f"state {kind}": words for kind, words in STATES.items()}}
+    for name, table in tables.items():
+        for phrase, value in table.items():
+            if phrase:
+                found[phrase].append(f"{name}={getattr(value, 'value', value)}")
+    return found
+
+
+def field_words(kind: str, name: str) -> list[str]:
+    """Return the labels that name a field of a kind, as the table spells them."""
+    return [word.lstrip("+") for word in _split(_FIELDS[kind][name]) if word]
+
+
 def variants(word: str) -> Iterator[str]:
     """Yield a word and what it may be an inflection of."""
     yield word

@@ -7,7 +7,7 @@ trusted place first (machine blocks, text, tables, YAML); the other functions re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -36,6 +36,7 @@ from forgekit.archives.labels import (
     names_place,
 )
 from forgekit.archives.machine_block import MachineBlock
+from forgekit.archives.spans import Span
 from forgekit.ids import is_id
 from forgekit.model.entities import CompressionMode
 from forgekit.model.fields import TurnRange
@@ -93,6 +94,31 @@ def collect(page: Page, blocks: Sequence[MachineBlock]) -> Facts:
     for mapping in page.found.documents:
         _mapping_facts(facts, mapping, getattr(mapping, "line", 0) or 1)
     return facts
+
+
+def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int]) -> None:
+    """Add what the tagger took for facts, where no label gives them.
+
+    Args:
+        facts: as they were gathered.
+        spans: of the tagger.
+        taken: lines of records, which name no parent.
+    """
+    others = {
+        _bare_name(part) for value, _ in facts.all("parent", "inherited", "chain") for part in items(value)
+    }
+    known = {name for name in ("tag", "project") if facts.first(name)}
+    known |= {"parent"} if others else set()
+    known |= {"date"} if facts.first("created", "day") else set()
+    for span in spans:
+        name = _bare_name(span.text)
+        if span.tag in known or span.tag not in ("tag", "project", "parent", "date"):
+            continue
+        if span.tag in ("tag", "parent") and (name in others or not _TAG.fullmatch(name)):
+            continue
+        if span.tag == "parent" and (span.line in taken or not _NAMES_ONE.search(name)):
+            continue
+        facts.add("day" if span.tag == "date" else span.tag, span.text, span.line)
 
 
 def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:

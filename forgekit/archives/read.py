@@ -17,6 +17,8 @@ from forgekit.archives import metadata
 from forgekit.archives.claims import IDS, Claim, ClaimList
 from forgekit.archives.document import (
     Document,
+    Fence,
+    Node,
     inherited_lines,
     own_lines,
     printed_lines,
@@ -32,11 +34,13 @@ from forgekit.archives.formats.machine import (
 )
 from forgekit.archives.formats.records import Page
 from forgekit.archives.machine_block import MachineBlock
+from forgekit.archives.tagged import read_tagged
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.entities import CompressionMode
 from forgekit.model.kinds import is_short
 
+_DATA = {"yaml", "yml", "json", "jsonl", "toml", "xml", "ini", "csv", "tsv", "edn", "front matter"}
 _COMPACTION = "This session is being continued from a previous conversation"
 
 
@@ -75,8 +79,11 @@ def _read(document: Document) -> ArchiveText:
     page = Page(found=found, document=document, own=own)
     records.read_records(page)
     records.read_sentences(page)
+    taken = set(page.taken)
+    said = [] if is_log_alone and found.claims else read_tagged(page, _with_data(page, spans))
     records.number_records(found)
     facts = metadata.collect(page, usable)
+    metadata.add_tagged(facts, said, taken)
     tag = metadata.tag_of(found, facts)
     created = metadata.created_of(found, facts)
     turns, turn_range = metadata.turns_of(facts)
@@ -122,6 +129,29 @@ def _read(document: Document) -> ArchiveText:
     )
 
 
+def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
+    """Return which lines the tagger reads: the archive's own, and data in fences that gave no record."""
+    document, lines = page.document, list(page.own)
+    own, headings = own_lines(document, spans, code=True), _headings(document)
+    read = sorted(claim.line for claim in page.found.claims)
+    for fence in document.fences:
+        first, last = fence.first_line, fence.last_line
+        is_data = fence.info in _DATA or (fence.info == "" and not read)
+        gave = bisect_left(read, last) > bisect_left(read, first)
+        if is_data and own[first - 1] and not gave and not _in_record(headings, fence):
+            lines[first : last - 1] = [True] * (last - 1 - first)
+    return lines
+
+
+def _in_record(headings: Sequence[Node], fence: Fence) -> bool:
+    above = bisect_left(headings, fence.first_line, key=lambda node: node.line)
+    return above > 0 and records.is_record(headings[above - 1])
+
+
+def _headings(document: Document) -> list[Node]:
+    return [node for node in document.nodes if node.kind == "heading"]
+
+
 def _unclosed(blocks: Sequence[MachineBlock], document: Document) -> str:
     last = blocks[-1] if blocks else None
     if last is not None and last.broken == "is never closed" and last.last_line >= len(document.lines):
@@ -157,11 +187,10 @@ def _read_fences(found: ClaimList, document: Document, spans: Sequence[tuple[int
         return True
     around = own_lines(document, spans, code=True)
     inherited = inherited_lines(document)
-    headings = [node for node in document.nodes if node.kind == "heading"]
+    headings = _headings(document)
     for fence in document.fences:
         carried = any(first <= fence.first_line <= last for first, last in inherited)
-        above = bisect_left(headings, fence.first_line, key=lambda node: node.line)
-        in_record = above > 0 and records.is_record(headings[above - 1])
+        in_record = _in_record(headings, fence)
         is_read = around[fence.first_line - 1] or carried
         if is_read and is_log(fence.info, fence.content, in_record=in_record):
             _read_log(found, fence.content, fence.first_line + 1, carried=carried)

@@ -20,7 +20,7 @@ TITLE = "# Conversation Archive: broker choice\n\n"
         ("Continues: NEXUS_START", ("NEXUS_START",)),
         ("**Parent:** none", ()),
         ("We talked.\n\nContinues: NEXUS_START", ("NEXUS_START",)),
-        ("## Notes\n**Parent:** NEXUS_START", ()),
+        ("## Notes\n**Parent:** NEXUS_START", ("NEXUS_START",)),
         ("## Metadata\n- Parent: NEXUS_START", ("NEXUS_START",)),
     ],
 )

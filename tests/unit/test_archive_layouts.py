@@ -217,7 +217,7 @@ def test_a_date_has_its_day_first_where_its_label_is_not_english() -> None:
     ("text", "code", "line"),
     [
         ('{"misc": [{"a": "1"}], "decisions": [{"id": "D1", "text": "x"}]}', "unread-list", 1),
-        ("## Came of it\n\n| Nr | Was | Sicherheit |\n|--|--|--|\n| 1 | Use X | hoch |\n", "unread-table", 3),
+        ("## Came of it\n\n| Nr | Was | Sicherheit |\n|--|--|--|\n| 1 | - | hoch |\n", "unread-table", 3),
         ("# Notes\n\nWe met.\n\nConfidence: 0.8\n", "unread-label", 5),
         ("### D001: Use X\n> Confidence: 0.9\n", "", 0),
         ("# a\n\n### D001: Use X\n\n> Confidence: 0.9\n", "quoted-field", 5),

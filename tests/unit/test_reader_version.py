@@ -12,7 +12,7 @@ from forgekit.text.plain import to_plain
 from forgekit.upkeep.init_migrate import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-READ = {"5": "6184ac12d92677c43b054bd70b8edae490af1c70ac42b28a339f6f05311c6435"}
+READ = {"6": "27dd30da35785607cc37340a623630ec0b03e26bd78794e6d54cece2e109550d"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 
 

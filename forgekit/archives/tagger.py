@@ -1,0 +1,172 @@
+"""The tagger: says of each token of an archive which field of a record it belongs to.
+
+A small convolutional network over tokens and lines, with a conditional random field within each line
+(Lafferty et al. 2001), fitted by `training/reader`. Its numbers are multiples of 2**-10 and are added in
+double precision, where sums of them are exact: every machine gives the same tags.
+"""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from forgekit.archives.tokens import Tokens
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+TAGS = (
+    *("O", "D", "T", "id", "tier", "why", "alt", "dep", "by", "state", "prio", "blk", "res", "note"),
+    *("tag", "parent", "project", "date", "artifact", "insight"),
+)
+"""What a token may belong to: nothing, a decision's text, a thread's title, fields of records, facts."""
+VALUES: Mapping[str, tuple[str, ...]] = {
+    "D": ("active", "revised", "superseded", "invalidated"),
+    "T": ("open", "resolved", "abandoned", "superseded"),
+    "tier": ("0.1", "0.3", "0.5", "0.7", "0.9"),
+    "state": ("active", "revised", "superseded", "invalidated", "open", "resolved", "abandoned"),
+    "prio": ("high", "medium", "low"),
+}
+"""What the words of a tag may mean."""
+FIRST_VALUE = {tag: sum(len(VALUES[each]) for each in list(VALUES)[:n]) for n, tag in enumerate(VALUES)}
+GRID = 1024.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """What the tagger says of tokens.
+
+    Attributes:
+        tags: for each token the number of its tag in `TAGS`.
+        values: for each token a score of every value, those of `VALUES` one behind the other.
+        forward: for each token whether its field belongs to the record that follows.
+        margins: for each token how far the score of its tag lies above that of none.
+    """
+
+    tags: Ints
+    values: Floats
+    forward: NDArray[np.bool_]
+    margins: Floats
+
+
+@lru_cache(maxsize=1)
+def weights() -> Mapping[str, Floats]:
+    """Return the weights that come with the package, on the grid."""
+    import numpy as np  # for readers alone
+
+    stored = zlib.decompress(pkgutil.get_data(__package__, "tagger.bin") or b"")
+    head = int.from_bytes(stored[:4], "big") + 4
+    numbers = np.frombuffer(stored, dtype="<i2", offset=head)
+    found, reached = {}, 0
+    for name, shape in json.loads(stored[4:head]).items():
+        size = int(np.prod(shape))
+        found[name] = numbers[reached : reached + size].reshape(shape).astype(np.float64) / GRID
+        reached += size
+    return found
+
+
+def stored_weights(weights: Mapping[str, Floats]) -> bytes:
+    """Return weights as the package keeps them: their names and shapes as JSON, then the numbers."""
+    import numpy as np
+
+    head = json.dumps({name: each.shape for name, each in weights.items()}).encode()
+    numbers = [np.round(each * GRID).astype("<i2").tobytes() for each in weights.values()]
+    return zlib.compress(b"".join([len(head).to_bytes(4, "big"), head, *numbers]), 9)
+
+
+def tag(tokens: Tokens, given: Mapping[str, Floats] | None = None) -> Tagged:
+    """Tag tokens.
+
+    Args:
+        tokens: of an archive.
+        given: weights to use in the place of the package's.
+    """
+    import numpy as np
+
+    w = given or weights()
+    count = len(tokens.texts)
+    if not count:
+        none = np.zeros(0)
+        return Tagged(none.astype(np.int64), np.zeros((0, 0)), none > 0, none)
+    words = np.add.reduceat(w["embedding"][tokens.ids], tokens.offsets)
+    around = _around(tokens, words, w["context"])
+    x = _convolved(np.concatenate([words, around, tokens.dense], axis=1), w, "first")
+    x = _convolved(x, w, "second")
+    begins = np.flatnonzero(np.diff(tokens.row, prepend=-1))
+    line = _convolved(np.maximum.reduceat(x, begins), w, "line")
+    line = np.concatenate([line, _convolved(line, w, "lines")], axis=1)
+    y = _convolved(np.concatenate([x, line[tokens.row]], axis=1), w, "third")
+    z = np.concatenate([y, _convolved(y, w, "fourth", spread=2)], axis=1)
+    scores = z @ w["out"] + words @ w["skip"] + w["bias"]
+    best = _best_path(scores[:, : len(TAGS)], tokens, w["moves"], w["starts"])
+    margins = scores[np.arange(count), best] - scores[:, 0]
+    return Tagged(best, scores[:, len(TAGS) : -1], scores[:, -1] > 0, margins)
+
+
+def _around(tokens: Tokens, words: Floats, context: Floats) -> Floats:
+    """Return what stands above and beside each token: the means of the segments around it."""
+    import numpy as np
+
+    of, segments = tokens.pools
+    order = np.argsort(segments, kind="stable")
+    begins = np.flatnonzero(np.diff(segments[order], prepend=-1))
+    sums = np.add.reduceat(words[of[order]], begins)
+    counts = np.diff(begins, append=len(order))
+    means = np.zeros((tokens.segments, words.shape[1]))
+    means[segments[order][begins]] = _on_grid(sums / np.sqrt(counts)[:, None])
+    inner = means @ context
+    size = context.shape[1] // 4
+    return np.concatenate([inner[tokens.around[:, n], n * size : (n + 1) * size] for n in range(4)], axis=1)
+
+
+def _on_grid(x: Floats) -> Floats:
+    import numpy as np
+
+    return np.asarray(np.round(x * 256) / 256)
+
+
+def _convolved(x: Floats, w: Mapping[str, Floats], name: str, spread: int = 1) -> Floats:
+    """Return a convolution over the rows of x, rectified; `spread` is the distance of its taps."""
+    import numpy as np
+
+    kernel = w[name]
+    width = kernel.shape[0] // x.shape[1]
+    reach = width // 2 * spread
+    padded = np.pad(x, ((reach, reach), (0, 0)))
+    shifted = [padded[n * spread : n * spread + len(x)] for n in range(width)]
+    return _on_grid(np.maximum(np.concatenate(shifted, axis=1) @ kernel + w[f"{name} bias"], 0))
+
+
+def _best_path(scores: Floats, tokens: Tokens, moves: Floats, starts: Floats) -> Ints:
+    """Return the best tags within each line (Viterbi), the lines side by side."""
+    import numpy as np
+
+    begins = np.flatnonzero(np.diff(tokens.row, prepend=-1))
+    sizes = np.diff(begins, append=len(scores))
+    order = np.argsort(-sizes, kind="stable")
+    begins, sizes = begins[order], sizes[order]
+    best = starts + scores[begins]
+    back = np.zeros(scores.shape, dtype=np.int64)
+    for step in range(1, int(sizes[0])):
+        alive = int(np.searchsorted(-sizes, -step))
+        at = begins[:alive] + step
+        reached = best[:alive, :, None] + moves[tokens.inside[at]]
+        back[at] = reached.argmax(axis=1)
+        best[:alive] = reached.max(axis=1) + scores[at]
+    path = np.zeros(len(scores), dtype=np.int64)
+    now = best.argmax(axis=1)
+    path[begins + sizes - 1] = now
+    for step in range(int(sizes[0]) - 1, 0, -1):
+        alive = int(np.searchsorted(-sizes, -step))
+        at = begins[:alive] + step
+        path[at - 1] = back[at, path[at]]
+    return path

@@ -1,0 +1,120 @@
+"""The tagger and what is made of its tags."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forgekit.archives.read import read_archive
+from forgekit.archives.spans import Span, grouped, spans_of
+from forgekit.archives.tagger import GRID, TAGS, VALUES, tag, weights
+from forgekit.archives.tokens import WIDTH, tokens_of
+
+LETTER = """Hand-over, 4 May 2026. This chat is called BOAT_SHED_2, it goes on from BOAT_SHED_1.
+
+We settled two things. The slipway gets a steel rail, because the timber one rots within five years.
+The roof stays as it is; slate was looked at and turned down.
+
+Still open:
+- who pays for the crane? (urgent)
+"""
+
+
+def span(tag: str, text: str, line: int, *, forward: bool = False) -> Span:
+    return Span(tag, "", text, line, line, forward, 5.0)
+
+
+def test_an_archive_without_ids_or_known_labels_is_read() -> None:
+    read = read_archive(LETTER)
+    assert (read.tag, read.inherits_from) == ("BOAT_SHED_2", ("BOAT_SHED_1",))
+    assert [d.text for d in read.decisions][:1] == ["The slipway gets a steel rail"]
+    assert read.decisions[0].rationale == "the timber one rots within five years"
+    assert [(t.title, t.priority.value if t.priority else "") for t in read.threads] == [
+        ("who pays for the crane?", "high")
+    ]
+
+
+def test_weights_are_on_the_grid_so_that_sums_are_exact() -> None:
+    for name, each in weights().items():
+        assert np.array_equal(each * GRID, np.round(each * GRID)), name
+        assert np.abs(each).max() < 32, name
+
+
+def test_a_text_gets_the_same_tags_whatever_the_order_of_its_sums() -> None:
+    tokens = tokens_of(LETTER.split("\n"), [True] * LETTER.count("\n") + [True])
+    found = tag(tokens)
+    mirrored = dict(weights())
+    size = mirrored["out"].shape[0]
+    half = size // 2
+    mirrored["third"] = mirrored["third"][:, ::-1]
+    mirrored["third bias"] = mirrored["third bias"][::-1]
+    taps = mirrored["fourth"].shape[0] // half
+    kernel = mirrored["fourth"].reshape(taps, half, half)[:, ::-1]
+    mirrored["fourth"] = kernel.reshape(taps * half, half)
+    mirrored["out"] = np.concatenate([mirrored["out"][:half][::-1], mirrored["out"][half:]])
+    other = tag(tokens, mirrored)
+    assert np.array_equal(found.tags, other.tags)
+    assert np.array_equal(found.margins, other.margins)
+
+
+@given(st.lists(st.text(max_size=30), max_size=6))
+@settings(max_examples=50, deadline=None)
+def test_lines_that_do_not_speak_change_no_token(zone: list[str]) -> None:
+    zone = [line.replace("\n", " ") for line in zone]
+    lines = ["## Decisions", "- D1: rows", *zone, "> said", "- D2: columns"]
+    own = [True, True, *[False] * (len(zone) + 1), True]
+    one, other = tokens_of(lines, own), tokens_of([*lines[:2], "", lines[-1]], [True, True, True, True])
+    assert one.texts == other.texts
+    assert np.array_equal(one.dense, other.dense)
+    assert np.array_equal(one.around, other.around)
+
+
+def test_tokens_of_nothing_have_no_spans() -> None:
+    assert tokens_of([], []).dense.shape == (0, WIDTH)
+    assert spans_of(["", "x" * 30_000], [True, True]) == []
+
+
+def test_fields_go_with_the_record_before_them_or_wait_for_the_next() -> None:
+    spans = [
+        span("id", "K1", 1, forward=True),
+        span("D", "Rows", 1),
+        span("why", "small", 2),
+        span("tier", "0.9", 3, forward=True),
+        span("D", "Columns", 3),
+    ]
+    found, _ = grouped(spans, {})
+    assert [(each.words.text, [f.text for f in each.fields]) for each in found] == [
+        ("Rows", ["K1", "small"]),
+        ("Columns", ["0.9"]),
+    ]
+
+
+def test_what_stands_in_a_row_goes_with_its_record() -> None:
+    spans = [span("why", "small", 4), span("D", "Rows", 4), span("tier", "0.9", 4), span("D", "Columns", 5)]
+    found, _ = grouped(spans, {4: 1, 5: 1})
+    assert [(each.words.text, [f.text for f in each.fields]) for each in found] == [
+        ("Rows", ["small", "0.9"]),
+        ("Columns", []),
+    ]
+
+
+def test_an_id_that_comes_again_is_said_of_its_record() -> None:
+    spans = [
+        span("id", "D1", 1, forward=True),
+        span("D", "Rows", 1),
+        span("T", "Who pays?", 2),
+        span("id", "D001", 5),
+        span("why", "small", 5),
+        span("tag", "A_B", 6),
+    ]
+    found, facts = grouped(spans, {})
+    assert [(each.words.text, [f.text for f in each.fields]) for each in found] == [
+        ("Rows", ["D1", "small"]),
+        ("Who pays?", []),
+    ]
+    assert [fact.text for fact in facts] == ["A_B"]
+
+
+def test_every_tag_with_values_is_a_tag() -> None:
+    assert set(VALUES) <= set(TAGS)
