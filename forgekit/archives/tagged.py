@@ -24,8 +24,8 @@ from forgekit.archives.claims import (
     parse_tier,
     references,
 )
-from forgekit.archives.formats.records import Page
-from forgekit.archives.labels import CONFIDENCE, leading
+from forgekit.archives.formats.records import Page, labelled
+from forgekit.archives.labels import CONFIDENCE, field_named, leading
 from forgekit.archives.spans import Found, Span, grouped, spans_of
 from forgekit.archives.tagger import VALUES
 from forgekit.model.archive_record import Family
@@ -78,6 +78,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         if by_id and isinstance(same, Claim):
             cells = tables if same.family in (Family.TABLE, Family.INDEX) else {}
             spans = [span for span in each.fields if span.margin >= SURE and span.line not in cells]
+            spans = [span for span in spans if not _is_labelled(page.document.lines[span.line - 1], kind)]
             sure = _fields(replace(each, fields=spans), kind)
             kept = str(same.values.get("context") or same.values.get("content") or "")
             missing = {
@@ -114,6 +115,11 @@ def _named(span: Span) -> tuple[str, ...]:
 def _has(claim: Claim, name: str) -> bool:
     names = ("tier", "confidence") if name == "tier" else (name,)
     return any(claim.values.get(each) not in (None, "", ()) for each in names)
+
+
+def _is_labelled(line: str, kind: str) -> bool:
+    """Say whether a line begins with a known label, so that its value was read."""
+    return field_named(labelled(line.lstrip(" \t-*+>"))[0], kind) is not None
 
 
 def _within(value: str | list[str], kept: str) -> bool:

@@ -35,6 +35,12 @@ def test_an_archive_without_ids_or_known_labels_is_read() -> None:
     ]
 
 
+def test_a_line_with_a_known_label_fills_no_other_field() -> None:
+    record = "### D007: Five correct answers\n- **Tier:** 0.8\n- **Tags:** curriculum, mastery\n"
+    (decision,) = read_archive(f"# Conversation Archive: x\n\n{record}").decisions
+    assert (decision.alternatives, decision.tags) == ((), ("curriculum", "mastery"))
+
+
 def test_weights_are_on_the_grid_so_that_sums_are_exact() -> None:
     for name, each in weights().items():
         assert np.array_equal(each * GRID, np.round(each * GRID)), name
