@@ -19,7 +19,7 @@ from forgekit.change import (
     word_of,
     write,
 )
-from forgekit.errors import TransitionError, UsageError
+from forgekit.errors import NotFoundError, TransitionError, UsageError
 from forgekit.forge import Forge, opened
 from forgekit.ids import EntityId, project_id, thread_id
 from forgekit.model.entities import Entity, Priority, Thread, ThreadStatus
@@ -61,7 +61,7 @@ def create(
         conversation: the one that shows it, by any name; an unknown uuid is registered along.
         content: a description, Markdown.
         priority: how much it matters, else medium.
-        blocked_by: other threads, by any name.
+        blocked_by: other threads, by any name; words of several that name none are what it waits for.
         tags: words.
         at: event time in ms since 1970, else the conversation's, else now.
         options: dry run, or without a commit.
@@ -73,7 +73,7 @@ def create(
     line, words = typed(title, _MORE), tuple(dict.fromkeys(tags))
     values: dict[str, Any] = {
         "local_id": local_id,
-        "blocked_by": forge.resolve_all(blocked_by, Kind.THREAD),
+        "blocked_by": _blockers(forge, blocked_by),
         "tags": words,
     }
 
@@ -130,7 +130,7 @@ def update(
         title: in place of the old one; the rest alike.
         priority: `high`, `medium` or `low`.
         content: a description, Markdown.
-        blocked_by: other threads, by any name.
+        blocked_by: as of `create`.
         tags: words.
         options: dry run, or without a commit.
 
@@ -143,7 +143,7 @@ def update(
         raise UsageError("a resolution needs an end; give status resolved, superseded or abandoned")
     values: dict[str, Any] = {"priority": _member(Priority, "priority", priority)}
     values["title"] = None if title is None else typed(title, _MORE)
-    values["blocked_by"] = None if blocked_by is None else forge.resolve_all(blocked_by, Kind.THREAD)
+    values["blocked_by"] = None if blocked_by is None else _blockers(forge, blocked_by)
     values["tags"] = None if tags is None else tuple(dict.fromkeys(tags))
     values = {field: value for field, value in values.items() if value is not None}
     key = forge.resolve(name, Kind.THREAD)
@@ -221,6 +221,20 @@ def _open(thread: Thread) -> Thread:
 
 def _with(ids: tuple[EntityId, ...], entity: EntityId | None) -> tuple[EntityId, ...]:
     return tuple(sorted({*ids, entity})) if entity else ids
+
+
+def _blockers(forge: Forge, names: Iterable[str]) -> tuple[str, ...]:
+    """Return ids of threads, and words where a name of several words is none; errors as of `Forge.resolve`."""
+
+    def blocker(name: str) -> str:
+        try:
+            return forge.resolve(name, Kind.THREAD)
+        except NotFoundError:
+            if len(name.split()) < 2:
+                raise
+            return typed(name, "--content")
+
+    return tuple(sorted({blocker(name) for name in names}))
 
 
 def _member(words: type[Word], name: str, value: Word | str | None) -> Word | None:

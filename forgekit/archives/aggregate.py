@@ -136,6 +136,7 @@ def thread_of(entity: EntityId, history: History[ThreadRecord]) -> Thread:
     states = [None, *(state for _, state, _ in changes)]
     changed = [a for (a, state, _), before in zip(changes, states, strict=False) if state is not before]
     priorities = [record.priority for _, record in by_time if record.priority is not None]
+    waits = next((r.waits_for for _, r in reversed(by_time) if r.blocked_by is not None), ())
     return Thread(
         thread_id=entity,
         title=history.text,
@@ -144,7 +145,7 @@ def thread_of(entity: EntityId, history: History[ThreadRecord]) -> Thread:
         project_name=origin.project_name,
         project_uuid=origin.project_uuid,
         local_id=history.first.local_id,
-        blocked_by=tuple(sorted(history.references)),
+        blocked_by=tuple(sorted({*history.references, *_union([waits])})),
         first_seen_in=origin.conversation_id,
         resolved_in=changed[-1].conversation_id if status.ended else None,
         conversation_ids=_conversation_ids(archive for archive, _ in history.statements),

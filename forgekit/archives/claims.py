@@ -9,7 +9,7 @@ trusted family first; `records` builds the records. The parsers of single values
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -97,6 +97,7 @@ _ID_PARTS = re.compile(
     re.IGNORECASE,
 )
 _WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20}
+_BESIDE = 2  # words beside an id that say nothing more: "and", "to end"
 _IS_WIDE = re.compile("[\u3000\uff01-\uff5e]")
 
 
@@ -600,6 +601,16 @@ def _named(claim: Claim, target: str, value: Any) -> Any:
     return references(value)
 
 
+def _blockers(claim: Claim, target: str, value: Any) -> Any:
+    """Return what may be ids of threads; the parts that may be words wait until the records are known."""
+    del target
+    parts = items(value) if isinstance(value, list) else re.split("[;\uff1b\n]", bare(flat(value)))
+    named = [[part] if not references(part) else [each for each, _ in _outside_brackets(part)] for part in parts]
+    words = (one_line(part) for group in named for part in group)
+    claim.values["waits_for"] = tuple(part for part in words if not is_none(part))
+    return references(value)
+
+
 def _priority(claim: Claim, _target: str, value: Any) -> Any:
     priority = parse_priority(flat(value))
     if priority is None and not is_none(value):
@@ -650,7 +661,7 @@ _CONVERT: Mapping[str, Callable[[Claim, str, Any], Any]] = {
     "dependencies": _named,
     "revises": _named,
     "superseded_by": lambda _claim, _target, value: next(iter(references(value)), None),
-    "blocked_by": _named,
+    "blocked_by": _blockers,
     "content": lambda _claim, _target, value: text_of(value) or None,
     "priority": _priority,
     "alternatives": _alternatives,
@@ -693,15 +704,27 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
             wanted = [each for each in spelled if name != "blocked_by" or kind_of(each) != "D"]
             kept = [each for each in wanted if ":" in each or each in known or _is_ours(each)]
             words = claim.values.pop(f"{name} words", "")
-            if words and (not kept or len(wanted) < len(spelled)):
-                shown = words if not kept else ", ".join(each for each in spelled if each not in kept)
-                _keep(claim, name.replace("_", " ").capitalize(), shown)
-                message = f"{claim.local_id}: {shown[:60]!r} names no record that may stand there"
+            if words and not kept:
+                _keep(claim, name.capitalize(), words)
+                message = f"{claim.local_id}: {words[:60]!r} names no record that may stand there"
                 found.warn("no-reference", f"{message}; it was kept in the text", claim.line)
+            if name == "blocked_by" and "waits_for" in claim.values:
+                named = {_resolve(each, claim.kind, names, numbers): each for each in claim.values[name]}
+                spellings = {each for one, each in named.items() if one in kept}
+                parts = (each for each in claim.values["waits_for"] if _says_more(each, spellings))
+                claim.values["waits_for"] = tuple(parts)
             if name in claim.values:
                 claim.values[name] = tuple(dict.fromkeys(kept))
         if successor := claim.values.get("superseded_by"):
             claim.values["superseded_by"] = _resolve(successor, claim.kind, names, numbers)
+
+
+def _says_more(part: str, spellings: Collection[str]) -> bool:
+    """Say whether a part of what a thread waits for is more than ids of records and a word beside them."""
+    named = [each for each in references(part) if each in spellings]
+    for each in named:
+        part = part.replace(each, " ", 1)
+    return not named or len(part.split()) > _BESIDE
 
 
 def _resolve(

@@ -193,10 +193,10 @@ def _fields(each: Found, kind: str) -> dict[str, Any]:
     raw: dict[str, Any] = {}
     for tag, name in _LISTS.items():
         spans = each.all(tag) if tag in _OF_KIND[kind] else []
-        if spans and tag == "alt":
+        if spans and tag in ("alt", "blk"):
             raw[name] = [span.text for span in spans]
         elif spans:
-            raw[name] = (", " if tag in ("dep", "blk") else " ").join(span.text for span in spans)
+            raw[name] = (", " if tag == "dep" else " ").join(span.text for span in spans)
     for span in each.all("tier")[:1] if kind == "D" else ():
         raw["tier"] = _tier(span)
     for span in each.all("prio")[:1] if kind == "T" else ():

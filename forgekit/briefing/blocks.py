@@ -14,7 +14,7 @@ from forgekit.filing.archive_facts import facts
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge
 from forgekit.history import endings
-from forgekit.ids import EntityId
+from forgekit.ids import EntityId, is_id
 from forgekit.insight.budget import BlockPart, BlockRow, lay_out
 from forgekit.insight.project_state import (
     Abroad,
@@ -312,12 +312,15 @@ def _name(entity: Decision | Thread) -> str:
 
 
 def _threads(rows: _Rows, state: ProjectState, rank: int) -> BlockPart:
-    def ended(blocker: EntityId) -> bool:
-        known = rows.registry.get(blocker)
+    def ended(name: str) -> bool:
+        known = rows.registry.get(EntityId(name))
         return isinstance(known, Thread) and known.status.ended
 
+    def blocker(name: str) -> str:
+        return short_id(Kind.THREAD, EntityId(name)) if is_id(name) else f"“{quote(brief(name))}”"
+
     def row(thread: Thread) -> BlockRow:
-        blocked = ", ".join(short_id(Kind.THREAD, b) for b in thread.blocked_by if not ended(b))
+        blocked = ", ".join(blocker(b) for b in thread.blocked_by if not ended(b))
         state = f"({thread.priority.value}{f', blocked by {blocked}' if blocked else ''})"
         tail = f"{state}{rows.new(thread)} {rows.source(thread)}"
         texts = (thread.title, brief(thread.title))

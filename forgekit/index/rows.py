@@ -116,7 +116,9 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
     own = entity.kind.registered and entity.kind is not Kind.LINEAGE
     named = [match_key(name) for name in (external, tag, title if own else None) if name]
     db.executemany("INSERT OR IGNORE INTO name VALUES (?, ?)", [(key, row) for key in named])
-    named_in = ((target, name, row) for name in _REFERRING for target in getattr(entity, name, ()))
+    named_in = (
+        (target, name, row) for name in _REFERRING for target in getattr(entity, name, ()) if is_id(target)
+    )
     db.executemany("INSERT OR IGNORE INTO reference VALUES (?, ?, ?)", named_in)
     if entity.kind.registered:
         names = " ".join((entity.id[-12:], *_words({k: v for k, v in fields.items() if v != title})))

@@ -79,6 +79,8 @@ class ThreadRecord:
 
     Attributes:
         reopened: the archive states that the thread was reopened.
+        blocked_by: threads that it waits for, as the archive calls them.
+        waits_for: what else it waits for, in words.
     """
 
     local_id: str
@@ -92,6 +94,7 @@ class ThreadRecord:
     reopened: bool = False
     priority: Priority | None = None
     blocked_by: tuple[str, ...] | None = None
+    waits_for: tuple[str, ...] = ()
     resolution: str = ""
     inherited_from: str | None = None
     turn: int | None = None

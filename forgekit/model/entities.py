@@ -18,6 +18,7 @@ from forgekit.model.fields import (
     COUNT,
     ID,
     IDS,
+    IDS_OR_WORDS,
     INSTANT,
     LINES,
     NUMBER,
@@ -179,6 +180,7 @@ class Thread(Record):
 
     Attributes:
         local_id: what the archive of `first_seen_in` calls it, such as `T001`.
+        blocked_by: what it waits for: other threads by id, anything else in words.
         updated_at: event time of the last state change.
     """
 
@@ -191,7 +193,7 @@ class Thread(Record):
     project_name: str = key(TEXT, together="project", column=True, csv=True)
     project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
     local_id: str | None = key(TEXT, default=None, csv=True)
-    blocked_by: tuple[EntityId, ...] = key(IDS, default=(), refers=_THREAD)
+    blocked_by: tuple[str, ...] = key(IDS_OR_WORDS, default=(), refers=_THREAD)
     first_seen_in: EntityId | None = key(ID, default=None, refers=_CONVERSATION)
     resolved_in: EntityId | None = key(ID, default=None, together="state", refers=_CONVERSATION)
     conversation_ids: tuple[EntityId, ...] = key(IDS, default=(), refers=_CONVERSATION)

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any, TypeVar, dataclass_transform
 
 from forgekit.errors import FormatError
-from forgekit.ids import EntityId, parse_id
+from forgekit.ids import EntityId, is_id, parse_id
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import MOST_TURNS
 from forgekit.times import UNKNOWN, Instant, format_instant, parse_instant
@@ -27,6 +27,7 @@ TurnRange = tuple[int, int]
 
 _DECIMAL = re.compile(r"[-+]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][-+]?[0-9]{1,4})?")
 _WHOLE = re.compile(r"[0-9]{1,8}")
+_UUID_LIKE = re.compile(r"[0-9A-Fa-f-]{32,}")
 
 
 class Plain(str):
@@ -80,6 +81,12 @@ def _read_text(value: Any) -> str:
 def _read_id(value: Any) -> EntityId:
     # A person's vault may hold ids as links: [[018b...]].
     return parse_id(_read_text(value).removeprefix("[[").removesuffix("]]"))
+
+
+def _read_id_or_words(value: Any) -> str:
+    text = _read_text(value)
+    is_link = text.startswith("[[") and text.endswith("]]")
+    return _read_id(text) if is_link or _UUID_LIKE.fullmatch(text) else text
 
 
 def _read_number(value: Any) -> float:
@@ -159,6 +166,7 @@ INSTANT = FieldType(
 TURNS = FieldType(_read_turns, lambda turns: [Plain(str(turn)) for turn in turns], list)
 LINES = _list_of(_read_text, Merge.LIST, searched=True)
 IDS = _list_of(_read_id, Merge.SET)
+IDS_OR_WORDS = _list_of(_read_id_or_words, Merge.SET, searched=True)
 PAIRS = FieldType(_read_pairs, _pairs_as_map, _pairs_as_map, Merge.PAIRS)
 
 
@@ -276,10 +284,11 @@ def json_fields(fields: tuple[Field, ...], entity: object) -> dict[str, Any]:
 
 
 def ids_in(field: Field, value: Any) -> Iterator[EntityId]:
-    """Yield the ids that a field's value holds, alone, in a list or in a map; none for None."""
+    """Yield the ids that a field's value holds, alone, in a list or in a map; words are passed over."""
     if not isinstance(value, tuple):
         if value is not None:
             yield value
         return
     for item in value:
-        yield item[1] if field.rule is Merge.PAIRS else item
+        if field.type is not IDS_OR_WORDS or is_id(item):
+            yield item[1] if field.rule is Merge.PAIRS else item

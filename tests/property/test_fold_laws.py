@@ -66,6 +66,7 @@ def threads(local_id: str) -> st.SearchStrategy[ThreadRecord]:
         status=st.sampled_from([None, ThreadStatus.OPEN, *ThreadStatus]),
         reopened=st.booleans(),
         blocked_by=st.sampled_from([None, (), ("T001",), ("T002",)]),
+        waits_for=st.sampled_from([(), ("the bank",), ("a key", "Bob")]),
         resolution=st.sampled_from(["", "done so"]),
     )
 

@@ -129,6 +129,13 @@ def id_lists() -> st.SearchStrategy[tuple[EntityId, ...]]:
 
 
 @functools.cache
+def blockers() -> st.SearchStrategy[tuple[str, ...]]:
+    """Ids of threads, and words that stand for something else."""
+    words = lines().filter(lambda line: not line.startswith("[[") and len(line) < 32)
+    return st.lists(st.one_of(ids(), words), max_size=4, unique=True).map(lambda found: tuple(sorted(found)))
+
+
+@functools.cache
 def maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(st.none(), strategy)
 
@@ -262,7 +269,7 @@ def threads(draw: st.DrawFn) -> Thread:
         project_name=draw(lines()),
         project_uuid=draw(ids()),
         local_id=draw(maybe(lines())),
-        blocked_by=draw(id_lists()),
+        blocked_by=draw(blockers()),
         first_seen_in=draw(maybe(ids())),
         resolved_in=draw(maybe(ids())) if status.ended else None,
         conversation_ids=draw(id_lists()),

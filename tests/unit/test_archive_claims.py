@@ -35,11 +35,6 @@ def test_a_status_of_blocked_may_name_what_blocks() -> None:
     ]
 
 
-def test_what_blocks_a_thread_and_is_no_record_is_kept_in_its_words() -> None:
-    read = read_archive("### T001: Budget\n- **Description:** For May.\n- **Blocked by:** the bank\n")
-    assert [(t.blocked_by, t.content) for t in read.threads] == [((), "For May.\nBlocked by: the bank")]
-
-
 @pytest.mark.parametrize("key", ["reason", "reason_rejected"])
 def test_a_rejected_alternative_keeps_its_reason(key: str) -> None:
     read = read_archive(

@@ -38,15 +38,26 @@ def test_a_bracket_is_a_field_or_stays_in_the_text(line: str, text: str, tier: f
     assert read.problems == ()
 
 
-def test_what_a_thread_waits_for_is_kept_in_its_words_and_named() -> None:
-    read = read_archive("- T009 (waiting for Bob, high): Which port?\n")
-    (thread,) = read.threads
-    assert (thread.title, thread.content, thread.priority and thread.priority.value) == (
-        "Which port?",
-        "Blocked by: Bob",
-        "high",
-    )
-    assert [(problem.code, problem.line) for problem in read.problems] == [("no-reference", 1)]
+@pytest.mark.parametrize(
+    ("value", "threads", "words"),
+    [
+        ("Bob", (), ("Bob",)),
+        ("legal, and the bank; a key", (), ("legal, and the bank", "a key")),
+        ("T002 and the answer of the bank", ("T002",), ("T002 and the answer of the bank",)),
+        ("T002, the bank", ("T002",), ("the bank",)),
+        ("end of T002", ("T002",), ()),
+        ("legal sign-off (see D009)", (), ("legal sign-off (see D009)",)),
+        ("nothing", (), ()),
+    ],
+)
+def test_a_thread_waits_for_threads_and_for_what_words_say(
+    value: str, threads: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    others = "### T002: Which host?\n\n### D009: Rows\n"
+    read = read_archive(f"### T009: Which port?\n- Blocked by: {value}\n\n{others}")
+    (thread,) = (each for each in read.threads if each.local_id == "T009")
+    assert (thread.blocked_by, thread.waits_for, thread.content) == (threads, words, "")
+    assert read.problems == ()
 
 
 @pytest.mark.parametrize(
