@@ -26,7 +26,8 @@ from forgekit.archives.claims import (
 )
 from forgekit.archives.formats.records import Page, labelled
 from forgekit.archives.labels import CONFIDENCE, field_named, leading
-from forgekit.archives.spans import Found, Span, grouped, spans_of
+from forgekit.archives.grouping import Found, grouped
+from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
 from forgekit.model.archive_record import Family
 
@@ -59,7 +60,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         own: the lines that the tagger may read, data in fences included.
     """
     tables = {row.line: 1 for node in page.document.nodes if node.kind == "table" for row in node.children}
-    found, facts = grouped(spans_of(page.document.lines, own), tables)
+    found, facts = grouped(spans_of(page.document.lines, own), page.document.lines, tables)
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     by_id = bool(claims)  # those without ids are not among them
     if not by_id and found:

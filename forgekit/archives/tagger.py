@@ -48,13 +48,13 @@ class Tagged:
     Attributes:
         tags: for each token the number of its tag in `TAGS`.
         values: for each token a score of every value, those of `VALUES` one behind the other.
-        forward: for each token whether its field belongs to the record that follows.
+        ahead: for each token a score, above zero where its field belongs to the record that follows.
         margins: for each token how far the score of its tag lies above that of none.
     """
 
     tags: Ints
     values: Floats
-    forward: NDArray[np.bool_]
+    ahead: Floats
     margins: Floats
 
 
@@ -96,7 +96,7 @@ def tag(tokens: Tokens, given: Mapping[str, Floats] | None = None) -> Tagged:
     count = len(tokens.texts)
     if not count:
         none = np.zeros(0)
-        return Tagged(none.astype(np.int64), np.zeros((0, 0)), none > 0, none)
+        return Tagged(none.astype(np.int64), np.zeros((0, 0)), none, none)
     words = np.add.reduceat(w["embedding"][tokens.ids], tokens.offsets)
     around = _around(tokens, words, w["context"])
     x = _convolved(np.concatenate([words, around, tokens.dense], axis=1), w, "first")
@@ -109,7 +109,7 @@ def tag(tokens: Tokens, given: Mapping[str, Floats] | None = None) -> Tagged:
     scores = z @ w["out"] + words @ w["skip"] + w["bias"]
     best = _best_path(scores[:, : len(TAGS)], tokens, w["moves"], w["starts"])
     margins = scores[np.arange(count), best] - scores[:, 0]
-    return Tagged(best, scores[:, len(TAGS) : -1], scores[:, -1] > 0, margins)
+    return Tagged(best, scores[:, len(TAGS) : -1], scores[:, -1], margins)
 
 
 def _around(tokens: Tokens, words: Floats, context: Floats) -> Floats:

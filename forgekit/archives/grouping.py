@@ -1,0 +1,155 @@
+"""Which record each field belongs to: the one before it or the one behind it.
+
+In: the spans that the tagger found, and the lines. Out: `Found`, each with its fields, and the facts of the
+archive itself. A field costs more the farther a record is and the more the layout parts them (an empty line,
+the beginning of an item, a heading), and where the tagger says otherwise; the cheaper record has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from forgekit.archives.claims import key_of
+from forgekit.archives.spans import Span
+
+FACTS = ("tag", "parent", "project", "date", "artifact", "insight")
+_KIND_OF = {"tier": "D", "alt": "D", "dep": "D", "prio": "T", "blk": "T", "res": "T"}
+_ITEM = re.compile(
+    r"[\s>]*(?:[-*+\u2022\u30fb\u25e6\u2192\u2023]\s+|\(?(?:\d{1,3}|[a-zA-Z])[.)\uff09]\s+|\*{1,3}\s|<\w+[ >]|\{|\[\[)"
+)
+_HEADING = re.compile(r"\s*(?:#{1,6}\s|={2,}|-{3,}|={1,5}\s?\S.*=$)")
+
+# Weights, chosen on marked archives that the tagger was not fitted to.
+_AHEAD, _MOST_AHEAD = 0.35, 6.0
+_GAP, _FARTHEST = 0.4, 12
+_LINE, _EMPTY, _INNER, _BEGUN, _HEADED = 1.0, 1.5, 3.0, 3.0, 7.5
+_OTHER_KIND, _SECOND_ID = 6.0, 4.0
+_LOOK_ACROSS = 40
+
+
+@dataclass(slots=True)
+class Found:
+    """A decision or a thread: its words and the fields around them."""
+
+    words: Span
+    fields: list[Span] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """D or T."""
+        return self.words.tag
+
+    @property
+    def id(self) -> str:
+        """Return its id as written, "" if it has none."""
+        return next((span.text for span in self.fields if span.tag == "id"), "")
+
+    def all(self, name: str) -> list[Span]:
+        """Return its fields of one tag, in order."""
+        return [span for span in self.fields if span.tag == name]
+
+
+def grouped(
+    spans: Iterable[Span], lines: Sequence[str], tables: Mapping[int, int]
+) -> tuple[list[Found], list[Span]]:
+    """Return records with their fields, and the facts of the archive.
+
+    Args:
+        spans: in order.
+        lines: of the archive.
+        tables: lines that are rows of tables.
+    """
+    spans = list(spans)
+    groups = _Groups(spans, lines, tables)
+    groups.add_ids()
+    groups.add_fields()
+    for found in groups.records:
+        found.fields.sort(key=lambda span: span.line)
+    return groups.records, [span for span in spans if span.tag in FACTS]
+
+
+class _Groups:
+    """Records to which fields are added; `_places` are where something is said of each, by number of span."""
+
+    def __init__(self, spans: Sequence[Span], lines: Sequence[str], tables: Mapping[int, int]) -> None:
+        self._spans, self._lines, self._tables = spans, lines, tables
+        self._places = [(n, Found(span)) for n, span in enumerate(spans) if span.tag in ("D", "T")]
+        self.records = [found for _, found in self._places]
+        self._rows: dict[int, Found] = {}
+        for found in self.records:
+            if found.words.line in tables:
+                self._rows.setdefault(found.words.line, found)
+        scores: dict[str, list[float]] = defaultdict(list)
+        for span in spans:
+            scores[span.tag].append(_clipped(span.ahead))
+        self._usual = {tag: fmean(of) for tag, of in scores.items()}
+
+    def add_ids(self) -> None:
+        """Give each record the nearest id; an id that a record has already is a place where it is named."""
+        by_id: dict[str, Found] = {}
+        named: list[tuple[int, Found]] = []
+        for number, span in enumerate(self._spans):
+            if span.tag != "id":
+                continue
+            key = key_of(span.text)
+            if key in by_id:
+                named.append((number, by_id[key]))
+                continue
+            row = self._rows.get(span.line)
+            options = [(0.0, row)] if row else list(self._options(number))
+            options = [(cost + _SECOND_ID * bool(found.id), found) for cost, found in options]
+            found = min(options, key=lambda option: option[0])[1] if options else None
+            if found is not None and not found.id:
+                found.fields.append(span)
+                by_id[key] = found
+        self._places = sorted([*self._places, *named], key=lambda place: place[0])
+
+    def add_fields(self) -> None:
+        """Give each other field to a record."""
+        for number, span in enumerate(self._spans):
+            if span.tag in ("D", "T", "id") or span.tag in FACTS:
+                continue
+            if row := self._rows.get(span.line):
+                row.fields.append(span)
+            elif options := list(self._options(number)):
+                min(options, key=lambda option: option[0])[1].fields.append(span)
+
+    def _options(self, number: int) -> Iterator[tuple[float, Found]]:
+        """Yield the records before and behind a span, with what each costs."""
+        span = self._spans[number]
+        ahead = (_clipped(span.ahead) + self._usual[span.tag]) / 2
+        behind = next((place for place in self._places if place[0] > number), None)
+        before = next((place for place in reversed(self._places) if place[0] < number), None)
+        for place, against in ((before, ahead), (behind, -ahead)):
+            if place is None:
+                continue
+            line, found = self._spans[place[0]].line, place[1]
+            first, last = sorted((line, span.line))
+            cost = _AHEAD * max(against, 0) + _GAP * min(last - first, _FARTHEST) + self._parted(first, last)
+            yield cost + _OTHER_KIND * (_KIND_OF.get(span.tag, found.kind) != found.kind), found
+
+    def _parted(self, first: int, last: int) -> float:
+        """Return how much the layout parts two lines, both counted from 1."""
+        within, cost = _indent(self._lines[first - 1]), 0.0
+        for line in self._lines[first : min(last, first + _LOOK_ACROSS)]:
+            indent = _indent(line)
+            if not line.strip():
+                cost = max(cost, _EMPTY)
+            elif _HEADING.match(line):
+                return _HEADED
+            elif indent <= within:
+                cost = max(cost, _BEGUN if _ITEM.match(line) else _INNER if indent < within else _LINE)
+        return cost
+
+
+def _clipped(score: float) -> float:
+    return max(-_MOST_AHEAD, min(score, _MOST_AHEAD))
+
+
+def _indent(line: str) -> int:
+    line = line.expandtabs(4)
+    return len(line) - len(line.lstrip())
