@@ -605,7 +605,7 @@ def _blockers(claim: Claim, target: str, value: Any) -> Any:
     """Return what may be ids of threads; the parts that may be words wait until the records are known."""
     del target
     parts = items(value) if isinstance(value, list) else re.split("[;\uff1b\n]", bare(flat(value)))
-    named = [[part] if not references(part) else [each for each, _ in _outside_brackets(part)] for part in parts]
+    named = ([each for each, _ in _outside_brackets(p)] if references(p) else [p] for p in parts)
     words = (one_line(part) for group in named for part in group)
     claim.values["waits_for"] = tuple(part for part in words if not is_none(part))
     return references(value)

@@ -18,8 +18,11 @@ from forgekit.archives.spans import Span
 
 FACTS = ("tag", "parent", "project", "date", "artifact", "insight")
 _KIND_OF = {"tier": "D", "alt": "D", "dep": "D", "prio": "T", "blk": "T", "res": "T"}
+PLACE = re.compile(r"\d+|\w")
+"""What may be a record's place in its list as well as its id."""
 _ITEM = re.compile(
-    r"[\s>]*(?:[-*+\u2022\u30fb\u25e6\u2192\u2023]\s+|\(?(?:\d{1,3}|[a-zA-Z])[.)\uff09]\s+|\*{1,3}\s|<\w+[ >]|\{|\[\[)"
+    r"[\s>]*(?:[-*+\u2022\u30fb\u25e6\u2192\u2023]\s+|\(?(?:\d{1,3}|[a-zA-Z])[.)\uff09]\s+"
+    r"|\*{1,3}\s|<\w+[ >]|\{|\[\[)"
 )
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|={2,}|-{3,}|={1,5}\s?\S.*=$)")
 
@@ -92,9 +95,8 @@ class _Groups:
         """Give each record the nearest id; an id that a record has already is a place where it is named."""
         by_id: dict[str, Found] = {}
         named: list[tuple[int, Found]] = []
-        for number, span in enumerate(self._spans):
-            if span.tag != "id":
-                continue
+        ids = [(number, span) for number, span in enumerate(self._spans) if span.tag == "id"]
+        for number, span in sorted(ids, key=lambda each: PLACE.fullmatch(each[1].text) is not None):
             key = key_of(span.text)
             if key in by_id:
                 named.append((number, by_id[key]))
@@ -134,15 +136,15 @@ class _Groups:
 
     def _parted(self, first: int, last: int) -> float:
         """Return how much the layout parts two lines, both counted from 1."""
-        within, cost = _indent(self._lines[first - 1]), 0.0
+        within, cost = _depth(self._lines[first - 1]), 0.0
         for line in self._lines[first : min(last, first + _LOOK_ACROSS)]:
-            indent = _indent(line)
-            if not line.strip():
+            depth = _depth(line)
+            if depth is None:
                 cost = max(cost, _EMPTY)
-            elif _HEADING.match(line):
+            elif depth < 0:
                 return _HEADED
-            elif indent <= within:
-                cost = max(cost, _BEGUN if _ITEM.match(line) else _INNER if indent < within else _LINE)
+            elif within is not None and depth <= within:
+                cost = max(cost, _BEGUN if depth % 1 else _INNER if depth < within else _LINE)
         return cost
 
 
@@ -150,6 +152,10 @@ def _clipped(score: float) -> float:
     return max(-_MOST_AHEAD, min(score, _MOST_AHEAD))
 
 
-def _indent(line: str) -> int:
+def _depth(line: str) -> float | None:
+    """Return a line's indent, a half more for an item, -1 for a heading, None for an empty line."""
+    if not line.strip():
+        return None
     line = line.expandtabs(4)
-    return len(line) - len(line.lstrip())
+    indent = len(line) - len(line.lstrip())
+    return -1.0 if _HEADING.match(line) else indent + (_ITEM.match(line) is not None) / 2

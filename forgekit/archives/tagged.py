@@ -7,13 +7,14 @@ known label; the tagger fills the fields that have no value yet.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
     Claim,
+    ClaimList,
     ascii_of,
     key_of,
     kind_of,
@@ -25,8 +26,8 @@ from forgekit.archives.claims import (
     references,
 )
 from forgekit.archives.formats.records import Page, labelled
+from forgekit.archives.grouping import PLACE, Found, grouped
 from forgekit.archives.labels import CONFIDENCE, field_named, leading
-from forgekit.archives.grouping import Found, grouped
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
 from forgekit.model.archive_record import Family
@@ -39,14 +40,18 @@ _LISTS = {
     "res": "resolution",
 }
 _OF_KIND = {"D": {"why", "alt", "dep", "tier", "by"}, "T": {"blk", "res", "prio", "by"}}
-_PLACE = re.compile(r"\d+|\w")
-"""What may be a record's place in its list as well as its id."""
-_FILLED = ("rationale", "tier", "alternatives", "priority", "resolution")
+_FILLED = ("rationale", "tier", "alternatives", "dependencies", "priority", "blocked_by", "resolution")
 """Fields that may be filled without a label that is known; ids and states are certain without."""
+_REFERRING = ("dependencies", "blocked_by")
+"""Fields that are certain only where a record is more than a part of a sentence."""
+_WHOLE = {Family.MACHINE, Family.YAML}
+"""Families whose records have nothing beside their own fields."""
+_BESIDE = 12  # characters beside a value on its line that say nothing more
 SURE = 4.0
 """The least margin of a record beside records that have ids; chosen on development archives."""
 _COMPARED = 500  # records whose words are compared
 _WORDS = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 
 
 def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
@@ -74,43 +79,56 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         page.found.unnumbered += [each for each in unnumbered if id(each) not in seen]
     referred = {key_of(name) for each in found for span in each.fields for name in _named(span)}
     for each, same in zip(found, restated, strict=True):
-        local_id, kind, line = _id_of(each), _kind_of(each), each.words.line
-        raw = _fields(each, kind)
         if by_id and isinstance(same, Claim):
-            cells = tables if same.family in (Family.TABLE, Family.INDEX) else {}
-            spans = [span for span in each.fields if span.margin >= SURE and span.line not in cells]
-            spans = [span for span in spans if not _is_labelled(page.document.lines[span.line - 1], kind)]
-            sure = _fields(replace(each, fields=spans), kind)
-            kept = str(same.values.get("context") or same.values.get("content") or "")
-            missing = {
-                name: sure[name]
-                for name in _FILLED
-                if name in sure and not _has(same, name) and not _within(sure[name], kept)
-            }
-            if missing and "entity" in same.values:
-                missing |= {name: same.values[name] for name in ("entity", "text")}
-            if missing:
-                make_claim(page.found, same.local_id, missing, same.line, Family.PROSE, kind=same.kind)
-        elif by_id and (each.words.margin < SURE or line in page.taken or same):
+            _fill(page, same, each)
+        elif by_id and (each.words.margin < SURE or each.words.line in page.taken or same):
             continue
         else:
-            raw["text"] = each.words.text
-            if same is not None:
-                raw |= known.labelled(same)
-                raw["text"] = _shorter(each.words.text, known.text(same))
-            if local_id and (not _PLACE.fullmatch(local_id) or key_of(local_id) in referred):
-                make_claim(page.found, local_id, raw, line, Family.PROSE, kind=kind)
-            else:
-                page.found.unnumbered.append((line, kind, raw, local_id))
+            _register(page.found, each, known, same, referred)
         spans = [each.words, *each.fields]
         page.taken.update(line for span in spans for line in range(span.line, span.last + 1))
     page.found.unnumbered.sort(key=lambda record: record[0])
     return facts
 
 
+def _fill(page: Page, claim: Claim, each: Found) -> None:
+    """Add to a record what it has not said under a known label."""
+    if claim.family in _WHOLE or claim.kind == "A":
+        return
+    lines, kind = page.document.lines, claim.kind
+    spans = [s for s in each.fields if s.margin >= SURE and not _is_labelled(lines[s.line - 1], kind)]
+    sure = _fields(replace(each, fields=spans), kind)
+    names = [name for name in _FILLED if claim.family is not Family.PROSE or name not in _REFERRING]
+    missing = {name: sure[name] for name in names if name in sure and not _has(claim, name)}
+    missing = {name: value for name, value in missing.items() if _freed(page.found, claim, value)}
+    if missing and "entity" in claim.values:
+        missing |= {name: claim.values[name] for name in ("entity", "text")}
+    if missing:
+        make_claim(page.found, claim.local_id, missing, claim.line, Family.PROSE, kind=kind)
+
+
+def _register(
+    found: ClaimList, each: Found, known: _Known, same: Claim | Unnumbered | None, referred: Collection[str]
+) -> None:
+    """Add a record, with the values under known labels where the record was found otherwise too."""
+    local_id, kind = _id_of(each), _kind_of(each)
+    if LOCAL_ID.fullmatch(local_id) and kind_of(local_id) == "A":
+        return  # an artifact
+    raw = _fields(each, kind) | {"text": each.words.text}
+    if same is not None:
+        raw |= known.labelled(same)
+        raw["text"] = _shorter(each.words.text, known.text(same))
+    if local_id and (not PLACE.fullmatch(local_id) or key_of(local_id) in referred):
+        make_claim(found, local_id, raw, each.words.line, Family.PROSE, kind=kind)
+    else:
+        found.unnumbered.append((each.words.line, kind, raw, local_id))
+
+
 def _named(span: Span) -> tuple[str, ...]:
     """Return the ids that a field names."""
-    return references(span.text) if span.tag in ("dep", "by", "blk") else ()
+    if span.tag not in ("dep", "by", "blk"):
+        return ()
+    return references(span.text) or (tuple(_NUMBER.findall(span.text)) if span.tag != "blk" else ())
 
 
 def _has(claim: Claim, name: str) -> bool:
@@ -123,9 +141,26 @@ def _is_labelled(line: str, kind: str) -> bool:
     return field_named(labelled(line.lstrip(" \t-*+>"))[0], kind) is not None
 
 
-def _within(value: str | list[str], kept: str) -> bool:
-    """Say whether words were kept in the record's text already."""
-    return any(part in kept for part in (value if isinstance(value, list) else [value]))
+def _freed(found: ClaimList, claim: Claim, value: str | list[str]) -> bool:
+    """Take the lines that hold a value out of a record's text; say whether the value is no part of it now.
+
+    A line whose label was not known was kept there and reported; now it is understood.
+    """
+    rest = "context" if claim.kind == "D" else "content"
+    parts = value if isinstance(value, list) else [value]
+    kept: list[str] = []
+    for line in str(claim.values.get(rest) or "").split("\n"):
+        label, said = labelled(line.removeprefix("- ")) if line.startswith("- ") else ("", "")
+        if not any(part in line for part in parts):
+            kept.append(line)
+        elif label and len(said.strip()) <= len(" ".join(parts)) + _BESIDE:
+            named = f"{claim.local_id}: the label {label[:40]!r} is not known"
+            found.problems[:] = [each for each in found.problems if not each.message.startswith(named)]
+        else:
+            return False
+    if rest in claim.values:
+        claim.values[rest] = "\n".join(kept)
+    return True
 
 
 def _shorter(words: str, other: str) -> str:
@@ -196,13 +231,17 @@ def _fields(each: Found, kind: str) -> dict[str, Any]:
         spans = each.all(tag) if tag in _OF_KIND[kind] else []
         if spans and tag in ("alt", "blk"):
             raw[name] = [span.text for span in spans]
+        elif spans and tag == "dep":
+            own = key_of(_id_of(each)) if each.id else ""
+            parts = (", ".join(_named(span)) or span.text for span in spans)
+            raw[name] = ", ".join(part for part in parts if key_of(part) != own)
         elif spans:
-            raw[name] = (", " if tag == "dep" else " ").join(span.text for span in spans)
+            raw[name] = " ".join(span.text for span in spans)
     for span in each.all("tier")[:1] if kind == "D" else ():
         raw["tier"] = _tier(span)
     for span in each.all("prio")[:1] if kind == "T" else ():
         raw["priority"] = span.text if parse_priority(span.text) else span.value
-    if by := [name for span in each.all("by") for name in references(span.text)]:
+    if by := [name for span in each.all("by") for name in _named(span)]:
         raw["superseded_by"] = by[0]
     if status := _status(each, kind):
         raw["status"] = status

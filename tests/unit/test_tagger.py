@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forgekit.archives.read import read_archive
-from forgekit.archives.spans import Span, grouped, spans_of
+from forgekit.archives.grouping import grouped
+from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import GRID, TAGS, VALUES, tag, weights
 from forgekit.archives.tokens import WIDTH, tokens_of
 
@@ -89,7 +90,7 @@ def test_fields_go_with_the_record_before_them_or_wait_for_the_next() -> None:
         span("tier", "0.9", 3, forward=True),
         span("D", "Columns", 3),
     ]
-    found, _ = grouped(spans, {})
+    found, _ = grouped(spans, ["- K1: Rows", "  small", "- (0.9) Columns"], {})
     assert [(each.words.text, [f.text for f in each.fields]) for each in found] == [
         ("Rows", ["K1", "small"]),
         ("Columns", ["0.9"]),
@@ -98,7 +99,7 @@ def test_fields_go_with_the_record_before_them_or_wait_for_the_next() -> None:
 
 def test_what_stands_in_a_row_goes_with_its_record() -> None:
     spans = [span("why", "small", 4), span("D", "Rows", 4), span("tier", "0.9", 4), span("D", "Columns", 5)]
-    found, _ = grouped(spans, {4: 1, 5: 1})
+    found, _ = grouped(spans, ["", "", "", *["| small | Rows | 0.9 |"] * 2], {4: 1, 5: 1})
     assert [(each.words.text, [f.text for f in each.fields]) for each in found] == [
         ("Rows", ["small", "0.9"]),
         ("Columns", []),
@@ -114,7 +115,8 @@ def test_an_id_that_comes_again_is_said_of_its_record() -> None:
         span("why", "small", 5),
         span("tag", "A_B", 6),
     ]
-    found, facts = grouped(spans, {})
+    lines = ["- D1: Rows", "- Who pays?", "", "", "D001 is small", "A_B"]
+    found, facts = grouped(spans, lines, {})
     assert [(each.words.text, [f.text for f in each.fields]) for each in found] == [
         ("Rows", ["D1", "small"]),
         ("Who pays?", []),
