@@ -8,6 +8,7 @@ the beginning of an item, a heading), and where the tagger says otherwise; the c
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -124,8 +125,9 @@ class _Groups:
         """Yield the records before and behind a span, with what each costs."""
         span = self._spans[number]
         ahead = (_clipped(span.ahead) + self._usual[span.tag]) / 2
-        behind = next((place for place in self._places if place[0] > number), None)
-        before = next((place for place in reversed(self._places) if place[0] < number), None)
+        near = bisect_left(self._places, number, key=lambda place: place[0])
+        before = self._places[near - 1] if near else None
+        behind = next((place for place in self._places[near : near + 2] if place[0] != number), None)
         for place, against in ((before, ahead), (behind, -ahead)):
             if place is None:
                 continue
