@@ -17,7 +17,7 @@ import torch
 from annotated import Example, example, read_examples
 from layouts import layouts
 from tagging import Batch, Network
-from variants import pool_of, variant
+from variants import labels_of, pool_of, variant
 
 from forgekit.archives.tagger import stored_weights
 
@@ -42,10 +42,10 @@ def main() -> None:
     torch.manual_seed(options.seed)
     rng = random.Random(options.seed)
     archives = [m for name, m in read_examples(options.data) if not name.startswith(options.hold_out)]
-    pool = pool_of(archives)
+    pool, labels = pool_of(archives), labels_of(archives)
     examples = [example(each) for each in archives]
     for _ in range(options.copies):
-        examples += [example(variant(each, pool, rng)) for each in archives]
+        examples += [example(variant(each, pool, labels, rng)) for each in archives]
     examples += [example(each) for each in layouts(pool, options.layouts, rng)]
     examples = [each for each in examples if len(each.tags)]
     print(

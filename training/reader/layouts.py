@@ -6,6 +6,7 @@ They teach the tagger every label that the table knows, ids of every shape, and 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from annotated import Marked, unmarked
@@ -29,14 +30,16 @@ _WHY = ("small", "cheap", "it is small", "less to carry", "fast")
 _HEADS = {
     "D": """Decisions|DECISIONS|Decisions made|Decided|What we decided|Key decisions|Agreed|Beschlüsse
         |Décisions|Decisiones|Decisioni|Decisões|決定事項|决定|Decision log|In force|Settled""",
-    "T": """Threads|Open questions|Open threads|OPEN|Offene Fragen|Questions ouvertes|Hilos abiertos
+    "T": """Threads|Open threads requiring resolution|Open questions|Open threads|OPEN|Offene Fragen
+        |Questions ouvertes|Hilos abiertos
         |Domande aperte|未解決|Still open|Unresolved|Loose ends|Questions|Active threads""",
 }
 _OTHERS = """Next steps|Glossary|Risks|Notes|Action items|To do|Example|Background|Insights
     |Inherited from A_B_1|Template|From the last archive|Key takeaways|People"""
 _IDS = {
-    "D": "D00{n}|D{n}|D-00{n}|DEC-0{n}|Decision {n}|K{n}|#{n}|E{n}|Q-{n}|C{n}|B-0{n}|d{n}|A.{n}",
-    "T": "T00{n}|T{n}|Q{n}|T-{n}|OT-00{n}|Thread {n}|P{n}",
+    "D": """D00{n}|D{n}|D-00{n}|DEC-0{n}|Decision {n}|K{n}|#{n}|E{n}|Q-{n}|C{n}|B-0{n}|d{n}|A.{n}|A{n}|FT-2{n}
+        |Delibera {n}|Décision {n}|Beschluss {n}|決-{n}|決定{n}|\u0420{n}|KR{n}|{n}.1|RB-{n}""",
+    "T": "T00{n}|T{n}|Q{n}|T-{n}|OT-00{n}|Thread {n}|P{n}|課-{n}|Frage {n}|F{n}|H{n}",
 }
 _STATES = {
     "D": {
@@ -168,16 +171,34 @@ Records = list[tuple[str, str, list[tuple[str, str]]]]
 
 def _bullets(head: str, records: Records, rng: random.Random) -> str:
     mark, inner = (
-        rng.choice(("- {} {}", "- **{}** {}", "* {}: {}", "1. {} — {}", "- **{}: {}**")),
+        rng.choice(
+            (
+                "- {} {}",
+                "- **{}** {}",
+                "* {}: {}",
+                "1. {} — {}",
+                "- **{}: {}**",
+                "- **{}** — {}",
+                "• {} \u2013 {}",
+            )
+        ),
         rng.choice(("  - {}: {}", "  - **{}:** {}", "  - {} → {}", "    {}: {}")),
     )
     lines = [rng.choice(("## {}", "**{}**", "{}:", "### {}")).format(head), ""]
     for name, words, fields in records:
         lines += [
-            mark.format(name, words) if name else f"- {words}",
-            *(inner.format(*each) for each in fields),
+            mark.format(name, words) if name else f"{mark[:2]}{words}",
+            *(_nested(inner, *each, rng) for each in fields),
         ]
     return "\n".join(lines)
+
+
+def _nested(inner: str, label: str, value: str, rng: random.Random) -> str:
+    """Return a labelled field, sometimes with each alternative on a line of its own."""
+    if "⟦alt" not in value or rng.random() < 0.6:
+        return inner.format(label, value)
+    options = re.findall("⟦[^⟧]*⟧", value)
+    return "\n".join([inner.format(label, "").rstrip(), *(f"{' ' * 6}- {option}" for option in options)])
 
 
 def _headings(head: str, records: Records, rng: random.Random) -> str:
@@ -185,14 +206,17 @@ def _headings(head: str, records: Records, rng: random.Random) -> str:
         [f"## {head}"],
         rng.choice(("- **{}:** {}", "**{}:** {}", "{}: {}", "- {}: {}", "#### {}\n\n{}\n")),
     )
-    for name, words, fields in records:
-        lines += [
-            "",
-            rng.choice(("### {}: {}", "### {} {}", "### {} — {}")).format(name, words)
-            if name
-            else f"### {words}",
-            "",
-        ]
+    title = rng.choice(("### {}: {}", "### {} {}", "### {} — {}", "### {}. {}"))
+    place, gap = rng.choice(("before", "before", "behind", "below")), [""] * rng.randint(0, 1)
+    for number, (name, words, fields) in enumerate(records, 1):
+        before = rng.choice(("", "", f"{number}. ", "✅ ", f"{number}\ufe0f\u20e3 "))
+        if not name or place == "below":
+            lines += ["", f"### {before}{words}", *gap]
+            lines += [inner.format("ID", name.replace("^", ""))] if name else []
+        elif place == "behind":
+            lines += ["", f"### {before}{words} ({name.replace('^', '')})", *gap]
+        else:
+            lines += ["", title.format(name, words), *gap]
         lines += [inner.format(*each) for each in fields]
     return "\n".join(lines)
 
@@ -229,6 +253,57 @@ def _inline(head: str, records: Records, rng: random.Random) -> str:
     return "\n".join(lines)
 
 
+_SPOKEN = {
+    "tier": ("{}", "({})", "\u2013 {}"),
+    "why": ("because {}", "as {}", "weil {}", "car {}", "porque {}"),
+    "alt": ("not {}", "instead of {}", "statt {}", "rejected: {}"),
+    "state": ("[{}]", "({})", "\u2013 {}"),
+    "prio": ("({})", "\u2013 {}", "!{}"),
+    "blk": ("(blocked by {})", "waits for {}", "wartet auf {}"),
+    "res": ("→ {}", "— {}", "(answer: {})"),
+    "dep": ("(depends on {})", "needs {}"),
+}
+
+
+def _spoken(head: str, records: Records, rng: random.Random) -> str:
+    """Return records whose fields are joined by words and marks, without labels."""
+    lines = [rng.choice(("## {}", "**{}:**", "{}", "{}:")).format(head), ""]
+    join, bullet = rng.choice((" ", ", ", " \u2013 ", "; ")), rng.choice(("- ", "• ", "", "{}. ", "* "))
+    said = {tag: rng.choice(ways) for tag, ways in _SPOKEN.items()}
+    for number, (name, words, fields) in enumerate(records, 1):
+        tags = [(value[1:].split(".")[0].split("|")[0], value) for _, value in fields]
+        shown = rng.choice(("[{}] ", "**[{}]** ", "({}) "))
+        first = [shown.format(value.replace("⟦prio", "⟦^prio")) for tag, value in tags if tag == "prio"]
+        first = first if rng.random() < 0.5 else []
+        parts = [said[tag].format(value) for tag, value in tags if not (first and tag == "prio")]
+        begin = f"{bullet.format(number)}{''.join(first)}{name}{': ' if name else ''}{words}"
+        lines += [join.join([begin, *parts]), *([""] if not bullet else [])]
+    return "\n".join(lines)
+
+
+def _run_on(head: str, records: Records, rng: random.Random) -> str:
+    """Return records one behind another in a sentence."""
+    join, tail = rng.choice(("; ", ". ", "; ")), rng.choice((" ({})", " ({})", ", {}"))
+    said = {tag: ways[-1].strip("()") for tag, ways in _SPOKEN.items()}
+    parts = []
+    for name, words, fields in records:
+        tags = [(value[1:].split(".")[0].split("|")[0], value) for _, value in fields]
+        shown = [
+            said[tag].format(value).strip("!()[]") for tag, value in tags if tag in ("prio", "blk", "dep")
+        ]
+        parts.append(f"{name}{' ' if name else ''}{words}{tail.format(', '.join(shown)) if shown else ''}")
+    return f"{rng.choice(('{}: ', '**{}**: ', '{} - ')).format(head)}{join.join(parts)}."
+
+
+def _indented(head: str, records: Records, rng: random.Random) -> str:
+    """Return records as plain lines with their fields indented below them."""
+    lines, inner = [rng.choice(("## {}", "{}", "**{}**")).format(head)], rng.choice(("  ", "    ", "\t"))
+    for name, words, fields in records:
+        lines += ["", f"{name}{' ' if name else ''}{words}"]
+        lines += [f"{inner}{label}: {value}" for label, value in fields]
+    return "\n".join(lines)
+
+
 def _data(head: str, records: Records, rng: random.Random) -> str:
     lines = [f"{head.casefold().replace(' ', '_')}:"]
     key = rng.choice(field_words(records[0][1][1], "text"))
@@ -261,6 +336,9 @@ _LAYOUTS: tuple[Callable[[str, Records, random.Random], str], ...] = (
     _headings,
     _table,
     _inline,
+    _spoken,
+    _run_on,
+    _indented,
     _data,
     _labelled,
 )

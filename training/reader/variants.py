@@ -1,11 +1,11 @@
-"""Variants of marked archives: words of spans exchanged within a language, marks and bullets changed."""
+"""Variants of marked archives: words, labels and headings exchanged within a language, other marks."""
 
 from __future__ import annotations
 
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from annotated import Marked, Span
 
@@ -31,7 +31,20 @@ _SCRIPTS = {
     "ru": "[\u0400-\u04ff]",
 }
 
+_WORDS = r"[^\W\d_]+(?:[ _-][^\W\d_]+){0,3}"
+_LABELS = (
+    ("key", re.compile(r"(?:^|[\s\"'{<(,:])((?:[^\W\d_]+_)*[^\W\d_]+)[\"']?\s?[:=>]\s?[\"'\[]{0,2}$")),
+    (
+        "label",
+        re.compile(rf"({_WORDS})[*_\s]{{0,4}}(?:[:=\uff1a\u2192]|->|=>|[\u2014\u2013-])[*_\s]{{0,4}}$"),
+    ),
+    ("joint", re.compile(rf"(?:^|[,;.(\[\u2014\u2013-]\s?)({_WORDS})\s$")),
+)
+"""Shapes of what stands before a field: `"reason": "`, `Reason: `, `, because `."""
+_HEADING = re.compile(r"^(?:#{1,6} |\*\*|__)([^\W\d_][^*_#\d\n]{2,40}?)(?:\*\*|__)?:?[ \t]*$", re.MULTILINE)
+
 Pool = Mapping[tuple[str, str, str], Sequence[str]]
+Labels = Mapping[tuple[str, str, str], Sequence[str]]
 
 
 def language(text: str) -> str:
@@ -57,8 +70,9 @@ def pool_of(archives: Iterable[Marked]) -> Pool:
     return found
 
 
-def variant(marked: Marked, pool: Pool, rng: random.Random) -> Marked:
-    """Return a marked archive with other words, or other marks, or both."""
+def variant(marked: Marked, pool: Pool, labels: Labels, rng: random.Random) -> Marked:
+    """Return a marked archive with other words, other labels, other marks, or some of these."""
+    marked = _relabelled(marked, labels, rng) if rng.random() < 0.7 else marked
     return _relaid(_exchanged(marked, pool, rng) if rng.random() < 0.6 else marked, rng)
 
 
@@ -102,6 +116,11 @@ def _relaid(marked: Marked, rng: random.Random) -> Marked:
     for pattern, other, share in plans:
         if rng.random() < share:
             changes += [(*m.span(1), other) for m in re.finditer(pattern, marked.text, re.MULTILINE)]
+    return _edited(marked, changes)
+
+
+def _edited(marked: Marked, changes: Iterable[tuple[int, int, str]]) -> Marked:
+    """Return an archive with stretches replaced, but for those within spans or within each other."""
     inside = bytearray(len(marked.text) + 1)
     for span in marked.spans:
         inside[span.first : span.last] = b"\1" * (span.last - span.first)
@@ -123,3 +142,76 @@ def _relaid(marked: Marked, rng: random.Random) -> Marked:
         for span in marked.spans
     )
     return Marked(text, tuple(map(Span._make, spans)))
+
+
+def labels_of(archives: Iterable[Marked]) -> Labels:
+    """Return labels, joining words, heads of columns and headings of archives, by what they are of."""
+    found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for marked in archives:
+        name = language(marked.text)
+        for first, last, shape, of in _labels_in(marked):
+            found[name, shape, of].append(marked.text[first:last])
+    return {
+        key: [label for label in of if key[1] != "heading" or of.count(label) > 1]
+        for key, of in found.items()
+    }
+
+
+def _labels_in(marked: Marked) -> Iterator[tuple[int, int, str, str]]:
+    """Yield where labels stand, their shape, and the tag of what they label."""
+    text, reached = marked.text, 0
+    for span in marked.spans:
+        line = text.rfind("\n", 0, span.first) + 1
+        begin = max(reached, line)
+        for shape, pattern in _LABELS:
+            if match := pattern.search(text, begin, span.first):
+                yield (*match.span(1), shape, span.tag)
+                break
+        reached = span.last
+    yield from _heads_in(marked)
+    headings = [*_HEADING.finditer(text)]
+    ends = [*(match.start() for match in headings[1:]), len(text)]
+    for match, end in zip(headings, ends, strict=False):
+        within = {(s.tag, s.value) for s in marked.spans if match.end() <= s.first < end and s.tag in "DT"}
+        if within and len({tag for tag, _ in within}) == 1:
+            tag, values = next(iter(within))[0], {value for _, value in within}
+            yield (*match.span(1), "heading", f"{tag} {values.pop() if len(values) == 1 else ''}")
+
+
+def _heads_in(marked: Marked) -> Iterator[tuple[int, int, str, str]]:
+    """Yield the heads of columns of tables, each once."""
+    text, seen = marked.text, set[int]()
+    for span in marked.spans:
+        line = text.rfind("\n", 0, span.first) + 1
+        if text[line : line + 1] != "|" or not (rule := text.rfind("\n|-", 0, span.first) + 1):
+            continue
+        head = text.rfind("\n", 0, rule - 1) + 1
+        cells = [*re.finditer(r"(?<=\|)[^|\n]*(?=\|)", text[head : rule - 1])]
+        column = text.count("|", line, span.first) - 1
+        cell = cells[column] if 0 <= column < len(cells) else None
+        if cell and cell.group().strip() and head + cell.start() not in seen:
+            seen.add(head + cell.start())
+            inner = cell.group()
+            first = head + cell.start() + len(inner) - len(inner.lstrip())
+            yield first, first + len(inner.strip()), "head", span.tag
+
+
+def _relabelled(marked: Marked, labels: Labels, rng: random.Random) -> Marked:
+    """Return an archive in which some labels are other ones, the same wherever they come again."""
+    name, chosen = language(marked.text), dict[tuple[str, str, str], str]()
+    changes: list[tuple[int, int, str]] = []
+    for first, last, shape, of in _labels_in(marked):
+        label = marked.text[first:last]
+        others = labels.get((name, shape, of), ())
+        if (shape, of, label) not in chosen:
+            kept = rng.random() < 0.4 or len(others) < 4
+            chosen[shape, of, label] = label if kept else _in_case(rng.choice(others), label)
+        if chosen[shape, of, label] != label:
+            changes.append((first, last, chosen[shape, of, label]))
+    return _edited(marked, changes)
+
+
+def _in_case(other: str, label: str) -> str:
+    if label.isupper() and len(label) > 1:
+        return other.upper()
+    return other[0].upper() + other[1:] if label[0].isupper() else other[0].lower() + other[1:]
