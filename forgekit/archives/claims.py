@@ -36,6 +36,7 @@ from forgekit.model.archive_record import (
     ArtifactVersion,
     DecisionRecord,
     Family,
+    PossibleRecord,
     Scope,
     ThreadRecord,
 )
@@ -374,12 +375,16 @@ class ClaimList:
         carried: claims of `inherited_context`.
         unnumbered: (line, kind, raw fields, number) of records without an id, under a label.
         documents: every YAML mapping, for the metadata in it.
+        possible: what may be records and waits for a person.
+        tagged: ids of the records of which the tagger read something.
     """
 
     claims: list[Claim] = field(default_factory=list)
     carried: list[Claim] = field(default_factory=list)
     unnumbered: list[tuple[int, str, Mapping[str, Any], Any]] = field(default_factory=list)
     documents: list[Mapping[str, Any]] = field(default_factory=list)
+    possible: list[PossibleRecord] = field(default_factory=list)
+    tagged: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     def warn(self, code: str, message: str, line: int | None, fix: str = "") -> None:

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from forgekit.archives.ancestry import closest, moment, names_of
 from forgekit.archives.fold import FoldResult, Mention
 from forgekit.archives.lineage_edges import unique_pairs
-from forgekit.ids import EntityId, decision_id, match_key, pair_id, thread_id
+from forgekit.ids import EntityId, decision_id, match_key, pair_id, text_hash, thread_id, timestamp, v8_named
+from forgekit.model.archive_record import PossibleRecord
 from forgekit.model.entities import (
     UNSORTED,
     Archive,
@@ -32,7 +33,7 @@ from forgekit.model.entities import (
     Thread,
     ThreadStatus,
 )
-from forgekit.model.rules import with_section
+from forgekit.model.rules import statement, with_section
 from forgekit.times import Instant
 
 STATUS = {
@@ -41,6 +42,13 @@ STATUS = {
     Proposal.THREAD_RESOLVED: ThreadStatus.RESOLVED,
     Proposal.THREAD_ABANDONED: ThreadStatus.ABANDONED,
 }
+
+_PROPOSED = {
+    ThreadStatus.RESOLVED: Proposal.THREAD_RESOLVED,
+    ThreadStatus.ABANDONED: Proposal.THREAD_ABANDONED,
+}
+QUOTE_LIMIT = 2_000
+"""Characters of a candidate's quote and reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +208,7 @@ def _register(
     threads: dict[tuple[EntityId, str], list[Candidate]] = defaultdict(list)
     made: list[tuple[Decision | Thread, Sequence[Candidate]]] = []
     for candidate in registered:
-        if candidate.proposes is Proposal.DECISION:
+        if candidate.proposes.decides:
             made.append((decision_from(candidate), [candidate]))
         else:
             threads[candidate.conversation_id, candidate.local_id or candidate.id].append(candidate)
@@ -231,7 +239,34 @@ def decision_from(candidate: Candidate) -> Decision:
         alternatives_rejected=candidate.alternatives_rejected,
         created_at=candidate.created_at,
         last_validated=candidate.created_at,
-        body=with_section(body, "Context", f"Turn {candidate.turn}: {candidate.quote}"),
+        body=with_section(body, "Context", _quoted(candidate)),
+    )
+
+
+def _quoted(candidate: Candidate) -> str:
+    return f"Turn {candidate.turn}: {candidate.quote}" if candidate.turn else candidate.quote
+
+
+def candidate_from(archive: Archive, found: PossibleRecord) -> Candidate:
+    """Return the candidate for what an archive's running text may state."""
+    text, started = statement(found.text), archive.conversation_started
+    status = ThreadStatus(found.status) if found.kind == "T" and found.status else ThreadStatus.OPEN
+    proposes = Proposal.DECISION if found.kind == "D" else _PROPOSED.get(status, Proposal.THREAD_OPEN)
+    name = f"{proposes.value}::{text_hash(text)}"
+    body = with_section("", "Quote", found.quote[:QUOTE_LIMIT])
+    return Candidate(
+        candidate_id=v8_named(archive.conversation_id, name, timestamp(archive.conversation_id, started)),
+        candidate=text,
+        proposes=proposes,
+        confidence=round(found.sure, 2),
+        why=f"read out of the text of {archive.compression_tag}, line {found.line}",
+        project_name=archive.project_name,
+        project_uuid=archive.project_uuid,
+        conversation_id=archive.conversation_id,
+        turn=0,
+        alternatives_rejected=found.alternatives,
+        created_at=archive.compressed_at,
+        body=with_section(body, "Rationale", found.rationale),
     )
 
 
@@ -239,8 +274,7 @@ def thread_from(first: Candidate, last: Candidate) -> Thread:
     """Return the thread that candidates propose: the first gives the title, the last the state."""
     conversation = first.conversation_id
     status = STATUS[last.proposes]
-    body = f"Turn {first.turn}: {first.quote}" if first.quote else ""
-    body = with_section("", None, body)
+    body = with_section("", None, _quoted(first) if first.quote else "")
     return Thread(
         thread_id=thread_id(first.project_uuid, first.candidate, conversation, first.created_at),
         title=first.candidate,

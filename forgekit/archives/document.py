@@ -52,7 +52,7 @@ _ORG_NOTES = re.compile(
     r"^(?:(?P<state>[A-Z]{3,}) )?(?:\[#(?P<rank>[ABC])\] )?(?P<title>.*?)(?:\s+:(?P<tags>[\w:]+):)?$"
 )
 _LABELLED = re.compile(r"[\s>]*[*_-]*[^\W\d_][^:\uff1a>]{0,40}[*_]*\s?[:\uff1a]")
-_MARKED_LINE = re.compile(r"([?x!]|\(?[a-z]\)|\(\d\))\s+(?=\S)")
+_MARKED_LINE = re.compile(r"([?x!])\s+(?=\S)")
 _FIELD_LIST = re.compile(r"\s{0,3}:([^\W\d_][\w -]{1,30}):\s+(?=\S)")
 _ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
 _ORG_KEY = re.compile(r"^\s*#\+([A-Za-z_]+): ?(?=\S)")

@@ -31,7 +31,7 @@ _HEADING = re.compile(r"\s*(?:#{1,6}\s|={2,}|-{3,}|={1,5}\s?\S.*=$)")
 _AHEAD, _MOST_AHEAD = 0.35, 6.0
 _GAP, _FARTHEST = 0.4, 12
 _LINE, _EMPTY, _INNER, _BEGUN, _HEADED = 1.0, 1.5, 3.0, 3.0, 7.5
-_OTHER_KIND, _SECOND_ID = 6.0, 4.0
+_OTHER_KIND = 6.0
 _LOOK_ACROSS = 40
 
 
@@ -93,23 +93,28 @@ class _Groups:
         self._usual = {tag: fmean(of) for tag, of in scores.items()}
 
     def add_ids(self) -> None:
-        """Give each record the nearest id; an id that a record has already is a place where it is named."""
+        """Give each record one id, the cheapest first; an id that comes again names its record once more."""
+        offers: list[tuple[bool, float, int, Found]] = []
+        for number, span in enumerate(self._spans):
+            if span.tag == "id":
+                row, is_place = self._rows.get(span.line), PLACE.fullmatch(span.text) is not None
+                options = [(0.0, row)] if row else self._options(number)
+                offers += [(is_place, cost, number, found) for cost, found in options]
         by_id: dict[str, Found] = {}
-        named: list[tuple[int, Found]] = []
-        ids = [(number, span) for number, span in enumerate(self._spans) if span.tag == "id"]
-        for number, span in sorted(ids, key=lambda each: PLACE.fullmatch(each[1].text) is not None):
+        given: set[int] = set()
+        for _, _, number, found in sorted(offers, key=lambda offer: offer[:3]):
+            span = self._spans[number]
             key = key_of(span.text)
-            if key in by_id:
-                named.append((number, by_id[key]))
-                continue
-            row = self._rows.get(span.line)
-            options = [(0.0, row)] if row else list(self._options(number))
-            options = [(cost + _SECOND_ID * bool(found.id), found) for cost, found in options]
-            found = min(options, key=lambda option: option[0])[1] if options else None
-            if found is not None and not found.id:
+            if key not in by_id and not found.id:
                 found.fields.append(span)
                 by_id[key] = found
-        self._places = sorted([*self._places, *named], key=lambda place: place[0])
+                given.add(number)
+        again = [
+            (number, by_id[key_of(span.text)])
+            for number, span in enumerate(self._spans)
+            if span.tag == "id" and number not in given and key_of(span.text) in by_id
+        ]
+        self._places = sorted([*self._places, *again], key=lambda place: place[0])
 
     def add_fields(self) -> None:
         """Give each other field to a record."""

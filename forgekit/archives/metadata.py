@@ -118,7 +118,17 @@ def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int]) -> N
             continue
         if span.tag == "parent" and (span.line in taken or not _NAMES_ONE.search(name)):
             continue
+        if span.tag == "date" and not _is_date(span.text):
+            continue
         facts.add("day" if span.tag == "date" else span.tag, span.text, span.line)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        parse_moment(bare(text), day_first=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:

@@ -8,6 +8,7 @@ own lines has a record or a problem.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -31,14 +32,17 @@ from forgekit.archives.formats.machine import (
     own_part,
     read_blocks,
     read_log,
+    with_quotes,
 )
 from forgekit.archives.formats.records import Page
+from forgekit.archives.labels import fold
 from forgekit.archives.machine_block import MachineBlock
 from forgekit.archives.tagged import read_tagged
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.entities import CompressionMode
 from forgekit.model.kinds import is_short
+from forgekit.model.rules import one_line
 
 _DATA = {"yaml", "yml", "json", "jsonl", "toml", "xml", "ini", "csv", "tsv", "edn", "front matter"}
 _COMPACTION = "This session is being continued from a previous conversation"
@@ -75,12 +79,13 @@ def _read(document: Document) -> ArchiveText:
     spans = [(block.first_line, block.last_line) for block in blocks]
     usable = _usable(found, document, blocks)
     is_log_alone = _read_fences(found, document, spans)
+    is_log_alone = is_log_alone and bool(found.claims)
     own = [False] * len(document.lines) if is_log_alone else own_lines(document, spans)
     page = Page(found=found, document=document, own=own)
     records.read_records(page)
     records.read_sentences(page)
     taken = set(page.taken)
-    said = [] if is_log_alone and found.claims else read_tagged(page, _with_data(page, spans))
+    said = [] if is_log_alone else read_tagged(page, _with_data(page, spans))
     records.number_records(found)
     facts = metadata.collect(page, usable)
     metadata.add_tagged(facts, said, taken)
@@ -100,6 +105,7 @@ def _read(document: Document) -> ArchiveText:
     records.report_lost_ids(page, merged, known, has_parent=has_parent)
     records.report_unread(page)
     records.report_quoted_fields(page)
+    records.report_unlabelled(found)
     return ArchiveText(
         title=title or facts.first("title", "session") or "",
         session_id=facts.first("session") or session,
@@ -117,6 +123,8 @@ def _read(document: Document) -> ArchiveText:
         carried=carried,
         summary=records.read_summary(document),
         chunks=tuple(records.read_chunks(page)),
+        possible=tuple(found.possible),
+        insights=tuple(dict.fromkeys(one_line(span.text) for span in said if span.tag == "insight")),
         sections=document.sections,
         truncated=_unclosed(blocks, document) or document.truncated,
         fields=sum(len(claim.values.keys() - {"text", "entity"}) for claim in merged),
@@ -132,6 +140,11 @@ def _read(document: Document) -> ArchiveText:
 def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
     """Return which lines the tagger reads: the archive's own, and data in fences that gave no record."""
     document, lines = page.document, list(page.own)
+    for section in document.sections if page.found.claims else ():
+        if fold(section.title) in records.SUMMARIES:
+            lines[section.first_line - 1 : section.last_line] = [False] * (
+                section.last_line - section.first_line + 1
+            )
     own, headings = own_lines(document, spans, code=True), _headings(document)
     read = sorted(claim.line for claim in page.found.claims)
     for fence in document.fences:
@@ -202,10 +215,12 @@ def _read_log(found: ClaimList, text: str, first_line: int, *, carried: bool) ->
     try:
         found.documents += read_log(found, text, first_line, carried_only=carried)
     except FormatError as e:
-        message, fix = f"{e.message}; the log was read by its lines", "quote values that hold a colon"
+        message, fix = f"{e.message}; each line was read by itself", "quote values that hold a colon"
         found.warn("damaged-yaml", message, e.line or first_line, fix)
         own = "" if carried else own_part(text)
-        records.read_lines(found, own, first_line)
+        with contextlib.suppress(FormatError):
+            found.documents += read_log(found, with_quotes(own), first_line)
+            return
         pairs = re.findall(r"^ {0,4}([A-Za-z_][\w -]{0,60}): +([^\s|>\[{&*!].*)$", own, re.MULTILINE)
         found.documents.append(dict(reversed(pairs)))
 

@@ -15,6 +15,8 @@ from forgekit.archives.tokens import tokens_of
 _EMPHASIS = re.compile(r"[*_`~\"'\u201c\u201d\u00ab\u00bb\u300c\u300d]+")
 _OUTER = " \t*_`~"
 _GAP = 2
+_REDACTED = re.compile(r"\[redacted: [^\]]*\]")
+"""What stands in the place of a secret; the rule and fingerprint in it are no words of the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class Span:
         line, last: of its first and its last token, from 1.
         ahead: a score, above zero where it belongs to the record that follows.
         margin: how sure the tagger is, the mean over its tokens.
+        column: of its first character in its line, from 0.
     """
 
     tag: str
@@ -37,11 +40,12 @@ class Span:
     last: int
     ahead: float
     margin: float
+    column: int = 0
 
 
 def spans_of(lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
     """Return the spans of the lines that speak for the archive, in order."""
-    tokens = tokens_of(lines, own)
+    tokens = tokens_of([_REDACTED.sub(_masked, line) if "[redacted" in line else line for line in lines], own)
     tagged = tag(tokens)
     spans: list[Span] = []
     tags, row = tagged.tags.tolist(), tokens.row.tolist()
@@ -64,9 +68,13 @@ def spans_of(lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
             line, last = tokens.lines[n][0] + 1, tokens.lines[end - 1][0] + 1
             ahead = float(tagged.ahead[members].mean())
             margin = float(tagged.margins[members].mean())
-            spans.append(Span(name, value, text, line, last, ahead, margin))
+            spans.append(Span(name, value, text, line, last, ahead, margin, tokens.lines[n][1]))
         n = end
     return spans
+
+
+def _masked(match: re.Match[str]) -> str:
+    return "x" * len(match.group())
 
 
 def _end(first: int, kind: int, tags: Sequence[int], texts: Sequence[str], row: Sequence[int]) -> int:

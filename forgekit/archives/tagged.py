@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from math import exp
 from typing import Any
 
 from forgekit.archives.claims import (
@@ -16,6 +17,7 @@ from forgekit.archives.claims import (
     Claim,
     ClaimList,
     ascii_of,
+    items,
     key_of,
     kind_of,
     make_claim,
@@ -30,7 +32,8 @@ from forgekit.archives.grouping import PLACE, Found, grouped
 from forgekit.archives.labels import CONFIDENCE, field_named, leading
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
-from forgekit.model.archive_record import Family
+from forgekit.model.archive_record import Family, PossibleRecord
+from forgekit.model.rules import one_line
 
 _LISTS = {
     "why": "rationale",
@@ -48,8 +51,27 @@ _WHOLE = {Family.MACHINE, Family.YAML}
 """Families whose records have nothing beside their own fields."""
 _BESIDE = 12  # characters beside a value on its line that say nothing more
 SURE = 4.0
-"""The least margin of a record beside records that have ids; chosen on development archives."""
+"""The least margin of a record without an id beside records that have ids; chosen, as all margins, on
+development archives."""
+_SURE_FIELD = 2.5
+"""The least margin of a field of a record that was found by its id."""
+_SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.5, 0.5, 2.0
+"""The least margin of a record with an id of its own, of one in an archive without ids, and of what a person
+is asked about beside records that have ids."""
+_SLASH = re.compile(r"\s+/\s+|(?<=[\u3040-\u9fff])[/\uff0f](?=[\u3040-\u9fff])")
+_NUMBERED = re.compile(r"\s*(\d{1,3})[.)]\s")
+_WRITTEN = re.compile(
+    r"(?:[\s>|#*+_`~\u2022-]|\[[ xX]?\]|[^\w\s\x00-\x7f])*[(\[]?"
+    r"(?P<id>#?(?:[^\W\d_]{1,20}(?: [^\W\d_]{1,12})?[ ._-]?(?:n[\u00b0\u00ba.] ?|[Nn]r\.? ?|#)?)?"
+    r"\d{1,4}(?:\.\d{1,3})*[a-z]?|[^\W\d_]{2,20} (?:[A-Z]|[IVX]{1,4})|[a-z](?=[.)\]]))"
+    r"(?:[\s|)\[\]*_`:.\u00b7\u2014\u2013\u2192\u3011\u3001\u2605\u2606=>-]"
+    r"|(?<=\s)[^\W\d_]{2,20}(?: \([^()]{1,20}\))?:)*"
+)
+"""What may stand before a record's words: marks, its id, marks."""
+_ARTIFACT = re.compile(r"A-?\d{3}")
+_LONG_LIST = 50  # a greater number of an item is the id of its record
 _COMPARED = 500  # records whose words are compared
+_NOUNS = {"D": "decision", "T": "thread"}
 _WORDS = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 
@@ -57,34 +79,43 @@ _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     """Add what the tagger finds to the claims of a page; return the facts of the archive that it found.
 
-    Where records have ids, those are the records: the tagger fills their fields, and adds what it is surest
-    of. Elsewhere it says which the records are.
+    Records that were found by their ids get fields; beside them, those count of which the tagger is surest.
 
     Args:
         page: after its records were read.
         own: the lines that the tagger may read, data in fences included.
     """
+    lines = page.document.lines
     tables = {row.line: 1 for node in page.document.nodes if node.kind == "table" for row in node.children}
-    found, facts = grouped(spans_of(page.document.lines, own), page.document.lines, tables)
+    found, facts = grouped(spans_of(lines, own), lines, tables)
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
-    by_id = bool(claims)  # those without ids are not among them
-    if not by_id and found:
-        page.found.claims.clear()
-        page.found.unnumbered.clear()
-        page.taken.clear()
+    by_id = any(claim.kind != "A" for claim in claims)
     known = _Known(claims, unnumbered)
-    restated = [known.same(each, _id_of(each), _kind_of(each)) for each in found]
-    if not by_id and 2 * len({id(each) for each in restated if each}) >= len(unnumbered):
-        seen = {id(each) for each in restated}
-        page.found.unnumbered += [each for each in unnumbered if id(each) not in seen]
+    used = {key_of(claim.local_id) for claim in claims}
+    places = {_written_before(lines[each.words.line - 1][: each.words.column])[1] for each in found}
+    ids = used | places | {key_of(_id_of(each)) for each in found if each.id}
+    for each in found:
+        each.fields = [_resolved(span, ids) for span in each.fields]
     referred = {key_of(name) for each in found for span in each.fields for name in _named(span)}
-    for each, same in zip(found, restated, strict=True):
-        if by_id and isinstance(same, Claim):
+    for each in found:
+        same = known.same(each, _id_of(each), _kind_of(each))
+        if isinstance(same, Claim) and same.kind == "A" and not _ARTIFACT.fullmatch(same.local_id):
+            page.found.claims.remove(same)  # such as A1 of a list of decisions
+            used.discard(key_of(same.local_id))
+            same = None
+        place = _written_before(lines[each.words.line - 1][: each.words.column])[1]
+        numbered = place in referred or int(place or 0) > _LONG_LIST
+        least = _SURE_WITH_ID if each.id or numbered else SURE if by_id else _SURE_ALONE
+        if isinstance(same, Claim):
             _fill(page, same, each)
-        elif by_id and (each.words.margin < SURE or each.words.line in page.taken or same):
+        elif same or (by_id and each.words.line in page.taken):
+            continue
+        elif each.words.margin < least:
+            if not each.id and (each.words.margin >= _POSSIBLE or not by_id):
+                _propose(page, each)
             continue
         else:
-            _register(page.found, each, known, same, referred)
+            _register(page, each, referred, used)
         spans = [each.words, *each.fields]
         page.taken.update(line for span in spans for line in range(span.line, span.last + 1))
     page.found.unnumbered.sort(key=lambda record: record[0])
@@ -95,8 +126,8 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     """Add to a record what it has not said under a known label."""
     if claim.family in _WHOLE or claim.kind == "A":
         return
-    lines, kind = page.document.lines, claim.kind
-    spans = [s for s in each.fields if s.margin >= SURE and not _is_labelled(lines[s.line - 1], kind)]
+    kind = claim.kind
+    spans = [s for s in each.fields if s.margin >= _SURE_FIELD and not _is_labelled(page, s, kind)]
     sure = _fields(replace(each, fields=spans), kind)
     names = [name for name in _FILLED if claim.family is not Family.PROSE or name not in _REFERRING]
     missing = {name: sure[name] for name in names if name in sure and not _has(claim, name)}
@@ -104,24 +135,53 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     if missing and "entity" in claim.values:
         missing |= {name: claim.values[name] for name in ("entity", "text")}
     if missing:
+        page.found.tagged.append(claim.local_id)
         make_claim(page.found, claim.local_id, missing, claim.line, Family.PROSE, kind=kind)
 
 
-def _register(
-    found: ClaimList, each: Found, known: _Known, same: Claim | Unnumbered | None, referred: Collection[str]
-) -> None:
-    """Add a record, with the values under known labels where the record was found otherwise too."""
+def _register(page: Page, each: Found, referred: Collection[str], used: set[str]) -> None:
+    """Add a record."""
     local_id, kind = _id_of(each), _kind_of(each)
-    if LOCAL_ID.fullmatch(local_id) and kind_of(local_id) == "A":
-        return  # an artifact
+    if _ARTIFACT.fullmatch(local_id):
+        return
     raw = _fields(each, kind) | {"text": each.words.text}
-    if same is not None:
-        raw |= known.labelled(same)
-        raw["text"] = _shorter(each.words.text, known.text(same))
-    if local_id and (not PLACE.fullmatch(local_id) or key_of(local_id) in referred):
-        make_claim(found, local_id, raw, each.words.line, Family.PROSE, kind=kind)
+    written, place = _written_before(page.document.lines[each.words.line - 1][: each.words.column])
+    if PLACE.fullmatch(local_id) or not local_id:
+        local_id = written or local_id
+    if kind == "T" and local_id == place and place not in referred:
+        local_id = ""
+    if local_id and key_of(local_id) not in used:
+        used.add(key_of(local_id))
+        page.found.tagged.append(local_id)
+        make_claim(page.found, local_id, raw, each.words.line, Family.PROSE, kind=kind)
     else:
-        found.unnumbered.append((each.words.line, kind, raw, local_id))
+        page.found.unnumbered.append((each.words.line, kind, raw, place))
+
+
+def _propose(page: Page, each: Found) -> None:
+    """Add what may be a record and is not sure enough."""
+    kind, fields = _kind_of(each), _fields(each, _kind_of(each))
+    page.found.possible.append(
+        PossibleRecord(
+            kind=kind,
+            text=each.words.text,
+            sure=round(1 / (1 + exp(-each.words.margin / 2)), 2),
+            line=each.words.line,
+            quote=page.document.lines[each.words.line - 1].strip(),
+            status=fields.get("status", "") if kind == "T" else "",
+            rationale=fields.get("rationale", ""),
+            alternatives=tuple(fields.get("alternatives", ())),
+        )
+    )
+    message = f"{one_line(each.words.text)[:80]!r} may be a {_NOUNS[kind]}; it waits for `forgekit review`"
+    page.found.warn("possible-record", message, each.words.line)
+
+
+def _written_before(text: str) -> tuple[str, str]:
+    """Return the id that stands before a record's words on their line, and the number of its item."""
+    place = _NUMBERED.match(text)
+    found = _WRITTEN.fullmatch(ascii_of(text))
+    return (found["id"] if found else ""), (place[1] if place else "")
 
 
 def _named(span: Span) -> tuple[str, ...]:
@@ -131,14 +191,29 @@ def _named(span: Span) -> tuple[str, ...]:
     return references(span.text) or (tuple(_NUMBER.findall(span.text)) if span.tag != "blk" else ())
 
 
+def _resolved(span: Span, ids: Collection[str]) -> Span:
+    """Return a span that names a record by its number, such as `the 2nd one`, as that number."""
+    if span.tag not in ("dep", "by") or any(key_of(name) in ids for name in references(span.text)):
+        return span
+    numbers = [number for number in _NUMBER.findall(span.text) if number in ids]
+    return replace(span, text=", ".join(numbers)) if numbers else span
+
+
 def _has(claim: Claim, name: str) -> bool:
     names = ("tier", "confidence") if name == "tier" else (name,)
     return any(claim.values.get(each) not in (None, "", ()) for each in names)
 
 
-def _is_labelled(line: str, kind: str) -> bool:
-    """Say whether a line begins with a known label, so that its value was read."""
-    return field_named(labelled(line.lstrip(" \t-*+>"))[0], kind) is not None
+def _is_labelled(page: Page, span: Span, kind: str) -> bool:
+    """Say whether a known label begins the span's line or heads its column, so that it was read."""
+    line = page.document.lines[span.line - 1]
+    label = labelled(line.lstrip(" \t-*+>"))[0]
+    if line.lstrip()[:1] == "|":
+        rows = (table for table in page.document.nodes if table.kind == "table" and table.line < span.line)
+        heads = next((table.cells for table in rows if span.line <= table.last), ())
+        column = line.count("|", 0, span.column) - 1
+        label = heads[column] if 0 <= column < len(heads) else ""
+    return label != "" and field_named(label, kind) is not None
 
 
 def _freed(found: ClaimList, claim: Claim, value: str | list[str]) -> bool:
@@ -163,11 +238,6 @@ def _freed(found: ClaimList, claim: Claim, value: str | list[str]) -> bool:
     return True
 
 
-def _shorter(words: str, other: str) -> str:
-    """Return the shorter one of two readings of a text where one holds the other."""
-    return other if other and other in words else words
-
-
 Unnumbered = tuple[int, str, Mapping[str, Any], Any]
 
 
@@ -190,17 +260,6 @@ class _Known:
             return known
         words = _word_set(each.words.text)
         return next((known for known, others in self._texts if _alike(words, others)), None)
-
-    @staticmethod
-    def text(same: Claim | Unnumbered) -> str:
-        """Return the words that were found."""
-        return str((same.values if isinstance(same, Claim) else same[2]).get("text", ""))
-
-    @staticmethod
-    def labelled(same: Claim | Unnumbered) -> dict[str, Any]:
-        """Return the fields that were found under known labels, as they were written."""
-        raw = {} if isinstance(same, Claim) else same[2]
-        return {name: value for name, value in raw.items() if name not in ("text", "status") and value}
 
 
 def _word_set(text: str) -> set[str]:
@@ -230,7 +289,7 @@ def _fields(each: Found, kind: str) -> dict[str, Any]:
     for tag, name in _LISTS.items():
         spans = each.all(tag) if tag in _OF_KIND[kind] else []
         if spans and tag in ("alt", "blk"):
-            raw[name] = [span.text for span in spans]
+            raw[name] = [part for span in spans for part in _parts(span)]
         elif spans and tag == "dep":
             own = key_of(_id_of(each)) if each.id else ""
             parts = (", ".join(_named(span)) or span.text for span in spans)
@@ -248,6 +307,13 @@ def _fields(each: Found, kind: str) -> dict[str, Any]:
     if notes := [span.text for span in each.all("note")]:
         raw["context" if kind == "D" else "content"] = "\n".join(notes)
     return raw
+
+
+def _parts(span: Span) -> Sequence[str]:
+    """Return the alternatives that a span names together, any other span as it is."""
+    if span.tag != "alt":
+        return [span.text]
+    return [item for part in _SLASH.split(span.text) for item in items(part, prefer=";\uff1b\n")]
 
 
 def _tier(span: Span) -> str:

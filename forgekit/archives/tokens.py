@@ -81,7 +81,7 @@ WIDTH = 27
 
 
 def _bucket(feature: str) -> int:
-    return zlib.crc32(feature.encode()) % (BUCKETS - 1) + 1
+    return zlib.crc32(feature.encode("utf-8", "surrogatepass")) % (BUCKETS - 1) + 1
 
 
 @lru_cache(maxsize=1 << 15)

@@ -144,6 +144,27 @@ class Chunk:
     line: int
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PossibleRecord:
+    """What running text may state: not sure enough to be a record, so a person is asked.
+
+    Attributes:
+        kind: D or T.
+        sure: how likely it is a record, 0.0 to 1.0.
+        line: 1-based line of its first words.
+        quote: the line.
+    """
+
+    kind: str
+    text: str
+    sure: float
+    line: int
+    quote: str
+    status: str = ""
+    rationale: str = ""
+    alternatives: tuple[str, ...] = ()
+
+
 def split_lines(text: str) -> list[str]:
     """Return the text's lines without their ends: no BOM, CRLF and CR count as LF."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
@@ -197,6 +218,8 @@ class ArchiveText:
     carried: tuple[DecisionRecord, ...] = ()
     summary: str = ""
     chunks: tuple[Chunk, ...] = ()
+    possible: tuple[PossibleRecord, ...] = ()
+    insights: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
     truncated: str = ""
     fields: int = 0

@@ -12,7 +12,7 @@ from forgekit.text.plain import to_plain
 from forgekit.upkeep.init_migrate import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-READ = {"6": "22396c0c4e579ef1ec6adf3944a398b22f80ba993573b748dc14c328fb4d8219"}
+READ = {"7": "e24b97d00bb4adcfe8dc533162e097be178334802efa543bac238e241f316037"}
 """READER_VERSION to the SHA-256 of what it reads from the case files and the examples."""
 
 

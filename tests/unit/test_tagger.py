@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgekit.archives.read import read_archive
+from forgekit.archives import tagged
 from forgekit.archives.grouping import grouped
+from forgekit.archives.read import read_archive
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import GRID, TAGS, VALUES, tag, weights
 from forgekit.archives.tokens import WIDTH, tokens_of
+from forgekit.model.archive_record import PossibleRecord
 
 LETTER = """Hand-over, 4 May 2026. This chat is called BOAT_SHED_2, it goes on from BOAT_SHED_1.
 
@@ -126,3 +129,20 @@ def test_an_id_that_comes_again_is_said_of_its_record() -> None:
 
 def test_every_tag_with_values_is_a_tag() -> None:
     assert set(VALUES) <= set(TAGS)
+
+
+def test_what_is_not_sure_enough_waits_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    unsure = Span("D", "active", "the gate stays shut", 3, 3, 0.0, 0.25)
+    why = Span("why", "", "of the goats", 3, 3, 0.0, 3.0)
+    monkeypatch.setattr(tagged, "spans_of", lambda *_: [unsure, why])
+    quote = "Perhaps the gate stays shut because of the goats."
+    read = read_archive(f"# Conversation Archive: goats\n\n{quote}\n")
+    assert read.decisions == ()
+    assert read.possible == (
+        PossibleRecord(
+            kind="D", text="the gate stays shut", sure=0.53, line=3, quote=quote, rationale="of the goats"
+        ),
+    )
+    assert [str(problem) for problem in read.problems] == [
+        "3: 'the gate stays shut' may be a decision; it waits for `forgekit review`"
+    ]

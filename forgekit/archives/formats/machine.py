@@ -4,13 +4,14 @@ v1  `<!-- FORGE_OS_MACHINE_BLOCK v1 -->` ... `<!-- /FORGE_OS_MACHINE_BLOCK -->`
 v2  `<!-- FORGE_OS_MACHINE_BLOCK_START` ... `FORGE_OS_MACHINE_BLOCK_END -->`
 v3  `<!-- forgekit:machine-block v3` ... `-->`: as `machine_block` writes it
 
-A text that is not YAML is read record by record: each `- id:` item by itself, once as it is and once with its
-one-line values quoted, because an unquoted `: ` inside a value is the usual slip.
+A text that is not YAML is read once more with its one-line values quoted: an unquoted `: ` inside a value is
+the usual slip.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -51,6 +52,7 @@ _OPENERS = {version: re.compile(rf"\s*{marks[0]}\s*$") for version, marks in _MA
 _CLOSERS = {version: re.compile(rf"\s*{marks[1]}\s*$") for version, marks in _MARKERS.items()}
 _VERSION_KEYS = {1: "schema_version", 2: "version", 3: "version"}
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
+_ONE_LINE = re.compile(r"^([ \t]*(?:- +)?[\w -]{1,60}: +)(?![|>\"'][-+]?\s*$)(\S.*?)[ \t]*$", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(?:#{2,6}[ \t]+[^ \t]|# Conversation)")
 
 
@@ -228,6 +230,11 @@ def own_part(text: str) -> str:
         hidden = indent if key and (fold(key.group(2)) in _NO_RECORDS or quotes(key.group(2))) else -1
         lines.append("" if hidden >= 0 else line)
     return "\n".join(lines)
+
+
+def with_quotes(text: str) -> str:
+    """Return a text that is no YAML with its one-line values quoted, so that each is text."""
+    return _ONE_LINE.sub(lambda match: match[1] + json.dumps(match[2], ensure_ascii=False), text)
 
 
 def read_log(

@@ -8,12 +8,10 @@ label in it and is not understood is reported and kept in its text; so is an id 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property, lru_cache
-from itertools import takewhile
+from functools import lru_cache
 from typing import Any
 
 from forgekit.archives.claims import (
@@ -36,12 +34,10 @@ from forgekit.archives.claims import (
     named_fields,
     parse_integer,
     parse_range,
-    prefix_of,
 )
-from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document, walk
+from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document
 from forgekit.archives.formats.notes import LABEL, annotated, beside, fields_of_note, split_labels, split_note
 from forgekit.archives.labels import (
-    PREFIXES,
     fact_named,
     field_like,
     field_named,
@@ -61,35 +57,16 @@ from forgekit.model.rules import one_line
 
 _DECOR = re.compile(r"(?:\[[ xX\u2713-]\]\s+|[*_`~]|\[(?!\s)|[^\w\s\x00-\x7f]|\s){0,24}")
 _NOUNS = re.compile(rf"(?P<words>(?:[^\W\d_]+\s+){{1,3}})[*`\[]{{0,3}}(?=(?P<id>{PLAIN_ID}))", re.IGNORECASE)
-_ANY_ID = (
-    r"(?:(?:[A-Z\u0400-\u042f]{1,6}|[\u3400-\u9fff]{1,3})[-_.]?\d{1,5}[a-z]?"
-    r"|[^\W\d_]{2,20}(?: [^\W\d_]{2,12})?"
-    r"(?:\s?(?:n[\u00b0\u00ba.]\s?|[Nn]r\.?\s?|\u2116\s?|#)?\d{1,4}|\s(?:[A-Z]|[IVX]{2,4})))"
-    r"(?![^\W\u3040-\u9fff])"
+_START = re.compile(
+    rf"#?(?P<id>{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-]))"
+    rf"[`\]\u3011]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
+    r"(?P<notes>\s*[(\[][^()\[\]]{1,160}[)\]])?"
+    r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u00b7\u2014\u2013\u2192\u3011\u3001|]|=>|->|-{1,2}(?=\s))\s*"
+    r"|[.)][*_]{0,2}(?=\s)|,(?=\s)|[*_]{2}|\s{2,}|(?=\s|$)|(?<=\]))"
+    r"\s*(?P<title>.*)$",
+    re.IGNORECASE | re.DOTALL,
 )
-
-
-def _start_pattern(ids: str) -> re.Pattern[str]:
-    return re.compile(
-        rf"#?(?P<id>{ids})"
-        rf"[`\]\u3011]{{0,2}}(?:\s+[`(\[]{{0,2}}(?P<entity>{SHORT})[`)\]]{{0,2}})?(?P<shut>[*_`~]{{0,4}})"
-        r"(?P<notes>\s*[(\[][^()\[\]]{1,160}[)\]])?"
-        r"(?P<sep>\s*::?[*_`]{0,3}|[*_`]{0,3}\s*(?:[\u00b7\u2014\u2013\u2192\u3011\u3001|]|=>|->|-{1,2}(?=\s))\s*|[.)][*_]{0,2}(?=\s)"
-        r"|,(?=\s)|[*_]{2}|\s{2,}|(?=\s|$)|(?<=\]))"
-        r"\s*(?P<title>.*)$",
-        re.IGNORECASE * (ids != _ANY_ID) | re.DOTALL,
-    )
-
-
-_START = _start_pattern(
-    rf"{PLAIN_ID}|{NUMBERED_ID}|{SHORT}(?![A-Za-z0-9_])|[A-Z]{{1,6}}-?\d{{1,5}}(?![A-Za-z0-9_-])"
-)
-_ANY_START = _start_pattern(_ANY_ID)
-_CODE = re.compile(r"[A-Z\u0400-\u042f\u3040-\u9fff]{1,4}[-_.]?\d")
 _NOTE_THEN = re.compile(r"[(\[](?P<note>[^()\[\]]{1,120})[)\]]\s*[:\u2014\u2013-]*\s*")
-_REFERRED = re.compile(
-    r"(?<![^\W\d_])(?P<word>[^\W\d_]{4,20})\s(?:n[\u00b0\u00ba.]\s?|#)?(?P<number>\d{1,4})(?![\d.])"
-)
 _NOTED = re.compile(r"[*_]{0,2}[\[(](?P<note>[^\[\]()\d]{2,30})[\])][*_]{0,2}\s*(?=\S)")
 _BRACKETED = re.compile(
     rf"^(?P<before>\W*?)[(\[](?P<id>{PLAIN_ID})(?:\s*[,;|\u00b7]\s*(?P<notes>[^()\[\]]*))?[)\]]\s+(?=\S)",
@@ -102,19 +79,16 @@ _BOLD_LEAD = re.compile(
     r"(?P<mark>\*{1,3}|_{1,2})(?P<title>[^*_(\[\s][^*_]*?)[.:]?(?P=mark)[.:]?(?P<rest>\s+[^\s,;].*)$",
     re.DOTALL,
 )
-_LEADS = re.compile(r"\*{1,3}[^*\s][^*]{5,}\*|_{1,2}[^_\s][^_]{5,}_|~~[^~]+~~")
 _NOTE_FIRST = re.compile(
     r"\*{0,2}\s*(?P<notes>[(\[][^()\[\]]{0,80}[)\]])\s*(?::|[\u2014\u2013]|--?(?=\s))\s*(?=\S)"
 )
 _ANSWERED = re.compile(r"(?P<title>[^:?]{3,}?(?::|\?))\s(?P<answer>.+)$")
 _WEAK = re.compile(r"(?:OT|[DTA])\d{1,2}[a-z]?", re.IGNORECASE)
-_NAMED_IN_TEXT = re.compile(
-    rf"(?P<bold>\*\*)?(?P<id>{PLAIN_ID})(?:\*\*)?(?P<note>\s*\([^()]*\))?[\s,:\u2013\u2014-]{{0,4}}"
-)
-_RATED = re.compile(rf"(?P<id>{PLAIN_ID})\s+\((?P<tier>0?\.\d{{1,6}}|\d{{1,3}}%)\)")
 _LEAD_IN = re.compile(
     rf"(?:^|(?<=[.;\n])\s*|\*\*)(?P<label>[^.:;\n*]{{3,100}}):(?:\*\*)?\s+(?={PLAIN_ID})", re.MULTILINE
 )
+_ENDS = re.compile(r";\s+|\.(?:\s|$)")
+_LISTED = re.compile(rf"(?:and\s+)?(?P<id>{PLAIN_ID})[\s,:\u2013\u2014-]{{1,4}}(?P<title>.+)", re.DOTALL)
 _JOINING = re.compile(rf"\b(?:and|or|to|through|{PLAIN_ID})\b|[\s,;&\u2013\u2014-]")
 _DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX]\]\s+)?[*`\[_~]{0,5}$")
 _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?[:=\u2192\u2014\u2013])")
@@ -128,7 +102,10 @@ _LISTED_FIELDS = {
     "blocked_by",
 }
 _NAMES = {"blocked_by": "blocked by", "superseded_by": "superseded by"}
+SUMMARIES = ("foundational context", "compressed state", "continuation prompt")
+"""Headings of what sums up an archive."""
 _LOOK_AHEAD = 60
+_SHOWN = 40
 
 
 @dataclass(kw_only=True, slots=True)
@@ -138,25 +115,16 @@ class Page:
     Attributes:
         own: for each line (0-based) whether it speaks for the archive itself.
         taken: lines (1-based) that belong to records.
-        ids: the kinds of records that have ids; `sure_ids` by their letters alone.
         seen: each id in the own lines: its first line, and whether a line begins with it.
         unread: first lines of the tables that look like records and are none.
-        prefixes: letters or words before the numbers of ids, to the kind that their section lists.
     """
 
     found: ClaimList
     document: Document
     own: Sequence[bool]
     taken: set[int] = field(default_factory=set)
-    ids: str = ""
-    sure_ids: str = ""
-    prefixes: dict[str, str] = field(default_factory=dict)
     seen: dict[str, tuple[int, bool]] = field(default_factory=dict)
     unread: list[int] = field(default_factory=list)
-
-    def kind_of(self, local_id: str, listed: str = "") -> str:
-        """Return the kind of an id: by its section where that has taught its prefix, else by its letters."""
-        return self.prefixes.get(prefix_of(local_id)) or kind_of(local_id) or listed
 
     def speaks(self, node: Node) -> bool:
         """Say whether a part is the archive's own and short enough to be read."""
@@ -165,7 +133,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class _Above:
-    """What the labels above a record say: kinds they list (`t` by a state alone), states, priority."""
+    """What the labels above a record say: kinds they list, states, priority."""
 
     lists: str = ""
     states: tuple[tuple[str, Enum], ...] = ()
@@ -174,20 +142,11 @@ class _Above:
     field: str = ""
     tier: str = ""
 
-    @property
-    def listed(self) -> str:
-        """The kind, D or T, whose records may do without ids here."""
-        return self.lists.replace("A", "")[:1].upper()
-
-    def under(self, label: str, page: Page) -> _Above:
+    def under(self, label: str) -> _Above:
         """Return what counts below another label."""
-        named = "".join(kind for kind in "DTA" if names_kind(label, kind))
+        named = any(names_kind(label, kind) for kind in "DTA")
         states = {kind: state for kind in "DT" if (state := state_of_label(label, kind)) is not None}
         lists = "".join(kind for kind in "DTA" if lists_kind(label, kind))
-        if lists == "T" and "D" in named and "T" not in states:
-            lists = "D"  # decided points
-        if not named and "T" in states and "T" not in page.sure_ids and not re.search(r"\d", fold(label)):
-            lists = "t"
         rates = len(label.split()) <= 4 and not named and priority_in(label)
         return _Above(
             lists=lists or ("" if named else self.lists),
@@ -197,7 +156,7 @@ class _Above:
             family=Family.INDEX if fold(label) == "decision index" else self.family,
             field=label
             if (" " in label or not states)
-            and lists in ("", "t")
+            and not lists
             and any(field_named(label, k) in _LISTED_FIELDS for k in "DT")
             else "",
         )
@@ -228,25 +187,7 @@ def tier_of_label(label: str) -> str:
 def read_records(page: Page) -> None:
     """Read the records of the whole tree."""
     page.seen.update(seen_ids(page))
-    defined = {kind_of(local_id) for local_id, (_, defines) in page.seen.items() if defines}
-    page.ids = page.sure_ids = "".join({claim.kind for claim in page.found.claims} | defined)
-    reader = _Reader(page)
-    found: dict[tuple[str, str], set[str]] = defaultdict(set)
-    reader.learn(page.document.root.children, _Above(), found)
-    reader.keep_prefixes(found)
-    reader.walk(page.document.root.children, _Above())
-
-
-def read_lines(found: ClaimList, text: str, first_line: int) -> None:
-    """Read a log that is no YAML by its lines: `- id: D001` and what is labelled below it."""
-    document = read_document(text)
-    inner = ClaimList()
-    read_records(Page(found=inner, document=document, own=[True] * len(document.lines)))
-    for claim in inner.claims:
-        found.claims.append(replace(claim, line=claim.line + first_line - 1, family=Family.YAML))
-    for line, *rest in inner.unnumbered:
-        found.unnumbered.append((line + first_line - 1, *rest))
-    found.problems += [replace(p, line=(p.line or 1) + first_line - 1) for p in inner.problems]
+    _Reader(page).walk(page.document.root.children, _Above())
 
 
 @lru_cache(maxsize=512)
@@ -269,120 +210,28 @@ class _Reader:
         self._starts: dict[tuple[object, ...], _Start | None] = {}
         self._labels: dict[tuple[str, str, str], tuple[str, str] | None] = {}
 
-    def learn(self, nodes: Sequence[Node], base: _Above, found: dict[tuple[str, str], set[str]]) -> None:
-        """Add the ids in each list of records to what was found, by prefix and kind."""
-        above = base
-        for index, node in enumerate(nodes):
-            above = base if node.kind == "heading" else above
-            if not self.page.speaks(node):
-                continue
-            if node.kind == "heading" and not self._any_start(node.text):
-                self.learn(node.children, base.under(node.text, self.page), found)
-            elif not node.children and (label := self.label_of(node, nodes[index + 1 : index + 2])):
-                above = base.under(label, self.page)
-            self.page.ids += kind_of(self._labelled_id(node))
-            for local_id, kind in self._ids_of(node, above.listed):
-                found[prefix_of(local_id), kind].add(local_id)
-
-    def keep_prefixes(self, found: Mapping[tuple[str, str], set[str]]) -> None:
-        """Keep the prefixes that ids of lists have."""
-        for (prefix, kind), ids in found.items():
-            known = PREFIXES.get(prefix.casefold(), "A")[-1:]
-            counted = len(ids) > 1 and any(each[-1:].isdigit() for each in ids)  # no `Plan A`, `Plan B`
-            sure = counted or names_kind(prefix, kind) or any(map(_CODE.match, ids))
-            if (known == "A" and sure) or (known == kind and counted):
-                self.page.prefixes.setdefault(prefix, kind)
-                self.page.ids += kind
-
-    def _ids_of(self, node: Node, listed: str) -> Iterator[tuple[str, str]]:
-        """Yield what may be the ids of records that a part begins with, and their kind."""
-        if listed and node.kind == "item" and self._number_is_id(node, listed):
-            self.page.prefixes.setdefault("", listed)
-        if not listed and node.kind != "heading":
-            return
-        texts = [row.cells[0] for row in node.children if row.cells] if node.kind == "table" else [node.text]
-        for match in filter(None, map(self._any_start, texts)):
-            if kind := listed or kind_of(match["id"]).strip("A"):
-                yield match["id"], kind
-
-    def _number_is_id(self, node: Node, kind: str) -> bool:
-        """Say whether the number of an item is more than its place in the list: others refer to it."""
-        if not node.number or "" in self.page.prefixes or LOCAL_ID.match(node.text.lstrip("*_ ")):
-            return False
-        return int(node.number) > 50 or any(names_kind(word, kind) for word in self._referred[node.number])
-
-    @cached_property
-    def _referred(self) -> Mapping[str, set[str]]:
-        """For each number, the words before it in the own lines: `decision 2`."""
-        found: dict[str, set[str]] = defaultdict(set)
-        for line, own in zip(self.page.document.lines, self.page.own, strict=True):
-            for match in _REFERRED.finditer(line[:LINE_LIMIT]) if own else ():
-                found[match["number"]].add(match["word"])
-        return found
-
-    def _any_start(self, text: str) -> re.Match[str] | None:
-        """Return how a text begins with what may be an id of any shape."""
-        plain = ascii_of(text)
-        decor = _DECOR.match(plain)
-        match = _ANY_START.match(plain, decor.end() if decor else 0)
-        is_code = match and _CODE.match(match["id"])
-        return match if match and (is_code or match["sep"].strip() or not match["title"]) else None
-
     def walk(self, nodes: Sequence[Node], base: _Above) -> None:
         """Read the records among some siblings and below them."""
-        above, index, all_bare = base, 0, self._without_ids(nodes, base)
-        bare_list = all_bare
+        above, index = base, 0
         while index < len(nodes):
             node = nodes[index]
             before = nodes[index - 1] if index else None
             index += 1
-            if node.kind == "heading":
-                above, bare_list = base, all_bare
+            if node.kind in ("heading", "rule"):
+                above = base
             if not self.page.speaks(node):
                 self.walk(node.children if node.kind == "heading" else (), base)
             elif node.kind == "table":
                 self._table(node, above)
-            elif start := self.start_of(node, above, before) or self._bare_start(
-                node, above, taken=bare_list, after=nodes[index : index + 1]
-            ):
+            elif start := self.start_of(node, above, before):
                 end = self._end(nodes, index, start)
                 self._take(start, node, nodes[index:end], above)
                 index = end
-            elif not node.children and (said := self._field_line(node)):
-                self.page.taken.add(node.line)
-                make_claim(self.page.found, said.id, said.fields, node.line, Family.PROSE, kind=said.kind)
             elif not node.children and (label := self.label_of(node, nodes[index : index + 1])):
-                above = base.under(label, self.page)
-                bare_list = self._without_ids(list(takewhile(self._goes_below, nodes[index:])), above)
+                above = base.under(label)
             elif node.children:
                 outer = base if node.kind == "heading" else above
-                self.walk(node.children, outer.under(node.text, self.page))
-            elif node.kind == "rule":
-                above, bare_list = base, False
-
-    def _field_line(self, node: Node) -> _Start | None:
-        """Return what a labelled line between records says of one: `Dependencies: D2 depends on D1`."""
-        label, value = labelled(node.text) if node.kind in ("line", "item") else ("", "")
-        value = value.strip()
-        start = self.start_of(Node("item", node.line, node.line, value), _Above("DT")) if value else None
-        if start is None or start.kind not in ("D", "T") or node.line in self.page.taken:
-            return None
-        name = field_named(label, start.kind)
-        if name not in _LISTED_FIELDS or re.match(r"\W*[\w-]+\W{0,3}[,;&]", value):  # a list of ids
-            return None
-        return start if start.fields else replace(start, fields={name: start.title})
-
-    def _goes_below(self, node: Node) -> bool:
-        return node.kind not in ("heading", "rule") and not self.label_of(node)
-
-    def _without_ids(self, nodes: Sequence[Node], above: _Above) -> bool:
-        """Say whether siblings below a label that lists a kind are records without ids."""
-        kind = above.listed
-        if not kind:
-            return False
-        starts = (self.start_of(each, above) for node in nodes for each in walk(node))
-        numbered = any(n.kind == "item" and n.number and not LOCAL_ID.match(n.text) for n in nodes)
-        return (kind == "T" and numbered) or not any(start and start.kind == kind for start in starts)
+                self.walk(node.children, outer.under(node.text))
 
     def start_of(self, node: Node, above: _Above = _Above(), before: Node | None = None) -> _Start | None:
         """Return how a heading, item or line with an id begins a record, None if it begins none."""
@@ -399,7 +248,7 @@ class _Reader:
         if bracketed := _BRACKETED.match(text):
             notes = f" ({bracketed['notes']})" if bracketed["notes"] else ""
             text = f"{bracketed['before']}{bracketed['id']}{notes}: {text[bracketed.end() :]}"
-        if (noted := _NOTED.match(text)) and self._any_start(text[noted.end() :]):
+        if (noted := _NOTED.match(text)) and LOCAL_ID.match(ascii_of(text[noted.end() :])):
             text = f"{text[noted.end() :]} ({noted['note']})"  # [resolved] T1: Who pays?
         plain = ascii_of(text)
         place = _end_of(_DECOR, plain, 0)
@@ -407,15 +256,11 @@ class _Reader:
         place = _end_of(_NUMBER, plain, place) if node.kind == "heading" else place
         words = _NOUNS.match(plain, place)
         noun = words["words"] if words and names_kind(words["words"], kind_of(words["id"])) else ""
-        match = self._match_id(plain, words.end() if words and noun else place)
-        if match is None and node.number and self.page.prefixes.get("") == above.listed:
-            return _Start(node.number, above.listed, text)
+        match = _START.match(plain, words.end() if words and noun else place)
         if match is None:
-            return self._start_behind(node, text, above)
+            return self._start_beside(node, text, above)
         bold = "**" in marks or "__" in marks
-        kind = self.page.kind_of(match["id"])
-        if not kind and match["sep"].strip() and match["id"].isupper():
-            kind = above.listed  # such as Q1: the label above says what it is
+        kind = kind_of(match["id"])
         marked = bold or "~~" in marks
         named = noun and match["sep"].strip()
         if not kind or not (named or self._counts(node, match, above, kind, before, bold=marked)):
@@ -435,38 +280,44 @@ class _Reader:
         start.notes, start.entity = match["notes"] or "", match["entity"] or ""
         return start
 
-    def _match_id(self, plain: str, place: int) -> re.Match[str] | None:
-        match = _START.match(plain, place)
-        if match is None or not self.page.kind_of(match["id"]):
-            other = _ANY_START.match(plain, place)
-            return other if other and self.page.kind_of(other["id"]) else match
-        return match
-
-    def _start_behind(self, node: Node, text: str, above: _Above) -> _Start | None:
-        """Return the start of a record whose id stands behind its title: `Use rows (D001)`."""
+    def _start_beside(self, node: Node, text: str, above: _Above) -> _Start | None:
+        """Return the start of a record whose id stands behind its title, or in a labelled line below it."""
         ends = node.kind != "line" and ascii_of(text).rstrip("*_")[-1:] in (")", "]")
         match = _BEHIND.match(ascii_of(text)) if ends else None
-        if match is None or not (node.kind == "heading" or kind_of(match["id"]) in above.lists):
-            return None
-        title = _NUMBER.sub("", text[: match.end("title")], count=1)
-        return _Start(text[match.start("id") : match.end("id")], kind_of(match["id"]), title)
+        title = _NUMBER.sub("", text, count=1) if node.kind == "heading" else text
+        if match and (node.kind == "heading" or kind_of(match["id"]) in above.lists):
+            title = _NUMBER.sub("", text[: match.end("title")], count=1)
+            return _Start(text[match.start("id") : match.end("id")], kind_of(match["id"]), title)
+        if local_id := self._labelled_id(node):
+            alone = node.kind == "line" or (node.kind == "item" and LABEL.match(text))
+            return _Start(local_id, kind_of(local_id), "" if alone else title)
+        return None
+
+    def _labelled_id(self, node: Node) -> str:
+        """Return the id that a labelled line of a heading or item gives."""
+        for each in (node, *node.children[:8]) if node.kind in ("heading", "item") else (node,):
+            label, value = labelled(each.text) if each.kind in ("line", "item") else ("", "")
+            if label and field_named(label, "D") == "local_id":
+                listing = node.kind == "heading" and any(lists_kind(node.text, kind) for kind in "DTA")
+                is_id = LOCAL_ID.fullmatch(ascii_of(bare(value))) and not listing
+                return bare(value) if is_id and kind_of(bare(value)) else ""
+        return ""
 
     def _counts(
         self, node: Node, match: re.Match[str], above: _Above, kind: str, before: Node | None, *, bold: bool
     ) -> bool:
         """Say whether what stands like an id begins a record here and is not just named."""
         sep, title = match["sep"].strip(" *_`"), match["title"].strip(" *:\u2014\u2013-~")
-        learnt, listed = prefix_of(match["id"]) in self.page.prefixes, kind in above.lists
-        listed = listed or (learnt and kind == above.listed)
-        weak = not learnt and _WEAK.fullmatch(match["id"]) is not None
+        listed, weak = kind in above.lists, _WEAK.fullmatch(match["id"]) is not None
         boxed = match.string[match.end("id") : match.end("id") + 1] == "]" or node.text[:1] in ("(", "[")
         if node.kind == "heading":
-            return bool(not weak or sep or listed or not title)
+            below = any(self._known(each, kind) for each in node.children[:8])
+            return bool(not weak or sep or listed or below or not title)
         strong = bold and "**" in match["shut"] + match["sep"] + match["title"]
         if node.level == 1:  # it goes on a paragraph: of a list, or a sentence
             text = ascii_of(before.text) if before else ":"
             behind = text.endswith(":") or LOCAL_ID.match(text, _end_of(_DECOR, text, 0))
-            known = (learnt or listed) and before and (boxed or match["sep"] or self._label_in(before, kind))
+            known = listed and before and (boxed or match["sep"] or self._label_in(before, kind))
             if before and not behind and not known and not self.label_of(before):
                 return False
             strong = strong or sep in (":", "::", "\u2014", "\u2013", "-", "--") or listed
@@ -479,74 +330,6 @@ class _Reader:
             apart = apart or kind_of(match["id"]) == kind
             known = known and (strong or (listed and bool(apart)) or bool(noted))
         return bool(title) and known
-
-    def _bare_start(
-        self, node: Node, above: _Above, *, taken: bool, after: Sequence[Node] = ()
-    ) -> _Start | None:
-        """Return the start of a record without an id before its title, if a part below a label is one."""
-        if node.kind not in ("heading", "item", "line"):
-            return None
-        local_id = self._labelled_id(node)
-        kind = kind_of(local_id) or above.listed
-        title = _NUMBER.sub("", node.text, count=1) if node.kind == "heading" else node.text
-        if local_id and node.kind == "line":
-            return _Start(local_id, kind, "")
-        if local_id:
-            return _Start("", kind, "" if node.kind == "item" and LABEL.match(node.text) else title)
-        label, value = labelled(node.text)
-        headed = node.kind == "heading"
-        if value and not LOCAL_ID.match(value) and (named := self._kind_named(label, headed)):
-            return _Start("", named, value, words=label)
-        text, items = title.strip("*_ "), [child for child in node.children if child.kind == "item"]
-        if not taken or not text or not kind:
-            return None
-        followed = any(each.line == node.last + 1 and self._known(each, kind) for each in after)
-        leads = node.kind == "line" and node.level == 0 and (followed or _LEADS.match(node.text))
-        leads = leads and not self._label_in(node, kind) and (followed or not self.label_of(node))
-        if node.kind not in ("item", "heading") and not leads:
-            return None
-        if node.kind == "heading":
-            lists = any(lists_kind(text, each) or state_of_label(text, each) for each in "DT")
-            is_one = not lists and (not items or any(self._label_in(item, kind) for item in items))
-        else:
-            group = (
-                (priority_in(text) and items)
-                or (not items and ":" in text[-1:] and self.label_of(node))
-                or IDS.match(text)
-            )
-            open_ = (
-                dict(above.states).get("T") is not ThreadStatus.RESOLVED
-                or re.search("[:?]", text)
-                or "t" not in above.lists
-            )
-            listed = node.number and dict(above.states).get("T") is ThreadStatus.OPEN
-            is_one = not group and bool((kind not in self.page.ids and open_) or (kind == "T" and listed))
-        return _Start("", kind, title) if is_one else None
-
-    def _kind_named(self, label: str, headed: bool = False) -> str:
-        """Return the kind of the record that `Decision: ...` or `Open question: ...` begins."""
-        if (
-            len(label.split()) > 3
-            or fact_named(label)
-            or any(field_named(label, k) not in (None, "text") for k in "DT")
-        ):
-            return ""
-        if names_kind(label, "T") and state_of_label(label, "T") is not None:
-            return "" if "T" in self.page.ids else "T"
-        if headed and field_named(label, "T") == "text" and lists_kind(label, "T"):
-            return "" if "T" in self.page.ids else "T"
-        is_one = names_kind(label, "D") and field_named(label.rsplit(maxsplit=1)[-1], "D") == "text"
-        return "D" if is_one and "D" not in self.page.ids else ""
-
-    def _labelled_id(self, node: Node) -> str:
-        """Return the id that a labelled line of a heading or item gives."""
-        for each in (node, *node.children[:8]) if node.kind in ("heading", "item") else (node,):
-            label, value = labelled(each.text) if each.kind in ("line", "item") else ("", "")
-            if label and field_named(label, "D") == "local_id":
-                listing = node.kind == "heading" and any(lists_kind(node.text, kind) for kind in "DTA")
-                is_id = LOCAL_ID.fullmatch(ascii_of(bare(value))) and not listing
-                return bare(value) if is_id else ""
-        return ""
 
     def label_of(self, node: Node, after: Sequence[Node] = ()) -> str:
         """Return the words of a lead-in: a line or item alone that is bold, ends with a colon, or lists."""
@@ -570,7 +353,7 @@ class _Reader:
 
     def _ends_record(self, node: Node) -> bool:
         """Say whether a line begins another record, or lists some."""
-        if node.kind == "line" and (self.start_of(node) or self._bare_start(node, _Above(), taken=False)):
+        if node.kind == "line" and self.start_of(node):
             return True
         label = self.label_of(node)
         return label != "" and any(
@@ -596,7 +379,7 @@ class _Reader:
                 and index + 1 < len(nodes)
                 and self.start_of(nodes[index + 1])
             )
-            if heads or self._field_line(node):
+            if heads:
                 break
             known = pair is not None and field_named(pair[0], start.kind) not in (None, "text")
             beside = pair is not None and node.kind == before.kind == "item" and index == end > first
@@ -799,7 +582,7 @@ class _Reader:
         return [*((names.get(name, name), each) for name, each in pairs), *nested]
 
     def _known(self, node: Node, kind: str) -> bool:
-        pair = self._label_in(node, kind)
+        pair = (node.text, "") if node.kind == "heading" else self._label_in(node, kind)
         return pair is not None and field_named(pair[0], kind) in _LISTED_FIELDS
 
     def _plain(self, nodes: Sequence[Node]) -> list[str]:
@@ -815,37 +598,29 @@ class _Reader:
         if _is_chunks(columns) or {"relationship", "project a", "source project"} & set(columns):
             return
         ids = [n for n in range(len(columns)) if any(_cell_id(row.cells, n) for row in table.children)]
-        kinds = [k for k in "DT" if any(lists_kind(c, k) and field_named(c, k) == "text" for c in columns)]
-        fields = {k: {field_named(c, k) for c in columns} - {None, "local_id"} for k in "DT"}
-        kinds += [k for k in "DT" if not kinds and "text" in fields[k] and len(fields[k] & OWN_FIELDS[k]) > 1]
-        if not ids and not any(len(fields[k]) > 1 for k in kinds):
-            if any(fields[k] & OWN_FIELDS[k] for k in "DT") and table.children:
+        if not ids:
+            fields = {field_named(column, kind) for column in columns for kind in "DT"}
+            if table.children and fields & (OWN_FIELDS["D"] | OWN_FIELDS["T"]):
                 self.page.unread.append(table.line)
             return
-        column = ids[0] if ids else -1
         index = above.family is Family.INDEX or "ref" in columns
         above = replace(above, family=Family.INDEX if index else Family.TABLE)
         for row in table.children:
-            local_id = _cell_id(row.cells, column)
-            listed = above.listed or next(iter(kinds), "")
-            kind = self.page.kind_of(local_id, listed) if local_id else ""
-            kind = listed if kind == "A" and listed and "A" not in above.lists else kind
-            kind = kind or ("" if ids else above.listed or kinds[0])
+            local_id = _cell_id(row.cells, ids[0])
+            kind = kind_of(local_id)
             if not kind or not self.page.own[row.line - 1]:
                 continue
             self.page.taken.add(row.line)
             cells = {
-                n: c for i, (n, c) in enumerate(zip(columns, row.cells, strict=False)) if c and i != column
+                n: c for i, (n, c) in enumerate(zip(columns, row.cells, strict=False)) if c and i != ids[0]
             }
             text = next((n for n in cells if field_named(n, kind) == "text"), "")
-            text = text or next(
-                (n for n in cells if kind == "D" and ids and field_named(n, kind) is None), ""
-            )
+            text = text or next((n for n in cells if kind == "D" and field_named(n, kind) is None), "")
             raw: dict[str, Any] = {}
             if text:
                 title, raw = annotated(cells.pop(text), kind)
                 cells = {_TEXT_KEYS[kind]: bare(title), **cells}
-            if ids and "~~" in row.cells[column]:
+            if "~~" in row.cells[ids[0]]:
                 raw.setdefault("status", "rejected" if kind == "D" else "resolved")
             if re.search(r"\w", "".join(cells.values())):
                 self._claim(_Start(local_id, kind, ""), raw, list(cells.items()), [], row.line, above)
@@ -933,10 +708,7 @@ def _cell_id(row: Sequence[str], column: int) -> str:
     """Return the id that a cell holds alone, "" if it holds something else."""
     cell = bare(row[column]).strip("~[]() ").strip("*` #") if 0 <= column < len(row) else ""
     plain = ascii_of(cell)
-    custom = column == 0 and re.fullmatch(_ANY_ID, plain)
-    noun = any(names_kind(prefix_of(plain), kind) for kind in "DT") if custom else False
-    custom = custom if noun or _CODE.match(plain) or kind_of(plain) else None
-    return cell if custom or SHORT_ID.fullmatch(plain) or LOCAL_ID.fullmatch(plain) else ""
+    return cell if SHORT_ID.fullmatch(plain) or (LOCAL_ID.fullmatch(plain) and kind_of(plain)) else ""
 
 
 def _is_chunks(columns: Sequence[str]) -> bool:
@@ -961,64 +733,6 @@ def read_chunks(page: Page) -> Iterator[Chunk]:
             yield Chunk(
                 ref=bare(ref), turns=parse_range(turns), topic=topic, decisions=decisions, line=row.line
             )
-
-
-# Sentences
-
-
-def read_sentences(page: Page) -> None:
-    """Read `Open threads: T001 title (high); T002 title` and `First, **D001**: title` in running text."""
-    known = {claim.kind for claim in page.found.claims}
-    for first, text in _paragraphs(page):
-        given: dict[str, tuple[int, Enum | None]] = {}
-        for lead in _LEAD_IN.finditer(text):
-            kind = text[lead.end()].upper().replace("O", "T")
-            if kind in ("D", "T") and names_kind(lead["label"], kind):
-                given[kind] = lead.end(), state_of_label(lead["label"].strip(), kind)
-        marks = [m for m in _NAMED_IN_TEXT.finditer(text) if _opens_clause(text, m, given, known)]
-        for match, end in zip(marks, [*(m.start() for m in marks[1:]), len(text)], strict=False):
-            kind, line = kind_of(match["id"]), first + text.count("\n", 0, match.start("id"))
-            state = given[kind][1] if kind in given else None
-            _sentence(page.found, match, text[match.end() : end], line, state)
-        if any(match["bold"] for match in marks):
-            for rated in _RATED.finditer(text):
-                make_claim(page.found, rated["id"], {"tier": rated["tier"]}, first, Family.PROSE)
-
-
-def _opens_clause(text: str, match: re.Match[str], given: Mapping[str, Any], known: Collection[str]) -> bool:
-    """Say whether an id in running text begins what is said of its record."""
-    kind, before = kind_of(match["id"]), text[: match.start()].rstrip().removesuffix("and").rstrip()
-    listed = kind in given and match.start() >= given[kind][0] and before[-1:] in (":", ";", ".", "*")
-    return listed or bool(match["bold"] and kind not in known)
-
-
-def _sentence(found: ClaimList, match: re.Match[str], text: str, line: int, state: Enum | None) -> None:
-    """Read what running text says behind an id: its first sentence is the title."""
-    kind, text = kind_of(match["id"]), " ".join(text.split())
-    end = re.search(r"[.;](?:\s|$)", text)
-    title, rest = (text[: end.start()], text[end.end() :]) if end else (text, "")
-    title, notes = annotated(title, kind, clauses=bool(match["bold"]))
-    more = split_labels(rest, kind)[1] if match["bold"] else []
-    raw = {**dict(reversed(more)), **notes, **(split_note(match["note"], kind)[1] if match["note"] else {})}
-    if state is not None:
-        raw.setdefault("status", state.value)
-    if match["bold"] and rest.strip() and kind in ("D", "T"):
-        raw.setdefault(_REST_KEYS[kind], rest.strip())
-        message = f"{match['id']} was read out of running text; what else is said of it was kept in its text"
-        found.warn("read-from-text", message, line)
-    if _JOINING.sub("", title):
-        make_claim(found, match["id"], {**raw, "text": title}, line, Family.PROSE)
-
-
-def _paragraphs(page: Page) -> Iterator[tuple[int, str]]:
-    """Yield first line and text of each stretch of plain lines that belongs to no record."""
-    stretch: list[Node] = []
-    for node in (*page.document.nodes, Node("", -1, -1)):
-        plain = node.kind in ("line", "item") and node.line not in page.taken and page.speaks(node)
-        if stretch and (not plain or node.line != stretch[-1].line + 1):
-            yield stretch[0].line, "\n".join(each.text for each in stretch)[:LINE_LIMIT]
-            stretch = []
-        stretch += [node] if plain else []
 
 
 def number_records(found: ClaimList) -> None:
@@ -1048,6 +762,7 @@ def number_records(found: ClaimList) -> None:
             | dict(given)
             | {"text": one_line(title.replace("**", ""))}
         )
+        found.tagged.append(f"O{kind}{wanted:03d}")
         make_claim(found, f"O{kind}{wanted:03d}", raw, line, Family.PROSE, kind=kind)
 
 
@@ -1058,6 +773,39 @@ def _word_set(text: str) -> set[str]:
 def _restates(words: set[str], other: set[str]) -> bool:
     common = len(words & other)
     return common > 1 and 2 * common >= min(len(words), len(other)) + 1
+
+
+# Sentences
+
+
+def read_sentences(page: Page) -> None:
+    """Read `Open threads: T001 title (high); T002 title` in running text: a label that lists ids."""
+    for first, text in _paragraphs(page):
+        for lead in _LEAD_IN.finditer(text):
+            kind = kind_of(text[lead.end() :][:12].split(" ")[0])
+            if kind not in ("D", "T") or not names_kind(lead["label"], kind):
+                continue
+            state = state_of_label(lead["label"].strip(), kind)
+            for part in _ENDS.split(text[lead.end() :]):
+                match = _LISTED.match(part)
+                if match is None or kind_of(match["id"]) != kind:
+                    break
+                title, raw = annotated(" ".join(match["title"].split()), kind)
+                if _JOINING.sub("", title):
+                    raw = ({"status": state.value} if state is not None else {}) | raw | {"text": title}
+                    line = first + text.count("\n", 0, lead.end())
+                    make_claim(page.found, match["id"], raw, line, Family.PROSE)
+
+
+def _paragraphs(page: Page) -> Iterator[tuple[int, str]]:
+    """Yield first line and text of each stretch of plain lines that belongs to no record."""
+    stretch: list[Node] = []
+    for node in (*page.document.nodes, Node("", -1, -1)):
+        plain = node.kind in ("line", "item") and node.line not in page.taken and page.speaks(node)
+        if stretch and (not plain or node.line != stretch[-1].line + 1):
+            yield stretch[0].line, "\n".join(each.text for each in stretch)[:LINE_LIMIT]
+            stretch = []
+        stretch += [node] if plain else []
 
 
 # Ids without a record
@@ -1115,6 +863,15 @@ def report_unread(page: Page) -> None:
             page.found.warn("unread-label", message, node.line, "put it below the record's own line")
 
 
+def report_unlabelled(found: ClaimList) -> None:
+    """Add a problem that names the records of which the tagger read something."""
+    names = list(dict.fromkeys(found.tagged))
+    if names:
+        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if names[_SHOWN:] else "")
+        message = f"read without ids or labels that are known: {shown}; compare with the text"
+        found.warn("read-from-text", message, None, "`forgekit template archive` shows the labels")
+
+
 def report_quoted_fields(page: Page) -> None:
     """Add a problem for each quote beside own lines that labels fields of a record."""
     for first, last in page.document.quoted:
@@ -1129,7 +886,7 @@ def report_quoted_fields(page: Page) -> None:
 def read_summary(document: Document) -> str:
     """Return the first paragraph of the foundational context, compressed state or continuation prompt."""
     nodes = document.nodes
-    for key in ("foundational context", "compressed state", "continuation prompt"):
+    for key in SUMMARIES:
         for index, node in enumerate(nodes):
             bold = _BOLD_LINE.match(node.text) if node.kind == "line" else None
             prompt = bold and key == "continuation prompt" and fold(bold["label"]).startswith(key)
