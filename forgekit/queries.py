@@ -51,7 +51,7 @@ class Shown:
     """One entity and where it came from, or turns of a conversation's kept text.
 
     Attributes:
-        artifacts: of an archive.
+        artifacts, insights: of an archive.
         messages: the turns asked for; None where the entity was.
         last_turn: of the kept text.
         notice: what a person should know about files that could not be read.
@@ -61,6 +61,7 @@ class Shown:
     entity: Entity
     provenance: Provenance | None = None
     artifacts: tuple[ArtifactRecord, ...] = ()
+    insights: tuple[str, ...] = ()
     messages: tuple[Message, ...] | None = None
     last_turn: int = 0
     notice: str = ""
@@ -252,12 +253,19 @@ def show(
         registry = forge.registry_at(at)
         entity, notice = past_entity(forge, registry, name, kinds, at), unread_then(registry)
     origin = provenance(forge, registry, entity, at)
-    artifacts: tuple[ArtifactRecord, ...] = ()
-    if isinstance(entity, Archive):
-        from forgekit.filing.archive_facts import facts
+    if not isinstance(entity, Archive):
+        return Shown(registry=registry, entity=entity, provenance=origin, notice=notice)
+    from forgekit.filing.archive_facts import facts
 
-        artifacts = facts(forge.catalogue, [entity])[0][1].artifacts
-    return Shown(registry=registry, entity=entity, provenance=origin, artifacts=artifacts, notice=notice)
+    text = facts(forge.catalogue, [entity])[0][1]
+    return Shown(
+        registry=registry,
+        entity=entity,
+        provenance=origin,
+        artifacts=text.artifacts,
+        insights=text.insights,
+        notice=notice,
+    )
 
 
 def _turns(forge: Forge, name: str, turns: str) -> Shown:

@@ -224,7 +224,7 @@ def _with(ids: tuple[EntityId, ...], entity: EntityId | None) -> tuple[EntityId,
 
 
 def _blockers(forge: Forge, names: Iterable[str]) -> tuple[str, ...]:
-    """Return ids of threads, and words where a name of several words is none; errors as of `Forge.resolve`."""
+    """Return ids of threads, and words where several words name none; errors as of `Forge.resolve`."""
 
     def blocker(name: str) -> str:
         try:

@@ -189,11 +189,20 @@ def _print_entity(found: Shown) -> None:
     elif entity.records:
         console.data("\nRecords\n")
         console.fields({f"  {local}": _named(registry, key) for local, key in entity.records})
+    _print_parts(found)
+
+
+def _print_parts(found: Shown) -> None:
+    """Print what else an archive holds."""
     if found.artifacts:
         console.data("\nArtifacts\n")
         console.fields(
             {f"  {item.local_id}": f"{item.name}  {item.summary}".rstrip() for item in found.artifacts}
         )
+    if found.insights:
+        console.data("\nInsights\n")
+        for insight in found.insights:
+            console.data(f"  {console.one_line(insight)}")
 
 
 def _print_sections(entity: Any, view: dict[str, Any]) -> None:

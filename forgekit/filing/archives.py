@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from forgekit.archives.conversations import Ingested
+from forgekit.archives.conversations import Ingested, candidate_from
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.archives.read import is_compaction, read_archive
 from forgekit.errors import ArchiveError, ForgeError, FormatError, NothingCompactedError, UsageError
@@ -39,12 +39,15 @@ _BEFORE_JSON = (b"\x1f\x8b", b"{", b" ", b"\t", b"\r", b"\n", b"\xef\xbb\xbf")
 _SUBJECT_LIMIT = 100
 _SHOWN = 20
 _LOST = frozenset(
-    {"unparsed-id", "unreadable-record", "too-many-records", "no-record"}
-    | {"no-reference", "bad-tag", "bad-time", "bad-parent"}
+    {"unparsed-id", "unreadable-record", "too-many-records", "no-record", "unread-table"}
+    | {"no-reference", "bad-tag", "bad-tier", "bad-time", "bad-parent", "unknown-priority", "unknown-status"}
 )
 """Problems by which a record or a field of the text is not registered."""
-_UNREAD = frozenset({"unknown-label", "unread-label", "read-from-text", "damaged-yaml"})
-"""Problems of text that is kept and was not understood."""
+_UNREAD = frozenset(
+    {"unknown-label", "unread-label", "read-from-text", "damaged-yaml", "quoted-field", "families-disagree"}
+    | {"machine-block-broken", "too-long", "unclosed-fence", "unread-list", "possible-record"}
+)
+"""Problems of text that is kept and was not understood, or not taken as said."""
 _NO_RECORD = Problem(
     code="no-record",
     message="no decision, thread or artifact was found in it; only its text is kept",
@@ -331,7 +334,7 @@ def sync_compression(
     return SyncReport(
         outcome=outcome,
         filed=tuple(filed),
-        created=tuple(e for e in changes.writes if e.id not in ours),
+        created=tuple(e for e in outcome.change.writes if e.id not in ours),
         changed=tuple(e for e in changes.writes if e.id in ours),
         removed=changes.deletes,
         ended=tuple(
@@ -375,8 +378,9 @@ def _decide(
     subject = f"sync: file {len(archives)} archives"
     if len(archives) == 1:
         subject = f"sync: file {short_id(Kind.ARCHIVE, archives[0].id)} {archives[0].compression_tag}"
+    proposed = (candidate_from(archive, each) for archive, text in new.values() for each in text.possible)
     return Change(
-        writes=folded.changes.writes,
+        writes=(*folded.changes.writes, *{c.id: c for c in proposed if ours.get(c.id) is None}.values()),
         deletes=tuple(entity_path(entity) for entity in folded.changes.deletes),
         subject=subject[:_SUBJECT_LIMIT],
         trailers=(

@@ -221,6 +221,7 @@ def shown(found: Any) -> Json | list[Json]:
             {"local_id": item.local_id, "name": item.name, "type": item.type or None, "summary": item.summary}
             for item in found.artifacts
         ]
+        view["insights"] = list(found.insights)
     return {**view, "provenance": {"archives": archives, "last_commit": last}}
 
 

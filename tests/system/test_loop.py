@@ -13,12 +13,15 @@ import pytest
 from repositories import files, git, new_repository
 
 from forgekit import decisions, threads
+from forgekit.archives import tagged
 from forgekit.archives.identity import ImportOptions
+from forgekit.archives.spans import Span
 from forgekit.briefing.answers import ask
 from forgekit.briefing.blocks import prepare_compression, prepare_continuation
 from forgekit.context import context_load
 from forgekit.decisions import decision_search, decision_stale
 from forgekit.errors import ArchiveError, UsageError
+from forgekit.filing import review
 from forgekit.filing.archive_facts import facts
 from forgekit.filing.archives import Incoming, SyncReport, sync_compression
 from forgekit.forge import Forge
@@ -615,3 +618,23 @@ def test_what_was_read_is_counted_and_strict_refuses_what_was_not(repository: Pa
     (filed,) = sync_compression(forge, incoming).filed
     assert filed.lost
     assert filed.coverage == (1, 2, 3)
+
+
+def test_running_text_that_is_not_sure_enough_waits_for_review(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unsure = Span("D", "active", "the gate stays shut", 3, 3, 0.0, 0.25)
+    monkeypatch.setattr(tagged, "spans_of", lambda *_: [unsure])
+    forge = opened(new_repository(tmp_path / "repo"))
+    text = "# Conversation Archive: goats\n\nPerhaps the gate stays shut.\n"
+    report = paste(forge, text, project="Farm", tag="GOATS_1")
+    (item,) = review.waiting(forge)
+    assert (item.candidate.candidate, item.candidate.turn) == ("the gate stays shut", 0)
+    assert item.candidate.why == "read out of the text of GOATS_1, line 3"
+    assert list(forge.registry().decisions) == []
+    assert paste(forge, text, project="Farm", tag="GOATS_1").outcome.commit is None
+    review.answer(forge, review.Answers(approve=frozenset([item.candidate.id])))
+    (decision,) = forge.registry().decisions
+    assert decision.conversation_ids == (report.filed[0].archive.conversation_id,)
+    assert "Perhaps the gate stays shut." in decision.body
+    assert paste(forge, text, project="Farm", tag="GOATS_1").outcome.commit is None
