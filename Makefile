@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SILENT:
-.PHONY: demo test soak bench judge reader check clean help
+.PHONY: demo test soak bench judge tagger reader check clean help
 
 demo: $(VENV)/base ## run the loop on the sample archives, in a throw-away registry
 	FORGEKIT="$$PWD/$(BIN)/forgekit" bash examples/demo.sh
@@ -40,8 +40,11 @@ judge: $(VENV)/dev ## train the conflict judge again, from a seed; under an hour
 	$(BIN)/python training/train.py
 	$(BIN)/python training/calibrate.py $(DATA)/registers
 
-reader: $(VENV)/dev ## fit the tagger of the archive reader again; a quarter of an hour
+tagger: $(VENV)/dev ## fit the tagger of the archive reader again; half an hour
 	$(BIN)/python training/reader/fit.py
+
+reader: $(VENV)/dev ## train the reader of conversations again; an hour
+	$(BIN)/python training/statements/fit_statements.py
 
 check: $(VENV)/dev ## check this repository's own registry, and lint
 	if test -e forgekit.toml; then $(BIN)/forgekit check; else echo "no registry here yet: forgekit init"; fi

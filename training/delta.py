@@ -27,7 +27,7 @@ def delta_of(network: Network, before: dict[str, Tensor], rank: int) -> dict[str
     for name, after in network.bert.state_dict().items():
         if name not in trained:
             continue
-        if after.ndim < 2 or not rank:
+        if after.ndim < 2 or not rank or not name.startswith("encoder."):
             out[name] = after
             continue
         u, s, v = torch.linalg.svd((after - before[name]).float(), full_matrices=False)
