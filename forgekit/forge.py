@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from forgekit.model.registry import Registry
     from forgekit.model.settings import JudgeKind, Settings
     from forgekit.models.encoder import Encoder, Missing
+    from forgekit.models.statement_reader import TrainedReader
     from forgekit.store import Change, Outcome, Store
 
 
@@ -105,6 +106,13 @@ class Forge:
         from forgekit.models.judges import find_judge
 
         return find_judge(self.settings, cache_dir(self.root))
+
+    @cached_property
+    def statement_reader(self) -> TrainedReader | Missing:
+        """What reads decisions out of conversations, or why there is nothing that does."""
+        from forgekit.models.statement_reader import find_statement_reader
+
+        return find_statement_reader(cache_dir(self.root))
 
     def commit(
         self, decide: Callable[[], Change], *, dry_run: bool = False, no_commit: bool = False

@@ -15,6 +15,7 @@ from forgekit import console
 from forgekit.cli.changes import done, findings_after, print_findings
 from forgekit.errors import ForgeError, FormatError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
+from forgekit.model.problem import Severity
 from forgekit.times import format_date
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ def _print_conversations(report: IngestReport, to: Any) -> None:
         console.count(counts["edges"], "new lineage edge"),
         console.count(counts["waiting"], "candidate"),
         console.count(sum(report.redacted.values()), "secret") + " redacted",
-        f"{len(report.problems):,} doubtful",
+        f"{sum(p.severity is not Severity.INFO for p in report.problems):,} doubtful",
     ]
     last = f", the last of {len(report.commits):,} commits" if len(report.commits) > 1 else ""
     console.info(f"ingest: {', '.join(parts)}; {', '.join(filed)}: {done(report.outcome)}{last}")
@@ -291,7 +292,7 @@ def _each(
 
     A file that cannot be read now comes into `unread`, with the reason.
     """
-    from forgekit.model.problem import Problem, Severity
+    from forgekit.model.problem import Problem
     from forgekit.transcripts.formats import conversations
 
     for path in paths:

@@ -82,7 +82,7 @@ def _list(found: list[Waiting], call: Call) -> None:
     for item in found:
         candidate, same = item.candidate, ""
         if item.same is not None:
-            kind = Kind.DECISION if candidate.proposes.value == "decision" else Kind.THREAD
+            kind = Kind.DECISION if candidate.proposes.decides else Kind.THREAD
             same = f"  [registered as {short_id(kind, item.same)}]"
         title = console.one_line(candidate.candidate)
         console.data(f"{_headline(candidate)}  {title}  ({_source(candidate)}){same}")
@@ -195,10 +195,9 @@ def _headline(candidate: Candidate) -> str:
 
 def _source(candidate: Candidate) -> str:
     conversation = short_id(Kind.CONVERSATION, candidate.conversation_id)
-    return (
-        f"{console.one_line(candidate.project_name)}, {conversation} turn {candidate.turn}, "
-        f"{format_date(candidate.created_at)}"
-    )
+    turn = f" turn {candidate.turn}" if candidate.turn else ""
+    project = console.one_line(candidate.project_name)
+    return f"{project}, {conversation}{turn}, {format_date(candidate.created_at)}"
 
 
 def _print_reviewed(found: Reviewed, call: Call) -> None:

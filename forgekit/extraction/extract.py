@@ -1,8 +1,8 @@
-"""Find the decisions and threads of a conversation, as candidates for review.
+"""Find the decisions, threads and standing instructions of a conversation, as candidates for review.
 
-Only the words of the person and the model count: explicit records first, then what sentences state, then
-proposals that the person accepts. Repetitions are left out. Of a pasted document only the explicit records
-are read. A compaction summary is read like any other turn, but its records belong to its archive.
+Explicit records and labelled lists are read by their form; what sentences state is read by a trained reader,
+if there is one. Repetitions are left out. The explicit records of a compaction summary belong to its archive;
+what else it says is read like a turn of the assistant.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from forgekit.extraction.records import records, rows
-from forgekit.extraction.sentences import sentences
-from forgekit.extraction.statements import Find, content_words, finds_of
+from forgekit.extraction.statements import Find, StatementReader, labelled, statements
 from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Speaker, Turn
 
@@ -22,74 +21,64 @@ LONGEST = 400_000
 SAME = 0.6
 """Share of words in common from which on the assistant only repeats the user."""
 REMEMBERED = 400
-
-_PASTED = re.compile(
-    r"\b(?:(?:continuation|compressed|context|lossless) archive|compression[_ ]tag"
-    r"|here(?:'s| is) (?:the |my |an? )?(?:\w+ ){0,3}(?:transcript|archive|article|e-?mail|log|post|draft"
-    r"|document|minutes|notes|report|text)\b(?: \w+){0,8}:"
-    r"|(?:implement|execute|review) the following (?:\w+ ){0,2}plan:?\s*\n|this session is being continued)",
-    re.IGNORECASE,
-)
-_FICTION = re.compile(
-    r"\b(?:write|draft|tell|continue|compose|invent)\b.{0,40}?\b(?:story|tale|scene|poem|dialogue|lyrics|song"
-    r"|chapter|fiction|sketch|role-?play|sample|example|template)\b",
-    re.IGNORECASE,
-)
+_WORD = re.compile(r"\w+")
 
 
-def extract(turns: Sequence[Turn]) -> tuple[Find, ...]:
-    """Return the candidates of a conversation, by turn and place."""
+def extract(turns: Sequence[Turn], reader: StatementReader | None = None) -> tuple[Find, ...]:
+    """Return the candidates of a conversation, by turn and place.
+
+    Args:
+        turns: of the conversation.
+        reader: of sentences; None finds explicit records and labelled lists alone.
+    """
+    own = [turn for turn in turns if turn.text.strip()]
+    texts = [(turn.speaker is Speaker.USER and not turn.compaction, turn.text[:LONGEST]) for turn in own]
+    stated: list[list[Find]] = [[] for _ in own]
+    for number, one in statements(texts, reader) if reader is not None else ():
+        stated[number].append(one)
     found: list[Find] = []
     earlier: list[tuple[Speaker, Find, frozenset[str]]] = []
-    before: Turn | None = None
-    for turn in turns:
-        if not turn.text.strip():
-            continue
-        for find in sorted(_finds(turn, before), key=lambda one: (one.start, one.end)):
-            words = content_words(find.title) or content_words(find.text)
-            if not find.explicit_id and _repeats(words, turn.speaker, find.kind, earlier):
+    for turn, said in zip(own, stated, strict=True):
+        certain = list(_explicit(turn))
+        others = (one for one in said if not any(_overlap(one, each) for each in certain))
+        for one in sorted([*certain, *others], key=lambda each: (each.start, each.end)):
+            meant = frozenset(_WORD.findall(one.title.casefold()))
+            if not one.explicit_id and _repeats(meant, turn.speaker, one.kind, earlier):
                 continue
-            earlier.append((turn.speaker, find, words))
-            found.append(replace(find, turn=turn.number))
+            earlier.append((turn.speaker, one, meant))
+            found.append(replace(one, turn=turn.number))
         del earlier[:-REMEMBERED]
-        before = None if turn.compaction else turn
     return tuple(found)
 
 
-def _finds(turn: Turn, before: Turn | None) -> Iterator[Find]:
+def _explicit(turn: Turn) -> Iterator[Find]:
     text = turn.text[:LONGEST]
-    explicit = list(records(text))
-    if not turn.compaction:
-        yield from {(one.explicit_id, one.kind): one for one in reversed(explicit)}.values()
-    pasted = None if turn.compaction else _PASTED.search(text)
-    if pasted is None:
-        yield from rows(text)
-    previous = before.text if before is not None and before.speaker is not turn.speaker else ""
-    if turn.speaker is Speaker.ASSISTANT and _FICTION.search(previous[:2_000]):
-        return
-    own = [
-        one
-        for one in sentences(text)
-        if (pasted is None or one.start < pasted.start())
-        and not any(record.start < one.start + len(one.raw) and one.start < record.end for record in explicit)
-    ]
-    answers = turn.speaker is Speaker.USER and pasted is None
-    yield from finds_of(text, own, turn.speaker, previous[:LONGEST] if answers else "")
+    explicit = {(one.explicit_id, one.kind): one for one in reversed(list(records(text)))}
+    yield from () if turn.compaction else explicit.values()
+    for one in (*rows(text), *labelled(text)):
+        if turn.compaction and one.kind is not Proposal.DECISION:
+            continue  # an agent's to-do list
+        if not any(_overlap(one, each) for each in explicit.values()):
+            yield one
+
+
+def _overlap(one: Find, other: Find) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def _repeats(
-    words: frozenset[str],
+    meant: frozenset[str],
     speaker: Speaker,
     kind: Proposal,
     earlier: Sequence[tuple[Speaker, Find, frozenset[str]]],
 ) -> bool:
     """Say whether these words were found before, or nearly so and the assistant repeats the user."""
-    if not words:
+    if not meant:
         return False
-    for who, find, others in reversed(earlier):
-        if find.kind is not kind:
+    for who, one, others in reversed(earlier):
+        if one.kind is not kind:
             continue
         echoed = who is Speaker.USER and speaker is Speaker.ASSISTANT
-        if words == others or (echoed and len(words & others) >= SAME * min(len(words), len(others))):
+        if meant == others or (echoed and len(meant & others) >= SAME * min(len(meant), len(others))):
             return True
     return False

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from forgekit.archives.formats.notes import annotated
 from forgekit.extraction.sentences import own_lines
-from forgekit.extraction.statements import Find, find, reason
+from forgekit.extraction.statements import Find, find
 from forgekit.model.entities import Proposal
 
 _ID = re.compile(
@@ -180,5 +180,6 @@ def _record(number: str, place: int, text: str, state: str) -> Iterator[Find]:
     decides = number.startswith("D")
     if not decides or state not in _INACTIVE:
         kind = Proposal.DECISION if decides else _THREAD_STATES.get(state, Proposal.THREAD_OPEN)
-        found = find(kind, place, text, "a record with its own id", rationale=reason(text, 0, ""))
+        why = fields.get("rationale", "")
+        found = find(kind, place, text, "a record with its own id", rationale=why)
         yield replace(found, explicit_id=number, confidence=1.0)

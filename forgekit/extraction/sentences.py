@@ -132,6 +132,12 @@ def own_lines(message: str) -> Iterator[tuple[int, str]]:
         yield start, line.rstrip("\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
 
 
+def is_quoted(message: str, start: int, end: int) -> bool:
+    """Say whether a stretch of a message stands between quotation marks, backquotes or in struck text."""
+    first = message.rfind("\n", 0, start) + 1
+    return any(q.start() <= start and end <= q.end() for q in _QUOTED.finditer(message, first, end + LONGEST))
+
+
 def _runs(message: str) -> Iterator[_Run]:
     heading = label = ""
     listed = fresh = False

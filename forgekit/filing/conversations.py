@@ -16,12 +16,13 @@ from functools import partial
 
 from forgekit.archives.ancestry import names_of
 from forgekit.archives.changes import ChangeSet
-from forgekit.archives.conversations import Ingested
+from forgekit.archives.conversations import QUOTE_LIMIT, Ingested
 from forgekit.archives.identity import ImportOptions
 from forgekit.change import COMMITTED, WriteOptions, superseding
 from forgekit.errors import ArchiveError, FormatError, RuleError
 from forgekit.extraction.extract import extract
 from forgekit.extraction.quoted_archives import QuotedArchive, find_quoted
+from forgekit.extraction.statements import Find, StatementReader
 from forgekit.filing.archive_facts import Fact, facts, refold
 from forgekit.filing.archives import Incoming, arrival, of_compaction, same_archive, words_behind
 from forgekit.forge import Forge
@@ -42,6 +43,7 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.rules import clean, one_line, statement, with_section
 from forgekit.model.transcript import ImportedConversation, Speaker, Turn
+from forgekit.models.encoder import Missing
 from forgekit.store import Change, Outcome
 from forgekit.text.secrets import redact
 from forgekit.text.transcript import write_parts
@@ -52,8 +54,6 @@ BATCH = 500
 """Most conversations of one commit."""
 BATCH_SIZE = 8_000_000
 """Characters to be written from which on one commit files fewer."""
-QUOTE_LIMIT = 2_000
-"""Characters of a candidate's quote and of its rationale."""
 _TITLE_LIMIT = 120
 _REASON_LIMIT = 200
 _SUBJECT_LIMIT = 100
@@ -112,6 +112,7 @@ def unpack(
     *,
     keep: Collection[str] | None,
     allowed: Collection[str],
+    reader: StatementReader | None = None,
 ) -> Unpacked:
     """Make entities of a conversation: itself, its archives, its candidates and its text.
 
@@ -120,6 +121,7 @@ def unpack(
         rules: what decides its project.
         keep: ids of the transcript parts that are kept already, the only texts to keep; None keeps all.
         allowed: fingerprints of secrets that are kept.
+        reader: of sentences; None finds records and labelled lists alone.
     """
     redactor = _Redactor(allowed)
     transcript = redactor.transcript(transcript)
@@ -161,7 +163,7 @@ def unpack(
         project_from=project_from,
         written=tuple(archives.written),
         pasted=tuple(archives.pasted),
-        candidates=_candidates(conversation, quoted.own_turns, redactor),
+        candidates=_candidates(conversation, extract(quoted.own_turns, reader), quoted.own_turns, redactor),
         parts=_parts(conversation, turns, redactor) if kept else (),
         redacted=redactor.counts,
         problems=tuple(archives.problems),
@@ -310,12 +312,12 @@ def _parts(
 
 
 def _candidates(
-    conversation: Conversation, turns: tuple[Turn, ...], redactor: _Redactor
+    conversation: Conversation, finds: Iterable[Find], turns: tuple[Turn, ...], redactor: _Redactor
 ) -> tuple[Candidate, ...]:
     """Return what the turns seem to decide, each text once."""
     times = {turn.number: turn.time for turn in turns}
     found: dict[EntityId, Candidate] = {}
-    for find in extract(turns):
+    for find in finds:
         text = statement(redactor.text(find.title))
         if not text:
             continue
@@ -451,6 +453,11 @@ def ingest(
     with_text = forge.settings.keep_text if with_text is None else with_text
     keep = None if with_text else forge.catalogue.matching(kinds=(Kind.TRANSCRIPT,))
     report = IngestReport()
+    reader = forge.statement_reader
+    if isinstance(reader, Missing):
+        message = f"only records and labelled lists were read: {reader.reason}"
+        problem = Problem(code="sentences-unread", message=message, fix=reader.hint, severity=Severity.INFO)
+        report.problems.append(problem)
 
     def read() -> Iterator[Unpacked]:
         number = 0
@@ -459,7 +466,13 @@ def ingest(
                 report.problems.append(one)
                 continue
             try:
-                unpacked = unpack(one, rules, keep=keep, allowed=forge.allowed)
+                unpacked = unpack(
+                    one,
+                    rules,
+                    keep=keep,
+                    allowed=forge.allowed,
+                    reader=None if isinstance(reader, Missing) else reader,
+                )
             except RuleError as e:  # the others are still filed
                 name = one_line(redact(one.title or one.external_id, forge.allowed).text)
                 message = f"nothing of it was filed: {e}"

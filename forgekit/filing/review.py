@@ -22,7 +22,6 @@ from forgekit.model.entities import (
     Conversation,
     Decision,
     Entity,
-    Proposal,
     Thread,
     TranscriptPart,
     part_id,
@@ -105,7 +104,7 @@ def waiting(forge: Forge, project: str | None = None) -> list[Waiting]:
 
 
 def _key(candidate: Candidate) -> tuple[Kind, EntityId, str]:
-    kind = Kind.DECISION if candidate.proposes is Proposal.DECISION else Kind.THREAD
+    kind = Kind.DECISION if candidate.proposes.decides else Kind.THREAD
     return kind, candidate.project_uuid, match_key(candidate.candidate)
 
 
@@ -268,7 +267,7 @@ def _approved(candidate: Candidate, known: Entity | None) -> Decision | Thread:
     """Return what a candidate becomes; `known` is registered with its text. Raises as `_merged`."""
     if isinstance(known, (Decision, Thread)):
         return _merged(known, candidate)
-    decides = candidate.proposes is Proposal.DECISION
+    decides = candidate.proposes.decides
     return decision_from(candidate) if decides else thread_from(candidate, candidate)
 
 

@@ -474,10 +474,16 @@ class Proposal(Enum):
     """What a candidate proposes to register."""
 
     DECISION = "decision"
+    INSTRUCTION = "instruction"  # on how to work from now on; registered as a decision
     THREAD_OPEN = "thread_open"
     THREAD_RESOLVED = "thread_resolved"
     THREAD_BLOCKED = "thread_blocked"
     THREAD_ABANDONED = "thread_abandoned"
+
+    @property
+    def decides(self) -> bool:
+        """Whether it is registered as a decision, else as a thread."""
+        return self in {Proposal.DECISION, Proposal.INSTRUCTION}
 
 
 @stored
@@ -488,7 +494,7 @@ class Candidate(Record):
         candidate: what would be registered, one line.
         confidence: 0.0 to 1.0.
         why: the rule that found it, in words.
-        turn: the turn of the conversation that holds it.
+        turn: the turn of the conversation that holds it; 0 where an archive's text does.
         local_id: by which the text names it.
         created_at: event time of the turn.
         became: the decision or thread that it was approved as or merged into.

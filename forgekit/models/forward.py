@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from forgekit.errors import FormatError
 from forgekit.models.files import TOKENIZER, WEIGHTS, BertModel, Tensor, limited, read_header, shapes
+from forgekit.models.windows import AFTER, BEFORE, NEW, Conversation, windows_of
 
 Floats = NDArray[np.float32]
 
@@ -269,6 +270,50 @@ class Reading:
     words: tuple[list[tuple[str, float]], list[tuple[str, float]]]
 
 
+class TokenTagger:
+    """The encoder with a delta on its weights, and a head over each token of a conversation.
+
+    Args:
+        model: the encoder's files.
+        delta: the safetensors file.
+        labels: so many logits the head has.
+
+    Raises FormatError for a delta that does not fit the encoder.
+    """
+
+    def __init__(self, model: BertModel, delta: Path, labels: int) -> None:
+        self._layers, self._head, self._bias = _with_delta(model, delta, labels, model.hidden)
+        if model.positions < BEFORE + NEW + AFTER or model.types < 2:
+            raise FormatError("is no model that reads conversations", path=str(model.folder))
+        self.tokenizer = open_tokenizer(model, model.max_length)
+        self.tokenizer.no_truncation()
+        self._path = str(model.folder)
+
+    def shares(self, conversation: Conversation) -> Floats:
+        """Return the probability of each label for each token [tokens, labels].
+
+        Raises FormatError for weights that are no numbers.
+        """
+        ids, types = conversation.ids, [1 - by for by in conversation.human]
+        out = np.zeros((len(ids), len(self._head)), np.float32)
+        windows = windows_of(len(ids))
+        for start in range(0, len(windows), _BATCH):
+            some = windows[start : start + _BATCH]
+            tokens, real = filled([ids[first:last] for first, last, _, _ in some])
+            kinds, _ = filled([types[first:last] for first, last, _, _ in some])
+            with np.errstate(all="ignore"):  # weights are data: what they break shows in the logits
+                hidden = self._layers.hidden(tokens, real, kinds)
+                logits = hidden @ self._head.T + self._bias
+                logits -= logits.max(-1, keepdims=True)
+                np.exp(logits, out=logits)
+                logits /= logits.sum(-1, keepdims=True)
+            for row, (first, _, begin, end) in enumerate(some):
+                out[begin:end] = logits[row, begin - first : end - first]
+        if not np.isfinite(out).all():
+            raise FormatError("gives figures that are no numbers", path=self._path)
+        return out
+
+
 class CrossEncoder:
     """The encoder with a delta on its weights.
 
@@ -282,7 +327,7 @@ class CrossEncoder:
     """
 
     def __init__(self, model: BertModel, delta: Path, labels: int, most: int) -> None:
-        self._layers, self._head, self._bias = _with_delta(model, delta, labels)
+        self._layers, self._head, self._bias = _with_delta(model, delta, labels, 4 * model.hidden)
         self._model = model
         self._tokenizer = open_tokenizer(model, most)
         found = [self._tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]")]
@@ -356,7 +401,7 @@ def _mean(hidden: Floats, side: NDArray[np.bool_]) -> Floats:
     return out
 
 
-def _with_delta(model: BertModel, delta: Path, labels: int) -> tuple[Layers, Floats, Floats]:
+def _with_delta(model: BertModel, delta: Path, labels: int, width: int) -> tuple[Layers, Floats, Floats]:
     """Return the encoder's layers with the delta on their weights, and the head.
 
     Raises FormatError for a tensor that has no place in the encoder, or another shape than its place.
@@ -366,7 +411,7 @@ def _with_delta(model: BertModel, delta: Path, labels: int) -> tuple[Layers, Flo
     tensors = read_tensors(delta, header) if not odd else {}
     weights = read_weights(model)
     head, bias = tensors.pop(_HEAD, None), tensors.pop(_BIAS, None)
-    if head is None or bias is None or head.shape != (labels, 4 * model.hidden) or bias.shape != (labels,):
+    if head is None or bias is None or head.shape != (labels, width) or bias.shape != (labels,):
         raise FormatError("has no head, or one of another shape", path=str(delta))
     for name in sorted(tensors):
         stem = name.removesuffix(".a").removesuffix(".b")

@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING, Any
 from forgekit.conflict.judge import Calibration, Judgement, Level, LevelCalibration, Statement
 from forgekit.errors import FormatError
 from forgekit.ids import match_key
-from forgekit.models.encoder import DEFAULT_MODEL, Missing, find_default
-from forgekit.models.files import WEIGHTS, BertModel, file_sha256
+from forgekit.models.encoder import DEFAULT_MODEL, Missing
+from forgekit.models.files import BertModel
+from forgekit.models.shipped import find_shipped
 from forgekit.text.words import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ FOLDER = Path(__file__).parent / "judge"
 CARD, DELTA = "judge.json", "judge.safetensors"
 FORMAT = 3
 LABELS = ("contradiction", "duplicate", "refinement", "related", "unrelated")
-REINSTALL = "install forgekit again"
 
 MOST_ODDS = 4.0
 """The model's log-odds are believed up to this; they lead to the highest probability that a cosine allows."""
@@ -50,10 +50,6 @@ _CARD_LIMIT = 100_000
 _WORDS = 3
 _SAME = 0.5
 _NEGATIONS = frozenset(("no", "nor", "not", "only", "cannot", "never", "without"))
-
-
-class Damaged(Missing):
-    """The files are there and are not the published ones."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -180,22 +176,8 @@ def find_trained_judge(cache: Path, folder: Path | None = None) -> TrainedJudge 
         folder: where the judge's files are; None for those that came with forgekit.
     """
     folder = folder or FOLDER
-    delta = folder / DELTA
-    if not (folder / CARD).is_file() or not delta.is_file():
-        return Missing(reason=f"the judge's files are not in {folder}", hint=REINSTALL)
-    try:
-        card = read_card(folder / CARD)
-        if file_sha256(delta, cache) != card.sha256:
-            return Damaged(reason=f"{delta} is not the published file: its SHA-256 differs", hint=REINSTALL)
-    except FormatError as e:
-        return Damaged(reason=str(e), hint=REINSTALL)
-    model = find_default(cache)
-    if isinstance(model, Missing):
-        return model
-    if model.sha256[WEIGHTS] != card.base:
-        reason = f"{delta} belongs to another encoder than {model.folder}: its SHA-256 differs"
-        return Damaged(reason=reason, hint=REINSTALL)
-    return TrainedJudge(card, model, delta)
+    found = find_shipped("judge", folder / CARD, folder / DELTA, read_card, cache)
+    return found if isinstance(found, Missing) else TrainedJudge(found.card, found.model, found.delta)
 
 
 def read_card(path: Path) -> Card:

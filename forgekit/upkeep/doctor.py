@@ -21,7 +21,7 @@ from forgekit.model.problem import Problem, Severity
 from forgekit.model.settings import SETTINGS_FILE
 from forgekit.models.encoder import Missing
 from forgekit.models.judges import find_judge
-from forgekit.models.trained_judge import Damaged
+from forgekit.models.shipped import Damaged
 from forgekit.text import frontmatter
 from forgekit.upkeep import check
 from forgekit.upkeep.init_migrate import ATTRIBUTES_FILE, is_older, wanted

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from fake_reader import PLAIN_ENGLISH, FakeReader
 from guarantees import Level, Report
 
 from forgekit import console
@@ -55,11 +56,15 @@ SHAPES: dict[str, str] = {
 }
 
 
+READER = FakeReader({}, patterns=PLAIN_ENGLISH)
+STATED = "We decided on plan {} because it is the next of all the plans that we have here."
+
+
 def _extract(text: str) -> None:
     """Look for decisions where a long run stands within a line."""
     said = (f"Wait{text}x", f"# a{text}b", f"We go, fine{text}c", f"**{text}x", f"- {text}:")
     for one in (*said, f"| Decision | Why |\n|---|---|\n| {text}a | b |"):
-        extract([Turn(number=1, speaker=Speaker.USER, time=None, text=one)])
+        extract([Turn(number=1, speaker=Speaker.USER, time=None, text=one)], READER)
 
 
 def _read(text: str) -> None:
@@ -119,3 +124,25 @@ def test_work_grows_with_the_input_and_no_faster(level: Level, guarantee: Report
         assert after / before <= RATIO**2, f"{name} on {shape}: {before:.3f} s, then {after:.3f} s"
         worst = max(worst, (after / before) ** 0.5)
     guarantee("G16", f"time per doubling of the input: {name}", f"{len(SHAPES)} shapes, x{worst:.2f} at most")
+
+
+def _decisions(number: int) -> list[Turn]:
+    """Return a message of so many decisions, each with a reason, and so many messages of one."""
+    said = [STATED.format(n) for n in range(number)]
+    return [
+        Turn(number=n, speaker=(Speaker.USER, Speaker.ASSISTANT)[n % 2], time=None, text=text)
+        for n, text in enumerate(["\n".join(said), *said], 1)
+    ]
+
+
+def test_reading_decisions_grows_with_their_number_and_no_faster(level: Level, guarantee: Report) -> None:
+    smallest = level.pick(100, 1_000)
+
+    def work(number: str) -> object:
+        return extract(_decisions(int(number)), READER)
+
+    before, after = (max(FLOOR_S, _seconds(work, str(smallest * factor))) for factor in (1, 4))
+    assert after / before <= RATIO**2, f"{smallest} decisions: {before:.3f} s, then {after:.3f} s"
+    guarantee(
+        "G16", "time per doubling of the decisions of a conversation", f"x{(after / before) ** 0.5:.2f}"
+    )

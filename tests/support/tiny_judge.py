@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from tiny_model import WIDTH, write_json, write_model, write_tensors
 
-from forgekit.models import trained_judge
+from forgekit.models import shipped, trained_judge
 from forgekit.models.files import WEIGHTS, BertModel, read_model
 from forgekit.models.forward import Reading
 from forgekit.models.trained_judge import CARD, DELTA, FORMAT, LABELS
@@ -93,6 +93,6 @@ def install(monkeypatch: pytest.MonkeyPatch, folder: Path, reader: Reader | None
     """Make the tiny judge the shipped one; with a reader, read with that."""
     model = tiny(folder)
     monkeypatch.setattr(trained_judge, "FOLDER", write_judge(folder / "judge", model))
-    monkeypatch.setattr(trained_judge, "find_default", lambda _cache: model)
+    monkeypatch.setattr(shipped, "find_default", lambda _cache: model)
     if reader is not None:
         monkeypatch.setattr("forgekit.models.forward.CrossEncoder", lambda *_: reader)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from cli_runner import Cli, runner
+from fake_reader import PLAIN_ENGLISH, FakeReader
 
 NOW = "2026-04-01T12:00:00Z"
 
@@ -14,6 +15,14 @@ NOW = "2026-04-01T12:00:00Z"
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answer alike whether or not the package with the embedding model is installed."""
     monkeypatch.setattr("forgekit.models.encoder._in_package", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def reader(monkeypatch: pytest.MonkeyPatch) -> FakeReader:
+    """Read sentences in the plainest wordings; whether a model is installed makes no difference."""
+    fake = FakeReader({}, patterns=PLAIN_ENGLISH)
+    monkeypatch.setattr("forgekit.models.statement_reader.find_statement_reader", lambda _: fake)
+    return fake
 
 
 @pytest.fixture

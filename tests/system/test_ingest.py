@@ -22,10 +22,11 @@ from forgekit.filing import review
 from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.filing.conversations import IngestReport, Unpacked, ingest, unpack
 from forgekit.forge import Forge
-from forgekit.model.entities import CandidateStatus, Conversation, Thread, ThreadStatus, in_order
+from forgekit.model.entities import CandidateStatus, Conversation, Proposal, Thread, ThreadStatus, in_order
 from forgekit.model.graph import one_talk, trace
 from forgekit.model.kinds import Kind
 from forgekit.model.transcript import Attachment, Compaction, ImportedConversation
+from forgekit.models.encoder import Missing
 from forgekit.sharing import sync
 from forgekit.text.transcript import read_messages
 from forgekit.times import UNKNOWN, Instant, parse_instant
@@ -305,7 +306,25 @@ def test_candidates_wait_and_are_seen_by_nothing_else(repository: Path) -> None:
     best = waiting[0].candidate
     assert (best.turn, best.conversation_id) == (2, report.filed[0].conversation.id)
     assert "Postgres" in best.quote
-    assert best.why
+    assert best.why == "read as a decision"
+
+
+def test_without_a_reader_of_sentences_records_and_labelled_lists_are_found(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = Missing(reason="no embedding model is installed", hint="forgekit model install")
+    monkeypatch.setattr("forgekit.models.statement_reader.find_statement_reader", lambda _: missing)
+    listed = transcript("Beta", "Decisions made:\n\n- Keep every job for a week\n\nWe chose gRPC.", day=1)
+    report = file(repository, TALK, listed, project="Nexus", batch=1)
+    assert (states(report), len(report.commits)) == (["new", "new"], 2)
+    [problem] = report.problems
+    assert (problem.code, problem.fix) == ("sentences-unread", "forgekit model install")
+    assert problem.message == "only records and labelled lists were read: no embedding model is installed"
+    registry = opened(repository).registry()
+    assert [one.decision for one in registry.decisions] == ["Retry three times"]
+    assert [one.candidate.candidate for one in review.waiting(opened(repository))] == [
+        "Keep every job for a week"
+    ]
 
 
 def test_what_is_approved_is_registered_at_the_time_of_its_turn(repository: Path) -> None:
@@ -319,6 +338,25 @@ def test_what_is_approved_is_registered_at_the_time_of_its_turn(repository: Path
     assert [str(p) for p in check(opened(repository)).problems] == []
     assert best.id not in {w.candidate.id for w in review.waiting(opened(repository))}
     assert file(repository, TALK, project="Nexus").outcome.commit is None
+
+
+@pytest.mark.parametrize(
+    ("said", "proposes", "kind"),
+    [
+        ("The size of the queue is still open", Proposal.THREAD_OPEN, Kind.THREAD),
+        ("From now on, answer in short sentences", Proposal.INSTRUCTION, Kind.DECISION),
+    ],
+)
+def test_a_question_becomes_a_thread_and_an_instruction_a_decision(
+    repository: Path, said: str, proposes: Proposal, kind: Kind
+) -> None:
+    file(repository, transcript("Alpha", f"{said}.", "Noted."), project="Nexus")
+    forge = opened(repository)
+    (found,) = (one.candidate for one in review.waiting(forge))
+    assert (found.candidate, found.proposes, found.turn) == (said, proposes, 1)
+    (made,) = review.answer(forge, review.Answers(approve=frozenset({found.id}))).entities
+    assert (made.kind, made.title) == (kind, said)
+    assert file(repository, transcript("Alpha", f"{said}.", "Noted."), project="Nexus").candidates == []
 
 
 def test_what_is_rejected_is_never_offered_again(repository: Path) -> None:

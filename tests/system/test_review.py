@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from claude_export import message
 from cli_runner import Cli
+from fake_reader import FakeReader
 from repositories import git
 
 from forgekit import console
@@ -16,8 +17,8 @@ TALK = "c1d2e3f4-0000-4000-8000-000000000001"
 TEXTS = (
     "Where do the jobs live, and who retries them?",
     (
-        "We looked at two ways. We decided to use Postgres for the job queue because it is already there. "
-        "Redis would be one more thing to run."
+        "We looked at two ways. We decided to use Postgres for the job queue because it is already there, "
+        "and everybody knows it. Redis would be one more thing to run."
     ),
     "Good. We chose to retry three times, with a pause.",
     "We decided on gRPC between the services.",
@@ -25,8 +26,11 @@ TEXTS = (
 
 
 @pytest.fixture
-def waiting(registry: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def waiting(
+    registry: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: FakeReader
+) -> dict[str, str]:
     """File a conversation with three candidates beside a decision, and return the names of all of them."""
+    reader.shares |= {QUEUE: 0.9, RPC: 0.88, RETRY: 0.85}
     said = [message("assistant" if n % 2 else "human", text, n) for n, text in enumerate(TEXTS)]
     talk = {"uuid": TALK, "name": "Queue design", "created_at": "2026-02-01T10:00:00Z", "chat_messages": said}
     export = tmp_path / "conversations.json"
@@ -44,8 +48,8 @@ ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
 HEAD = f"3 candidates waiting: {ANSWERS}; Ctrl-C writes nothing\n"
 ASK = "y/e/m/n/s/q [s]: "
 QUEUE, RPC, RETRY = (
-    "Use Postgres for the job queue",
-    "GRPC between the services",
+    "We decided to use Postgres for the job queue",
+    "We decided on gRPC between the services",
     "We chose to retry three times, with a pause",
 )
 
@@ -56,22 +60,22 @@ def screens(names: dict[str, str]) -> list[str]:
     return [
         f"""
 1/3  {names[QUEUE]}  0.90  decision
-  Use Postgres for the job queue
+  We decided to use Postgres for the job queue
   from      Nexus, {talk} turn 2, 2026-02-01, assistant
   chat      Queue design
   words     We looked at two ways. >>>We decided to use Postgres for the job queue<<< because it is already \
-there. Redis would be one more thing to run.
-  because   it is already there
-  found by  stated as decided
+there, and everybody knows it. Redis would be one more thing to run.
+  because   it is already there, and everybody knows it
+  found by  read as a decision
   alike     1. {names["decision"]}  active  Use Postgres for the queue
 """,
         f"""
-2/3  {names[RPC]}  0.90  decision
-  GRPC between the services
+2/3  {names[RPC]}  0.88  decision
+  We decided on gRPC between the services
   from      Nexus, {talk} turn 4, 2026-02-01, assistant
   chat      Queue design
   words     >>>We decided on gRPC between the services.<<<
-  found by  stated as decided
+  found by  read as a decision
   alike     nothing that is registered
 """,
         f"""
@@ -80,7 +84,7 @@ there. Redis would be one more thing to run.
   from      Nexus, {talk} turn 3, 2026-02-01, user
   chat      Queue design
   words     Good. >>>We chose to retry three times, with a pause.<<<
-  found by  stated as chosen
+  found by  read as a decision
   alike     nothing that is registered
 """,
     ]
@@ -159,12 +163,12 @@ def test_what_waits_is_counted_listed_and_shown(waiting: dict[str, str], cli: Cl
     status = cli("status", "--json").json
     assert (status["waiting_candidates"], status["projects"][0]["waiting_candidates"]) == (3, 3)
     rows = cli("candidate", "list", "--status", "waiting").out.splitlines()
-    assert f"{waiting[RPC]}\twaiting\t0.90\tdecision\t{RPC}\tNexus" in rows
+    assert f"{waiting[RPC]}\twaiting\t0.88\tdecision\t{RPC}\tNexus" in rows
     assert len(rows) == 3
     shown = cli("candidate", "show", waiting[QUEUE]).out
     assert shown.startswith(f"{waiting[QUEUE]}  {QUEUE}\n")
     assert "\nQuote\n\n  We decided to use Postgres for the job queue\n" in shown
-    cli("review", "--all-above", "0.9")
+    cli("review", "--all-above", "0.88")
     assert cli("status", "--json").json["waiting_candidates"] == 1
 
 

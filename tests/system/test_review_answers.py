@@ -21,13 +21,13 @@ LATER = Instant(BORN + 5 * DAY)
 TEXT = "Use Postgres for the job queue"
 
 
-def candidate(text: str, at: Instant = BORN) -> Candidate:
+def candidate(text: str, at: Instant = BORN, confidence: float = 0.9) -> Candidate:
     return Candidate(
         candidate_id=v8_named(TALK, text, BORN),
         candidate=text,
         proposes=Proposal.DECISION,
-        confidence=0.9,
-        why="stated as decided",
+        confidence=confidence,
+        why="read as a decision",
         project_name="The Nexus",
         project_uuid=PROJECT,
         conversation_id=TALK,
@@ -85,6 +85,12 @@ def test_two_answers_to_one_candidate_are_refused(repository: Path, second: str)
     with pytest.raises(UsageError, match="two answers"):
         review.answer(forge, answers)
     assert (forge.registry().get(found.id), forge.registry().decisions) == (found, [standing])
+
+
+def test_what_is_likelier_is_asked_first(repository: Path) -> None:
+    given = [candidate(f"Retry {n} times", confidence=n / 10) for n in (7, 9, 5, 6, 8)]
+    waiting = review.waiting(opened(repository, *given))
+    assert [one.candidate.confidence for one in waiting] == [0.9, 0.8, 0.7, 0.6, 0.5]
 
 
 def test_what_shares_half_of_its_words_is_alike(repository: Path) -> None:

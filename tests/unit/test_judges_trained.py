@@ -27,16 +27,16 @@ from tiny_model import tensors, write_json
 from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.errors import FormatError
 from forgekit.model.settings import JudgeKind, Settings
-from forgekit.models import trained_judge
+from forgekit.models import shipped, trained_judge
 from forgekit.models.encoder import DEFAULT_SHA256, Missing
 from forgekit.models.files import WEIGHTS, file_sha256
 from forgekit.models.forward import CrossEncoder
 from forgekit.models.judges import find_judge
+from forgekit.models.shipped import Damaged
 from forgekit.models.trained_judge import (
     CARD,
     DELTA,
     LABELS,
-    Damaged,
     Join,
     TrainedJudge,
     find_trained_judge,
@@ -185,7 +185,7 @@ def test_without_its_files_there_is_no_judge(tmp_path: Path) -> None:
 def test_without_the_encoder_there_is_no_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, tmp_path)
     missing = Missing(reason="there is no model", hint="get one")
-    monkeypatch.setattr(trained_judge, "find_default", lambda _: missing)
+    monkeypatch.setattr(shipped, "find_default", lambda _: missing)
     refused(tmp_path, "there is no model; get one", damaged=False)
 
 
@@ -370,10 +370,10 @@ def test_nothing_is_loaded_before_a_pair_is_read(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from forgekit.models.files import read_model
-from forgekit.models import trained_judge as trained
+from forgekit.models import shipped, trained_judge as trained
 from forgekit.conflict.judge import Statement
 here = Path({str(tmp_path)!r})
-trained.find_default = lambda cache: read_model(here / "tiny", "tiny", cache)
+shipped.find_default = lambda cache: read_model(here / "tiny", "tiny", cache)
 judge = trained.find_trained_judge(here / "cache", here / "judge")
 heavy = {{"numpy", "tokenizers", "torch", "transformers", "faiss", "pygit2"}}
 pair = (Statement(text="Use REST"), Statement(text="Use gRPC"))

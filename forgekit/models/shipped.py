@@ -1,0 +1,71 @@
+"""What comes trained with forgekit: a delta on the default encoder's weights, and the card of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from forgekit.errors import FormatError
+from forgekit.models.encoder import Missing, find_default
+from forgekit.models.files import WEIGHTS, BertModel, file_sha256
+
+REINSTALL = "install forgekit again"
+
+
+class Damaged(Missing):
+    """The files are there and are not the published ones."""
+
+
+class Card(Protocol):
+    """What every card holds: SHA-256 of the encoder's weights that the delta belongs to, and of the delta."""
+
+    @property
+    def base(self) -> str:
+        """Of the encoder's weights."""
+
+    @property
+    def sha256(self) -> str:
+        """Of the delta."""
+
+
+C = TypeVar("C", bound=Card)
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped(Generic[C]):
+    """A card, the encoder's files and the delta."""
+
+    card: C
+    model: BertModel
+    delta: Path
+
+
+def find_shipped(
+    what: str, card: Path, delta: Path, read: Callable[[Path], C], cache: Path
+) -> Shipped[C] | Missing:
+    """Return what came with forgekit, or what is wrong with its files; loads no library.
+
+    Args:
+        what: it is, for messages.
+        card: the JSON file.
+        delta: the safetensors file.
+        read: reads the card; raises FormatError.
+        cache: the folder that remembers which files were hashed.
+    """
+    if not card.is_file() or not delta.is_file():
+        return Missing(reason=f"the {what}'s files are not in {card.parent}", hint=REINSTALL)
+    try:
+        found = read(card)
+        if file_sha256(delta, cache) != found.sha256:
+            return Damaged(reason=f"{delta} is not the published file: its SHA-256 differs", hint=REINSTALL)
+    except FormatError as e:
+        return Damaged(reason=str(e), hint=REINSTALL)
+    model = find_default(cache)
+    if isinstance(model, Missing):
+        return model
+    if model.sha256[WEIGHTS] != found.base:
+        reason = f"{delta} belongs to another encoder than {model.folder}: its SHA-256 differs"
+        return Damaged(reason=reason, hint=REINSTALL)
+    return Shipped(found, model, delta)

@@ -1,0 +1,138 @@
+"""The statement reader: a small model that tags the words of a conversation.
+
+The default encoder with a delta on its weights and a linear head over each token. In `statements/` beside
+this module lie the delta (`reader.safetensors`), its model card and `reader.json`: which encoder it belongs
+to, and for each family the calibration of a run's share and the least probability of a candidate. A file
+that is not the published one is refused. No library and no weight is loaded before a conversation is read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forgekit.errors import FormatError
+from forgekit.extraction.statements import FAMILIES, TAGS, Words
+from forgekit.models.encoder import Missing
+from forgekit.models.files import BertModel
+from forgekit.models.shipped import find_shipped
+
+if TYPE_CHECKING:
+    from forgekit.models.forward import TokenTagger
+
+FOLDER = Path(__file__).parent / "statements"
+CARD, DELTA = "reader.json", "reader.safetensors"
+FORMAT = 1
+_CARD_LIMIT = 100_000
+_LONGEST = 400_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Level:
+    """The calibration of a family: log-odds = bias + slope * those of the share; the least probability."""
+
+    bias: float
+    slope: float
+    least: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Card:
+    """What `reader.json` holds.
+
+    Attributes:
+        base: SHA-256 of the encoder's weights that the delta belongs to.
+        sha256: of the delta.
+        levels: by family.
+    """
+
+    base: str
+    sha256: str
+    levels: Mapping[str, Level]
+
+
+class TrainedReader:
+    """Reads conversations by the encoder with the delta.
+
+    Args:
+        card: what belongs to the delta.
+        model: the encoder's files.
+        delta: the safetensors file.
+    """
+
+    def __init__(self, card: Card, model: BertModel, delta: Path) -> None:
+        self._card, self._model, self._delta = card, model, delta
+
+    def read(self, turns: Sequence[tuple[bool, str]]) -> list[Words]:
+        """Return the tagged words of each turn, as `StatementReader`."""
+        from forgekit.models.windows import conversation_of
+
+        given = [(by, text[:_LONGEST]) for by, text in turns]
+        conversation = conversation_of(self._tagger.tokenizer, given)
+        shares = self._tagger.shares(conversation)
+        rows: list[list[int]] = [[] for _ in turns]
+        for n, (turn, _, _) in enumerate(conversation.places):
+            if turn >= 0:
+                rows[turn].append(n)
+        return [
+            Words(
+                places=[conversation.places[n][1:] for n in row],
+                sentences=[conversation.sentences[n] for n in row],
+                shares=shares[row].tolist(),
+            )
+            for row in rows
+        ]
+
+    def probability(self, family: str, share: float) -> float:
+        """Return the calibrated probability of a run, rounded to 2 digits, as `StatementReader`."""
+        level = self._card.levels[family]
+        share = min(max(share, 1e-4), 1 - 1e-4)
+        odds = level.bias + level.slope * math.log(share / (1 - share))
+        return round(1 / (1 + math.exp(-odds)), 2)
+
+    def least(self, family: str) -> float:
+        """Return the least probability of a candidate, as `StatementReader`."""
+        return self._card.levels[family].least
+
+    @cached_property
+    def _tagger(self) -> TokenTagger:
+        from forgekit.models.forward import TokenTagger
+
+        return TokenTagger(self._model, self._delta, len(TAGS))
+
+
+def find_statement_reader(cache: Path, folder: Path | None = None) -> TrainedReader | Missing:
+    """Return the statement reader, or what is wrong with its files; loads no library.
+
+    Args:
+        cache: the folder that remembers which files were hashed.
+        folder: where the reader's files are; None for those that came with forgekit.
+    """
+    folder = folder or FOLDER
+    found = find_shipped("statement reader", folder / CARD, folder / DELTA, read_card, cache)
+    return found if isinstance(found, Missing) else TrainedReader(found.card, found.model, found.delta)
+
+
+def read_card(path: Path) -> Card:
+    """Read a `reader.json`.
+
+    Raises FormatError.
+    """
+    try:
+        with path.open("rb") as file:
+            data = json.loads(file.read(_CARD_LIMIT))
+        return _card(data)
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as e:
+        raise FormatError(f"cannot be read: {e}", path=str(path)) from None
+
+
+def _card(data: Any) -> Card:
+    if data["format"] != FORMAT or data["tags"] != list(TAGS):
+        raise ValueError("it belongs to another forgekit")
+    levels = {name: Level(**data["levels"][name]) for name in FAMILIES}
+    return Card(base=str(data["base"]), sha256=str(data["sha256"]), levels=levels)

@@ -1,0 +1,70 @@
+"""A conversation as windows of tokens that the statement reader's model reads at once.
+
+In: turns. Out: the tokens of their own sentences, one turn behind another, and which of them each window
+tags. Code, quotes and tool output have no tokens; a mark says who speaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forgekit.extraction.sentences import sentences
+
+BEFORE, NEW, AFTER = 64, 176, 16
+"""Tokens of a window: seen again, tagged, and seen ahead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """The tokens of all turns.
+
+    Attributes:
+        ids: of the tokens.
+        human: for each token 1 where a person said it, else 0.
+        places: (turn, first, last character) of each token; the turn is -1 at marks.
+        sentences: for each token the number of its sentence, -1 at marks.
+    """
+
+    ids: tuple[int, ...]
+    human: tuple[int, ...]
+    places: tuple[tuple[int, int, int], ...]
+    sentences: tuple[int, ...]
+
+
+def conversation_of(tokenizer: Any, turns: Sequence[tuple[bool, str]]) -> Conversation:
+    """Return the tokens of turns, each (by a person, text)."""
+    marks = [tokenizer.encode(f"{name}:", add_special_tokens=False).ids for name in ("assistant", "user")]
+    parts = [
+        (turn, each.start, text[each.start : each.start + len(each.raw)])
+        for turn, (_, text) in enumerate(turns)
+        for each in sentences(text)
+    ]
+    found = tokenizer.encode_batch([text.lower() for _, _, text in parts], add_special_tokens=False)
+    ids: list[int] = []
+    human: list[int] = []
+    places: list[tuple[int, int, int]] = []
+    of: list[int] = []
+    last_turn = -1
+    for number, ((turn, start, text), encoding) in enumerate(zip(parts, found, strict=True)):
+        by = int(turns[turn][0])
+        mark = marks[by] if turn != last_turn else []
+        last_turn, size = turn, len(text)
+        ids += [*mark, *encoding.ids]
+        human += [by] * (len(mark) + len(encoding.ids))
+        of += [-1] * len(mark) + [number] * len(encoding.ids)
+        places += [(-1, 0, 0)] * len(mark)  # lower case may be longer than the text
+        places += [(turn, start + min(a, size), start + min(b, size)) for a, b in encoding.offsets]
+    return Conversation(tuple(ids), tuple(human), tuple(places), tuple(of))
+
+
+def windows_of(length: int) -> list[tuple[int, int, int, int]]:
+    """Return (first, last) that each window sees and (first, last) that it tags, of so many tokens."""
+    found, begin = [], 0
+    while begin < length:
+        end = begin + (NEW if begin else BEFORE + NEW)
+        end = length if end + AFTER >= length else end
+        found.append((max(0, begin - BEFORE), min(end + AFTER, length), begin, end))
+        begin = end
+    return found
