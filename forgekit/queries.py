@@ -363,18 +363,26 @@ def status(forge: Forge) -> Status:
     findings = findings_of(forge, registry, wait_ms=0)
     states = Counter(conflict_state(registry, c) for c in registry.conflicts)
     states.update({"found": len(findings.conflicts), "possible": len(findings.possible)})
-    counts = project_counts(registry, (project.id for project in registry.projects))
-    kinds = Counter(entity.kind for entity in registry)
+    of_projects = project_counts(registry, (project.id for project in registry.projects))
+    kinds: Counter[Kind] = Counter()
+    decisions: Counter[str] = Counter()
+    waiting: Counter[EntityId | None] = Counter()
+    for (kind, state, project), number in registry.counts().items():
+        kinds[kind] += number
+        if kind is Kind.DECISION:
+            decisions[str(state)] += number
+        elif (kind, state) == (Kind.CANDIDATE, CandidateStatus.WAITING.value):
+            waiting[project] += number
     judge = forge.settings.judge.value
     vectors = forge.vectors.status() if forge.vectors else None
     return Status(
         root=str(forge.root),
         projects=tuple(
-            (p.project_name, counts[p.id] | {"waiting_candidates": len(_waiting(forge, p.id))})
+            (p.project_name, of_projects[p.id] | {"waiting_candidates": waiting[p.id]})
             for p in sorted(registry.projects, key=lambda p: p.project_name)
         ),
         kinds=tuple((kind.value, kinds[kind]) for kind in Kind),
-        decisions=_counts(Counter(d.status.value for d in registry.decisions)),
+        decisions=_counts(decisions),
         threads=_counts(Counter(t.priority.value for t in opened), ("high", "medium", "low")),
         conflicts=_counts(states),
         next_threads=tuple(opened[:_NEXT_THREADS]),
@@ -382,7 +390,7 @@ def status(forge: Forge) -> Status:
         active=old.active,
         open_conflicts=len(open_conflicts(registry)),
         revalidate=len({item.decision.id for item in shaken}),
-        candidates=len(_waiting(forge)),
+        candidates=waiting.total(),
         uncommitted=tuple(uncommitted(forge)),
         unreadable=tuple(dict.fromkeys(problem.path for problem in registry.problems)),
         model=vectors.model if vectors else "",
@@ -397,11 +405,6 @@ def status(forge: Forge) -> Status:
 
 def _counts(counter: Counter[str], names: tuple[str, ...] = ()) -> Counts:
     return tuple((name, counter[name]) for name in names or sorted(counter) if counter[name])
-
-
-def _waiting(forge: Forge, project: str | None = None) -> set[str]:
-    status = CandidateStatus.WAITING.value
-    return forge.catalogue.matching(kinds=(Kind.CANDIDATE,), status=status, project=project)
 
 
 def index_status(forge: Forge) -> IndexStatus:

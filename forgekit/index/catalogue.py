@@ -88,11 +88,20 @@ class Catalogue:
         """Return every entity, and a Problem for each file that holds none."""
         from forgekit.model.registry import Registry
 
-        return Registry.of(self._entities(None), self.problems())
+        return Registry.of(self._entities(ENTITY), self.problems())
 
-    def entities(self, kind: Kind) -> list[Entity]:
-        """Return the entities of a kind in the order of their ids, which is that of time."""
-        return sorted(self._entities(kind), key=lambda entity: entity.id)
+    def entities(
+        self, kind: Kind, status: str | None = None, project: EntityId | None = None
+    ) -> list[Entity]:
+        """Return the entities of a kind, of a status and of a project in time order; None for all."""
+        query = f"""{ENTITY} WHERE kind = ?1 AND (?2 IS NULL OR status = ?2)
+                    AND (?3 IS NULL OR project_uuid = ?3) ORDER BY id"""
+        return self._entities(query, kind.value, status, project)
+
+    def of_ids(self, kind: Kind, ids: Iterable[str]) -> list[Entity]:
+        """Return the entities of a kind that have one of these ids, in time order."""
+        query = f"{ENTITY} WHERE kind = ?1 AND id IN (SELECT value FROM json_each(?2)) ORDER BY id"  # noqa: S608 - constants only
+        return self._entities(query, kind.value, json.dumps(list(ids)))
 
     def named(self, kinds: Iterable[Kind], keys: Iterable[str], tails: Iterable[str]) -> list[Entity]:
         """Return, in no order, the entities with one of some match keys or ends of ids."""
@@ -102,20 +111,16 @@ class Catalogue:
                  OR tail IN (SELECT value FROM json_each(?)))
         """  # noqa: S608 - constants only
         values = [json.dumps(list(some)) for some in ([kind.value for kind in kinds], keys, tails)]
-        return self.ask(lambda db: [entity_of(*row) for row in db.execute(query, values)])
+        return self._entities(query, *values)
 
-    def _entities(self, kind: Kind | None) -> list[Entity]:
-        # One query for both would not use the index of kinds.
-        condition, values = (" WHERE kind = ?", (kind.value,)) if kind else ("", ())
-        query = f"{ENTITY}{condition}"
+    def _entities(self, query: str, *values: str | None) -> list[Entity]:
         return self.ask(lambda db: [entity_of(*row) for row in db.execute(query, values)])
 
     def entity(self, entity: EntityId) -> Entity | None:
         """Return one entity, or None."""
         if not is_id(entity):  # a file's name may hold what SQLite does not accept as text
             return None
-        query = f"{ENTITY} WHERE id = ?"
-        found = self.ask(lambda db: [entity_of(*row) for row in db.execute(query, (entity,))])
+        found = self._entities(f"{ENTITY} WHERE id = ?", entity)
         return found[0] if found else None
 
     find = _asked(query.find)
@@ -130,6 +135,9 @@ class Catalogue:
     contents = _asked(queries.contents)
     state = _asked(queries.state)
     active_decisions = _asked(queries.active_decisions)
+    standing = _asked(queries.standing)
+    unfounded = _asked(queries.unfounded)
+    counts = _asked(queries.counts)
     referring = _asked(queries.referring)
     active_statements = _asked(queries.active_statements)
     embedding_texts = _asked(queries.embedding_texts)

@@ -11,6 +11,7 @@ import json
 import math
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
@@ -22,10 +23,11 @@ from forgekit.index.rows import checked_id, checked_text, fields_of, memory_of
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.rules import one_line
 from forgekit.text.words import match_expression, match_terms, readable
+from forgekit.times import parse_instant
 
 if TYPE_CHECKING:
     from forgekit.conflict.judge import Statement
-    from forgekit.model.registry import Registry
+    from forgekit.model.registry import Counts, Registry, Standing
 
 MARK, UNMARK = "«", "»"
 """Around a word of a snippet that the query asked for."""
@@ -271,6 +273,38 @@ def active_decisions(db: sqlite3.Connection) -> str:
     """Return a name of the set of active decisions: a hash of their ids and the blob ids of their files."""
     query = "SELECT id, blob FROM entity WHERE kind = 'decision' AND status = 'active' ORDER BY id"
     return hashlib.blake2b(repr(db.execute(query).fetchall()).encode(), digest_size=16).hexdigest()
+
+
+def standing(db: sqlite3.Connection, project: EntityId | None = None) -> list[Standing]:
+    """Return what the age of each active decision follows from, in the order of ids."""
+    from forgekit.model.registry import Standing
+
+    query = """
+        SELECT id, epistemic_tier, last_validated, json_extract(fields, '$.conversation_ids') FROM entity
+        WHERE kind = 'decision' AND status = 'active' AND (?1 IS NULL OR project_uuid = ?1) ORDER BY id
+    """
+    rows = db.execute(query, (project,)).fetchall()
+    times = {text: parse_instant(checked_text(text)) for text in {row[2] for row in rows}}
+    return [
+        Standing(key, tier and float(tier), times[at], tuple(json.loads(talks or "[]")))
+        for key, tier, at, talks in rows
+    ]
+
+
+def unfounded(db: sqlite3.Connection) -> list[str]:
+    """Return the active decisions that depend on one that has ended."""
+    query = """
+        SELECT DISTINCT e.id FROM reference r JOIN entity b ON b.id = r.target JOIN entity e ON e.row = r.row
+        WHERE r.field = 'dependencies' AND b.kind = 'decision' AND b.status != 'active'
+        AND e.kind = 'decision' AND e.status = 'active'
+    """
+    return column(db, query)
+
+
+def counts(db: sqlite3.Connection) -> Counts:
+    """Return how many entities there are by kind, status and project."""
+    query = "SELECT kind, status, project_uuid, count(*) FROM entity GROUP BY 1, 2, 3"
+    return Counter({(Kind(kind), *of): number for kind, *of, number in db.execute(query)})
 
 
 def active_statements(db: sqlite3.Connection) -> dict[EntityId, Statement]:

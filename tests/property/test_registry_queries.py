@@ -1,0 +1,145 @@
+"""What a catalogue answers by a query is what a registry in memory answers by looking at every entity."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import sample_entities as sample
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from repositories import write
+
+from forgekit.ids import EntityId, project_id
+from forgekit.index.catalogue import Catalogue
+from forgekit.index.lazy_registry import PartialRegistry
+from forgekit.insight.project_state import Limits, project_state
+from forgekit.insight.staleness import Ages, needs_revalidation, stale
+from forgekit.model.entities import (
+    Compression,
+    CompressionMode,
+    Decision,
+    DecisionStatus,
+    Entity,
+    Priority,
+    Project,
+    Thread,
+    ThreadStatus,
+)
+from forgekit.model.registry import Registry
+from forgekit.threads import active
+
+OTHER = Project(project_uuid=project_id("Other"), project_name="Other")
+WORDS = (
+    "Keep",
+    "rows",
+    "keys",
+    "policies",
+    "policy",
+    "the",
+    "queue",
+    "logs",
+    "Größe",
+    "数据",
+    "retries",
+    "in",
+)
+NOW = sample.day(60)
+
+
+def world(seed: int) -> list[Entity]:
+    """Return entities that refer to each other in every way that the queries follow."""
+    rng = random.Random(seed)  # noqa: S311 - repeatable
+
+    def owned(entity: Decision | Thread) -> Decision | Thread:
+        if rng.random() < 0.6:
+            return entity
+        return replace(entity, project_uuid=OTHER.id, project_name=OTHER.project_name)
+
+    def line() -> str:
+        return " ".join(rng.choice(WORDS) for _ in range(rng.randint(1, 6))) + f" {rng.randrange(99)}"
+
+    talks = [sample.conversation(f"talk {n}", rng.randrange(40)) for n in range(rng.randint(1, 6))]
+    begun: list[Entity] = [sample.PROJECT, OTHER, *talks]
+    made = {entity.id: entity for entity in begun}
+    decided: list[Decision] = []
+    for _ in range(rng.randint(0, 14)):
+        status = rng.choices(tuple(DecisionStatus), weights=(6, 1, 1, 1))[0]
+        bases = rng.sample(decided, min(len(decided), rng.randrange(3)))
+        one = sample.decision(
+            line(),
+            rng.choice(talks),
+            *rng.sample(talks, rng.randrange(2)),
+            status=status,
+            superseded_by=bases[0].id if bases and status.replaced else None,
+            dependencies=tuple(base.id for base in bases),
+            epistemic_tier=rng.choice((None, 0.1, 0.3, 0.9)),
+            alternatives_rejected=tuple(line() for _ in range(rng.randrange(3))),
+            last_validated=sample.day(rng.randrange(50)),
+        )
+        decided.append(one)
+        made[one.id] = owned(one)
+    for _ in range(rng.randint(0, 6)):
+        ended = rng.random() < 0.4
+        thread = sample.thread(
+            line(),
+            rng.choice(talks),
+            status=ThreadStatus.RESOLVED if ended else ThreadStatus.OPEN,
+            priority=rng.choice(tuple(Priority)),
+        )
+        made[thread.id] = owned(thread)
+    for talk in rng.sample(talks, len(talks) // 2):
+        records = tuple((f"D{n:03d}", d.id) for n, d in enumerate(rng.sample(decided, len(decided) // 2), 1))
+        filed = sample.archive(talk, rng.choice(tuple(CompressionMode)), records)
+        made[filed.id] = filed
+        target = rng.choice(talks)
+        if target is not talk:
+            carried, dropped = records[::2], records[1::2]
+            modes = rng.choice((*CompressionMode, None))
+            entry = Compression(
+                compression_tag=filed.compression_tag,
+                compression_mode=modes,
+                decisions_carried=carried,
+                decisions_dropped=dropped,
+            )
+            edge = sample.edge(talk, target, entry)
+            made[edge.id] = edge
+    if len(decided) > 1:
+        verdict = sample.conflict(*rng.sample(decided, 2))
+        made[verdict.id] = verdict
+    return list(made.values())
+
+
+def answers(registry: Registry) -> list[object]:
+    ages = Ages(registry)
+    found: list[object] = [
+        registry.counts(),
+        [(one.id, ages.age(one)) for one in registry.standing()],
+        needs_revalidation(registry),
+        registry.of_ids(Decision, [d.id for d in registry.decisions[::2]]),
+    ]
+    for project in (None, sample.P, OTHER.id):
+        found += [active(registry, project), registry.with_status(Decision, "superseded", project)]
+        for days, hops, tier in ((30, 3, None), (1, 1, 0.5), (99, 2, 0.7)):
+            old = stale(registry, NOW, days=days, hops=hops, max_tier=tier, project=project)
+            found.append((old.items, old.active, old.share))
+    limits = Limits(days=30, hops=2, max_tier=0.7)
+    found += [project_state(registry, project, NOW, limits) for project in (sample.P, OTHER.id)]
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32))
+def test_queries_answer_as_a_look_at_everything(seed: int) -> None:
+    entities = world(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder, "root")
+        root.mkdir()
+        for entity in entities:
+            write(root, entity)
+        catalogue = Catalogue(root, Path(folder, "cache"))
+        catalogue.refresh()
+        assert answers(PartialRegistry.over(catalogue)) == answers(Registry.of(entities))
+        catalogue.close()
