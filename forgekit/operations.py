@@ -151,7 +151,9 @@ _DEPENDS_ON = Argument(
     many=True)
 _GOVERNS = Argument(
     "governs", help="A path pattern or component that it governs; repeatable.", metavar="GLOB", many=True)
-_BLOCKED_BY = Argument("blocked_by", Type.ID, "A thread it waits for, or what else in words; repeatable.", of=("thread",), many=True)
+_BLOCKED_BY = Argument(
+    "blocked_by", Type.ID, "A thread it waits for, or what else in words; repeatable.", of=("thread",),
+    many=True)
 _STATEMENT = _positional("text", Type.STATEMENT, "The decision, one line; `-` reads standard input.")
 _REASON = Argument("reason", help="Why.", required=True)
 _RESOLUTION = Argument("resolution", help="How it ended, Markdown.")

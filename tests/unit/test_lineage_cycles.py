@@ -37,8 +37,8 @@ def settled(pairs: Sequence[Pair]) -> tuple[FoldResult, list[str]]:
     return said, [str(p) for archive, _ in pairs for p in said.problems.get(archive.id, ())]
 
 
-def titles(said: FoldResult, ids: Sequence[EntityId]) -> list[str]:
-    return [said.entities[key].title for key in ids]
+def titles(said: FoldResult, ids: Sequence[str]) -> list[str]:
+    return [said.entities[EntityId(key)].title for key in ids]
 
 
 def left_out(one: str, verb: str, other: str) -> str:

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgekit.archives.read import read_archive
 from forgekit.archives.grouping import grouped
+from forgekit.archives.read import read_archive
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import GRID, TAGS, VALUES, tag, weights
 from forgekit.archives.tokens import WIDTH, tokens_of
