@@ -12,13 +12,10 @@ with a delta, a safetensors file: for a weight W it holds a tensor named W, whic
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +29,6 @@ Floats = NDArray[np.float32]
 
 TEXT_LIMIT = 65_536
 """Characters of a text that the tokenizer sees; a model reads a few hundred tokens."""
-
-VERSION = "bert-1"
-"""Changes whenever the vectors of any text do."""
 
 _BATCH = 8
 _GROUP = 4_096  # texts whose tokens are held at once
@@ -199,27 +193,17 @@ def gelu(x: Floats) -> Floats:
     return x
 
 
-class NumpyEncoder:
-    """A model read by `files.read_model`; its weights are mapped when a text is first encoded."""
+class TextEncoder:
+    """What `encoder.NumpyEncoder` computes with; its weights are mapped when a text is first encoded."""
 
-    def __init__(self, model: BertModel, name: str) -> None:
+    def __init__(self, model: BertModel) -> None:
         self._model = model
-        self.name = name
-        self.dimension = model.hidden
-        described = [VERSION, model.max_length, model.pooling, model.lower_case, model.prompts]
-        text = json.dumps([*described, sorted(model.sha256.items())])
-        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]
+        self._tokenizer = open_tokenizer(model, model.max_length)
+        self._layers = Layers(model, read_weights(model))
 
-    def encode_queries(self, texts: Sequence[str]) -> Floats:
-        """Return the vectors of queries, as `Encoder`."""
-        return self._encode([self._model.prompts[0] + text for text in texts])
-
-    def encode_documents(self, texts: Sequence[str]) -> Floats:
-        """Return the vectors of documents, as `Encoder`."""
-        return self._encode([self._model.prompts[1] + text for text in texts])
-
-    def _encode(self, texts: Sequence[str]) -> Floats:
-        out = np.empty((len(texts), self.dimension), np.float32)
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors of texts, one a row."""
+        out = np.empty((len(texts), self._model.hidden), np.float32)
         for first in range(0, len(texts), _GROUP):
             group = texts[first : first + _GROUP]
             tokens = [found.ids for found in tokenise(self._model, self._tokenizer, group)]
@@ -228,14 +212,6 @@ class NumpyEncoder:
                 rows = order[start : start + _BATCH]
                 out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
         return out
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        return open_tokenizer(self._model, self._model.max_length)
-
-    @cached_property
-    def _layers(self) -> Layers:
-        return Layers(self._model, read_weights(self._model))
 
     def _forward(self, batch: Sequence[Sequence[int]]) -> Floats:
         """Return the vectors of a few token lists, in their order."""

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import write
 
-from forgekit.ids import EntityId, project_id
+from forgekit.ids import project_id
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.lazy_registry import PartialRegistry
 from forgekit.insight.project_state import Limits, project_state
