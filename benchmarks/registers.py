@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from forgekit.conflict.judge import Level
-from forgekit.conflict.pairs import NEAREST, Pair, pairs_to_judge, statement
+from forgekit.conflict.pairs import NEAREST, Pair, pairs_to_judge, sharing_rare_words, statement
 from forgekit.ids import EntityId, decision_id, project_id
 from forgekit.model.entities import Decision
 from forgekit.model.settings import Settings
@@ -95,7 +95,8 @@ def judged_pairs(decisions: Mapping[EntityId, Decision], encoder: Encoder) -> li
     np.fill_diagonal(cosines, -1)
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEAREST]
     neighbours = {key: [keys[i] for i in row] for key, row in zip(keys, nearest, strict=True)}
-    return pairs_to_judge({key: statement(one) for key, one in decisions.items()}, neighbours)
+    stated = {key: statement(one) for key, one in decisions.items()}
+    return pairs_to_judge(stated, sharing_rare_words(stated), neighbours)
 
 
 if __name__ == "__main__":

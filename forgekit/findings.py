@@ -15,7 +15,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from forgekit.conflict.judge import Judgement, Level, Statement
-from forgekit.conflict.pairs import NEAREST, NOTHING, Finding, Findings, Pair, pairs_to_judge, statement
+from forgekit.conflict.pairs import (
+    NEAREST,
+    NOTHING,
+    RARE,
+    Finding,
+    Findings,
+    Pair,
+    pairs_to_judge,
+    sharing_rare_words,
+    statement,
+)
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
@@ -74,16 +84,17 @@ def findings_of(
             if known is not None and (wait_ms == 0 or not known.unjudged):
                 return known
             active = _active(registry)
-            chosen = None if decisions is None else active.keys() & set(decisions)
+            chosen = None if decisions is None else set(active).intersection(decisions)
             if len(active) < 2 or (chosen is not None and not chosen):
                 return NOTHING
             limit = INLINE_TEXTS if progress is None else None
             bring_up(forge, vectors, limit=0 if wait_ms == 0 else limit, only=None if index_all else active)
-            sides = _pairs(vectors, active, chosen)
+            sides = _pairs(registry, vectors, active, chosen)
+            texts = _statements(registry, {key for pair in sides for key in pair})
             until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
-            cosines = _cosines(judge, cache, vectors, active, sides, until)
+            cosines = _cosines(judge, cache, vectors, texts, sides, until)
             asked = [
-                _Asked(pair, (active[pair[0]], active[pair[1]]), cosine, judge.version)
+                _Asked(pair, (texts[pair[0]], texts[pair[1]]), cosine, judge.version)
                 for pair, cosine in zip(sides, cosines, strict=True)
                 if cosine is not None
             ]
@@ -105,16 +116,20 @@ def _state(registry: Registry, judge: Judge, vectors: Vectors) -> str:
 
     if not isinstance(registry, PartialRegistry):
         return ""
-    parts = ["findings 2", judge.version, vectors.space, registry.active_decisions()]
+    parts = ["findings 2", judge.version, vectors.space, list(registry.active_decisions().items())]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _active(registry: Registry) -> Mapping[EntityId, Statement]:
+def _active(registry: Registry) -> Collection[EntityId]:
     from forgekit.index.lazy_registry import PartialRegistry
 
     if isinstance(registry, PartialRegistry):
-        return registry.active_statements()
-    return {decision.id: statement(decision) for decision in registry.decisions if not decision.status.ended}
+        return registry.active_decisions()
+    return {decision.id: "" for decision in registry.standing()}
+
+
+def _statements(registry: Registry, decisions: Collection[EntityId]) -> dict[EntityId, Statement]:
+    return {decision.id: statement(decision) for decision in registry.of_ids(Decision, decisions)}
 
 
 def _remembered(registry: Registry, text: str, decisions: Collection[EntityId] | None) -> Findings:
@@ -165,10 +180,19 @@ def missing_judge(forge: Forge) -> str:
 
 
 def _pairs(
-    vectors: Vectors, active: Mapping[EntityId, Statement], chosen: Collection[EntityId] | None
+    registry: Registry,
+    vectors: Vectors,
+    active: Collection[EntityId],
+    chosen: Collection[EntityId] | None,
 ) -> list[Pair]:
     """Return the pairs to judge, those of the chosen decisions where some are chosen."""
-    return pairs_to_judge(active, vectors.neighbours(active, NEAREST), chosen)
+    from forgekit.index.lazy_registry import PartialRegistry
+
+    if isinstance(registry, PartialRegistry):
+        sharing = registry.sharing_rare_words(RARE, chosen)
+    else:
+        sharing = sharing_rare_words(_statements(registry, active))
+    return pairs_to_judge(active, sharing, vectors.neighbours(active, NEAREST), chosen)
 
 
 class _Asked:
@@ -196,7 +220,7 @@ def _cosines(
     judge: Judge,
     cache: FindingCache,
     vectors: Vectors,
-    active: Mapping[EntityId, Statement],
+    statements: Mapping[EntityId, Statement],
     sides: Sequence[Pair],
     until: float | None,
 ) -> list[float | None]:
@@ -209,7 +233,7 @@ def _cosines(
         return vectors.between(sides)
     from forgekit.index.finding_cache import text_cosines
 
-    texts = [(active[a].text, active[b].text) for a, b in sides]
+    texts = [(statements[a].text, statements[b].text) for a, b in sides]
     return text_cosines(cache, judge.version, encode, texts, lambda: _late(until))
 
 

@@ -158,7 +158,7 @@ def _state(
     every: list[Thread | Decision] = [*state.threads, *state.decisions]
     shown = every[: _most(forge, budget)]
     near = close_in_meaning(forge, project, {entity.id for entity in shown})
-    return replace(state, abroad=tuple(abroad(registry, project, shown, near)))
+    return replace(state, abroad=tuple(abroad(registry, project, shown, near, forge.catalogue.saying)))
 
 
 def _block(forge: Forge, registry: Registry, state: ProjectState, page: _Page, budget: int | None) -> Block:

@@ -139,7 +139,8 @@ class Catalogue:
     unfounded = _asked(queries.unfounded)
     counts = _asked(queries.counts)
     referring = _asked(queries.referring)
-    active_statements = _asked(queries.active_statements)
+    sharing_rare_words = _asked(queries.sharing_rare_words)
+    saying = _asked(queries.saying)
     embedding_texts = _asked(queries.embedding_texts)
     problems = _asked(problems)
 

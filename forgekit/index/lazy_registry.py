@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.entities import Decision, Entity
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.registry import Counts, E, Registry, Standing
-
-if TYPE_CHECKING:
-    from forgekit.conflict.judge import Statement
 
 
 class _Entities(Mapping[EntityId, Entity]):
@@ -127,10 +124,12 @@ class PartialRegistry(Registry):
         """Return what gives the entities of a class that name another one in a field, in time order."""
         return partial(self._catalogue(kind.kind).referring, kind.kind, field)
 
-    def active_decisions(self) -> str:
-        """Return a name of the set of active decisions; equal names mean equal decisions."""
+    def active_decisions(self) -> Mapping[EntityId, str]:
+        """Return the active decisions with the blob ids of their files, in time order."""
         return self._catalogue(Kind.DECISION).active_decisions()
 
-    def active_statements(self) -> Mapping[EntityId, Statement]:
-        """Return what a judge reads of each active decision, in the order of ids."""
-        return self._catalogue(Kind.DECISION).active_statements()
+    def sharing_rare_words(
+        self, most: int, only: Collection[EntityId] | None = None
+    ) -> Sequence[Sequence[str]]:
+        """Return the groups of at most so many active decisions that share a word, as of the catalogue."""
+        return self._catalogue(Kind.DECISION).sharing_rare_words(most, only)

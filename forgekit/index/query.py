@@ -26,7 +26,6 @@ from forgekit.text.words import match_expression, match_terms, readable
 from forgekit.times import parse_instant
 
 if TYPE_CHECKING:
-    from forgekit.conflict.judge import Statement
     from forgekit.model.registry import Counts, Registry, Standing
 
 MARK, UNMARK = "«", "»"
@@ -269,10 +268,53 @@ def state(db: sqlite3.Connection) -> str | None:
     return hashlib.blake2b(repr((made, rows)).encode(), digest_size=16).hexdigest()
 
 
-def active_decisions(db: sqlite3.Connection) -> str:
-    """Return a name of the set of active decisions: a hash of their ids and the blob ids of their files."""
+def active_decisions(db: sqlite3.Connection) -> dict[EntityId, str]:
+    """Return the active decisions with the blob ids of their files, in the order of ids."""
     query = "SELECT id, blob FROM entity WHERE kind = 'decision' AND status = 'active' ORDER BY id"
-    return hashlib.blake2b(repr(db.execute(query).fetchall()).encode(), digest_size=16).hexdigest()
+    return {checked_id(Kind.DECISION.value, key)[1]: checked_text(blob) for key, blob in db.execute(query)}
+
+
+def sharing_rare_words(
+    db: sqlite3.Connection, most: int, only: Collection[EntityId] | None = None
+) -> list[list[str]]:
+    """Return the groups of at most so many active decisions that share a word, as of `conflict.pairs`.
+
+    Args:
+        db: a catalogue.
+        most: of a group; a word of more decisions is not rare.
+        only: leave out the words that none of these has; None for all words.
+    """
+    of_these = """WHERE word IN (SELECT word FROM telling WHERE row IN (
+        SELECT row FROM entity WHERE id IN (SELECT value FROM json_each(:only))))"""
+    query = f"""
+        WITH rare AS (
+            SELECT word FROM telling {of_these if only is not None else ""}
+            GROUP BY word HAVING count(*) BETWEEN 2 AND :most)
+        SELECT group_concat(e.id, ' ') FROM rare JOIN telling t USING (word) JOIN entity e ON e.row = t.row
+        GROUP BY word
+    """  # noqa: S608 - constants only
+    given = {"most": most, "only": json.dumps(list(only or ()))}
+    return [checked_text(ids).split(" ") for (ids,) in db.execute(query, given)]
+
+
+def saying(
+    db: sqlite3.Connection, words: Iterable[str], project: EntityId, most: int
+) -> dict[str, list[EntityId]]:
+    """Return the decisions of other projects whose text has each of some words, in the order of ids.
+
+    Only those that a block of another project may show; a word that more than so many have is left out.
+    """
+    query = """
+        WITH told AS (
+            SELECT word FROM telling WHERE word IN (SELECT value FROM json_each(:words))
+            AND project != :project GROUP BY word HAVING count(*) <= :most)
+        SELECT word, e.id FROM told JOIN telling t USING (word) JOIN entity e ON e.row = t.row
+        WHERE t.project != :project ORDER BY e.id
+    """
+    found: dict[str, list[EntityId]] = {}
+    for word, key in db.execute(query, {"words": json.dumps(list(words)), "project": project, "most": most}):
+        found.setdefault(word, []).append(EntityId(checked_text(key)))
+    return found
 
 
 def standing(db: sqlite3.Connection, project: EntityId | None = None) -> list[Standing]:
@@ -305,22 +347,6 @@ def counts(db: sqlite3.Connection) -> Counts:
     """Return how many entities there are by kind, status and project."""
     query = "SELECT kind, status, project_uuid, count(*) FROM entity GROUP BY 1, 2, 3"
     return Counter({(Kind(kind), *of): number for kind, *of, number in db.execute(query)})
-
-
-def active_statements(db: sqlite3.Connection) -> dict[EntityId, Statement]:
-    """Return what a judge reads of each active decision, in the order of ids."""
-    from forgekit.conflict.judge import Statement
-
-    query = """
-        SELECT id, title, json_extract(fields, '$.alternatives_rejected') FROM entity
-        WHERE kind = 'decision' AND status = 'active' ORDER BY id
-    """
-    return {
-        EntityId(checked_text(key)): Statement(
-            text=checked_text(text), alternatives=tuple(json.loads(others or "[]"))
-        )
-        for key, text, others in db.execute(query)
-    }
 
 
 def referring(db: sqlite3.Connection, kind: Kind, field: str, target: EntityId) -> list[EntityId]:

@@ -8,7 +8,7 @@ stay out of continuation blocks.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forgekit.archives.fold import fold
@@ -228,11 +228,16 @@ def _opposed(registry: Registry, mine: set[EntityId], findings: Findings) -> Ite
             yield Opposed(conflict=finding.verdict(), a=finding.a, b=finding.b, found=True, yields=loser)
 
 
+Saying = Callable[[Iterable[str], EntityId, int], Mapping[str, Sequence[EntityId]]]
+"""Returns the decisions of other projects that have each of some words, as of the catalogue."""
+
+
 def abroad(
     registry: Registry,
     project: EntityId,
     own: Iterable[Thread | Decision],
     similarities: Mapping[tuple[EntityId, EntityId], float],
+    saying: Saying,
 ) -> list[Abroad]:
     """Return each decision of another project under what it shares most words with, or is closest to.
 
@@ -241,51 +246,39 @@ def abroad(
         project: whose decisions are left out.
         own: the threads and decisions that the others may bear on.
         similarities: (own thread or decision, foreign decision) -> cosine, of those that are close.
+        saying: finds those that share words; a word that very many have tells nothing.
     """
+    close: dict[EntityId, dict[EntityId, float]] = defaultdict(dict)
+    for (ours, theirs), similarity in similarities.items():
+        close[ours][theirs] = similarity
+    telling = [(mine, words(mine.title)) for mine in own]
+    known = saying({word for _, found in telling for word in found}, project, _COMMON)
+    bearing: list[tuple[Thread | Decision, EntityId, tuple[str, ...], float | None]] = []
+    for mine, mine_words in telling:
+        common: dict[EntityId, list[str]] = defaultdict(list)
+        for word in mine_words:
+            for key in known.get(word, ()):
+                common[key].append(word)
+        least = needed(mine_words)
+        enough = {key: tuple(shared) for key, shared in common.items() if len(shared) >= least}
+        near = close[mine.id]
+        bearing += (
+            (mine, key, enough.get(key, ()), near.get(key)) for key in dict.fromkeys((*enough, *near))
+        )
     others = {
         d.id: d
-        for d in registry.decisions
+        for d in registry.of_ids(Decision, (key for _, key, *_ in bearing))
         if d.project_uuid != project and not d.status.ended and not d.speculative
     }
-    close: dict[EntityId, dict[EntityId, float]] = defaultdict(dict)
-    for (ours, theirs), cosine in similarities.items():
-        if theirs in others:
-            close[ours][theirs] = cosine
     best: dict[EntityId, Abroad] = {}
-    for mine, common in _sharing(own, others.values()):
-        near = close[mine.id]
-        for key in dict.fromkeys((*common, *near)):
-            shared = tuple(common.get(key, ()))
-            found = Abroad(decision=others[key], bears_on=mine, words=shared, cosine=near.get(key))
-            known = best.get(key)
-            if known is None or _nearness(found) > _nearness(known):
-                best[key] = found
+    for mine, key, shared, cosine in bearing:
+        known_best = best.get(key)
+        if key in others and (known_best is None or (len(shared), cosine or 0) > _nearness(known_best)):
+            best[key] = Abroad(decision=others[key], bears_on=mine, words=shared, cosine=cosine)
     return sorted(
         best.values(),
         key=lambda a: (-len(a.words), -(a.cosine or 0), -a.decision.created_at, a.decision.id),
     )
-
-
-def _sharing(
-    own: Iterable[Thread | Decision], others: Iterable[Decision]
-) -> Iterator[tuple[Thread | Decision, Mapping[EntityId, list[str]]]]:
-    """Yield each with the words that others share with it where these are enough; a text is read once.
-
-    A word that very many others have tells nothing.
-    """
-    saying: dict[str, list[EntityId]] = defaultdict(list)
-    for other in others:
-        for word in words(other.decision):
-            saying[word].append(other.id)
-    for mine in own:
-        telling = words(mine.title)
-        common: dict[EntityId, list[str]] = defaultdict(list)
-        for word in telling:
-            having = saying.get(word, ())
-            for key in having if len(having) <= _COMMON else ():
-                common[key].append(word)
-        least = needed(telling)
-        yield mine, {key: shared for key, shared in common.items() if len(shared) >= least}
 
 
 def _nearness(found: Abroad) -> tuple[int, float]:

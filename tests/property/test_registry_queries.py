@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import write
 
-from forgekit.ids import project_id
+from forgekit.conflict.pairs import RARE, pairs_to_judge, sharing_rare_words, statement
+from forgekit.ids import EntityId, project_id
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.lazy_registry import PartialRegistry
 from forgekit.insight.project_state import Limits, project_state
@@ -29,7 +30,8 @@ from forgekit.model.entities import (
     ThreadStatus,
 )
 from forgekit.model.registry import Registry
-from forgekit.threads import active
+from forgekit.text.words import words
+from forgekit.threads import active as open_threads
 
 OTHER = Project(project_uuid=project_id("Other"), project_name="Other")
 WORDS = (
@@ -121,7 +123,7 @@ def answers(registry: Registry) -> list[object]:
         registry.of_ids(Decision, [d.id for d in registry.decisions[::2]]),
     ]
     for project in (None, sample.P, OTHER.id):
-        found += [active(registry, project), registry.with_status(Decision, "superseded", project)]
+        found += [open_threads(registry, project), registry.with_status(Decision, "superseded", project)]
         for days, hops, tier in ((30, 3, None), (1, 1, 0.5), (99, 2, 0.7)):
             old = stale(registry, NOW, days=days, hops=hops, max_tier=tier, project=project)
             found.append((old.items, old.active, old.share))
@@ -142,4 +144,25 @@ def test_queries_answer_as_a_look_at_everything(seed: int) -> None:
         catalogue = Catalogue(root, Path(folder, "cache"))
         catalogue.refresh()
         assert answers(PartialRegistry.over(catalogue)) == answers(Registry.of(entities))
+        registry = Registry.of(entities)
+        active = {d.id: statement(d) for d in registry.with_status(Decision, "active")}
+        whole = {tuple(sorted(group)) for group in sharing_rare_words(active) if len(group) > 1}
+        assert {tuple(sorted(g)) for g in catalogue.sharing_rare_words(RARE)} == whole
+        neighbours = {key: list(active)[:2] for key in list(active)[::3]}
+        for only in (None, set(list(active)[:2]), set(active)):
+            sharing = catalogue.sharing_rare_words(RARE, only)
+            pairs = pairs_to_judge(active, sharing, neighbours, only)
+            assert pairs == pairs_to_judge(active, sharing_rare_words(active), neighbours, only)
+        assert [*catalogue.active_decisions()] == [*active]
+        for project, most in ((sample.P, 100), (OTHER.id, 2)):
+            wanted: dict[str, list[EntityId]] = {}
+            for one in registry.with_status(Decision, "active"):
+                for word in (
+                    words(one.decision) if one.project_uuid != project and not one.speculative else ()
+                ):
+                    wanted.setdefault(word, []).append(one.id)
+            asked = {*wanted, "nothing"}
+            assert catalogue.saying(asked, project, most) == {
+                word: keys for word, keys in wanted.items() if len(keys) <= most
+            }
         catalogue.close()
