@@ -14,10 +14,9 @@ that share a rare word. Neither the order of filing nor an earlier call changes 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 
 from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.ids import EntityId, pair_id
@@ -53,27 +52,6 @@ def sharing_rare_words(active: Mapping[EntityId, Statement]) -> list[list[Entity
         for word in words(" ".join((said.text, *said.alternatives))):
             having[word].append(key)
     return [ids for ids in having.values() if len(ids) <= RARE]
-
-
-def pairs_to_judge(
-    active: Collection[EntityId],
-    sharing: Iterable[Sequence[str]],
-    neighbours: Mapping[EntityId, Iterable[EntityId]],
-    only: Collection[EntityId] | None = None,
-) -> list[Pair]:
-    """Return the pairs of active decisions to judge, in the order of ids.
-
-    Args:
-        active: all active decisions of the registry.
-        sharing: groups of them that share a rare word.
-        neighbours: of each decision its `NEAREST` nearest by cosine; empty without vectors.
-        only: return only pairs with one of these; None for all pairs.
-    """
-    near = ((a, b) for a, others in neighbours.items() for b in others if a in active and b in active)
-    close = ((EntityId(a), EntityId(b)) for ids in sharing for a, b in combinations(ids, 2))
-    found = {pair(a, b) for sides in (near, close) for a, b in sides if a != b}
-    chosen = active if only is None else frozenset(only)
-    return sorted(sides for sides in found if sides[0] in chosen or sides[1] in chosen)
 
 
 def yielding(a: Decision, b: Decision) -> Decision | None:

@@ -128,8 +128,6 @@ class PartialRegistry(Registry):
         """Return the active decisions with the blob ids of their files, in time order."""
         return self._catalogue(Kind.DECISION).active_decisions()
 
-    def sharing_rare_words(
-        self, most: int, only: Collection[EntityId] | None = None
-    ) -> Sequence[Sequence[str]]:
-        """Return the groups of at most so many active decisions that share a word, as of the catalogue."""
-        return self._catalogue(Kind.DECISION).sharing_rare_words(most, only)
+    def sharing_rare_words(self, most: int) -> Sequence[Sequence[str]]:
+        """Return the groups of 2 to so many active decisions that share a word."""
+        return self._catalogue(Kind.DECISION).sharing_rare_words(most)

@@ -274,27 +274,14 @@ def active_decisions(db: sqlite3.Connection) -> dict[EntityId, str]:
     return {checked_id(Kind.DECISION.value, key)[1]: checked_text(blob) for key, blob in db.execute(query)}
 
 
-def sharing_rare_words(
-    db: sqlite3.Connection, most: int, only: Collection[EntityId] | None = None
-) -> list[list[str]]:
-    """Return the groups of at most so many active decisions that share a word, as of `conflict.pairs`.
-
-    Args:
-        db: a catalogue.
-        most: of a group; a word of more decisions is not rare.
-        only: leave out the words that none of these has; None for all words.
-    """
-    of_these = """WHERE word IN (SELECT word FROM telling WHERE row IN (
-        SELECT row FROM entity WHERE id IN (SELECT value FROM json_each(:only))))"""
-    query = f"""
-        WITH rare AS (
-            SELECT word FROM telling {of_these if only is not None else ""}
-            GROUP BY word HAVING count(*) BETWEEN 2 AND :most)
+def sharing_rare_words(db: sqlite3.Connection, most: int) -> list[list[str]]:
+    """Return the groups of 2 to so many active decisions that share a word, as of `conflict.pairs`."""
+    query = """
+        WITH rare AS (SELECT word FROM telling GROUP BY word HAVING count(*) BETWEEN 2 AND ?)
         SELECT group_concat(e.id, ' ') FROM rare JOIN telling t USING (word) JOIN entity e ON e.row = t.row
         GROUP BY word
-    """  # noqa: S608 - constants only
-    given = {"most": most, "only": json.dumps(list(only or ()))}
-    return [checked_text(ids).split(" ") for (ids,) in db.execute(query, given)]
+    """
+    return [checked_text(ids).split(" ") for (ids,) in db.execute(query, (most,))]
 
 
 def saying(

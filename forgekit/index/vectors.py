@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.ids import EntityId
 from forgekit.index.database import CacheDatabase
 
 if TYPE_CHECKING:
@@ -212,24 +211,23 @@ class Vectors:
                 out[index.keys[int(rows[i])], index.keys[int(b[j])]] = round(float(cosines[i, j]), 6)
         return out
 
-    def neighbours(self, among: Collection[str], count: int) -> dict[EntityId, list[EntityId]]:
-        """Return the nearest others of each of some keys, best first, equal ones by key."""
+    def neighbours(self, among: Collection[str], count: int) -> tuple[list[str], NDArray[np.int32], Floats]:
+        """Return those of some keys that have a vector, the rows of the nearest others of each, and cosines.
+
+        Best first, equal ones by key, -1 where there are no more.
+        """
+        import numpy as np
+
         from forgekit.index import neighbours
 
         index = self._current()
-        if index is None:
-            return {}
-        rows = _rows_of(index, among)
-        if not len(rows):
-            return {}
+        rows = _rows_of(index, among) if index is not None else np.empty(0, np.int64)
+        if index is None or not len(rows):
+            return [], np.empty((0, count), np.int32), np.empty((0, count), np.float32)
         keys, hashes = ([names[row] for row in rows] for names in (index.keys, index.hashes))
         space = hashlib.sha256(self.space.encode()).hexdigest()[:12]
         kept = self._folder / f"neighbours-{self._tree}-{space}.npy"
-        near = neighbours.nearest(keys, hashes, index.vectors(rows), count, kept).tolist()
-        return {
-            EntityId(key): [EntityId(keys[at]) for at in others if at >= 0]
-            for key, others in zip(keys, near, strict=True)
-        }
+        return keys, *neighbours.nearest(keys, hashes, index.vectors(rows), count, kept)
 
     def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """Return the cosine of each pair of keys; None where one of them is not in the index."""

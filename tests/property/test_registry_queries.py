@@ -5,16 +5,19 @@ from __future__ import annotations
 import random
 import tempfile
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import sample_entities as sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from repositories import write
 
-from forgekit.conflict.pairs import RARE, pairs_to_judge, sharing_rare_words, statement
+from forgekit.conflict.pairs import RARE, Pair, pair, sharing_rare_words, statement
 from forgekit.ids import EntityId, project_id
 from forgekit.index.catalogue import Catalogue
+from forgekit.index.judged_pairs import JudgedPairs
 from forgekit.index.lazy_registry import PartialRegistry
 from forgekit.insight.project_state import Limits, project_state
 from forgekit.insight.staleness import Ages, needs_revalidation, stale
@@ -148,11 +151,6 @@ def test_queries_answer_as_a_look_at_everything(seed: int) -> None:
         active = {d.id: statement(d) for d in registry.with_status(Decision, "active")}
         whole = {tuple(sorted(group)) for group in sharing_rare_words(active) if len(group) > 1}
         assert {tuple(sorted(g)) for g in catalogue.sharing_rare_words(RARE)} == whole
-        neighbours = {key: list(active)[:2] for key in list(active)[::3]}
-        for only in (None, set(list(active)[:2]), set(active)):
-            sharing = catalogue.sharing_rare_words(RARE, only)
-            pairs = pairs_to_judge(active, sharing, neighbours, only)
-            assert pairs == pairs_to_judge(active, sharing_rare_words(active), neighbours, only)
         assert [*catalogue.active_decisions()] == [*active]
         for project, most in ((sample.P, 100), (OTHER.id, 2)):
             wanted: dict[str, list[EntityId]] = {}
@@ -166,3 +164,38 @@ def test_queries_answer_as_a_look_at_everything(seed: int) -> None:
                 word: keys for word, keys in wanted.items() if len(keys) <= most
             }
         catalogue.close()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32))
+def test_what_is_judged_is_kept_from_one_set_of_decisions_to_the_next(seed: int) -> None:
+    rng = random.Random(seed)  # noqa: S311 - repeatable
+    names = [EntityId(f"{n:036}") for n in range(12)]
+
+    def pairs_of(active: dict[EntityId, str], kept: str) -> tuple[JudgedPairs, set[Pair]]:
+        keys = sorted(rng.sample(sorted(active), rng.randint(0, len(active))))
+        near = np.array([[rng.randrange(-1, len(keys)) for _ in range(2)] for _ in keys], np.int32)
+        near = near.reshape(-1, 2)
+        near[near == np.arange(len(keys))[:, None]] = -1
+        sharing = [rng.sample(sorted(active), min(3, len(active))) for _ in range(2)]
+        found = JudgedPairs(active, kept)
+        found.pair(keys, near, np.round(near / 100, 2).astype(np.float32), sharing)
+        wanted = {pair(keys[a], keys[b]) for a, row in enumerate(near) for b in row if b >= 0}
+        return found, wanted | {pair(a, b) for ids in sharing for a, b in combinations(ids, 2)}
+
+    before = {name: str(rng.randrange(2)) for name in names if rng.random() < 0.8}
+    old, pairs = pairs_of(before, "")
+    assert set(old.todo(None)) == pairs
+    judged = {sides for sides in pairs if rng.random() < 0.6}
+    old.add(judged, [(*sides, 0.5, "said") for sides in sorted(judged)[::2]])
+    assert old.counts(None) == (len(judged), len(pairs - judged))
+    after = {name: str(rng.randrange(2)) for name in names if rng.random() < 0.8}
+    new, pairs = pairs_of(after, old.text())
+    same = {name for name in before if before[name] == after.get(name)}
+    kept = {sides for sides in pairs & judged if same.issuperset(sides)}
+    assert set(new.todo(None)) == pairs - kept
+    assert {row[:2] for row in new.told} == {sides for sides in sorted(judged)[::2] if sides in kept}
+    for chosen in (None, {name for name in after if rng.random() < 0.4}):
+        mine = pairs if chosen is None else {sides for sides in pairs if chosen.intersection(sides)}
+        assert new.counts(chosen) == (len(mine & kept), len(mine - kept))
+        assert set(new.todo(chosen)) == mine - kept
