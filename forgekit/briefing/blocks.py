@@ -145,7 +145,7 @@ def _state(
 ) -> ProjectState:
     settings = forge.settings
     archived = {entity for _, entity in archive.records} if archive is not None else set[EntityId]()
-    own = {d.id for d in registry.decisions if d.project_uuid == project} | archived
+    own = {d.id for d in registry.with_status(Decision, "active", project)} | archived
     state = project_state(
         registry,
         project,

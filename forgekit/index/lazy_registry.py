@@ -52,9 +52,18 @@ class _Entities(Mapping[EntityId, Entity]):
     def of_kind(self, kind: Kind) -> list[Entity]:
         if kind not in self._kinds:
             self.refresh({kind.folder})
-            self._kinds[kind] = self.catalogue.entities(kind)
-            self._known.update((entity.id, entity) for entity in self._kinds[kind])
+            self._kinds[kind] = self.noted(self.catalogue.entities(kind))
         return self._kinds[kind]
+
+    def noted(self, entities: Iterable[Entity]) -> list[Entity]:
+        """Return entities that were just read, those known already as they are known."""
+        return [self._known.setdefault(entity.id, entity) or entity for entity in entities]
+
+    def of_ids(self, kind: Kind, ids: Iterable[EntityId]) -> list[Entity]:
+        wanted = sorted(set(ids))
+        self.noted(self.catalogue.of_ids(kind, [key for key in wanted if key not in self._known]))
+        known = (self._known.get(key) for key in wanted)
+        return [entity for entity in known if entity is not None and entity.kind is kind]
 
     def __iter__(self) -> Iterator[EntityId]:
         return (entity.id for kind in Kind for entity in self.of_kind(kind))
@@ -96,11 +105,13 @@ class PartialRegistry(Registry):
 
     def of_ids(self, kind: type[E], ids: Iterable[EntityId]) -> list[E]:
         """Return the entities of a class that have one of these ids, in time order."""
-        return cast("list[E]", self._catalogue(kind.kind).of_ids(kind.kind, ids))
+        self._catalogue(kind.kind)
+        return cast("list[E]", cast("_Entities", self.entities).of_ids(kind.kind, ids))
 
     def with_status(self, kind: type[E], status: str, project: EntityId | None = None) -> list[E]:
         """Return the entities of a class with a status, of one project or of all, in time order."""
-        return cast("list[E]", self._catalogue(kind.kind).entities(kind.kind, status, project))
+        found = self._catalogue(kind.kind).entities(kind.kind, status, project)
+        return cast("list[E]", cast("_Entities", self.entities).noted(found))
 
     def standing(self, project: EntityId | None = None) -> Sequence[Standing | Decision]:
         """Return what the age of each active decision follows from, in time order."""

@@ -147,19 +147,21 @@ def project_state(
     blocked = blocked_from_carrying(registry, findings)
     archive = continued[0] if continued else None
     archived = frozenset(entity for _, entity in archive.records) if archive else frozenset()
-    mine = [d for d in registry.decisions if d.project_uuid == project or d.id in archived]
-    carriable = [d for d in mine if not d.status.ended and d.id not in blocked]
+    mine = {d.id: d for d in registry.with_status(Decision, "active", project)}
+    mine |= {d.id: d for d in registry.of_ids(Decision, archived) if not d.status.ended}
+    carriable = [d for d in mine.values() if d.id not in blocked]
     decisions = [d for d in carriable if archive is None or not d.speculative]
-    threads = [t for t in registry.threads if t.project_uuid == project or t.id in archived]
+    threads = {t.id: t for t in registry.with_status(Thread, "open", project)}
+    threads |= {t.id: t for t in registry.of_ids(Thread, archived) if not t.status.ended}
     open_threads = sorted(
-        (t for t in threads if not t.status.ended),
+        threads.values(),
         key=lambda t: (t.id not in archived, t.priority.rank, -t.created_at, t.id),
     )
     decisions.sort(key=lambda d: (d.id not in archived, -(d.last_validated), d.id))
     stale_ones = stale(
         registry, now, days=limits.days, hops=limits.hops, max_tier=limits.max_tier, project=project
     )
-    opposed = list(_opposed(registry, {d.id for d in mine}, findings))
+    opposed = list(_opposed(registry, set(mine), findings))
     return ProjectState(
         threads=tuple(open_threads),
         decisions=tuple(decisions),
