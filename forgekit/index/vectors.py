@@ -118,6 +118,8 @@ class Vectors:
             state: names what all of the entries follow from, for `current`.
             only: keys whose texts may be encoded; None for all.
         """
+        import numpy as np
+
         wanted = {key: (digest, text) for key, digest, text in entries}
         keys = sorted(wanted)
         hashes = [wanted[key][0] for key in keys]
@@ -126,22 +128,33 @@ class Vectors:
             if state is not None and before.state != state:
                 self._index = self._files().stamp(before, state)
             return Built(added=0, reused=len(keys), removed=0, missing=0)
+        have = {digest: row for row, digest in enumerate(before.hashes)} if before is not None else {}
         cache = VectorCache(self._folder / "vectors.sqlite", self.space, self._encoder.dimension)
         try:
-            known = cache.get(set(hashes))
-            reused = sum(digest in known for digest in hashes)
+            known = cache.get(set(hashes).difference(have))
+            reused = sum(digest in known or digest in have for digest in hashes)
             chosen = (entry for key, entry in wanted.items() if only is None or key in only)
-            texts = {digest: text for digest, text in chosen if digest not in known}
+            texts = {digest: text for digest, text in chosen if digest not in known and digest not in have}
             for made in self._encoded(list(texts.items())[:limit], progress):
                 cache.put(made)
                 known |= made
             cache.trim(set(hashes))
         finally:
             cache.close()
-        kept = [(key, digest) for key, digest in zip(keys, hashes, strict=True) if digest in known]
+        every = zip(keys, hashes, strict=True)
+        kept = [(key, digest) for key, digest in every if digest in known or digest in have]
         gone = set(before.keys).difference(keys) if before is not None else ()
         if before is None or list(zip(before.keys, before.hashes, strict=True)) != kept:
-            self._index = self._made(kept, known, state if len(kept) == len(keys) else None)
+            matrix = np.empty((len(kept), self._encoder.dimension), np.float32)
+            old = [(at, have[digest]) for at, (_, digest) in enumerate(kept) if digest in have]
+            if before is not None and old:
+                places, rows = np.array(old, np.int64).T
+                matrix[places] = before.vectors(rows)
+            new = [at for at, (_, digest) in enumerate(kept) if digest not in have]
+            halves = np.frombuffer(b"".join(known[kept[at][1]] for at in new), "<f2")
+            matrix[new] = _unit(halves.reshape(len(new), self._encoder.dimension).astype(np.float32))
+            names = [key for key, _ in kept], [digest for _, digest in kept]
+            self._index = self._files().write(*names, matrix, state if len(kept) == len(keys) else None)
         return Built(
             added=len(kept) - reused, reused=reused, removed=len(gone), missing=len(keys) - len(kept)
         )
@@ -298,14 +311,6 @@ class Vectors:
         found = self._encoder.encode_documents([text for texts in entries for text in texts])
         starts = np.cumsum([0, *map(len, entries[:-1])])
         return _unit(np.add.reduceat(found, starts))
-
-    def _made(self, kept: list[tuple[str, str]], known: dict[str, bytes], state: str | None) -> VectorIndex:
-        import numpy as np
-
-        halves = np.frombuffer(b"".join(known[digest] for _, digest in kept), "<f2")
-        matrix = _unit(halves.reshape(len(kept), self._encoder.dimension).astype(np.float32))
-        keys, hashes = [key for key, _ in kept], [digest for _, digest in kept]
-        return self._files().write(keys, hashes, matrix, state)
 
 
 def _rows(index: Sequence[str], keys: Iterable[str]) -> list[int]:
