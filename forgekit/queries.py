@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.errors import NotFoundError, UsageError
-from forgekit.forge import Forge
+from forgekit.forge import Forge, reading
 from forgekit.model.entities import Archive, CandidateStatus
 from forgekit.model.kinds import Kind
 from forgekit.times import Instant
@@ -230,6 +230,7 @@ def when(entity: Any) -> Instant:
     return Instant(0)
 
 
+@reading
 def show(
     forge: Forge, name: str, *, kind: str | None = None, at: str | None = None, turns: str | None = None
 ) -> Shown:
@@ -282,6 +283,7 @@ def _turns(forge: Forge, name: str, turns: str) -> Shown:
     return Shown(registry=registry, entity=entity, messages=messages, last_turn=parts[-1].turn_range[1])
 
 
+@reading
 def find(
     forge: Forge,
     query: str,
@@ -324,6 +326,7 @@ def find(
     return Found(query, result, notice=result.notice)
 
 
+@reading
 def stale_decisions(
     forge: Forge,
     *,
@@ -350,6 +353,7 @@ def stale_decisions(
     return StaleReport(registry, found, shaken)
 
 
+@reading
 def status(forge: Forge) -> Status:
     """Say where the registry stands."""
     from forgekit.findings import findings_of

@@ -9,7 +9,7 @@ from itertools import islice
 
 from forgekit.filing.archive_facts import facts
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
-from forgekit.forge import Forge
+from forgekit.forge import Forge, reading
 from forgekit.history import endings
 from forgekit.ids import EntityId
 from forgekit.insight.project_state import ended_note, last_successor
@@ -467,6 +467,7 @@ class AnswerBlock:
     found: bool
 
 
+@reading
 def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
     """Answer one of the retrieval commands, or search.
 

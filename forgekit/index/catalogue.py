@@ -18,7 +18,8 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -71,6 +72,8 @@ class Catalogue:
         self.tree = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:12]
         self.path = cache / f"catalogue-{self.tree}.sqlite"
         self.database = CacheDatabase(self.path, MADE_BY, tables)
+        self._seen: Refresh | None = None
+        self._holds = False
 
     def close(self) -> None:
         """Close the database; the next question opens it again."""
@@ -82,7 +85,22 @@ class Catalogue:
         Args:
             within: only these folders, those in them and those that lead to them; None for all.
         """
-        return self.database.ask(partial(update, root=self._root, within=within))
+        if self._seen is not None:
+            return self._seen
+        done = self.database.ask(partial(update, root=self._root, within=within))
+        if self._holds and within is None:
+            self._seen = done
+        return done
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Within, look at all files once, however often that is asked for."""
+        outer, self._holds = self._holds, True
+        try:
+            yield
+        finally:
+            self._holds = outer
+            self._seen = self._seen if outer else None
 
     def registry(self) -> Registry:
         """Return every entity, and a Problem for each file that holds none."""
