@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge, reading
-from forgekit.model.entities import Archive, CandidateStatus
 from forgekit.model.kinds import Kind
 from forgekit.times import Instant
 
@@ -239,6 +238,7 @@ def show(
     Raises NotFoundError, AmbiguousError.
     """
     from forgekit.history import past_entity, provenance
+    from forgekit.model.entities import Archive
     from forgekit.search import unread_then
 
     if turns is not None:
@@ -360,6 +360,7 @@ def status(forge: Forge) -> Status:
     from forgekit.history import uncommitted
     from forgekit.insight.staleness import conflict_state, open_conflicts
     from forgekit.insight.views import project_counts
+    from forgekit.model.entities import CandidateStatus
     from forgekit.threads import active
 
     registry, old, shaken = stale_decisions(forge)
@@ -399,7 +400,7 @@ def status(forge: Forge) -> Status:
         unreadable=tuple(dict.fromkeys(problem.path for problem in registry.problems)),
         model=vectors.model if vectors else "",
         vectors=vectors.count if vectors else 0,
-        texts=len(forge.catalogue.contents()),
+        texts=sum(number for kind, number in kinds.items() if kind.registered),
         judge="none" if findings.missing else judge,
         judge_wanted=judge,
         judge_missing=findings.missing,

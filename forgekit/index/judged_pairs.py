@@ -71,9 +71,10 @@ class JudgedPairs:
         shared = np.array([sides for ids in at for sides in combinations(ids, 2)], np.int64).reshape(-1, 2)
         every = np.concatenate([close, self._number(shared[:, 0], shared[:, 1])])
         nearness = np.concatenate([cosines[known], np.full(len(shared), -1, np.float32)])
-        self._pairs, first = np.unique(every, return_index=True)
-        self._nearness = nearness[first]
-        self._judged = self._judged[np.isin(self._judged, self._pairs)]
+        order = np.argsort(every, kind="stable")
+        order = order[np.diff(every[order], prepend=-1) > 0]  # each once
+        self._pairs, self._nearness = every[order], nearness[order]
+        self._judged = self._judged[_among(self._judged, self._pairs)]
         self.told = [row for row in self.told if self._has(row[0], row[1])]
 
     def _has(self, a: EntityId, b: EntityId) -> bool:
@@ -83,7 +84,7 @@ class JudgedPairs:
 
     def todo(self, chosen: Collection[EntityId] | None) -> list[tuple[EntityId, EntityId]]:
         """Return the pairs that are not judged, those of the chosen decisions or all, the nearest first."""
-        new = ~np.isin(self._pairs, self._judged) & self._touching(self._pairs, chosen)
+        new = ~_among(self._pairs, self._judged) & self._touching(self._pairs, chosen)
         order = np.argsort(-self._nearness[new], kind="stable")
         size = max(len(self._ids), 1)
         return [(self._ids[n // size], self._ids[n % size]) for n in self._pairs[new][order].tolist()]
@@ -104,11 +105,19 @@ class JudgedPairs:
     def add(self, judged: Iterable[tuple[EntityId, EntityId]], told: Iterable[Told]) -> None:
         """Note pairs as judged, and what was said of those that matter."""
         numbers = [self._place[a] * len(self._ids) + self._place[b] for a, b in judged]
-        self._judged = np.concatenate([self._judged, np.array(numbers, np.int64)])
+        self._judged = np.sort(np.concatenate([self._judged, np.array(numbers, np.int64)]))
         self.told += told
 
     def text(self) -> str:
         """Return everything as one text."""
-        numbers = base64.b64encode(np.sort(self._judged).astype("<i8").tobytes()).decode()
+        numbers = base64.b64encode(self._judged.astype("<i8").tobytes()).decode()
         blobs = [self._active[key] for key in self._ids]
         return json.dumps([self._ids, blobs, numbers, self.told])
+
+
+def _among(these: NDArray[np.int64], those: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Say of each number whether it is among others, which are in ascending order."""
+    if not len(those):
+        return np.full(len(these), False)
+    at = np.searchsorted(those, these).clip(max=len(those) - 1)
+    return np.asarray(those[at] == these, np.bool_)

@@ -288,10 +288,12 @@ def needs_revalidation(registry: Registry) -> list[Shaken]:
     out: list[Shaken] = []
     shaken: dict[EntityId, Shaken] = {}
     todo: list[Shaken] = []
-    for decision in registry.unfounded():
+    unfounded = registry.unfounded()
+    bases = registry.of_ids(Decision, (base for decision in unfounded for base in decision.dependencies))
+    ended = {base.id: base for base in bases if base.status.ended}
+    for decision in unfounded:
         for dependency in dict.fromkeys(decision.dependencies):
-            broken = registry.get(dependency)
-            if isinstance(broken, Decision) and broken.status.ended:
+            if (broken := ended.get(dependency)) is not None:
                 found = Shaken(decision=decision, broken=broken, why=_rests(broken, broken))
                 out.append(found)
                 if decision.id not in shaken:

@@ -37,7 +37,6 @@ from forgekit.model.fields import INSTANT, PAIRS, json_fields
 from forgekit.model.graph import Graph, lineage_graph, one_talk
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.text.codec import to_fields
 from forgekit.times import Instant, format_instant
 
 Json = dict[str, Any]
@@ -616,6 +615,8 @@ def models(found: Iterable[Any]) -> list[Json]:
 
 def synced(found: Any, *, dry_run: bool) -> Json:
     """Return what sharing a registry brought and sent."""
+    from forgekit.text.codec import to_fields
+
     return {
         "remote": found.remote.name,
         "branch": found.remote.branch,

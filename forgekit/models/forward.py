@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,32 +53,39 @@ def read_tensors(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, Floats]
     return {name: _floats(data, tensor) for name, tensor in tensors.items()}
 
 
-def open_tokenizer(model: BertModel, most: int) -> Any:
-    """Return a model's tokenizer, which cuts a text at so many tokens and fills nothing up.
+@cache
+def open_tokenizer(path: Path, digest: str) -> Any:
+    """Return the tokenizer of a file, read once in a process, which fills nothing up.
+
+    Args:
+        path: of the file.
+        digest: its SHA-256 when the model was found.
 
     Raises FormatError.
     """
     import tokenizers
 
-    path = model.folder / TOKENIZER
+    del digest
     try:
         tokenizer = tokenizers.Tokenizer.from_str(limited(path, _TOKENIZER_LIMIT).decode())
     except Exception as e:  # noqa: BLE001 - the library raises nothing narrower
         raise FormatError(f"is no tokenizer: {e}", path=str(path)) from None
-    # The file may cut at another length than the model reads: 128 and 256 for the default model.
-    tokenizer.enable_truncation(max_length=most)
     tokenizer.no_padding()
     return tokenizer
 
 
-def tokenise(model: BertModel, tokenizer: Any, texts: Sequence[str], *, marks: bool = True) -> list[Any]:
-    """Return the tokenizer's encodings of texts, with the model's marks around each or without.
+def tokenise(
+    model: BertModel, tokenizer: Any, texts: Sequence[str], most: int, *, marks: bool = True
+) -> list[Any]:
+    """Return the tokenizer's encodings of texts, cut at so many tokens, with the model's marks or without.
 
     Raises FormatError where the tokenizer belongs to another model.
     """
     cut = [text.strip()[:TEXT_LIMIT].encode("utf-8", "replace").decode() for text in texts]
     if model.lower_case:
         cut = [text.lower() for text in cut]
+    # The file may cut at another length than the model reads: 128 and 256 for the default model.
+    tokenizer.enable_truncation(max_length=most)
     found: list[Any] = tokenizer.encode_batch(cut, add_special_tokens=marks)
     none = -1 if marks else 0  # a text without tokens still has its marks
     if any(max(encoding.ids, default=none) not in range(model.vocabulary) for encoding in found):
@@ -198,7 +206,7 @@ class TextEncoder:
 
     def __init__(self, model: BertModel) -> None:
         self._model = model
-        self._tokenizer = open_tokenizer(model, model.max_length)
+        self._tokenizer = open_tokenizer(model.folder / TOKENIZER, model.sha256[TOKENIZER])
         self._layers = Layers(model, read_weights(model))
 
     def encode(self, texts: Sequence[str]) -> Floats:
@@ -206,7 +214,9 @@ class TextEncoder:
         out = np.empty((len(texts), self._model.hidden), np.float32)
         for first in range(0, len(texts), _GROUP):
             group = texts[first : first + _GROUP]
-            tokens = [found.ids for found in tokenise(self._model, self._tokenizer, group)]
+            tokens = [
+                found.ids for found in tokenise(self._model, self._tokenizer, group, self._model.max_length)
+            ]
             order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
             for start in range(0, len(order), _BATCH):
                 rows = order[start : start + _BATCH]
@@ -260,7 +270,7 @@ class CrossEncoder:
     def __init__(self, model: BertModel, delta: Path, labels: int, most: int) -> None:
         self._layers, self._head, self._bias = _with_delta(model, delta, labels)
         self._model = model
-        self._tokenizer = open_tokenizer(model, most)
+        self._tokenizer, self._most = open_tokenizer(model.folder / TOKENIZER, model.sha256[TOKENIZER]), most
         found = [self._tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]")]
         if None in found or 2 * most + 3 > model.positions or model.types < 2:
             raise FormatError("is no model that reads pairs", path=str(model.folder))
@@ -271,7 +281,7 @@ class CrossEncoder:
 
         Raises FormatError for weights that are no numbers.
         """
-        left, right = tokenise(self._model, self._tokenizer, [a, b], marks=False)
+        left, right = tokenise(self._model, self._tokenizer, [a, b], self._most, marks=False)
         orders = [(left, right), (right, left)]
         tokens = np.array([[self._cls, *x.ids, self._sep, *y.ids, self._sep] for x, y in orders])
         first = np.array([[len(x.ids) + 1] for x, _ in orders])
