@@ -28,12 +28,13 @@ Fact = tuple[Archive, ArchiveText]
 
 def facts(catalogue: Catalogue, archives: Iterable[Archive]) -> list[Fact]:
     """Return each archive with what its text says."""
-    return [(archive, _read(catalogue, archive)) for archive in archives]
-
-
-def _read(catalogue: Catalogue, archive: Archive) -> ArchiveText:
     # The hash in the front matter may be another text's.
-    text_hash = hashlib.sha256(archive.body.encode("utf-8", "surrogatepass")).hexdigest()
+    return [(archive, read_once(catalogue, archive.body)) for archive in archives]
+
+
+def read_once(catalogue: Catalogue, body: str) -> ArchiveText:
+    """Return what the text of an archive says, from the cache where it was read before."""
+    text_hash = hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
     cached = catalogue.cached(text_hash, READER_VERSION)
     if cached is not None:
         try:
@@ -42,7 +43,7 @@ def _read(catalogue: Catalogue, archive: Archive) -> ArchiveText:
             pass  # a damaged row is read again
     from forgekit.archives.read import read_archive
 
-    text = read_archive(archive.body)
+    text = read_archive(body)
     catalogue.remember(text_hash, READER_VERSION, json.dumps(to_plain(text)))
     return text
 
