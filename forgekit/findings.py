@@ -81,10 +81,10 @@ def findings_of(
         with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
             active = _active(registry)
             name, state = _keys(forge, judge, vectors, active)
-            kept = cache.get([name + SUMMARY]).get(name + SUMMARY, "") if name else ""
-            known = _remembered(registry, kept, state, decisions) if kept else None
-            if known is not None and (wait_ms == 0 or not known.unjudged):
-                return known
+            kept = cache.get([name, name + SUMMARY]) if name else {}
+            known_for, *known = json.loads(kept.get(name + SUMMARY, '[""]'))
+            if known_for == state != "" and (wait_ms == 0 or not known[1]):
+                return _unanswered(registry, _of(known[2], decisions), *known[:2])
             chosen = None if decisions is None else set(active).intersection(decisions)
             if len(active) < 2 or (chosen is not None and not chosen):
                 return NOTHING
@@ -92,7 +92,7 @@ def findings_of(
             from forgekit.index.judged_pairs import JudgedPairs
 
             bring_up(forge, vectors, limit=0 if wait_ms == 0 else limit, only=None if index_all else active)
-            pairs = JudgedPairs(active, cache.get([name]).get(name, "") if name else "")
+            pairs = JudgedPairs(active, kept.get(name, ""))
             pairs.pair(*vectors.neighbours(active, NEAREST), _sharing(registry, active))
             until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
             judged = _judge_all(registry, judge, cache, vectors, pairs, pairs.todo(chosen), until, progress)
@@ -129,17 +129,6 @@ def _active(registry: Registry) -> Mapping[EntityId, str]:
 
 def _statements(registry: Registry, decisions: Collection[EntityId]) -> dict[EntityId, Statement]:
     return {decision.id: statement(decision) for decision in registry.of_ids(Decision, decisions)}
-
-
-def _remembered(
-    registry: Registry, text: str, state: str, decisions: Collection[EntityId] | None
-) -> Findings | None:
-    """Return the findings that were kept for this state, or None.
-
-    `judged` and `unjudged` count all pairs of the registry.
-    """
-    kept_for, judged, unjudged, told = json.loads(text)
-    return _unanswered(registry, _of(told, decisions), judged, unjudged) if kept_for == state else None
 
 
 def _of(told: Iterable[Told], decisions: Collection[EntityId] | None) -> list[Told]:

@@ -10,9 +10,9 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from forgekit.archives import READER_VERSION
-from forgekit.archives.changes import ChangeSet, settle
 from forgekit.archives.conversations import Ingested, gather
 from forgekit.archives.fold import FoldResult, fold, ids_of_records, named_by_records
 from forgekit.ids import match_key
@@ -22,6 +22,9 @@ from forgekit.model.entities import Archive, Candidate, Decision, Thread
 from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
 from forgekit.text.plain import from_plain, to_plain
+
+if TYPE_CHECKING:
+    from forgekit.archives.changes import ChangeSet
 
 Fact = tuple[Archive, ArchiveText]
 
@@ -101,6 +104,8 @@ def refold(
         imported: what is ingested after this filing, if that differs.
         proposed: candidates that are being registered.
     """
+    from forgekit.archives.changes import ChangeSet, settle
+
     manual = by_people(catalogue, filed, remembered, new, proposed)
     before = gather(fold(filed, manual), remembered)
     if not new and imported is None:

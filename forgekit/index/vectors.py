@@ -93,6 +93,7 @@ class Vectors:
         self._tree = tree
         self.space = f"{encoder.fingerprint} {CHUNK_RULE}"
         self._index: VectorIndex | None = None
+        self._asked: tuple[str, Floats] | None = None
 
     def current(self, state: str | None) -> Built | None:
         """Return the result of an update if the index was made from this state, else None."""
@@ -179,11 +180,14 @@ class Vectors:
         return index.search(self.vector(query), k, rows)
 
     def vector(self, query: str | Floats) -> Floats:
-        """Return the vector of a question, for more than one search."""
+        """Return the vector of a question; that of the last one is remembered."""
         import numpy as np
 
-        found = self._encoder.encode_queries([query])[0] if isinstance(query, str) else query
-        return np.ascontiguousarray(found, np.float32)
+        if not isinstance(query, str):
+            return np.ascontiguousarray(query, np.float32)
+        if self._asked is None or self._asked[0] != query:
+            self._asked = query, np.ascontiguousarray(self._encoder.encode_queries([query])[0], np.float32)
+        return self._asked[1]
 
     def cosines(self, vector: Floats, keys: Iterable[str]) -> dict[str, float]:
         """Return the cosines of a vector of unit length with those keys that are in the index."""

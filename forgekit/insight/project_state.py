@@ -267,10 +267,11 @@ def abroad(
         bearing += (
             (mine, key, enough.get(key, ()), near.get(key)) for key in dict.fromkeys((*enough, *near))
         )
+    telling_ids = {key for keys in known.values() for key in keys}
     others = {
         d.id: d
         for d in registry.of_ids(Decision, (key for _, key, *_ in bearing))
-        if d.project_uuid != project and not d.status.ended and not d.speculative
+        if d.id in telling_ids or (d.project_uuid != project and not d.status.ended and not d.speculative)
     }
     best: dict[EntityId, Abroad] = {}
     for mine, key, shared, cosine in bearing:
