@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forgekit.archives import READER_VERSION
-from forgekit.archives.conversations import Ingested, gather
-from forgekit.archives.fold import FoldResult, fold, ids_of_records, named_by_records
 from forgekit.ids import match_key
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.archive_record import ArchiveText
@@ -25,6 +23,8 @@ from forgekit.text.plain import from_plain, to_plain
 
 if TYPE_CHECKING:
     from forgekit.archives.changes import ChangeSet
+    from forgekit.archives.conversations import Ingested
+    from forgekit.archives.fold import FoldResult
 
 Fact = tuple[Archive, ArchiveText]
 
@@ -67,6 +67,9 @@ def by_people(
         new: archives that are being filed.
         proposed: candidates that are being registered.
     """
+    from forgekit.archives.conversations import Ingested, gather
+    from forgekit.archives.fold import FoldResult, ids_of_records, named_by_records
+
     made = ids_of_records(known) | gather(FoldResult(), Ingested((), remembered.registered)).entities.keys()
     keys, tails = named_by_records((*known, *new))
     keys |= {match_key(candidate.candidate) for candidate in (*remembered.registered, *proposed)}
@@ -105,6 +108,8 @@ def refold(
         proposed: candidates that are being registered.
     """
     from forgekit.archives.changes import ChangeSet, settle
+    from forgekit.archives.conversations import gather
+    from forgekit.archives.fold import fold
 
     manual = by_people(catalogue, filed, remembered, new, proposed)
     before = gather(fold(filed, manual), remembered)

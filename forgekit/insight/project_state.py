@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from forgekit.archives.fold import fold
 from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import (
@@ -184,6 +183,8 @@ def project_state(
 def _overtaken(
     registry: Registry, archive: Archive, text: ArchiveText, opposed: Sequence[Opposed]
 ) -> Iterable[Overtaken]:
+    from forgekit.archives.fold import fold
+
     # What it carries came from archives that are not read here.
     by_id = (registry.get(entity) for local_id, entity in archive.records if is_short(local_id))
     alone = fold(
