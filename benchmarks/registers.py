@@ -21,8 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from forgekit.conflict.judge import Level
-from forgekit.conflict.pairs import NEAREST, Pair, pairs_to_judge, statement
+from forgekit.conflict.pairs import NEAREST, Pair, sharing_rare_words, statement
 from forgekit.ids import EntityId, decision_id, project_id
+from forgekit.index.judged_pairs import JudgedPairs
 from forgekit.model.entities import Decision
 from forgekit.model.settings import Settings
 from forgekit.models.encoder import Encoder, Missing, find_encoder
@@ -94,8 +95,11 @@ def judged_pairs(decisions: Mapping[EntityId, Decision], encoder: Encoder) -> li
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -1)
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEAREST]
-    neighbours = {key: [keys[i] for i in row] for key, row in zip(keys, nearest, strict=True)}
-    return pairs_to_judge({key: statement(one) for key, one in decisions.items()}, neighbours)
+    stated = {key: statement(one) for key, one in decisions.items()}
+    pairs = JudgedPairs(dict.fromkeys(keys, ""), "")
+    near = np.take_along_axis(cosines, nearest, axis=1)
+    pairs.pair(keys, nearest.astype(np.int32), near, sharing_rare_words(stated))
+    return sorted(pairs.todo(None))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
-from forgekit.forge import Forge, opened
+from forgekit.forge import Forge, opened, reading
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Hit
 from forgekit.insight.budget import BlockPart, BlockRow, lay_out
@@ -34,6 +34,7 @@ class Context:
     data: dict[str, object]
 
 
+@reading
 def load(
     forge: Forge,
     query: str,

@@ -15,7 +15,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from forgekit.conflict.judge import Judgement, Level, Statement
-from forgekit.conflict.pairs import NEAREST, NOTHING, Finding, Findings, Pair, pairs_to_judge, statement
+from forgekit.conflict.pairs import (
+    NEAREST,
+    NOTHING,
+    RARE,
+    Finding,
+    Findings,
+    Pair,
+    sharing_rare_words,
+    statement,
+)
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
@@ -27,16 +36,18 @@ from forgekit.worktree.roots import cache_dir
 if TYPE_CHECKING:
     from forgekit.conflict.judge import Judge
     from forgekit.index.finding_cache import FindingCache
+    from forgekit.index.judged_pairs import JudgedPairs, Told
     from forgekit.index.vectors import Vectors
 
 Progress = Callable[[int, int], None]
-_Told = tuple[EntityId, EntityId, float, Judgement]  # both sides, their cosine, what the judge says
 
 CACHE_FILE = "findings.sqlite"
+SUMMARY = " summary"
 BLOCK_WAIT_MS = 200
 """How long a block waits for judgements that are not cached."""
 _BATCH = 8  # pairs between two looks at the clock
-_FEW = 30  # findings, up to which each side is read by itself
+_PART = 512  # pairs looked up together
+_FEW = 64  # pairs judged, up to which they are not worth keeping the list of all
 
 
 def findings_of(
@@ -68,64 +79,61 @@ def findings_of(
         if isinstance(judge, Missing) or vectors is None:
             return Findings(missing=missing_judge(forge))
         with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
-            state = _state(registry, judge, vectors)
-            kept = cache.get([state]).get(state) if decisions is None or wait_ms is not None else None
-            known = _remembered(registry, kept, decisions) if kept else None
-            if known is not None and (wait_ms == 0 or not known.unjudged):
-                return known
             active = _active(registry)
-            chosen = None if decisions is None else active.keys() & set(decisions)
+            name, state = _keys(forge, judge, vectors, active)
+            kept = cache.get([name, name + SUMMARY]) if name else {}
+            known_for, *known = json.loads(kept.get(name + SUMMARY, '[""]'))
+            if known_for == state != "" and (wait_ms == 0 or not known[1]):
+                return _unanswered(registry, _of(known[2], decisions), *known[:2])
+            chosen = None if decisions is None else set(active).intersection(decisions)
             if len(active) < 2 or (chosen is not None and not chosen):
                 return NOTHING
             limit = INLINE_TEXTS if progress is None else None
+            from forgekit.index.judged_pairs import JudgedPairs
+
             bring_up(forge, vectors, limit=0 if wait_ms == 0 else limit, only=None if index_all else active)
-            sides = _pairs(vectors, active, chosen)
+            pairs = JudgedPairs(active, kept.get(name, ""))
+            pairs.pair(*vectors.neighbours(active, NEAREST), _sharing(registry, active))
             until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
-            cosines = _cosines(judge, cache, vectors, active, sides, until)
-            asked = [
-                _Asked(pair, (active[pair[0]], active[pair[1]]), cosine, judge.version)
-                for pair, cosine in zip(sides, cosines, strict=True)
-                if cosine is not None
-            ]
-            judged = _judged(judge, cache, asked, until, progress)
-            told = [(*one.sides, one.cosine, found) for one, found in judged if _speaks(found)]
-            if state and chosen is None and vectors.holds(active):
-                rows = [(a, b, cosine, _written(found)) for a, b, cosine, found in told]
-                cache.put({state: json.dumps([len(judged), len(sides) - len(judged), rows])})
-            elif state and chosen is not None and wait_ms != 0:
-                cache.put({state: ""})  # more is judged by now than was kept
-        return _unanswered(registry, told, len(judged), len(sides) - len(judged))
+            judged = _judge_all(registry, judge, cache, vectors, pairs, pairs.todo(chosen), until, progress)
+            if name and vectors.holds(active):
+                cache.put({name + SUMMARY: json.dumps([state, *pairs.counts(None), pairs.told])})
+                if judged > _FEW:
+                    cache.put({name: pairs.text()})
+        return _unanswered(registry, _of(pairs.told, chosen), *pairs.counts(chosen))
     except (ForgeError, OSError) as e:
         return Findings(missing=str(e))
 
 
-def _state(registry: Registry, judge: Judge, vectors: Vectors) -> str:
-    """Return the key of everything that the findings of a registry follow from; "" where it is not known."""
-    from forgekit.index.lazy_registry import PartialRegistry
+def _keys(forge: Forge, judge: Judge, vectors: Vectors, active: Mapping[EntityId, str]) -> tuple[str, str]:
+    """Return the key of what is kept of the work tree's pairs, and the name of the set of decisions.
 
-    if not isinstance(registry, PartialRegistry):
-        return ""
-    parts = ["findings 2", judge.version, vectors.space, registry.active_decisions()]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    "" where the set is not the one of the files.
+    """
+    if "" in active.values():
+        return "", ""
+    parts = ["findings 3", judge.version, vectors.space, forge.catalogue.tree]
+    given = (parts, list(active.items()))
+    name, state = (hashlib.sha256(json.dumps(each).encode()).hexdigest() for each in given)
+    return name, state
 
 
-def _active(registry: Registry) -> Mapping[EntityId, Statement]:
+def _active(registry: Registry) -> Mapping[EntityId, str]:
+    """Return the active decisions with the blob ids of their files, "" where there are none."""
     from forgekit.index.lazy_registry import PartialRegistry
 
     if isinstance(registry, PartialRegistry):
-        return registry.active_statements()
-    return {decision.id: statement(decision) for decision in registry.decisions if not decision.status.ended}
+        return registry.active_decisions()
+    return {decision.id: "" for decision in registry.standing()}
 
 
-def _remembered(registry: Registry, text: str, decisions: Collection[EntityId] | None) -> Findings:
-    """Return the findings of a run that was kept; `judged` and `unjudged` count all pairs of the registry."""
-    judged, unjudged, rows = json.loads(text)
-    told = [
-        (a, b, cosine, found)
-        for a, b, cosine, written in rows
-        if (decisions is None or a in decisions or b in decisions) and (found := _read(written)) is not None
-    ]
-    return _unanswered(registry, told, judged, unjudged)
+def _statements(registry: Registry, decisions: Collection[EntityId]) -> dict[EntityId, Statement]:
+    return {decision.id: statement(decision) for decision in registry.of_ids(Decision, decisions)}
+
+
+def _of(told: Iterable[Told], decisions: Collection[EntityId] | None) -> list[Told]:
+    """Return those rows that are about one of some decisions; all where None."""
+    return [row for row in told if decisions is None or row[0] in decisions or row[1] in decisions]
 
 
 def _speaks(judgement: Judgement) -> bool:
@@ -164,11 +172,45 @@ def missing_judge(forge: Forge) -> str:
         return str(e)
 
 
-def _pairs(
-    vectors: Vectors, active: Mapping[EntityId, Statement], chosen: Collection[EntityId] | None
-) -> list[Pair]:
-    """Return the pairs to judge, those of the chosen decisions where some are chosen."""
-    return pairs_to_judge(active, vectors.neighbours(active, NEAREST), chosen)
+def _sharing(registry: Registry, active: Collection[EntityId]) -> Sequence[Sequence[str]]:
+    """Return the groups of active decisions that share a rare word."""
+    from forgekit.index.lazy_registry import PartialRegistry
+
+    if isinstance(registry, PartialRegistry):
+        return registry.sharing_rare_words(RARE)
+    return sharing_rare_words(_statements(registry, active))
+
+
+def _judge_all(
+    registry: Registry,
+    judge: Judge,
+    cache: FindingCache,
+    vectors: Vectors,
+    pairs: JudgedPairs,
+    todo: Sequence[Pair],
+    until: float | None,
+    progress: Progress | None,
+) -> int:
+    """Judge pairs in their order, as many as are cached or there is time for; return how many were judged."""
+    count = 0
+    for start in range(0, len(todo), _PART):
+        if start and _late(until):
+            break
+        sides = todo[start : start + _PART]
+        texts = _statements(registry, {key for pair in sides for key in pair})
+        cosines = _cosines(judge, cache, vectors, texts, sides, until)
+        asked = [
+            _Asked(pair, (texts[pair[0]], texts[pair[1]]), cosine, judge.version)
+            for pair, cosine in zip(sides, cosines, strict=True)
+            if cosine is not None
+        ]
+        if progress is not None:
+            progress(start, len(todo))
+        found = _judged(judge, cache, asked, until)
+        told = [(*one.sides, one.cosine, _written(said)) for one, said in found if _speaks(said)]
+        pairs.add((one.sides for one, _ in found), told)
+        count += len(found)
+    return count
 
 
 class _Asked:
@@ -196,7 +238,7 @@ def _cosines(
     judge: Judge,
     cache: FindingCache,
     vectors: Vectors,
-    active: Mapping[EntityId, Statement],
+    statements: Mapping[EntityId, Statement],
     sides: Sequence[Pair],
     until: float | None,
 ) -> list[float | None]:
@@ -209,7 +251,7 @@ def _cosines(
         return vectors.between(sides)
     from forgekit.index.finding_cache import text_cosines
 
-    texts = [(active[a].text, active[b].text) for a, b in sides]
+    texts = [(statements[a].text, statements[b].text) for a, b in sides]
     return text_cosines(cache, judge.version, encode, texts, lambda: _late(until))
 
 
@@ -222,7 +264,6 @@ def _judged(
     cache: FindingCache,
     asked: Sequence[_Asked],
     until: float | None,
-    progress: Progress | None,
 ) -> list[tuple[_Asked, Judgement]]:
     """Return the judgements of pairs that are cached or can be judged in time, the nearest first."""
     by_key = {pair.key: pair for pair in sorted(asked, key=lambda pair: (-pair.cosine, pair.key))}
@@ -231,8 +272,6 @@ def _judged(
     for start in range(0, len(todo), _BATCH):
         if _late(until):
             break
-        if progress is not None:
-            progress(start, len(todo))
         known |= _judge(judge, cache, todo[start : start + _BATCH])
     return [(pair, pair.turned(found)) for pair in asked if (found := known.get(pair.key)) is not None]
 
@@ -244,14 +283,13 @@ def _judge(judge: Judge, cache: FindingCache, some: Sequence[tuple[str, _Asked]]
     return found
 
 
-def _unanswered(registry: Registry, told: Sequence[_Told], judged: int, unjudged: int) -> Findings:
-    if len(told) > _FEW:
-        registry.decisions  # noqa: B018 - one query instead of one for each side
+def _unanswered(registry: Registry, told: Sequence[Told], judged: int, unjudged: int) -> Findings:
+    sides = {d.id: d for d in registry.of_ids(Decision, (key for row in told for key in row[:2]))}
     found = []
-    for one, two, cosine, judgement in told:
-        a, b = registry.get(one), registry.get(two)
-        if isinstance(a, Decision) and isinstance(b, Decision):
-            found.append(Finding(a=a, b=b, judgement=judgement, cosine=cosine))
+    for one, two, cosine, written in told:
+        judgement = _read(written)
+        if judgement is not None and one in sides and two in sides:
+            found.append(Finding(a=sides[one], b=sides[two], judgement=judgement, cosine=cosine))
     ordered = sorted(found, key=lambda finding: finding.id)
     answered = {verdict.id for verdict in registry.conflicts} if ordered else set()
     waiting = [f for f in ordered if f.id not in answered]

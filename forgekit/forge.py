@@ -9,9 +9,9 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from forgekit.errors import AmbiguousError, FormatError, NotFoundError, UsageError
 from forgekit.ids import EntityId, match_key, normalise, project_id
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from forgekit.models.encoder import Encoder, Missing
     from forgekit.models.statement_reader import TrainedReader
     from forgekit.store import Change, Outcome, Store
+
+
+P = ParamSpec("P")
+
+T = TypeVar("T")
 
 
 def clock(env: Mapping[str, str] = os.environ) -> Instant:
@@ -275,6 +280,17 @@ def _project_named(name: str, registry: Registry) -> Project | None:
     if len(found) > 1:
         raise AmbiguousError(name, [(short_id(p.kind, p.id), p.project_name) for p in found])
     return found[0] if found else None
+
+
+def reading(function: Callable[Concatenate[Forge, P], T]) -> Callable[Concatenate[Forge, P], T]:
+    """Make a function of a registry, which changes no file, look at the files once."""
+
+    @wraps(function)
+    def once(forge: Forge, /, *args: P.args, **options: P.kwargs) -> T:
+        with forge.catalogue.held():
+            return function(forge, *args, **options)
+
+    return once
 
 
 def opened(forge: Forge | None) -> Forge:

@@ -133,7 +133,9 @@ def past_entity(forge: Forge, past: Registry, name: str, kinds: tuple[Kind, ...]
 
 def uncommitted(forge: Forge) -> list[str]:
     """Return the paths of the registry's files with uncommitted changes; none outside git."""
+    from forgekit.git.repository import Repository
+
     try:
-        return forge.store.repository.changed_paths()
+        return Repository(forge.root).changed_paths()
     except RepositoryError:
         return []

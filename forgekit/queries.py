@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.errors import NotFoundError, UsageError
-from forgekit.forge import Forge
-from forgekit.model.entities import Archive, CandidateStatus
+from forgekit.forge import Forge, reading
 from forgekit.model.kinds import Kind
 from forgekit.times import Instant
 
@@ -231,6 +230,7 @@ def when(entity: Any) -> Instant:
     return Instant(0)
 
 
+@reading
 def show(
     forge: Forge, name: str, *, kind: str | None = None, at: str | None = None, turns: str | None = None
 ) -> Shown:
@@ -239,6 +239,7 @@ def show(
     Raises NotFoundError, AmbiguousError.
     """
     from forgekit.history import past_entity, provenance
+    from forgekit.model.entities import Archive
     from forgekit.search import unread_then
 
     if turns is not None:
@@ -290,6 +291,7 @@ def _turns(forge: Forge, name: str, turns: str) -> Shown:
     return Shown(registry=registry, entity=entity, messages=messages, last_turn=parts[-1].turn_range[1])
 
 
+@reading
 def find(
     forge: Forge,
     query: str,
@@ -332,6 +334,7 @@ def find(
     return Found(query, result, notice=result.notice)
 
 
+@reading
 def stale_decisions(
     forge: Forge,
     *,
@@ -358,12 +361,14 @@ def stale_decisions(
     return StaleReport(registry, found, shaken)
 
 
+@reading
 def status(forge: Forge) -> Status:
     """Say where the registry stands."""
     from forgekit.findings import findings_of
     from forgekit.history import uncommitted
     from forgekit.insight.staleness import conflict_state, open_conflicts
     from forgekit.insight.views import project_counts
+    from forgekit.model.entities import CandidateStatus
     from forgekit.threads import active
 
     registry, old, shaken = stale_decisions(forge)
@@ -371,18 +376,26 @@ def status(forge: Forge) -> Status:
     findings = findings_of(forge, registry, wait_ms=0)
     states = Counter(conflict_state(registry, c) for c in registry.conflicts)
     states.update({"found": len(findings.conflicts), "possible": len(findings.possible)})
-    counts = project_counts(registry, (project.id for project in registry.projects))
-    kinds = Counter(entity.kind for entity in registry)
+    of_projects = project_counts(registry, (project.id for project in registry.projects))
+    kinds: Counter[Kind] = Counter()
+    decisions: Counter[str] = Counter()
+    waiting: Counter[EntityId | None] = Counter()
+    for (kind, state, project), number in registry.counts().items():
+        kinds[kind] += number
+        if kind is Kind.DECISION:
+            decisions[str(state)] += number
+        elif (kind, state) == (Kind.CANDIDATE, CandidateStatus.WAITING.value):
+            waiting[project] += number
     judge = forge.settings.judge.value
     vectors = forge.vectors.status() if forge.vectors else None
     return Status(
         root=str(forge.root),
         projects=tuple(
-            (p.project_name, counts[p.id] | {"waiting_candidates": len(_waiting(forge, p.id))})
+            (p.project_name, of_projects[p.id] | {"waiting_candidates": waiting[p.id]})
             for p in sorted(registry.projects, key=lambda p: p.project_name)
         ),
         kinds=tuple((kind.value, kinds[kind]) for kind in Kind),
-        decisions=_counts(Counter(d.status.value for d in registry.decisions)),
+        decisions=_counts(decisions),
         threads=_counts(Counter(t.priority.value for t in opened), ("high", "medium", "low")),
         conflicts=_counts(states),
         next_threads=tuple(opened[:_NEXT_THREADS]),
@@ -390,12 +403,12 @@ def status(forge: Forge) -> Status:
         active=old.active,
         open_conflicts=len(open_conflicts(registry)),
         revalidate=len({item.decision.id for item in shaken}),
-        candidates=len(_waiting(forge)),
+        candidates=waiting.total(),
         uncommitted=tuple(uncommitted(forge)),
         unreadable=tuple(dict.fromkeys(problem.path for problem in registry.problems)),
         model=vectors.model if vectors else "",
         vectors=vectors.count if vectors else 0,
-        texts=len(forge.catalogue.contents()),
+        texts=sum(number for kind, number in kinds.items() if kind.registered),
         judge="none" if findings.missing else judge,
         judge_wanted=judge,
         judge_missing=findings.missing,
@@ -405,11 +418,6 @@ def status(forge: Forge) -> Status:
 
 def _counts(counter: Counter[str], names: tuple[str, ...] = ()) -> Counts:
     return tuple((name, counter[name]) for name in names or sorted(counter) if counter[name])
-
-
-def _waiting(forge: Forge, project: str | None = None) -> set[str]:
-    status = CandidateStatus.WAITING.value
-    return forge.catalogue.matching(kinds=(Kind.CANDIDATE,), status=status, project=project)
 
 
 def index_status(forge: Forge) -> IndexStatus:

@@ -244,11 +244,7 @@ def _member(words: type[Word], name: str, value: Word | str | None) -> Word | No
 
 def active(registry: Registry, project: EntityId | None = None) -> list[Thread]:
     """Return the open threads, most important first, then newest."""
-    chosen = [
-        thread
-        for thread in registry.threads
-        if not thread.status.ended and (project is None or thread.project_uuid == project)
-    ]
+    chosen = registry.with_status(Thread, ThreadStatus.OPEN.value, project)
     return sorted(chosen, key=lambda t: (t.priority.rank, -t.created_at, t.id))
 
 

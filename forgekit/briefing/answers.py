@@ -9,7 +9,8 @@ from itertools import islice
 
 from forgekit.filing.archive_facts import facts
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
-from forgekit.forge import Forge
+from forgekit.forge import Forge, reading
+from forgekit.git.program import Program
 from forgekit.history import endings
 from forgekit.ids import EntityId
 from forgekit.insight.project_state import ended_note, last_successor
@@ -196,7 +197,7 @@ def _cite(store: AnswerSources, found: AnswerData, entity: Decision | Thread) ->
             turns = turns or f"Turn {turn}"
     found.turns = "" if found.ids else turns  # those of one entity are none of the next
     found.ids.append(entity.id)
-    commits = store.forge.store.repository.log(entity_path(entity), limit=1)
+    commits = Program(store.forge.root).log(entity_path(entity), limit=1)
     if commits:
         found.sources.append(f"commit {commits[0].short}")
     found.scopes.append(entity.project_name)
@@ -467,6 +468,7 @@ class AnswerBlock:
     found: bool
 
 
+@reading
 def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
     """Answer one of the retrieval commands, or search.
 

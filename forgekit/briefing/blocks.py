@@ -12,7 +12,7 @@ from forgekit.briefing.template import INSTRUCTIONS
 from forgekit.errors import NotFoundError
 from forgekit.filing.archive_facts import facts
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
-from forgekit.forge import Forge
+from forgekit.forge import Forge, reading
 from forgekit.history import endings
 from forgekit.ids import EntityId, is_id
 from forgekit.insight.budget import BlockPart, BlockRow, lay_out
@@ -71,6 +71,7 @@ class _Page:
         return self.purpose.replace("-", " ")
 
 
+@reading
 def prepare_compression(
     forge: Forge, project: str | None = None, budget: int | None = None, instructions: bool = True
 ) -> Block:
@@ -95,6 +96,7 @@ def prepare_compression(
     return _block(forge, registry, state, page, budget)
 
 
+@reading
 def prepare_continuation(
     forge: Forge, tag: str, budget: int | None = None, project: str | None = None
 ) -> Block:
@@ -145,7 +147,7 @@ def _state(
 ) -> ProjectState:
     settings = forge.settings
     archived = {entity for _, entity in archive.records} if archive is not None else set[EntityId]()
-    own = {d.id for d in registry.decisions if d.project_uuid == project} | archived
+    own = {d.id for d in registry.with_status(Decision, "active", project)} | archived
     state = project_state(
         registry,
         project,
@@ -158,7 +160,7 @@ def _state(
     every: list[Thread | Decision] = [*state.threads, *state.decisions]
     shown = every[: _most(forge, budget)]
     near = close_in_meaning(forge, project, {entity.id for entity in shown})
-    return replace(state, abroad=tuple(abroad(registry, project, shown, near)))
+    return replace(state, abroad=tuple(abroad(registry, project, shown, near, forge.catalogue.saying)))
 
 
 def _block(forge: Forge, registry: Registry, state: ProjectState, page: _Page, budget: int | None) -> Block:

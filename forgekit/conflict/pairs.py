@@ -14,7 +14,7 @@ that share a rare word. Neither the order of filing nor an earlier call changes 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -31,8 +31,6 @@ RARE = 5
 GAP = 0.4
 """Inside a project, a decision yields to one whose tier is higher by more than this."""
 
-_FEW = 100  # decisions chosen, up to which a text is searched for their words before its own are read
-
 Pair = tuple[EntityId, EntityId]
 """Two decisions, the smaller id first."""
 
@@ -47,35 +45,13 @@ def statement(decision: Decision) -> Statement:
     return Statement(text=decision.decision, alternatives=decision.alternatives_rejected)
 
 
-def pairs_to_judge(
-    active: Mapping[EntityId, Statement],
-    neighbours: Mapping[EntityId, Iterable[EntityId]],
-    only: Collection[EntityId] | None = None,
-) -> list[Pair]:
-    """Return the pairs of active decisions to judge, in the order of ids.
-
-    Args:
-        active: all active decisions of the registry.
-        neighbours: of each decision its `NEAREST` nearest by cosine; empty without vectors.
-        only: return only pairs with one of these; None for all pairs.
-    """
-    texts = {key: " ".join((said.text, *said.alternatives)) for key, said in active.items()}
-    if only is not None and len(only) <= _FEW:
-        # Reading the words of a text takes far longer than looking for a few in it.
-        asked = {word for key in only if key in texts for word in words(texts[key])}
-        probes = {word.removesuffix("y") for word in asked}  # "policies" has "policy"
-        texts = {key: text for key, text in texts.items() if any(map(text.casefold().__contains__, probes))}
+def sharing_rare_words(active: Mapping[EntityId, Statement]) -> list[list[EntityId]]:
+    """Return the groups of active decisions that share a rare word."""
     having: dict[str, list[EntityId]] = defaultdict(list)
-    for key, text in texts.items():
-        for word in words(text):
+    for key, said in active.items():
+        for word in words(" ".join((said.text, *said.alternatives))):
             having[word].append(key)
-    groups = [ids for ids in having.values() if len(ids) <= RARE]
-    found = {pair(a, b) for ids in groups for a in ids for b in ids if a != b}
-    found |= {
-        pair(a, b) for a, near in neighbours.items() for b in near if a != b and a in active and b in active
-    }
-    chosen = active.keys() if only is None else frozenset(only)
-    return sorted(sides for sides in found if not chosen.isdisjoint(sides))
+    return [ids for ids in having.values() if len(ids) <= RARE]
 
 
 def yielding(a: Decision, b: Decision) -> Decision | None:

@@ -10,11 +10,9 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from forgekit.archives import READER_VERSION
-from forgekit.archives.changes import ChangeSet, settle
-from forgekit.archives.conversations import Ingested, gather
-from forgekit.archives.fold import FoldResult, fold, ids_of_records, named_by_records
 from forgekit.ids import match_key
 from forgekit.index.catalogue import Catalogue
 from forgekit.model.archive_record import ArchiveText
@@ -23,17 +21,23 @@ from forgekit.model.kinds import Kind
 from forgekit.model.registry import Registry
 from forgekit.text.plain import from_plain, to_plain
 
+if TYPE_CHECKING:
+    from forgekit.archives.changes import ChangeSet
+    from forgekit.archives.conversations import Ingested
+    from forgekit.archives.fold import FoldResult
+
 Fact = tuple[Archive, ArchiveText]
 
 
 def facts(catalogue: Catalogue, archives: Iterable[Archive]) -> list[Fact]:
     """Return each archive with what its text says."""
-    return [(archive, _read(catalogue, archive)) for archive in archives]
-
-
-def _read(catalogue: Catalogue, archive: Archive) -> ArchiveText:
     # The hash in the front matter may be another text's.
-    text_hash = hashlib.sha256(archive.body.encode("utf-8", "surrogatepass")).hexdigest()
+    return [(archive, read_once(catalogue, archive.body)) for archive in archives]
+
+
+def read_once(catalogue: Catalogue, body: str) -> ArchiveText:
+    """Return what the text of an archive says, from the cache where it was read before."""
+    text_hash = hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
     cached = catalogue.cached(text_hash, READER_VERSION)
     if cached is not None:
         try:
@@ -42,7 +46,7 @@ def _read(catalogue: Catalogue, archive: Archive) -> ArchiveText:
             pass  # a damaged row is read again
     from forgekit.archives.read import read_archive
 
-    text = read_archive(archive.body)
+    text = read_archive(body)
     catalogue.remember(text_hash, READER_VERSION, json.dumps(to_plain(text)))
     return text
 
@@ -63,6 +67,9 @@ def by_people(
         new: archives that are being filed.
         proposed: candidates that are being registered.
     """
+    from forgekit.archives.conversations import Ingested, gather
+    from forgekit.archives.fold import FoldResult, ids_of_records, named_by_records
+
     made = ids_of_records(known) | gather(FoldResult(), Ingested((), remembered.registered)).entities.keys()
     keys, tails = named_by_records((*known, *new))
     keys |= {match_key(candidate.candidate) for candidate in (*remembered.registered, *proposed)}
@@ -100,6 +107,10 @@ def refold(
         imported: what is ingested after this filing, if that differs.
         proposed: candidates that are being registered.
     """
+    from forgekit.archives.changes import ChangeSet, settle
+    from forgekit.archives.conversations import gather
+    from forgekit.archives.fold import fold
+
     manual = by_people(catalogue, filed, remembered, new, proposed)
     before = gather(fold(filed, manual), remembered)
     if not new and imported is None:

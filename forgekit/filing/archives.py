@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from forgekit.archives.conversations import Ingested, candidate_from
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.archives.read import is_compaction, read_archive
 from forgekit.errors import ArchiveError, ForgeError, FormatError, NothingCompactedError, UsageError
-from forgekit.filing.archive_facts import Fact, Refolded, facts, refold
+from forgekit.filing.archive_facts import Fact, Refolded, facts, read_once, refold
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.merge.conflicting_edits import FieldConflict
@@ -132,12 +133,16 @@ class SyncReport:
 
 
 def arrivals(
-    item: Incoming, default_project: Callable[[], str], allowed: Collection[str] = ()
+    item: Incoming,
+    default_project: Callable[[], str],
+    allowed: Collection[str] = (),
+    read: Callable[[str], ArchiveText] = read_archive,
 ) -> Iterable[Fact]:
     """Read an input as archives: one, or one for each compaction of a transcript.
 
     The default project is asked for if neither the person nor the text names one; `allowed` are fingerprints
-    of secrets to keep. Raises ArchiveError for a text that is no whole archive, NothingCompactedError.
+    of secrets to keep; `read` reads a text. Raises ArchiveError for a text that is no whole archive,
+    NothingCompactedError.
     """
     if _bytes(item, 4).startswith(_BEFORE_JSON):
         from forgekit.transcripts.claude_code import looks_like_transcript
@@ -147,7 +152,7 @@ def arrivals(
             stream = unpacked(file)
             if looks_like_transcript(stream.peek(HEAD)):
                 return _compactions(item, stream, default_project, allowed)
-    return [arrival(item, default_project, allowed)]
+    return [arrival(item, default_project, allowed, read)]
 
 
 def _bytes(item: Incoming, limit: int) -> bytes:
@@ -212,7 +217,12 @@ def of_compaction(
     )
 
 
-def arrival(item: Incoming, default_project: Callable[[], str], allowed: Collection[str] = ()) -> Fact:
+def arrival(
+    item: Incoming,
+    default_project: Callable[[], str],
+    allowed: Collection[str] = (),
+    read: Callable[[str], ArchiveText] = read_archive,
+) -> Fact:
     """Read one archive; arguments and errors as of `arrivals`.
 
     Secrets are taken out first, so that ids are derived from the text that is filed.
@@ -225,7 +235,7 @@ def arrival(item: Incoming, default_project: Callable[[], str], allowed: Collect
         raise ArchiveError(f"{item.name} is empty; paste the whole archive")
     redacted = redact(raw, allowed)
     raw = redacted.text
-    text = read_archive(raw)
+    text = read(raw)
     if text.truncated:
         raise ArchiveError(f"{item.name} seems to be cut off: {text.truncated}; paste the whole archive")
     problems = (*_redactions(redacted.findings), *text.problems)
@@ -302,7 +312,8 @@ def sync_compression(
     refused: list[ForgeError] = []
     for item in incoming:
         try:
-            found = arrivals(item, lambda: forge.project(None, forge.registry()) or "", forge.allowed)
+            cached = partial(read_once, forge.catalogue)
+            found = arrivals(item, lambda: forge.project(None, forge.registry()) or "", forge.allowed, cached)
             if strict:
                 _require_complete(item, [text for _, text in found])
             read.extend((archive, text, item.envelope) for archive, text in found)

@@ -18,7 +18,8 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
@@ -71,6 +72,8 @@ class Catalogue:
         self.tree = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:12]
         self.path = cache / f"catalogue-{self.tree}.sqlite"
         self.database = CacheDatabase(self.path, MADE_BY, tables)
+        self._seen: Refresh | None = None
+        self._holds = False
 
     def close(self) -> None:
         """Close the database; the next question opens it again."""
@@ -82,17 +85,42 @@ class Catalogue:
         Args:
             within: only these folders, those in them and those that lead to them; None for all.
         """
-        return self.database.ask(partial(update, root=self._root, within=within))
+        if self._seen is not None:
+            return self._seen
+        done = self.database.ask(partial(update, root=self._root, within=within))
+        if self._holds and within is None:
+            self._seen = done
+        return done
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Within, look at all files once, however often that is asked for."""
+        outer, self._holds = self._holds, True
+        try:
+            yield
+        finally:
+            self._holds = outer
+            self._seen = self._seen if outer else None
 
     def registry(self) -> Registry:
         """Return every entity, and a Problem for each file that holds none."""
         from forgekit.model.registry import Registry
 
-        return Registry.of(self._entities(None), self.problems())
+        return Registry.of(self._entities(ENTITY), self.problems())
 
-    def entities(self, kind: Kind) -> list[Entity]:
-        """Return the entities of a kind in the order of their ids, which is that of time."""
-        return sorted(self._entities(kind), key=lambda entity: entity.id)
+    def entities(
+        self, kind: Kind, status: str | None = None, project: EntityId | None = None
+    ) -> list[Entity]:
+        """Return the entities of a kind, of a status and of a project in time order; None for all."""
+        query = f"""{ENTITY} WHERE kind = ?1 AND (?2 IS NULL OR status = ?2)
+                    AND (?3 IS NULL OR project_uuid = ?3)"""
+        return sorted(self._entities(query, kind.value, status, project), key=lambda entity: entity.id)
+
+    def of_ids(self, kind: Kind, ids: Iterable[str]) -> list[Entity]:
+        """Return, in no order, the entities of a kind that have one of these ids."""
+        # The plus keeps SQLite from looking at every entity of the kind.
+        query = f"{ENTITY} WHERE +kind = ? AND id IN (SELECT value FROM json_each(?))"  # noqa: S608 - constants only
+        return self._entities(query, kind.value, json.dumps(list(ids)))
 
     def named(self, kinds: Iterable[Kind], keys: Iterable[str], tails: Iterable[str]) -> list[Entity]:
         """Return, in no order, the entities with one of some match keys or ends of ids."""
@@ -102,20 +130,16 @@ class Catalogue:
                  OR tail IN (SELECT value FROM json_each(?)))
         """  # noqa: S608 - constants only
         values = [json.dumps(list(some)) for some in ([kind.value for kind in kinds], keys, tails)]
-        return self.ask(lambda db: [entity_of(*row) for row in db.execute(query, values)])
+        return self._entities(query, *values)
 
-    def _entities(self, kind: Kind | None) -> list[Entity]:
-        # One query for both would not use the index of kinds.
-        condition, values = (" WHERE kind = ?", (kind.value,)) if kind else ("", ())
-        query = f"{ENTITY}{condition}"
+    def _entities(self, query: str, *values: str | None) -> list[Entity]:
         return self.ask(lambda db: [entity_of(*row) for row in db.execute(query, values)])
 
     def entity(self, entity: EntityId) -> Entity | None:
         """Return one entity, or None."""
         if not is_id(entity):  # a file's name may hold what SQLite does not accept as text
             return None
-        query = f"{ENTITY} WHERE id = ?"
-        found = self.ask(lambda db: [entity_of(*row) for row in db.execute(query, (entity,))])
+        found = self._entities(f"{ENTITY} WHERE id = ?", entity)
         return found[0] if found else None
 
     find = _asked(query.find)
@@ -130,8 +154,12 @@ class Catalogue:
     contents = _asked(queries.contents)
     state = _asked(queries.state)
     active_decisions = _asked(queries.active_decisions)
+    standing = _asked(queries.standing)
+    unfounded = _asked(queries.unfounded)
+    counts = _asked(queries.counts)
     referring = _asked(queries.referring)
-    active_statements = _asked(queries.active_statements)
+    sharing_rare_words = _asked(queries.sharing_rare_words)
+    saying = _asked(queries.saying)
     embedding_texts = _asked(queries.embedding_texts)
     problems = _asked(problems)
 

@@ -7,18 +7,15 @@ catalogue's last refresh (`over`), or of each folder when it is first asked for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import Catalogue
-from forgekit.model.entities import Entity
+from forgekit.model.entities import Decision, Entity
 from forgekit.model.kinds import Kind, path_of
-from forgekit.model.registry import E, Registry
-
-if TYPE_CHECKING:
-    from forgekit.conflict.judge import Statement
+from forgekit.model.registry import Counts, E, Registry, Standing
 
 
 class _Entities(Mapping[EntityId, Entity]):
@@ -55,9 +52,18 @@ class _Entities(Mapping[EntityId, Entity]):
     def of_kind(self, kind: Kind) -> list[Entity]:
         if kind not in self._kinds:
             self.refresh({kind.folder})
-            self._kinds[kind] = self.catalogue.entities(kind)
-            self._known.update((entity.id, entity) for entity in self._kinds[kind])
+            self._kinds[kind] = self.noted(self.catalogue.entities(kind))
         return self._kinds[kind]
+
+    def noted(self, entities: Iterable[Entity]) -> list[Entity]:
+        """Return entities that were just read, those known already as they are known."""
+        return [self._known.setdefault(entity.id, entity) or entity for entity in entities]
+
+    def of_ids(self, kind: Kind, ids: Iterable[EntityId]) -> list[Entity]:
+        wanted = sorted(set(ids))
+        self.noted(self.catalogue.of_ids(kind, [key for key in wanted if key not in self._known]))
+        known = (self._known.get(key) for key in wanted)
+        return [entity for entity in known if entity is not None and entity.kind is kind]
 
     def __iter__(self) -> Iterator[EntityId]:
         return (entity.id for kind in Kind for entity in self.of_kind(kind))
@@ -97,20 +103,42 @@ class PartialRegistry(Registry):
         """Return the entities of a class, in time order."""
         return cast("list[E]", cast("_Entities", self.entities).of_kind(kind.kind))
 
+    def of_ids(self, kind: type[E], ids: Iterable[EntityId]) -> list[E]:
+        """Return the entities of a class that have one of these ids, in time order."""
+        self._catalogue(kind.kind)
+        return cast("list[E]", cast("_Entities", self.entities).of_ids(kind.kind, ids))
+
+    def with_status(self, kind: type[E], status: str, project: EntityId | None = None) -> list[E]:
+        """Return the entities of a class with a status, of one project or of all, in time order."""
+        found = self._catalogue(kind.kind).entities(kind.kind, status, project)
+        return cast("list[E]", cast("_Entities", self.entities).noted(found))
+
+    def standing(self, project: EntityId | None = None) -> Sequence[Standing | Decision]:
+        """Return what the age of each active decision follows from, in time order."""
+        return self._catalogue(Kind.DECISION).standing(project)
+
+    def unfounded(self) -> list[Decision]:
+        """Return the active decisions that depend on one that has ended, in time order."""
+        return self.of_ids(Decision, map(EntityId, self._catalogue(Kind.DECISION).unfounded()))
+
+    def counts(self) -> Counts:
+        """Return how many entities there are by kind, status and project."""
+        return self._catalogue(*Kind).counts()
+
+    def _catalogue(self, *kinds: Kind) -> Catalogue:
+        """Return the catalogue, up to date for these kinds."""
+        entities = cast("_Entities", self.entities)
+        entities.refresh({kind.folder for kind in kinds})
+        return entities.catalogue
+
     def referring(self, kind: type[E], field: str) -> Callable[[EntityId], Sequence[EntityId]]:
         """Return what gives the entities of a class that name another one in a field, in time order."""
-        entities = cast("_Entities", self.entities)
-        entities.refresh({kind.kind.folder})
-        return partial(entities.catalogue.referring, kind.kind, field)
+        return partial(self._catalogue(kind.kind).referring, kind.kind, field)
 
-    def active_decisions(self) -> str:
-        """Return a name of the set of active decisions; equal names mean equal decisions."""
-        entities = cast("_Entities", self.entities)
-        entities.refresh({Kind.DECISION.folder})
-        return entities.catalogue.active_decisions()
+    def active_decisions(self) -> Mapping[EntityId, str]:
+        """Return the active decisions with the blob ids of their files, in time order."""
+        return self._catalogue(Kind.DECISION).active_decisions()
 
-    def active_statements(self) -> Mapping[EntityId, Statement]:
-        """Return what a judge reads of each active decision, in the order of ids."""
-        entities = cast("_Entities", self.entities)
-        entities.refresh({Kind.DECISION.folder})
-        return entities.catalogue.active_statements()
+    def sharing_rare_words(self, most: int) -> Sequence[Sequence[str]]:
+        """Return the groups of 2 to so many active decisions that share a word."""
+        return self._catalogue(Kind.DECISION).sharing_rare_words(most)

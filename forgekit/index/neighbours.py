@@ -28,8 +28,10 @@ _SPARE = 8  # rows looked at beyond those that are wanted, for equal ones after 
 
 def nearest(
     keys: Sequence[str], hashes: Sequence[str], matrix: Floats, count: int, kept: Path | None = None
-) -> Rows:
-    """Return the rows of the nearest others of each key, best first, equal ones in the order of rows.
+) -> tuple[Rows, Floats]:
+    """Return the rows of the nearest others of each key, best first, and their cosines.
+
+    Equal ones are in the order of rows.
 
     Args:
         keys: sorted.
@@ -55,7 +57,7 @@ def nearest(
         _put(table, rows, picked, np.take_along_axis(cosines, picked, axis=1))
     if kept is not None and (before is None or len(fresh) or len(before) != size):
         _save(table, kept)
-    return np.asarray(table["near"], np.int32)
+    return np.asarray(table["near"], np.int32), np.asarray(table["cosine"], np.float32)
 
 
 def _layout(count: int) -> np.dtype[Any]:

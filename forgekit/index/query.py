@@ -11,6 +11,7 @@ import json
 import math
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
@@ -22,10 +23,10 @@ from forgekit.index.rows import checked_id, checked_text, fields_of, memory_of
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.rules import one_line
 from forgekit.text.words import match_expression, match_terms, readable
+from forgekit.times import parse_instant
 
 if TYPE_CHECKING:
-    from forgekit.conflict.judge import Statement
-    from forgekit.model.registry import Registry
+    from forgekit.model.registry import Counts, Registry, Standing
 
 MARK, UNMARK = "«", "»"
 """Around a word of a snippet that the query asked for."""
@@ -267,26 +268,75 @@ def state(db: sqlite3.Connection) -> str | None:
     return hashlib.blake2b(repr((made, rows)).encode(), digest_size=16).hexdigest()
 
 
-def active_decisions(db: sqlite3.Connection) -> str:
-    """Return a name of the set of active decisions: a hash of their ids and the blob ids of their files."""
+def active_decisions(db: sqlite3.Connection) -> dict[EntityId, str]:
+    """Return the active decisions with the blob ids of their files, in the order of ids."""
     query = "SELECT id, blob FROM entity WHERE kind = 'decision' AND status = 'active' ORDER BY id"
-    return hashlib.blake2b(repr(db.execute(query).fetchall()).encode(), digest_size=16).hexdigest()
+    rows = db.execute(query).fetchall()
+    if not all(type(key) is type(blob) is str and len(key) == 36 for key, blob in rows):
+        raise DamageError("an id or a hash of another shape")
+    return dict(rows)
 
 
-def active_statements(db: sqlite3.Connection) -> dict[EntityId, Statement]:
-    """Return what a judge reads of each active decision, in the order of ids."""
-    from forgekit.conflict.judge import Statement
+def sharing_rare_words(db: sqlite3.Connection, most: int) -> list[list[str]]:
+    """Return the groups of 2 to so many active decisions that share a word, as of `conflict.pairs`."""
+    query = """
+        WITH rare AS (SELECT word FROM telling GROUP BY word HAVING count(*) BETWEEN 2 AND ?)
+        SELECT group_concat(e.id, ' ') FROM rare JOIN telling t USING (word) JOIN entity e ON e.row = t.row
+        GROUP BY word
+    """
+    return [checked_text(ids).split(" ") for (ids,) in db.execute(query, (most,))]
+
+
+def saying(
+    db: sqlite3.Connection, words: Iterable[str], project: EntityId, most: int
+) -> dict[str, list[EntityId]]:
+    """Return the decisions of other projects whose text has each of some words, in the order of ids.
+
+    Only those that a block of another project may show; a word that more than so many have is left out.
+    """
+    query = """
+        WITH told AS (
+            SELECT word FROM telling WHERE word IN (SELECT value FROM json_each(:words))
+            AND project != :project GROUP BY word HAVING count(*) <= :most)
+        SELECT word, e.id FROM told JOIN telling t USING (word) JOIN entity e ON e.row = t.row
+        WHERE t.project != :project ORDER BY e.id
+    """
+    found: dict[str, list[EntityId]] = {}
+    for word, key in db.execute(query, {"words": json.dumps(list(words)), "project": project, "most": most}):
+        found.setdefault(word, []).append(EntityId(checked_text(key)))
+    return found
+
+
+def standing(db: sqlite3.Connection, project: EntityId | None = None) -> list[Standing]:
+    """Return what the age of each active decision follows from, in the order of ids."""
+    from forgekit.model.registry import Standing
 
     query = """
-        SELECT id, title, json_extract(fields, '$.alternatives_rejected') FROM entity
-        WHERE kind = 'decision' AND status = 'active' ORDER BY id
+        SELECT id, epistemic_tier, last_validated, json_extract(fields, '$.conversation_ids') FROM entity
+        WHERE kind = 'decision' AND status = 'active' AND (?1 IS NULL OR project_uuid = ?1) ORDER BY id
     """
-    return {
-        EntityId(checked_text(key)): Statement(
-            text=checked_text(text), alternatives=tuple(json.loads(others or "[]"))
-        )
-        for key, text, others in db.execute(query)
-    }
+    rows = db.execute(query, (project,)).fetchall()
+    times = {text: parse_instant(checked_text(text)) for text in {row[2] for row in rows}}
+    return [
+        Standing(key, tier and float(tier), times[at], tuple(json.loads(talks or "[]")))
+        for key, tier, at, talks in rows
+    ]
+
+
+def unfounded(db: sqlite3.Connection) -> list[str]:
+    """Return the active decisions that depend on one that has ended."""
+    query = """
+        SELECT DISTINCT e.id FROM reference r JOIN entity b ON b.id = r.target JOIN entity e ON e.row = r.row
+        WHERE r.field = 'dependencies' AND b.kind = 'decision' AND b.status != 'active'
+        AND e.kind = 'decision' AND e.status = 'active'
+    """
+    return column(db, query)
+
+
+def counts(db: sqlite3.Connection) -> Counts:
+    """Return how many entities there are by kind, status and project."""
+    query = "SELECT kind, status, project_uuid, count(*) FROM entity GROUP BY 1, 2, 3"
+    return Counter({(Kind(kind), *of): number for kind, *of, number in db.execute(query)})
 
 
 def referring(db: sqlite3.Connection, kind: Kind, field: str, target: EntityId) -> list[EntityId]:

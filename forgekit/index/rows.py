@@ -14,17 +14,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forgekit import __version__
-from forgekit.errors import FormatError
 from forgekit.ids import EntityId, is_id, match_key
 from forgekit.index.database import DamageError, create
 from forgekit.model.kinds import Kind
-from forgekit.text.words import indexed
+from forgekit.text.words import indexed, words
 
 if TYPE_CHECKING:
-    from forgekit.model.entities import Entity
+    from forgekit.model.entities import Decision, Entity
 
 _TOKENIZER = "porter unicode61 remove_diacritics 2"
-MADE_BY = f"schema 7, forgekit {__version__}, {_TOKENIZER}"
+MADE_BY = f"schema 9, forgekit {__version__}, {_TOKENIZER}"
 """Names the layout; a catalogue made by another version is rebuilt."""
 
 _REFERRING = ("dependencies", "blocked_by")
@@ -43,13 +42,16 @@ CREATE TABLE entity (
     body TEXT NOT NULL, sum INTEGER NOT NULL, [columns]);
 CREATE INDEX entity_hex ON entity (hex);
 CREATE INDEX entity_tail ON entity (tail);
-CREATE INDEX entity_kind ON entity (kind);
+CREATE INDEX entity_kind ON entity (kind, status, project_uuid, id, blob);
 CREATE TABLE name (key TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (key, row)) WITHOUT ROWID;
 CREATE INDEX name_row ON name (row);
 CREATE TABLE reference (
     target TEXT NOT NULL, field TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (target, field, row)
 ) WITHOUT ROWID;
 CREATE INDEX reference_row ON reference (row);
+CREATE TABLE telling (
+    word TEXT NOT NULL, row INTEGER NOT NULL, project TEXT, PRIMARY KEY (word, row)) WITHOUT ROWID;
+CREATE INDEX telling_row ON telling (row);
 CREATE VIRTUAL TABLE words USING fts5 (title, body, names, tokenize = '{_TOKENIZER}');
 CREATE TABLE message (
     row INTEGER PRIMARY KEY, entity INTEGER NOT NULL, number INTEGER NOT NULL, speaker TEXT NOT NULL,
@@ -93,7 +95,7 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         entity: what to write.
         fields: what `from_fields` builds the entity from.
     """
-    from forgekit.model.entities import flagged
+    from forgekit.model.entities import Decision, flagged
 
     project, title = getattr(entity, "project_name", None), entity.title
     tag, external = getattr(entity, "compression_tag", None), getattr(entity, "external_id", None)
@@ -108,7 +110,7 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         project and match_key(project),
         text := json.dumps(fields),
         entity.body,
-        _sum(entity.kind.value, text, entity.body),
+        _sum(entity.id, entity.kind.value, text, entity.body),
         *(fields.get(name) if hasattr(entity, name) else None for name in flagged("column")),
     )
     db.execute(f"INSERT INTO entity VALUES ({', '.join('?' * len(columns))})", columns)  # noqa: S608 - question marks only
@@ -120,12 +122,26 @@ def put(db: sqlite3.Connection, row: int, blob: str, entity: Entity, fields: Map
         (target, name, row) for name in _REFERRING for target in getattr(entity, name, ()) if is_id(target)
     )
     db.executemany("INSERT OR IGNORE INTO reference VALUES (?, ?, ?)", named_in)
+    if isinstance(entity, Decision) and not entity.status.ended:
+        _put_telling(db, row, entity)
     if entity.kind.registered:
         names = " ".join((entity.id[-12:], *_words({k: v for k, v in fields.items() if v != title})))
-        words = (row, indexed(title), indexed(entity.body), indexed(names))
-        db.execute("INSERT INTO words (rowid, title, body, names) VALUES (?, ?, ?, ?)", words)
+        texts = (row, indexed(title), indexed(entity.body), indexed(names))
+        db.execute("INSERT INTO words (rowid, title, body, names) VALUES (?, ?, ?, ?)", texts)
     elif entity.kind is Kind.TRANSCRIPT:
         _put_messages(db, row, entity)
+
+
+def _put_telling(db: sqlite3.Connection, row: int, decision: Decision) -> None:
+    """Write the words of an active decision and of what it rejected.
+
+    With those of its own text stands its project, if the blocks of other projects may show it.
+    """
+    project = None if decision.speculative else decision.project_uuid
+    told = dict.fromkeys(words(" ".join(decision.alternatives_rejected)))
+    told |= dict.fromkeys(words(decision.decision), project)
+    rows = [(word, row, of) for word, of in told.items()]
+    db.executemany("INSERT INTO telling VALUES (?, ?, ?)", rows)
 
 
 def _put_messages(db: sqlite3.Connection, row: int, kept: Any) -> None:
@@ -146,35 +162,33 @@ def drop(db: sqlite3.Connection, row: int) -> None:
         turns = "SELECT row FROM message WHERE entity = ?"
         db.execute("DELETE FROM name WHERE row = ?", (row,))
         db.execute("DELETE FROM reference WHERE row = ?", (row,))
+        db.execute("DELETE FROM telling WHERE row = ?", (row,))
         db.execute("DELETE FROM words WHERE rowid = ?", (row,))
         db.execute(f"DELETE FROM message_words WHERE rowid IN ({turns})", (row,))  # noqa: S608 - a constant
         db.execute("DELETE FROM message WHERE entity = ?", (row,))
 
 
-ENTITY = "SELECT kind, fields, body, sum FROM entity"
+ENTITY = "SELECT id, kind, fields, body, sum FROM entity"
 """What `entity_of` is made from."""
 
 
-def _sum(kind: str, fields: str, body: str) -> int:
-    return zlib.crc32(f"{kind} {fields} {body}".encode("utf-8", "surrogatepass"))
+def _sum(entity: str, kind: str, fields: str, body: str) -> int:
+    return zlib.crc32(f"{entity} {kind} {fields} {body}".encode("utf-8", "surrogatepass"))
 
 
-def entity_of(kind: object, fields: object, body: object, checksum: object) -> Entity:
+def entity_of(key: object, kind: object, fields: object, body: object, checksum: object) -> Entity:
     """Build an entity from its row.
 
     The values were checked when the row was written, and its checksum says that they are the same.
 
     Raises DamageError.
     """
-    from forgekit.text.codec import from_checked
+    from forgekit.model.entities import unread
 
     text, rest = checked_text(fields), checked_text(body)
-    try:
-        if checksum != _sum(str(kind), text, rest):
-            raise DamageError("another checksum")
-        return from_checked(Kind(kind), json.loads(text), rest)
-    except (ValueError, TypeError, RecursionError, FormatError) as e:
-        raise DamageError(str(e)) from e
+    if checksum != _sum(str(key), str(kind), text, rest):
+        raise DamageError("another checksum")
+    return unread(Kind(kind), EntityId(str(key)), text, rest)
 
 
 def fields_of(column: object) -> dict[str, Any]:

@@ -30,13 +30,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
+    Floats = NDArray[np.float32]
+    Rows = NDArray[np.int64]
 
 SCAN_UP_TO = 50_000
 IVF_ABOVE = 100_000
@@ -72,6 +73,8 @@ class VectorIndex:
 
     def search(self, vector: Floats, count: int, rows: Rows | None) -> list[tuple[str, float]]:
         """Return the nearest keys with their cosines, best first; with `rows`, among those only."""
+        import numpy as np
+
         if not self.keys or count < 1 or (rows is not None and not len(rows)):
             return []
         found = np.sort(self._nearest(vector, count + _SPARE, rows))
@@ -81,6 +84,8 @@ class VectorIndex:
 
     def cosines(self, vector: Floats, rows: Rows) -> NDArray[np.float64]:
         """Return the cosine of each row."""
+        import numpy as np
+
         return np.round(self.vectors(rows).astype(np.float64) @ vector.astype(np.float64), 9)
 
     def vectors(self, rows: Rows) -> Floats:
@@ -99,6 +104,8 @@ class VectorIndex:
 
     def _scan(self, vector: Floats, count: int, rows: Rows | None) -> Rows:
         """Compare every vector; exact."""
+        import numpy as np
+
         matrix = self.matrix
         assert matrix is not None, "only a flat index has none"  # noqa: S101 - narrows the type
         if rows is None:
@@ -117,6 +124,7 @@ class VectorIndex:
     def _ask_faiss(self, vector: Floats, count: int, rows: Rows | None) -> Rows:
         """Ask FAISS; exact for a flat index."""
         import faiss
+        import numpy as np
 
         library: Any = faiss
         selector = None
@@ -176,6 +184,8 @@ class IndexFiles:
         return None
 
     def _open(self, manifest: dict[str, Any]) -> VectorIndex:
+        import numpy as np
+
         count, dimension, kind = manifest["count"], manifest["dimension"], manifest["kind"]
         if kind not in {"scan", "flat", "ivf"}:
             raise ValueError("an index of an unknown kind")
@@ -241,6 +251,8 @@ class IndexFiles:
         return replace(index, state=state)
 
     def _write(self, keys: Sequence[str], hashes: Sequence[str], matrix: Floats, state: str | None) -> None:
+        import numpy as np
+
         count, dimension = matrix.shape
         kind = "scan" if count <= SCAN_UP_TO else "flat" if count <= IVF_ABOVE else "ivf"
         digest = _digest_of(self._space, keys, hashes)
@@ -310,6 +322,7 @@ def _state(path: Path) -> tuple[int, int, int, int]:
 def _faiss_bytes(matrix: Floats, kind: str) -> memoryview:
     """Return a FAISS index of the rows as the bytes of its file."""
     import faiss
+    import numpy as np
 
     count, dimension = matrix.shape
     index: Any = faiss.IndexFlatIP(dimension)

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.ids import EntityId
 from forgekit.index.database import CacheDatabase
 
 if TYPE_CHECKING:
@@ -94,6 +93,7 @@ class Vectors:
         self._tree = tree
         self.space = f"{encoder.fingerprint} {CHUNK_RULE}"
         self._index: VectorIndex | None = None
+        self._asked: tuple[str, Floats] | None = None
 
     def current(self, state: str | None) -> Built | None:
         """Return the result of an update if the index was made from this state, else None."""
@@ -119,6 +119,8 @@ class Vectors:
             state: names what all of the entries follow from, for `current`.
             only: keys whose texts may be encoded; None for all.
         """
+        import numpy as np
+
         wanted = {key: (digest, text) for key, digest, text in entries}
         keys = sorted(wanted)
         hashes = [wanted[key][0] for key in keys]
@@ -127,22 +129,33 @@ class Vectors:
             if state is not None and before.state != state:
                 self._index = self._files().stamp(before, state)
             return Built(added=0, reused=len(keys), removed=0, missing=0)
+        have = {digest: row for row, digest in enumerate(before.hashes)} if before is not None else {}
         cache = VectorCache(self._folder / "vectors.sqlite", self.space, self._encoder.dimension)
         try:
-            known = cache.get(set(hashes))
-            reused = sum(digest in known for digest in hashes)
+            known = cache.get(set(hashes).difference(have))
+            reused = sum(digest in known or digest in have for digest in hashes)
             chosen = (entry for key, entry in wanted.items() if only is None or key in only)
-            texts = {digest: text for digest, text in chosen if digest not in known}
+            texts = {digest: text for digest, text in chosen if digest not in known and digest not in have}
             for made in self._encoded(list(texts.items())[:limit], progress):
                 cache.put(made)
                 known |= made
             cache.trim(set(hashes))
         finally:
             cache.close()
-        kept = [(key, digest) for key, digest in zip(keys, hashes, strict=True) if digest in known]
+        every = zip(keys, hashes, strict=True)
+        kept = [(key, digest) for key, digest in every if digest in known or digest in have]
         gone = set(before.keys).difference(keys) if before is not None else ()
         if before is None or list(zip(before.keys, before.hashes, strict=True)) != kept:
-            self._index = self._made(kept, known, state if len(kept) == len(keys) else None)
+            matrix = np.empty((len(kept), self._encoder.dimension), np.float32)
+            old = [(at, have[digest]) for at, (_, digest) in enumerate(kept) if digest in have]
+            if before is not None and old:
+                places, rows = np.array(old, np.int64).T
+                matrix[places] = before.vectors(rows)
+            new = [at for at, (_, digest) in enumerate(kept) if digest not in have]
+            halves = np.frombuffer(b"".join(known[kept[at][1]] for at in new), "<f2")
+            matrix[new] = _unit(halves.reshape(len(new), self._encoder.dimension).astype(np.float32))
+            names = [key for key, _ in kept], [digest for _, digest in kept]
+            self._index = self._files().write(*names, matrix, state if len(kept) == len(keys) else None)
         return Built(
             added=len(kept) - reused, reused=reused, removed=len(gone), missing=len(keys) - len(kept)
         )
@@ -167,11 +180,14 @@ class Vectors:
         return index.search(self.vector(query), k, rows)
 
     def vector(self, query: str | Floats) -> Floats:
-        """Return the vector of a question, for more than one search."""
+        """Return the vector of a question; that of the last one is remembered."""
         import numpy as np
 
-        found = self._encoder.encode_queries([query])[0] if isinstance(query, str) else query
-        return np.ascontiguousarray(found, np.float32)
+        if not isinstance(query, str):
+            return np.ascontiguousarray(query, np.float32)
+        if self._asked is None or self._asked[0] != query:
+            self._asked = query, np.ascontiguousarray(self._encoder.encode_queries([query])[0], np.float32)
+        return self._asked[1]
 
     def cosines(self, vector: Floats, keys: Iterable[str]) -> dict[str, float]:
         """Return the cosines of a vector of unit length with those keys that are in the index."""
@@ -212,24 +228,23 @@ class Vectors:
                 out[index.keys[int(rows[i])], index.keys[int(b[j])]] = round(float(cosines[i, j]), 6)
         return out
 
-    def neighbours(self, among: Collection[str], count: int) -> dict[EntityId, list[EntityId]]:
-        """Return the nearest others of each of some keys, best first, equal ones by key."""
+    def neighbours(self, among: Collection[str], count: int) -> tuple[list[str], NDArray[np.int32], Floats]:
+        """Return those of some keys that have a vector, the rows of the nearest others of each, and cosines.
+
+        Best first, equal ones by key, -1 where there are no more.
+        """
+        import numpy as np
+
         from forgekit.index import neighbours
 
         index = self._current()
-        if index is None:
-            return {}
-        rows = _rows_of(index, among)
-        if not len(rows):
-            return {}
+        rows = _rows_of(index, among) if index is not None else np.empty(0, np.int64)
+        if index is None or not len(rows):
+            return [], np.empty((0, count), np.int32), np.empty((0, count), np.float32)
         keys, hashes = ([names[row] for row in rows] for names in (index.keys, index.hashes))
         space = hashlib.sha256(self.space.encode()).hexdigest()[:12]
         kept = self._folder / f"neighbours-{self._tree}-{space}.npy"
-        near = neighbours.nearest(keys, hashes, index.vectors(rows), count, kept).tolist()
-        return {
-            EntityId(key): [EntityId(keys[at]) for at in others if at >= 0]
-            for key, others in zip(keys, near, strict=True)
-        }
+        return keys, *neighbours.nearest(keys, hashes, index.vectors(rows), count, kept)
 
     def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """Return the cosine of each pair of keys; None where one of them is not in the index."""
@@ -300,14 +315,6 @@ class Vectors:
         found = self._encoder.encode_documents([text for texts in entries for text in texts])
         starts = np.cumsum([0, *map(len, entries[:-1])])
         return _unit(np.add.reduceat(found, starts))
-
-    def _made(self, kept: list[tuple[str, str]], known: dict[str, bytes], state: str | None) -> VectorIndex:
-        import numpy as np
-
-        halves = np.frombuffer(b"".join(known[digest] for _, digest in kept), "<f2")
-        matrix = _unit(halves.reshape(len(kept), self._encoder.dimension).astype(np.float32))
-        keys, hashes = [key for key, _ in kept], [digest for _, digest in kept]
-        return self._files().write(keys, hashes, matrix, state)
 
 
 def _rows(index: Sequence[str], keys: Iterable[str]) -> list[int]:

@@ -8,10 +8,9 @@ stay out of continuation blocks.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from forgekit.archives.fold import fold
 from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import (
@@ -147,19 +146,21 @@ def project_state(
     blocked = blocked_from_carrying(registry, findings)
     archive = continued[0] if continued else None
     archived = frozenset(entity for _, entity in archive.records) if archive else frozenset()
-    mine = [d for d in registry.decisions if d.project_uuid == project or d.id in archived]
-    carriable = [d for d in mine if not d.status.ended and d.id not in blocked]
+    mine = {d.id: d for d in registry.with_status(Decision, "active", project)}
+    mine |= {d.id: d for d in registry.of_ids(Decision, archived) if not d.status.ended}
+    carriable = [d for d in mine.values() if d.id not in blocked]
     decisions = [d for d in carriable if archive is None or not d.speculative]
-    threads = [t for t in registry.threads if t.project_uuid == project or t.id in archived]
+    threads = {t.id: t for t in registry.with_status(Thread, "open", project)}
+    threads |= {t.id: t for t in registry.of_ids(Thread, archived) if not t.status.ended}
     open_threads = sorted(
-        (t for t in threads if not t.status.ended),
+        threads.values(),
         key=lambda t: (t.id not in archived, t.priority.rank, -t.created_at, t.id),
     )
     decisions.sort(key=lambda d: (d.id not in archived, -(d.last_validated), d.id))
     stale_ones = stale(
         registry, now, days=limits.days, hops=limits.hops, max_tier=limits.max_tier, project=project
     )
-    opposed = list(_opposed(registry, {d.id for d in mine}, findings))
+    opposed = list(_opposed(registry, set(mine), findings))
     return ProjectState(
         threads=tuple(open_threads),
         decisions=tuple(decisions),
@@ -182,6 +183,8 @@ def project_state(
 def _overtaken(
     registry: Registry, archive: Archive, text: ArchiveText, opposed: Sequence[Opposed]
 ) -> Iterable[Overtaken]:
+    from forgekit.archives.fold import fold
+
     # What it carries came from archives that are not read here.
     by_id = (registry.get(entity) for local_id, entity in archive.records if is_short(local_id))
     alone = fold(
@@ -228,11 +231,16 @@ def _opposed(registry: Registry, mine: set[EntityId], findings: Findings) -> Ite
             yield Opposed(conflict=finding.verdict(), a=finding.a, b=finding.b, found=True, yields=loser)
 
 
+Saying = Callable[[Iterable[str], EntityId, int], Mapping[str, Sequence[EntityId]]]
+"""Returns the decisions of other projects that have each of some words, as of the catalogue."""
+
+
 def abroad(
     registry: Registry,
     project: EntityId,
     own: Iterable[Thread | Decision],
     similarities: Mapping[tuple[EntityId, EntityId], float],
+    saying: Saying,
 ) -> list[Abroad]:
     """Return each decision of another project under what it shares most words with, or is closest to.
 
@@ -241,51 +249,40 @@ def abroad(
         project: whose decisions are left out.
         own: the threads and decisions that the others may bear on.
         similarities: (own thread or decision, foreign decision) -> cosine, of those that are close.
+        saying: finds those that share words; a word that very many have tells nothing.
     """
+    close: dict[EntityId, dict[EntityId, float]] = defaultdict(dict)
+    for (ours, theirs), similarity in similarities.items():
+        close[ours][theirs] = similarity
+    telling = [(mine, words(mine.title)) for mine in own]
+    known = saying({word for _, found in telling for word in found}, project, _COMMON)
+    bearing: list[tuple[Thread | Decision, EntityId, tuple[str, ...], float | None]] = []
+    for mine, mine_words in telling:
+        common: dict[EntityId, list[str]] = defaultdict(list)
+        for word in mine_words:
+            for key in known.get(word, ()):
+                common[key].append(word)
+        least = needed(mine_words)
+        enough = {key: tuple(shared) for key, shared in common.items() if len(shared) >= least}
+        near = close[mine.id]
+        bearing += (
+            (mine, key, enough.get(key, ()), near.get(key)) for key in dict.fromkeys((*enough, *near))
+        )
+    telling_ids = {key for keys in known.values() for key in keys}
     others = {
         d.id: d
-        for d in registry.decisions
-        if d.project_uuid != project and not d.status.ended and not d.speculative
+        for d in registry.of_ids(Decision, (key for _, key, *_ in bearing))
+        if d.id in telling_ids or (d.project_uuid != project and not d.status.ended and not d.speculative)
     }
-    close: dict[EntityId, dict[EntityId, float]] = defaultdict(dict)
-    for (ours, theirs), cosine in similarities.items():
-        if theirs in others:
-            close[ours][theirs] = cosine
     best: dict[EntityId, Abroad] = {}
-    for mine, common in _sharing(own, others.values()):
-        near = close[mine.id]
-        for key in dict.fromkeys((*common, *near)):
-            shared = tuple(common.get(key, ()))
-            found = Abroad(decision=others[key], bears_on=mine, words=shared, cosine=near.get(key))
-            known = best.get(key)
-            if known is None or _nearness(found) > _nearness(known):
-                best[key] = found
+    for mine, key, shared, cosine in bearing:
+        known_best = best.get(key)
+        if key in others and (known_best is None or (len(shared), cosine or 0) > _nearness(known_best)):
+            best[key] = Abroad(decision=others[key], bears_on=mine, words=shared, cosine=cosine)
     return sorted(
         best.values(),
         key=lambda a: (-len(a.words), -(a.cosine or 0), -a.decision.created_at, a.decision.id),
     )
-
-
-def _sharing(
-    own: Iterable[Thread | Decision], others: Iterable[Decision]
-) -> Iterator[tuple[Thread | Decision, Mapping[EntityId, list[str]]]]:
-    """Yield each with the words that others share with it where these are enough; a text is read once.
-
-    A word that very many others have tells nothing.
-    """
-    saying: dict[str, list[EntityId]] = defaultdict(list)
-    for other in others:
-        for word in words(other.decision):
-            saying[word].append(other.id)
-    for mine in own:
-        telling = words(mine.title)
-        common: dict[EntityId, list[str]] = defaultdict(list)
-        for word in telling:
-            having = saying.get(word, ())
-            for key in having if len(having) <= _COMMON else ():
-                common[key].append(word)
-        least = needed(telling)
-        yield mine, {key: shared for key, shared in common.items() if len(shared) >= least}
 
 
 def _nearness(found: Abroad) -> tuple[int, float]:

@@ -14,16 +14,18 @@ All of it is a function of the registry.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
+from typing import Any
 
 from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
 from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus, Decision
-from forgekit.model.graph import dependency_graph, lineage_graph, one_talk, order
+from forgekit.model.graph import lineage_graph, one_talk, order
 from forgekit.model.kinds import short_id
-from forgekit.model.registry import Registry
+from forgekit.model.registry import Registry, Standing
 from forgekit.times import DAY_MS, Instant
 
 DAYS = 30
@@ -65,27 +67,38 @@ class Stale:
     reasons: tuple[Reason, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Staleness:
     """The stale decisions, longest unvalidated first, and how many were looked at.
 
     Attributes:
+        found: what is known of each before it is read itself: id, last validated, days, hops, reasons.
         active: active decisions asked about, stale or not.
     """
 
-    items: tuple[Stale, ...]
+    registry: Registry
+    found: Sequence[tuple[EntityId, Instant, int, int, tuple[Reason, ...]]]
     active: int
+
+    @cached_property
+    def items(self) -> tuple[Stale, ...]:
+        """The stale decisions."""
+        decisions = {d.id: d for d in self.registry.of_ids(Decision, (key for key, *_ in self.found))}
+        return tuple(
+            Stale(decision=decisions[key], last_validated=at, days=days, hops=hops, reasons=reasons)
+            for key, at, days, hops, reasons in self.found
+        )
 
     def __iter__(self) -> Iterator[Stale]:
         return iter(self.items)
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self.found)
 
     @property
     def share(self) -> float:
         """Flagged of active, 0.0 to 1.0; a flag on everything is a flag on nothing."""
-        return len(self.items) / self.active if self.active else 0.0
+        return len(self) / self.active if self.active else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,25 +155,35 @@ class Ages:
             if start != end:
                 self._out[start].append(_Edge(end, made, dropped if partial else None, narrow))
         self._far = self._longest(range(len(self._order.groups)), EntityId(""), Instant(0))
+        self._stories: dict[Any, tuple[tuple[EntityId, ...], int, set[int], int]] = {}
         self._scoped = frozenset(d for edges in self._out.values() for e in edges for d in e.scope or ())
 
-    def age(self, decision: Decision) -> Age:
+    def age(self, decision: Decision | Standing) -> Age:
         """Return when and how many hops ago a decision was last validated."""
         statements = self._statements.get(decision.id, {})
-        conversations = sorted({*map(self._one, decision.conversation_ids), *statements})
-        begun = (self._started.get(c, 0) for c in (*decision.conversation_ids, *conversations))
-        stated = max((*begun, *statements.values()), default=0)
-        tips = self._tips(conversations)
-        far = self._far
-        if decision.last_validated > stated:
-            far = self._longest(self._reached(tips), decision.id, decision.last_validated)
-        elif decision.id in self._scoped:
-            far = self._longest(self._reached(tips), decision.id, Instant(0))
-        return Age(
-            last_validated=Instant(max(stated, decision.last_validated)),
-            hops=max((far[tip] for tip in tips), default=0),
-            conversations=tuple(conversations),
-        )
+        conversations, begun, tips, hops = self._story(decision.conversation_ids, tuple(statements))
+        stated = max(begun, *statements.values()) if statements else begun
+        if decision.last_validated > stated or decision.id in self._scoped:
+            since = decision.last_validated if decision.last_validated > stated else Instant(0)
+            far = self._longest(self._reached(tips), decision.id, since)
+            hops = max((far[tip] for tip in tips), default=0)
+        validated = Instant(max(stated, decision.last_validated))
+        return Age(last_validated=validated, hops=hops, conversations=conversations)
+
+    def _story(
+        self, own: tuple[EntityId, ...], stated: tuple[EntityId, ...]
+    ) -> tuple[tuple[EntityId, ...], int, set[int], int]:
+        """Return what is the same for all decisions of some conversations.
+
+        Those, when the last of them began, their groups that lead to no other of them, and the hops since.
+        """
+        if (own, stated) not in self._stories:
+            conversations = tuple(sorted({*map(self._one, own), *stated}))
+            begun = max((self._started.get(c, 0) for c in (*own, *conversations)), default=0)
+            tips = self._tips(conversations)
+            hops = max((self._far[tip] for tip in tips), default=0)
+            self._stories[own, stated] = conversations, begun, tips, hops
+        return self._stories[own, stated]
 
     def _one(self, conversation: EntityId) -> EntityId:
         return self._same.get(conversation, conversation)
@@ -170,7 +193,7 @@ class Ages:
         known = self._statements[decision].get(conversation, at)
         self._statements[decision][conversation] = max(at, known)
 
-    def _tips(self, conversations: list[EntityId]) -> set[int]:
+    def _tips(self, conversations: Iterable[EntityId]) -> set[int]:
         """Return the groups of these conversations that lead to no other of them."""
         position = self._order.position
         tips = {position[c] for c in conversations if c in position}
@@ -228,9 +251,7 @@ def stale(
     """
     ages = Ages(registry)
     found = []
-    active = [
-        d for d in registry.decisions if not d.status.ended and (project is None or d.project_uuid == project)
-    ]
+    active = registry.standing(project)
     for decision in active:
         tier = UNKNOWN_TIER if decision.epistemic_tier is None else decision.epistemic_tier
         if max_tier is not None and tier > max_tier:
@@ -239,17 +260,9 @@ def stale(
         since = max(now - age.last_validated, 0) // DAY_MS
         reasons = [Reason.DAYS] * (since >= days) + [Reason.HOPS] * (age.hops >= hops)
         if reasons:
-            found.append(
-                Stale(
-                    decision=decision,
-                    last_validated=age.last_validated,
-                    days=since,
-                    hops=age.hops,
-                    reasons=tuple(reasons),
-                )
-            )
-    found.sort(key=lambda item: (item.last_validated, item.decision.id))
-    return Staleness(tuple(found), len(active))
+            found.append((decision.id, age.last_validated, since, age.hops, tuple(reasons)))
+    found.sort(key=lambda item: (item[1], item[0]))
+    return Staleness(registry, found, len(active))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -275,18 +288,20 @@ def needs_revalidation(registry: Registry) -> list[Shaken]:
     out: list[Shaken] = []
     shaken: dict[EntityId, Shaken] = {}
     todo: list[Shaken] = []
-    for decision in registry.decisions:
-        for dependency in () if decision.status.ended else dict.fromkeys(decision.dependencies):
-            broken = registry.get(dependency)
-            if isinstance(broken, Decision) and broken.status.ended:
+    unfounded = registry.unfounded()
+    bases = registry.of_ids(Decision, (base for decision in unfounded for base in decision.dependencies))
+    ended = {base.id: base for base in bases if base.status.ended}
+    for decision in unfounded:
+        for dependency in dict.fromkeys(decision.dependencies):
+            if (broken := ended.get(dependency)) is not None:
                 found = Shaken(decision=decision, broken=broken, why=_rests(broken, broken))
                 out.append(found)
                 if decision.id not in shaken:
                     shaken[decision.id] = found
                     todo.append(found)
-    after = dependency_graph(registry).after
+    after = registry.referring(Decision, "dependencies")
     for through in todo:  # grows while it is walked: nearest first
-        for following in after[through.decision.id]:
+        for following in after(through.decision.id):
             decision_after = registry.get(following)
             if (
                 isinstance(decision_after, Decision)

@@ -10,7 +10,7 @@ what was asked for, which an outcome that changed nothing does not say.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -37,7 +37,6 @@ from forgekit.model.fields import INSTANT, PAIRS, json_fields
 from forgekit.model.graph import Graph, lineage_graph, one_talk
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.text.codec import to_fields
 from forgekit.times import Instant, format_instant
 
 Json = dict[str, Any]
@@ -45,11 +44,13 @@ Json = dict[str, Any]
 
 def project_counts(registry: Registry, projects: Iterable[EntityId]) -> dict[EntityId, dict[str, int]]:
     """Return how many decisions in force, open threads and conversations each of some projects has."""
-    active = Counter(d.project_uuid for d in registry.decisions if not d.status.ended)
-    opened = Counter(t.project_uuid for t in registry.threads if not t.status.ended)
-    talks = Counter(c.project_uuid for c in registry.conversations)
+    counts = registry.counts()
     return {
-        key: {"active_decisions": active[key], "open_threads": opened[key], "conversations": talks[key]}
+        key: {
+            "active_decisions": counts[Kind.DECISION, "active", key],
+            "open_threads": counts[Kind.THREAD, "open", key],
+            "conversations": counts[Kind.CONVERSATION, None, key],
+        }
         for key in projects
     }
 
@@ -615,6 +616,8 @@ def models(found: Iterable[Any]) -> list[Json]:
 
 def synced(found: Any, *, dry_run: bool) -> Json:
     """Return what sharing a registry brought and sent."""
+    from forgekit.text.codec import to_fields
+
     return {
         "remote": found.remote.name,
         "branch": found.remote.branch,

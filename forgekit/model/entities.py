@@ -5,11 +5,13 @@ Reader, writer, merge, reference checks, catalogue columns, CSV and JSON follow 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
-from typing import Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from forgekit.errors import FormatError, RuleError
 from forgekit.ids import EntityId, timestamp, v8_named
@@ -60,8 +62,30 @@ Pairs = tuple[tuple[str, EntityId], ...]
 """(local id or "", id) pairs, in a file a map."""
 
 
+class _Unread:
+    """Attributes that are read from the fields of a file when they are first asked for; see `unread`."""
+
+    __slots__ = ("_fields",)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            known = _readers(type(self))
+            if name not in known:
+                raise AttributeError(f"{type(self).__name__} has no {name}")
+            fields = self._fields
+            if isinstance(fields, str):
+                fields = json.loads(fields)
+                object.__setattr__(self, "_fields", fields)
+            read, default = known[name]
+            raw = fields if name == "extra" else fields.get(name, "")
+            value = default if raw == "" else read(raw)
+            object.__setattr__(self, name, value)
+            return value
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
+class Record(_Unread):
     """What every entity has.
 
     Attributes:
@@ -272,7 +296,7 @@ class Decision(Record):
     decision_id: EntityId = key(ID)
     decision: str = key(TEXT)
     status: DecisionStatus = status_key(DecisionStatus, default=DecisionStatus.ACTIVE)
-    epistemic_tier: float | None = key(NUMBER, default=None, csv=True)
+    epistemic_tier: float | None = key(NUMBER, default=None, column=True, csv=True)
     tier_token: str | None = key(CODE, default=None)
     project_name: str = key(TEXT, together="project", column=True, csv=True)
     project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
@@ -285,7 +309,7 @@ class Decision(Record):
     alternatives_rejected: tuple[str, ...] = key(LINES, default=())
     governs: tuple[str, ...] = key(LINES, default=())
     created_at: Instant = key(INSTANT, merge=Merge.EARLIER, csv=True)
-    last_validated: Instant = key(INSTANT, merge=Merge.LATER, csv=True)
+    last_validated: Instant = key(INSTANT, merge=Merge.LATER, column=True, csv=True)
     tags: tuple[str, ...] = key(LINES, default=(), csv=True)
 
     def require(self) -> None:
@@ -614,6 +638,36 @@ CLASSES: dict[Kind, type[Entity]] = {cls.kind: cls for cls in get_args(Entity)}
 
 FIELDS: Mapping[Kind, tuple[Field, ...]] = {kind: keys_of(cls) for kind, cls in CLASSES.items()}
 """In the group `text` the body is merged with the fields."""
+
+
+@cache
+def _readers(cls: type[Entity]) -> dict[str, tuple[Callable[[Any], Any], object]]:
+    """Return how each attribute is read from a file, and its value where the file has none."""
+    known = known_fields(cls.kind)
+    found = {
+        each.name: (each.metadata["type"].read, each.default)
+        for each in dataclasses.fields(cls)
+        if each.metadata
+    }
+    extra: Mapping[str, object] = {}
+    return {**found, "extra": (lambda raw: {k: v for k, v in raw.items() if k not in known}, extra)}
+
+
+def unread(kind: Kind, entity: EntityId, fields: str, body: str) -> Entity:
+    """Build an entity whose attributes are read when they are asked for.
+
+    Args:
+        kind: which entity.
+        entity: its id.
+        fields: JSON of fields from which an entity was built before.
+        body: what follows the front matter.
+    """
+    cls = CLASSES[kind]
+    found = object.__new__(cls)
+    object.__setattr__(found, kind.id_field, entity)
+    object.__setattr__(found, "_fields", fields)
+    object.__setattr__(found, "body", body)
+    return found
 
 
 def entity_path(entity: Entity) -> str:

@@ -62,13 +62,6 @@ def lineage_graph(registry: Registry, same: Mapping[EntityId, EntityId] = Mappin
     )
 
 
-def dependency_graph(registry: Registry) -> Graph:
-    """Return the decisions; an arrow leads from a decision to its dependents."""
-    decisions = registry.decisions
-    edges = ((dependency, d.id) for d in decisions for dependency in d.dependencies)
-    return Graph.of(edges, (d.id for d in decisions))
-
-
 def reach(neighbours: Neighbours, start: EntityId) -> dict[EntityId, int]:
     """Return every other node that arrows lead to, and the fewest hops to it, nearest first."""
     found = {start: 0}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from forgekit.errors import NotFoundError
 from forgekit.ids import EntityId
@@ -21,9 +21,24 @@ from forgekit.model.entities import (
     Thread,
     TranscriptPart,
 )
+from forgekit.model.kinds import Kind
 from forgekit.model.problem import Problem
+from forgekit.times import Instant
 
 E = TypeVar("E", bound=Entity)
+
+
+Counts = Counter[tuple[Kind, str | None, EntityId | None]]
+"""How many entities there are by kind, status and project."""
+
+
+class Standing(NamedTuple):
+    """What a decision's age follows from, named as its attributes are."""
+
+    id: EntityId
+    epistemic_tier: float | None
+    last_validated: Instant
+    conversation_ids: tuple[EntityId, ...]
 
 
 class _Every(Generic[E]):
@@ -69,6 +84,33 @@ class Registry:
     def of_kind(self, kind: type[E]) -> list[E]:
         """Return the entities of a class, in time order."""
         return [entity for entity in self if isinstance(entity, kind)]
+
+    def of_ids(self, kind: type[E], ids: Iterable[EntityId]) -> list[E]:
+        """Return the entities of a class that have one of these ids, in time order."""
+        found = (self.get(key) for key in sorted(set(ids)))
+        return [entity for entity in found if isinstance(entity, kind)]
+
+    def with_status(self, kind: type[E], status: str, project: EntityId | None = None) -> list[E]:
+        """Return the entities of a class with a status, of one project or of all, in time order."""
+        every: list[Any] = self.of_kind(kind)
+        return [e for e in every if e.status.value == status and project in {None, e.project_uuid}]
+
+    def standing(self, project: EntityId | None = None) -> Sequence[Standing | Decision]:
+        """Return what the age of each active decision follows from, in time order."""
+        return self.with_status(Decision, "active", project)
+
+    def unfounded(self) -> list[Decision]:
+        """Return the active decisions that depend on one that has ended, in time order."""
+        ended = {d.id for d in self.of_kind(Decision) if d.status.ended}
+        return [d for d in self.with_status(Decision, "active") if not ended.isdisjoint(d.dependencies)]
+
+    def counts(self) -> Counts:
+        """Return how many entities there are by kind, status and project."""
+        every: Iterable[Any] = self
+        return Counter(
+            (e.kind, e.status.value if hasattr(e, "status") else None, getattr(e, "project_uuid", None))
+            for e in every
+        )
 
     def referring(self, kind: type[E], field: str) -> Callable[[EntityId], Sequence[EntityId]]:
         """Return what gives the entities of a class that name another one in a field, in time order."""

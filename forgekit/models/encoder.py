@@ -18,7 +18,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -39,6 +38,11 @@ from forgekit.models.files import (
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from forgekit.models.forward import TextEncoder
+
+VERSION = "bert-1"
+"""Of the forward pass; changes whenever the vectors of any text do."""
 
 _PARTS = frozenset({".json", ".model", ".safetensors", ".txt"})
 _OTHER_FORMATS = frozenset({"onnx", "openvino"})
@@ -167,8 +171,6 @@ def _opened(folder: Path, name: str, cache: Path, *, verify: bool = False) -> En
         model = _read(folder, name, cache, verify=verify)
         if isinstance(model, Missing):
             return model
-        from forgekit.models.forward import NumpyEncoder
-
         return NumpyEncoder(model, name)
     except ForeignModelError as e:
         if find_spec("sentence_transformers") is None:
@@ -219,6 +221,32 @@ def _in_package() -> Path | None:
     return next((folder for folder in places if (folder / "config.json").is_file()), None)
 
 
+class NumpyEncoder:
+    """A model read by `files.read_model`, run by `forward`, which is loaded when a text is first encoded."""
+
+    def __init__(self, model: BertModel, name: str) -> None:
+        self._model = model
+        self.name = name
+        self.dimension = model.hidden
+        described = [VERSION, model.max_length, model.pooling, model.lower_case, model.prompts]
+        text = json.dumps([*described, sorted(model.sha256.items())])
+        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of queries, as `Encoder`."""
+        return self._texts.encode([self._model.prompts[0] + text for text in texts])
+
+    def encode_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of documents, as `Encoder`."""
+        return self._texts.encode([self._model.prompts[1] + text for text in texts])
+
+    @cached_property
+    def _texts(self) -> TextEncoder:
+        from forgekit.models.forward import TextEncoder
+
+        return TextEncoder(self._model)
+
+
 class SentenceTransformerEncoder:
     """A model in a local folder.
 
@@ -245,6 +273,8 @@ class SentenceTransformerEncoder:
         for path in weights:
             read_header(path)
         hashes = [(str(path.relative_to(folder)), file_sha256(path, cache)) for path in parts]
+        from importlib.metadata import version
+
         text = json.dumps([version("sentence-transformers"), self._prompts, hashes])
         self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]
 

@@ -12,13 +12,11 @@ with a delta, a safetensors file: for a weight W it holds a tensor named W, whic
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +31,6 @@ Floats = NDArray[np.float32]
 
 TEXT_LIMIT = 65_536
 """Characters of a text that the tokenizer sees; a model reads a few hundred tokens."""
-
-VERSION = "bert-1"
-"""Changes whenever the vectors of any text do."""
 
 _BATCH = 8
 _GROUP = 4_096  # texts whose tokens are held at once
@@ -59,32 +54,39 @@ def read_tensors(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, Floats]
     return {name: _floats(data, tensor) for name, tensor in tensors.items()}
 
 
-def open_tokenizer(model: BertModel, most: int) -> Any:
-    """Return a model's tokenizer, which cuts a text at so many tokens and fills nothing up.
+@cache
+def open_tokenizer(path: Path, digest: str) -> Any:
+    """Return the tokenizer of a file, read once in a process, which fills nothing up.
+
+    Args:
+        path: of the file.
+        digest: its SHA-256 when the model was found.
 
     Raises FormatError.
     """
     import tokenizers
 
-    path = model.folder / TOKENIZER
+    del digest
     try:
         tokenizer = tokenizers.Tokenizer.from_str(limited(path, _TOKENIZER_LIMIT).decode())
     except Exception as e:  # noqa: BLE001 - the library raises nothing narrower
         raise FormatError(f"is no tokenizer: {e}", path=str(path)) from None
-    # The file may cut at another length than the model reads: 128 and 256 for the default model.
-    tokenizer.enable_truncation(max_length=most)
     tokenizer.no_padding()
     return tokenizer
 
 
-def tokenise(model: BertModel, tokenizer: Any, texts: Sequence[str], *, marks: bool = True) -> list[Any]:
-    """Return the tokenizer's encodings of texts, with the model's marks around each or without.
+def tokenise(
+    model: BertModel, tokenizer: Any, texts: Sequence[str], most: int, *, marks: bool = True
+) -> list[Any]:
+    """Return the tokenizer's encodings of texts, cut at so many tokens, with the model's marks or without.
 
     Raises FormatError where the tokenizer belongs to another model.
     """
     cut = [text.strip()[:TEXT_LIMIT].encode("utf-8", "replace").decode() for text in texts]
     if model.lower_case:
         cut = [text.lower() for text in cut]
+    # The file may cut at another length than the model reads: 128 and 256 for the default model.
+    tokenizer.enable_truncation(max_length=most)
     found: list[Any] = tokenizer.encode_batch(cut, add_special_tokens=marks)
     none = -1 if marks else 0  # a text without tokens still has its marks
     if any(max(encoding.ids, default=none) not in range(model.vocabulary) for encoding in found):
@@ -200,43 +202,27 @@ def gelu(x: Floats) -> Floats:
     return x
 
 
-class NumpyEncoder:
-    """A model read by `files.read_model`; its weights are mapped when a text is first encoded."""
+class TextEncoder:
+    """What `encoder.NumpyEncoder` computes with; its weights are mapped when a text is first encoded."""
 
-    def __init__(self, model: BertModel, name: str) -> None:
+    def __init__(self, model: BertModel) -> None:
         self._model = model
-        self.name = name
-        self.dimension = model.hidden
-        described = [VERSION, model.max_length, model.pooling, model.lower_case, model.prompts]
-        text = json.dumps([*described, sorted(model.sha256.items())])
-        self.fingerprint = hashlib.sha256(text.encode()).hexdigest()[:32]
+        self._tokenizer = open_tokenizer(model.folder / TOKENIZER, model.sha256[TOKENIZER])
+        self._layers = Layers(model, read_weights(model))
 
-    def encode_queries(self, texts: Sequence[str]) -> Floats:
-        """Return the vectors of queries, as `Encoder`."""
-        return self._encode([self._model.prompts[0] + text for text in texts])
-
-    def encode_documents(self, texts: Sequence[str]) -> Floats:
-        """Return the vectors of documents, as `Encoder`."""
-        return self._encode([self._model.prompts[1] + text for text in texts])
-
-    def _encode(self, texts: Sequence[str]) -> Floats:
-        out = np.empty((len(texts), self.dimension), np.float32)
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors of texts, one a row."""
+        out = np.empty((len(texts), self._model.hidden), np.float32)
         for first in range(0, len(texts), _GROUP):
             group = texts[first : first + _GROUP]
-            tokens = [found.ids for found in tokenise(self._model, self._tokenizer, group)]
+            tokens = [
+                found.ids for found in tokenise(self._model, self._tokenizer, group, self._model.max_length)
+            ]
             order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
             for start in range(0, len(order), _BATCH):
                 rows = order[start : start + _BATCH]
                 out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
         return out
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        return open_tokenizer(self._model, self._model.max_length)
-
-    @cached_property
-    def _layers(self) -> Layers:
-        return Layers(self._model, read_weights(self._model))
 
     def _forward(self, batch: Sequence[Sequence[int]]) -> Floats:
         """Return the vectors of a few token lists, in their order."""
@@ -285,8 +271,7 @@ class TokenTagger:
         self._layers, self._head, self._bias = _with_delta(model, delta, labels, model.hidden)
         if model.positions < BEFORE + NEW + AFTER or model.types < 2:
             raise FormatError("is no model that reads conversations", path=str(model.folder))
-        self.tokenizer = open_tokenizer(model, model.max_length)
-        self.tokenizer.no_truncation()
+        self.tokenizer = open_tokenizer(model.folder / TOKENIZER, model.sha256[TOKENIZER])
         self._path = str(model.folder)
 
     def shares(self, conversation: Conversation) -> Floats:
@@ -329,7 +314,7 @@ class CrossEncoder:
     def __init__(self, model: BertModel, delta: Path, labels: int, most: int) -> None:
         self._layers, self._head, self._bias = _with_delta(model, delta, labels, 4 * model.hidden)
         self._model = model
-        self._tokenizer = open_tokenizer(model, most)
+        self._tokenizer, self._most = open_tokenizer(model.folder / TOKENIZER, model.sha256[TOKENIZER]), most
         found = [self._tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]")]
         if None in found or 2 * most + 3 > model.positions or model.types < 2:
             raise FormatError("is no model that reads pairs", path=str(model.folder))
@@ -340,7 +325,7 @@ class CrossEncoder:
 
         Raises FormatError for weights that are no numbers.
         """
-        left, right = tokenise(self._model, self._tokenizer, [a, b], marks=False)
+        left, right = tokenise(self._model, self._tokenizer, [a, b], self._most, marks=False)
         orders = [(left, right), (right, left)]
         tokens = np.array([[self._cls, *x.ids, self._sep, *y.ids, self._sep] for x, y in orders])
         first = np.array([[len(x.ids) + 1] for x, _ in orders])

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from forgekit.conflict.judge import Calibration, Judgement, Level, LevelCalibration, Statement
 from forgekit.errors import FormatError
 from forgekit.ids import match_key
-from forgekit.models.encoder import DEFAULT_MODEL, Missing
+from forgekit.models.encoder import DEFAULT_MODEL, Missing, NumpyEncoder
 from forgekit.models.files import BertModel
 from forgekit.models.shipped import find_shipped
 from forgekit.text.words import STOP_WORDS
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forgekit.models.forward import CrossEncoder, NumpyEncoder
+    from forgekit.models.forward import CrossEncoder
 
 FOLDER = Path(__file__).parent / "judge"
 CARD, DELTA = "judge.json", "judge.safetensors"
@@ -157,8 +157,6 @@ class TrainedJudge:
 
     @cached_property
     def _texts(self) -> NumpyEncoder:
-        from forgekit.models.forward import NumpyEncoder
-
         return NumpyEncoder(self._model, DEFAULT_MODEL)
 
     @cached_property

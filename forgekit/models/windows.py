@@ -35,6 +35,7 @@ class Conversation:
 
 def conversation_of(tokenizer: Any, turns: Sequence[tuple[bool, str]]) -> Conversation:
     """Return the tokens of turns, each (by a person, text)."""
+    tokenizer.no_truncation()
     marks = [tokenizer.encode(f"{name}:", add_special_tokens=False).ids for name in ("assistant", "user")]
     parts = [
         (turn, each.start, text[each.start : each.start + len(each.raw)])

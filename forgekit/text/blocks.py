@@ -41,7 +41,11 @@ def cell(text: str) -> str:
 
 def brief(text: str, width: int = 72) -> str:
     """Return a text cut to a width at the end of a word."""
-    return shorten(text, width, placeholder=" …")
+    line = " ".join(text.split())
+    if len(line) <= width:
+        return line
+    beyond = line.find(" ", width + 1)  # what follows cannot matter
+    return shorten(line[:beyond] if beyond > 0 else line, width, placeholder=" …")
 
 
 def count(number: int, noun: str) -> str:

@@ -11,11 +11,10 @@ the store adds it to an error.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -155,27 +154,6 @@ def from_fields(
     except RuleError as e:
         field, _, message = str(e).partition(": ")
         raise FormatError(message or field, line=lines.get(field), field=field) from None
-
-
-@cache
-def _unset(kind: Kind) -> dict[str, Any]:
-    """Return every attribute of a kind with its value where nothing is given."""
-    own = {"extra", "body"}
-    return {field.name: field.default for field in dataclasses.fields(CLASSES[kind]) if field.name not in own}
-
-
-def from_checked(kind: Kind, fields: frontmatter.Fields, body: str) -> Entity:
-    """Build an entity from fields that `from_fields` took before, without asking its rules again.
-
-    Raises FormatError for a value of another form.
-    """
-    values = read_fields(FIELDS[kind], fields, {})
-    entity = object.__new__(CLASSES[kind])
-    for name, default in _unset(kind).items():
-        object.__setattr__(entity, name, values.get(name, default))
-    object.__setattr__(entity, "extra", fields)
-    object.__setattr__(entity, "body", body)
-    return entity
 
 
 def to_fields(entity: Entity) -> frontmatter.Fields:

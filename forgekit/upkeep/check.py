@@ -170,6 +170,8 @@ def left_behind(registry: Registry, removed: Collection[str]) -> list[Problem]:
         registry: as it is without them; a file that is only taken out of the index may be in it still.
         removed: paths.
     """
+    if not removed:
+        return []
     gone = {owner[1] for path in removed if (owner := files.entity_of_path(path)) is not None}
     left = Registry.of((e for e in registry if e.id not in gone), registry.problems)
     naming = {entity_path(e) for e in left if any(target in gone for _, target, _ in references(e))}

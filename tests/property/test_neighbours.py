@@ -41,8 +41,8 @@ def test_each_set_has_the_neighbours_of_comparing_everything(sets: list[dict[int
             keys = [f"{key:03}" for key, _ in chosen]
             hashes = [str(version) for _, version in chosen]
             matrix = vectors(chosen)
-            found = nearest(keys, hashes, matrix, COUNT, kept)
-            assert (found == nearest(keys, hashes, matrix, COUNT)).all()
+            found, _ = nearest(keys, hashes, matrix, COUNT, kept)
+            assert (found == nearest(keys, hashes, matrix, COUNT)[0]).all()
             assert [[at for at in row if at >= 0] for row in found.tolist()] == plain(matrix)
 
 
@@ -53,6 +53,7 @@ def test_a_damaged_file_changes_no_answer(tmp_path: Path, damage: bytes) -> None
     chosen = [(key, 0) for key in range(9)]
     keys, hashes = [f"{key:03}" for key, _ in chosen], ["0"] * 9
     assert (
-        nearest(keys, hashes, vectors(chosen), COUNT, kept) == nearest(keys, hashes, vectors(chosen), COUNT)
+        nearest(keys, hashes, vectors(chosen), COUNT, kept)[0]
+        == nearest(keys, hashes, vectors(chosen), COUNT)[0]
     ).all()
     assert np.load(kept)["near"].shape == (9, COUNT)

@@ -92,7 +92,7 @@ def test_findings_of_unchanged_decisions_are_remembered_and_made_anew_after_a_ch
     one, _ = made(forge, SQL), made(forge, MONGO)
     first = findings_of(forge, forge.registry())
     with monkeypatch.context() as patch:
-        patch.setattr("forgekit.findings.pairs_to_judge", lambda *_: pytest.fail("paired again"))
+        patch.setattr("forgekit.findings._sharing", lambda *_: pytest.fail("paired again"))
         assert findings_of(forge, forge.registry()) == first
         assert findings_of(forge, forge.registry(), {one.id}, wait_ms=0).conflicts == first.conflicts
     made(forge, MAYBE)

@@ -152,7 +152,10 @@ def test_records_begin_with_their_kind_and_number() -> None:
 
 
 def test_numbers_that_others_refer_to_are_ids() -> None:
-    text = "## Decisions\n\n1. **Water the beds by night**\n2. **Compost goes on the south bed**\n   - Depends on: decision 1\n"
+    text = (
+        "## Decisions\n\n1. **Water the beds by night**\n2. **Compost goes on the south bed**\n"
+        "   - Depends on: decision 1\n"
+    )
     assert decisions(text) == [
         ("1", "Water the beds by night", None, "", ()),
         ("2", "Compost goes on the south bed", None, "", ("1",)),

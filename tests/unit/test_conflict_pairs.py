@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sample_entities import A, decision
 
-from forgekit.conflict.judge import Statement
-from forgekit.conflict.pairs import RARE, pair, pairs_to_judge, statement, superseded, yielding
+from forgekit.conflict.pairs import (
+    RARE,
+    Pair,
+    pair,
+    sharing_rare_words,
+    statement,
+    superseded,
+    yielding,
+)
 from forgekit.ids import EntityId, project_id
+from forgekit.index.judged_pairs import JudgedPairs
 from forgekit.model.entities import Decision, DecisionStatus
 
 OTHER = "Harbour"
@@ -27,8 +36,18 @@ def elsewhere(text: str, tier: float | None) -> Decision:
     return replace(tiered(text, tier), project_name=OTHER, project_uuid=project_id(OTHER))
 
 
-def stated(made: Iterable[Decision]) -> dict[EntityId, Statement]:
-    return {one.id: statement(one) for one in made}
+def judged(
+    made: Iterable[Decision],
+    neighbours: Mapping[EntityId, Iterable[EntityId]],
+    only: Collection[EntityId] | None = None,
+) -> list[Pair]:
+    active = {one.id: statement(one) for one in made}
+    keys = sorted(active)
+    rows = [[keys.index(other) for other in neighbours.get(key, ()) if other != key] for key in keys]
+    near = np.array([(*row, *[-1] * 3)[:3] for row in rows], np.int32).reshape(-1, 3)
+    pairs = JudgedPairs(dict.fromkeys(active, ""), "")
+    pairs.pair(keys, near, np.zeros(near.shape, np.float32), sharing_rare_words(active))
+    return sorted(pairs.todo(only))
 
 
 def test_a_statement_is_the_text_and_what_was_rejected() -> None:
@@ -40,15 +59,15 @@ def test_decisions_that_share_a_rare_word_are_judged_and_rejected_words_count() 
     a = decision("Sessions live in Redis", A)
     b = decision("Queues run on RabbitMQ", A, alternatives_rejected=("Redis",))
     c = decision("Invoices are numbered", A)
-    assert pairs_to_judge(stated([a, b, c]), {}) == [pair(a.id, b.id)]
+    assert judged([a, b, c], {}) == [pair(a.id, b.id)]
     many = [decision(f"Redis part{number}", A) for number in range(RARE)]
-    assert pairs_to_judge(stated([a, *many]), {}) == [], "a word of more decisions is not rare"
+    assert judged([a, *many], {}) == [], "a word of more decisions is not rare"
 
 
-def test_neighbours_count_in_either_direction_and_only_among_the_decisions() -> None:
-    a, b, gone = decision("One", A), decision("Two", A), decision("Three", A)
-    for neighbours in ({a.id: [b.id]}, {b.id: [a.id, gone.id, b.id]}):
-        assert pairs_to_judge(stated([a, b]), neighbours) == [pair(a.id, b.id)]
+def test_neighbours_count_in_either_direction() -> None:
+    a, b = decision("One", A), decision("Two", A)
+    for neighbours in ({a.id: [b.id]}, {b.id: [a.id]}):
+        assert judged([a, b], neighbours) == [pair(a.id, b.id)]
 
 
 @given(
@@ -60,11 +79,11 @@ def test_neighbours_count_in_either_direction_and_only_among_the_decisions() -> 
 def test_the_pairs_are_a_function_of_the_set(texts: list[str], data: st.DataObject) -> None:
     made = [decision(text, A) for text in texts]
     near = {d.id: [o.id for o in made[:3]] for d in made[::2]}
-    pairs = pairs_to_judge(stated(made), near)
+    pairs = judged(made, near)
     shuffled = data.draw(st.permutations(made))
-    assert pairs_to_judge(stated(shuffled), dict(reversed(near.items()))) == pairs
+    assert judged(shuffled, dict(reversed(near.items()))) == pairs
     some = {d.id for d in made[: len(made) // 2]}
-    assert pairs_to_judge(stated(made), near, some) == [p for p in pairs if p[0] in some or p[1] in some]
+    assert judged(made, near, some) == [p for p in pairs if p[0] in some or p[1] in some]
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ from forgekit.errors import FormatError
 from forgekit.model.settings import Settings
 from forgekit.models import encoder as embedding
 from forgekit.models import files as embedding_files
-from forgekit.models.encoder import DEFAULT_SHA256, Encoder, Missing, find_encoder
+from forgekit.models.encoder import DEFAULT_SHA256, Encoder, Missing, NumpyEncoder, find_encoder
 from forgekit.models.files import BertModel, file_sha256, read_header, read_model
-from forgekit.models.forward import NumpyEncoder, gelu
+from forgekit.models.forward import gelu
 
 TEXTS = {
     "short": "Use UUID v7 for all resource IDs",

@@ -7,11 +7,11 @@ from dataclasses import replace
 from sample_entities import PROJECT, chain, conversation, decision, edge, links
 
 from forgekit.ids import BASE, EntityId, v8
+from forgekit.model.entities import Decision
 from forgekit.model.graph import (
     Direction,
     Graph,
     cycles,
-    dependency_graph,
     lineage_graph,
     one_talk,
     order,
@@ -115,7 +115,7 @@ def test_graphs_of_a_registry_hold_what_is_only_named() -> None:
     second = decision("Index rows", b, dependencies=(first.id,))
     registry = Registry.of([a, second, *links(a, b)])
     assert lineage_graph(registry).after == {a.id: [b.id], b.id: []}
-    assert dependency_graph(registry).after == {first.id: [second.id], second.id: []}
+    assert registry.referring(Decision, "dependencies")(first.id) == [second.id]
 
 
 def test_conversations_that_count_as_one_are_one_node() -> None:

