@@ -119,13 +119,6 @@ def key_of(local_id: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def prefix_of(local_id: str) -> str:
-    """Return the letters or words before the number of an id."""
-    match = _ID_PARTS.fullmatch(ascii_of(local_id).strip())
-    return match[1].upper() if match and len(match[1]) < 5 else match[1].casefold() if match else ""
-
-
-@lru_cache(maxsize=4096)
 def kind_of(local_id: str) -> str:
     """Return D, T or A; of a short id D or T; "" of an id that does not say."""
     plain = ascii_of(local_id)

@@ -33,6 +33,7 @@ from forgekit.archives.labels import CONFIDENCE, field_named, leading
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
 from forgekit.model.archive_record import Family, PossibleRecord
+from forgekit.model.kinds import is_short
 from forgekit.model.rules import one_line
 
 _LISTS = {
@@ -124,7 +125,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
 
 def _fill(page: Page, claim: Claim, each: Found) -> None:
     """Add to a record what it has not said under a known label."""
-    if claim.family in _WHOLE or claim.kind == "A":
+    if claim.family in _WHOLE or claim.kind == "A" or is_short(claim.local_id):
         return
     kind = claim.kind
     spans = [s for s in each.fields if s.margin >= _SURE_FIELD and not _is_labelled(page, s, kind)]

@@ -11,7 +11,7 @@ Everything is read line by line and once: linear in the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 LONGEST = 600
@@ -51,10 +51,8 @@ _QUOTED = re.compile(
 )
 _WRAPS_AT = 60
 _DROP = frozenset("*_\u200b\ufe0f")
-_TOKEN = re.compile(r"[^\s*_\u200b\ufe0f]+|\s+")
 _ODD = re.compile(r"[^\x00-\x7f]|[*_]")
 _QUOTES = re.compile(r"[\"`~\u201c\u201d\u201e\u00ab\u300c\u2018]|(?<!\w)'")
-_BLANKS = {ord(char): " " for char in "\n\r\t\u00a0"}
 _PLAIN: dict[int, str | None] = {
     **{ord(char): None for char in _DROP},
     **{ord(char): "'" for char in "\u2019\u2018\u02bc"},
@@ -71,7 +69,6 @@ class Sentence:
         raw: as in the message, with quotations as filler; `start` is its index there.
         label: the heading, or the line that ends in a colon, above it; "" for none.
         item: it belongs to an item of a list.
-        fresh: it is the first below its label.
         first: it is the first part of its sentence.
         asks: its sentence is a question.
     """
@@ -81,7 +78,6 @@ class Sentence:
     start: int
     label: str
     item: bool
-    fresh: bool
     first: bool
     asks: bool
 
@@ -93,7 +89,6 @@ class _Run:
     last: int
     label: str
     item: bool
-    fresh: bool
 
 
 def sentences(message: str) -> Iterator[Sentence]:
@@ -140,7 +135,7 @@ def is_quoted(message: str, start: int, end: int) -> bool:
 
 def _runs(message: str) -> Iterator[_Run]:
     heading = label = ""
-    listed = fresh = False
+    listed = False
     run: _Run | None = None
     for start, text, kind, blank in _lines(message):
         if run is not None and kind == _PROSE and not blank and _goes_on(message[run.last : run.end], text):
@@ -150,9 +145,9 @@ def _runs(message: str) -> Iterator[_Run]:
             yield run
             run = None
         if kind == _TITLE:
-            heading, label, fresh = text.strip("# *_:"), "", True
+            heading, label = text.strip("# *_:"), ""
         elif kind == _LABEL:
-            label, listed, fresh = _ITEM.sub("", text, count=1).strip("*_ :\uff1a"), False, True
+            label, listed = _ITEM.sub("", text, count=1).strip("*_ :\uff1a"), False
         elif kind in {_PROSE, _LISTED}:
             label = "" if kind == _PROSE and listed else label
             mark = _ITEM.match(text)
@@ -162,11 +157,9 @@ def _runs(message: str) -> Iterator[_Run]:
                 last=start,
                 label=label or heading,
                 item=kind == _LISTED,
-                fresh=fresh,
             )
             listed = listed or kind == _LISTED
             label = "" if kind == _PROSE else label
-        fresh = fresh and (not text or kind in {_TITLE, _LABEL})
     if run is not None:
         yield run
 
@@ -228,32 +221,11 @@ def _sentences(message: str, run: _Run) -> Iterator[Sentence]:
                     start=start,
                     label=run.label,
                     item=run.item,
-                    fresh=run.fresh and start == run.start,
                     first=begin == 0,
                     asks=asks,
                 )
             begin = cut.end() if cut else len(whole)
         place = stop
-
-
-def offsets(sentence: Sentence) -> Sequence[int]:
-    """Return the index in the message of each character of a sentence's text."""
-    at: list[int] = []
-    space = True
-    for token in _TOKEN.finditer(sentence.raw):
-        start, end = token.span()
-        if not token.group().isspace():
-            at.extend(range(sentence.start + start, sentence.start + end))
-            space = False
-        elif not space:
-            at.append(sentence.start + start)
-            space = True
-    return tuple(at[: len(sentence.text)])
-
-
-def verbatim(message: str, places: Sequence[int]) -> str:
-    """Return a sentence's text with its quotations readable; `places` are its offsets."""
-    return "".join([message[place] for place in places]).translate(_BLANKS)
 
 
 def _sentence_ends(text: str) -> Iterator[int]:

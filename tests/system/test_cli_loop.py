@@ -24,7 +24,7 @@ def test_filing_says_what_it_did(registry: Path, cli: Cli) -> None:
         0,
         (
             "arc_ab836915c1d9  LEDGER_API_FROZEN  (The Nexus)\n"
-            "  read 6 of 6 ids, 33 labelled fields\n"
+            "  read 6 of 6 ids, 34 labelled fields\n"
             "  decisions: 3 new, 0 known, 0 carried\n"
             "  threads: 2 new, 0 resolved, 2 still open\n"
             "  artifacts: 1, kept in the archive\n"
