@@ -43,9 +43,10 @@ from forgekit.model.fields import TurnRange
 from forgekit.model.rules import one_line
 from forgekit.times import Instant
 
-_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,127}")
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/#-]{1,127}")
+_CODE = re.compile(r"[^\s,;:()\[\]{}\"'`*<>|\u201c\u201d\u00ab\u00bb\u300c\u300d]+")
 _OTHER_TAG = re.compile(r"(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![A-Za-z0-9_])")
-_NAMES_ONE = re.compile(r"[-_.\d]")  # a mere word is no tag
+_NAMES_ONE = re.compile(r"[-_./#\d]")  # a mere word is no tag
 _BRIDGING = re.compile(
     r"bridg(?:ing|es?|ed)\s{1,3}from\s{1,3}[`\"'*]*([A-Za-z0-9][A-Za-z0-9._-]{1,127})", re.IGNORECASE
 )
@@ -96,13 +97,14 @@ def collect(page: Page, blocks: Sequence[MachineBlock]) -> Facts:
     return facts
 
 
-def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int]) -> None:
+def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int], lines: Sequence[str]) -> None:
     """Add what the tagger took for facts, where no label gives them.
 
     Args:
         facts: as they were gathered.
         spans: of the tagger.
         taken: lines of records, which name no parent.
+        lines: of the archive.
     """
     others = {
         _bare_name(part) for value, _ in facts.all("parent", "inherited", "chain") for part in items(value)
@@ -111,16 +113,25 @@ def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int]) -> N
     known |= {"parent"} if others else set()
     known |= {"date"} if facts.first("created", "day") else set()
     for span in spans:
-        name = _bare_name(span.text)
         if span.tag in known or span.tag not in ("tag", "project", "parent", "date"):
-            continue
-        if span.tag in ("tag", "parent") and (name in others or not _TAG.fullmatch(name)):
-            continue
-        if span.tag == "parent" and (span.line in taken or not _NAMES_ONE.search(name)):
             continue
         if span.tag == "date" and not _is_date(span.text):
             continue
-        facts.add("day" if span.tag == "date" else span.tag, span.text, span.line)
+        if span.tag == "parent" and span.line in taken:
+            continue
+        names = [span.text]
+        if span.tag in ("tag", "parent"):
+            names = [name for name in _codes(lines[span.line - 1], span) if name not in others]
+        for name in names[: 1 if span.tag == "tag" else None]:
+            facts.add("day" if span.tag == "date" else span.tag, name, span.line)
+
+
+def _codes(line: str, span: Span) -> list[str]:
+    """Return the names in a span, each as far as it reaches on its line."""
+    first, last = span.column, span.column + len(span.text)
+    found = (match for match in _CODE.finditer(line) if match.start() < last and first < match.end())
+    names = (match.group().strip(".\u2605") for match in found)
+    return [name for name in names if _TAG.fullmatch(name) and _NAMES_ONE.search(name)]
 
 
 def _is_date(text: str) -> bool:
@@ -210,7 +221,7 @@ def _loose_facts(facts: Facts, lines: Sequence[Node]) -> None:
             joined = re.fullmatch(r"[\W_]*(?:and|und|et|y|e|en|i)?[\W_]*", between) and reached
             is_parent = bool(joined and is_parent) or names_parent(between)
             reached = match.end()
-            if match.group() in known:
+            if match.group() in known or node.text[match.end() : match.end() + 1] == ":":
                 continue
             label = LABEL.match(ascii_of(node.text.lstrip("- *_")))
             other = label is not None and fact_named(label["key"]) is None

@@ -56,7 +56,7 @@ SURE = 4.0
 development archives."""
 _SURE_FIELD = 2.5
 """The least margin of a field of a record that was found by its id."""
-_SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.5, 0.5, 2.0
+_SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.5, 1.5, 2.0
 """The least margin of a record with an id of its own, of one in an archive without ids, and of what a person
 is asked about beside records that have ids."""
 _SLASH = re.compile(r"\s+/\s+|(?<=[\u3040-\u9fff])[/\uff0f](?=[\u3040-\u9fff])")
