@@ -133,7 +133,6 @@ def test_the_ids_of_a_list_are_those_of_its_kind(label: str, first: str, second:
         "## Decisions\n\n| Decision | Rationale | Confidence |\n|--|--|--|\n| Use gas | small | 90% |\n",
         "**Key decisions:**\n• Use gas – 90% – because small\n",
         "DECISIONS (1)\n-------------\n1. Use gas            | conf 0.9 | because small\n",
-        "## What we decided\n\nUse gas\n  Why: small\n  Confidence: 90%\n",
     ],
 )
 def test_a_decision_without_an_id(text: str) -> None:
