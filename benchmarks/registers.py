@@ -1,20 +1,25 @@
 """Measure the conflict judge end to end on whole registers, at the frequency of real contradictions.
 
-    python benchmarks/registers.py [FOLDER] [--predictions FILE]
+    python benchmarks/registers.py [FOLDER] [--sealed] [--predictions FILE]
 
 FOLDER (default `../shared/data/registers`) holds registers `g*.jsonl`, labelled pairs `truth.jsonl` and the
 scorer `score.py`. All decisions of a register are active; the pairs that forgekit would judge are judged. The
-shipped join was fitted on these registers: `training/calibrate.py` prints the figures of left-out registers.
+shipped join was fitted on the registers of `training/registers`. `--sealed` scores `registers-sealed.zip`
+beside this file instead, with the scorer of FOLDER: only figures are printed, and every scoring is logged in
+`SCORES.md`.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import re
 import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -31,6 +36,7 @@ from forgekit.models.trained_judge import FOLDER, find_trained_judge
 from forgekit.times import parse_instant
 
 CACHE = Path(tempfile.gettempdir()) / "forgekit-registers"
+SEALED = Path(__file__).resolve().parent / "registers-sealed.zip"
 
 
 def main() -> int:
@@ -39,9 +45,11 @@ def main() -> int:
     parser.add_argument("folder", nargs="?", type=Path, default=Path("../shared/data/registers"))
     parser.add_argument("--judge", type=Path, default=FOLDER, help="folder of a trained judge")
     parser.add_argument("--predictions", type=Path, default=CACHE / "predictions.jsonl")
+    parser.add_argument("--sealed", action="store_true", help="score the sealed registers instead")
     given = parser.parse_args()
     CACHE.mkdir(exist_ok=True)
-    registers = dict(read_registers(given.folder))
+    data = _sealed() if given.sealed else given.folder
+    registers = dict(read_registers(data))
     encoder, judge = find_encoder(Settings(), CACHE), find_trained_judge(CACHE, given.judge)
     if not registers or isinstance(encoder, Missing) or isinstance(judge, Missing):
         missing = f"no registers in {given.folder}" if not registers else f"{encoder}; {judge}"
@@ -61,8 +69,21 @@ def main() -> int:
                     row = {"a": decisions[a].local_id, "b": decisions[b].local_id, "register": name}
                     row |= {"level": judgement.level.value}
                     out.write(json.dumps(row | {"probability": judgement.probability}) + "\n")
-    subprocess.run([sys.executable, str(given.folder / "score.py"), str(given.predictions)], check=True)
+    score = [sys.executable, str(given.folder / "score.py"), str(given.predictions), "--data", str(data)]
+    subprocess.run(score, check=True)
     return 0
+
+
+def _sealed() -> Path:
+    """Return a folder with the sealed registers under names that the scorer takes."""
+    print(f"{SEALED.name} sha256 {hashlib.sha256(SEALED.read_bytes()).hexdigest()}")
+    folder = CACHE / "sealed"
+    folder.mkdir(exist_ok=True)
+    with zipfile.ZipFile(SEALED) as registers:
+        for name in registers.namelist():
+            text = re.sub(r'"h(\d\d)(?=[-"])', r'"g2\1', registers.read(name).decode())
+            (folder / re.sub(r"^h", "g2", name)).write_text(text, encoding="utf-8")
+    return folder
 
 
 def read_registers(folder: Path) -> Iterator[tuple[str, dict[EntityId, Decision]]]:

@@ -289,12 +289,12 @@ OPERATIONS: tuple[Operation, ...] = (
                     metavar="ID INTO", many=True),
                 Argument(
                     "titles", Type.PAIR, "Reword it; repeatable.", "--title", metavar="ID TEXT", many=True),
-                Argument("all_above", Type.SHARE, "Approve all of at least this confidence."),
+                Argument("approve_above", Type.SHARE, "Approve all of at least this confidence."),
                 Argument("only_list", Type.FLAG, "List, and ask nothing.", "--list"), _PROJECT),
             ("forgekit review --list", "forgekit review --approve can_3f9a1c2b7d10 --reject can_9d0e4f5a6b7c",
                 "forgekit review --merge can_3f9a1c2b7d10 dec_b34bfcd74276",
                 'forgekit review --approve can_3f9a1c2b7d10 --title can_3f9a1c2b7d10 "Use Postgres"',
-                "forgekit review --all-above 0.9"), "reviewed", writes=True,
+                "forgekit review --approve-above 0.9"), "reviewed", writes=True,
             more="On a terminal, and with no answer given, each is asked about: q or Ctrl-D ends and writes "
             "what was answered. ID is any name of a candidate; `forgekit candidate show ID` shows one."),
         *_reading("candidate"),

@@ -2,7 +2,7 @@
 
     python training/calibrate.py [REGISTERS] [--judge FOLDER]
 
-REGISTERS (default `../shared/data/registers`) holds `g*.jsonl` and `truth.jsonl`. A balanced set of pairs
+REGISTERS (default `registers` beside this file) holds `g*.jsonl` and `truth.jsonl`. A balanced set of pairs
 would mislead: in a register one judged pair in 165 is a contradiction. The thresholds are set on
 probabilities from joins that were fitted without the register of the pair; the joins that are written are
 fitted on all registers. Writes `judge.json` of the folder.
@@ -41,6 +41,7 @@ from forgekit.models.trained_judge import (
     log_odds,
 )
 
+HERE = Path(__file__).resolve().parent
 PRECISION = 0.9
 """Asked of the conflicts among left-out registers."""
 PRECISION_OF_BOTH = 0.8
@@ -66,7 +67,7 @@ class Row:
 def main() -> int:
     """Calibrate and write; exit 1 where something is missing."""
     parser = argparse.ArgumentParser(description="calibrate the conflict judge")
-    parser.add_argument("registers", nargs="?", type=Path, default=Path("../shared/data/registers"))
+    parser.add_argument("registers", nargs="?", type=Path, default=HERE / "registers")
     parser.add_argument("--judge", type=Path, default=FOLDER, help="folder of the judge")
     given = parser.parse_args()
     if not (given.registers / "truth.jsonl").exists():

@@ -27,14 +27,14 @@ def review(call: Call) -> None:
     """Review candidates."""
     from forgekit.filing import review
 
-    options, forge, project, all_above = call.options, call.forge, call["project"], call["all_above"]
+    options, forge, project, approve_above = call.options, call.forge, call["project"], call["approve_above"]
     named = any(call[name] for name in ("approve", "reject", "merge", "titles"))
-    answering = named or all_above is not None
+    answering = named or approve_above is not None
     if call["only_list"] and answering:
         raise UsageError("--list answers nothing; leave it out, or the answers")
     if project is not None and named:
         raise UsageError(
-            "--project goes with --list and --all-above; an answer names its candidate, leave it out"
+            "--project goes with --list and --approve-above; an answer names its candidate, leave it out"
         )
     if not answering:
         found = review.waiting(forge, project)
@@ -57,17 +57,17 @@ def _given(call: Call) -> Answers:
     """Return the answers that options give."""
     from forgekit.filing.review import Answers, waiting
 
-    forge, all_above = call.forge, call["all_above"]
+    forge, approve_above = call.forge, call["approve_above"]
     rejected = frozenset(forge.resolve(name, Kind.CANDIDATE) for name in call["reject"] or ())
     merged = tuple(
         (forge.resolve(name, Kind.CANDIDATE), forge.resolve(into, Kind.DECISION, Kind.THREAD))
         for name, into in call["merge"] or ()
     )
     approved = frozenset(forge.resolve(name, Kind.CANDIDATE) for name in call["approve"] or ())
-    if all_above is not None:
+    if approve_above is not None:
         others = rejected | {candidate for candidate, _ in merged}
         candidates = (item.candidate for item in waiting(forge, call["project"]))
-        approved |= {one.id for one in candidates if one.confidence >= all_above} - others
+        approved |= {one.id for one in candidates if one.confidence >= approve_above} - others
     titles = tuple((forge.resolve(name, Kind.CANDIDATE), text) for name, text in call["titles"] or ())
     return Answers(approve=approved, reject=rejected, merge=merged, titles=titles)
 

@@ -302,14 +302,14 @@ def test_writing_over_uncommitted_work_is_refused_by_name(cli: Cli, registry: Pa
         *(
             (
                 ("review", *answer, "--project", "P"),
-                "--project goes with --list and --all-above; an answer names its candidate, leave it out",
+                "--project goes with --list and --approve-above; an answer names its candidate, leave it out",
             )
             for answer in (
                 ("--approve", "x"),
                 ("--reject", "x"),
                 ("--merge", "x", "y"),
                 ("--title", "x", "y"),
-                ("--all-above", "0.9", "--reject", "x"),
+                ("--approve-above", "0.9", "--reject", "x"),
             )
         ),
         (("show", "x", "--at", "not-a-revision"), "no revision or date answers to 'not-a-revision'"),

@@ -141,17 +141,17 @@ def test_a_review_approves_rewords_and_rejects(cli: Cli, exported: Path) -> None
 
 
 @pytest.mark.usefixtures("registry")
-def test_all_above_a_confidence_are_approved_at_once(cli: Cli, exported: Path) -> None:
+def test_approve_above_a_confidence_are_approved_at_once(cli: Cli, exported: Path) -> None:
     cli("ingest", "claude", str(exported))
-    assert cli("review", "--all-above", "1.0").err == "nothing to do\n"
-    assert cli("review", "--all-above", "1.0", "--dry-run", "--json").json == {
+    assert cli("review", "--approve-above", "1.0").err == "nothing to do\n"
+    assert cli("review", "--approve-above", "1.0", "--dry-run", "--json").json == {
         "commit": None,
         "dry_run": True,
         "written": [],
         "answered": [],
         "conflicts": [],
     }
-    told = cli("review", "--all-above", "0.1", "--json").json
+    told = cli("review", "--approve-above", "0.1", "--json").json
     assert [answer["status"] for answer in told["answered"]] == ["approved"]
 
 
@@ -162,7 +162,7 @@ def test_all_above_a_confidence_are_approved_at_once(cli: Cli, exported: Path) -
         ("--reject", "x"),
         ("--merge", "x", "y"),
         ("--title", "x", "y"),
-        ("--all-above", "0"),
+        ("--approve-above", "0"),
     ],
 )
 def test_a_list_answers_nothing(registry: Path, cli: Cli, exported: Path, answer: tuple[str, ...]) -> None:

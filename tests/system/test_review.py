@@ -168,7 +168,7 @@ def test_what_waits_is_counted_listed_and_shown(waiting: dict[str, str], cli: Cl
     shown = cli("candidate", "show", waiting[QUEUE]).out
     assert shown.startswith(f"{waiting[QUEUE]}  {QUEUE}\n")
     assert "\nQuote\n\n  We decided to use Postgres for the job queue\n" in shown
-    cli("review", "--all-above", "0.88")
+    cli("review", "--approve-above", "0.88")
     assert cli("status", "--json").json["waiting_candidates"] == 1
 
 
