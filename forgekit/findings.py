@@ -36,7 +36,7 @@ from forgekit.worktree.roots import cache_dir
 if TYPE_CHECKING:
     from forgekit.conflict.judge import Judge
     from forgekit.index.finding_cache import FindingCache
-    from forgekit.index.judged_pairs import JudgedPairs, Told
+    from forgekit.index.judged_pairs import Flagged, JudgedPairs
     from forgekit.index.vectors import Vectors
 
 Progress = Callable[[int, int], None]
@@ -97,10 +97,10 @@ def findings_of(
             until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
             judged = _judge_all(registry, judge, cache, vectors, pairs, pairs.todo(chosen), until, progress)
             if name and vectors.holds(active):
-                cache.put({name + SUMMARY: json.dumps([state, *pairs.counts(None), pairs.told])})
+                cache.put({name + SUMMARY: json.dumps([state, *pairs.counts(None), pairs.flagged])})
                 if judged > _FEW:
                     cache.put({name: pairs.text()})
-        return _unanswered(registry, _of(pairs.told, chosen), *pairs.counts(chosen))
+        return _unanswered(registry, _of(pairs.flagged, chosen), *pairs.counts(chosen))
     except (ForgeError, OSError) as e:
         return Findings(missing=str(e))
 
@@ -131,9 +131,9 @@ def _statements(registry: Registry, decisions: Collection[EntityId]) -> dict[Ent
     return {decision.id: statement(decision) for decision in registry.of_ids(Decision, decisions)}
 
 
-def _of(told: Iterable[Told], decisions: Collection[EntityId] | None) -> list[Told]:
+def _of(flagged: Iterable[Flagged], decisions: Collection[EntityId] | None) -> list[Flagged]:
     """Return those rows that are about one of some decisions; all where None."""
-    return [row for row in told if decisions is None or row[0] in decisions or row[1] in decisions]
+    return [row for row in flagged if decisions is None or row[0] in decisions or row[1] in decisions]
 
 
 def _speaks(judgement: Judgement) -> bool:
@@ -207,8 +207,8 @@ def _judge_all(
         if progress is not None:
             progress(start, len(todo))
         found = _judged(judge, cache, asked, until)
-        told = [(*one.sides, one.cosine, _written(said)) for one, said in found if _speaks(said)]
-        pairs.add((one.sides for one, _ in found), told)
+        flagged = [(*one.sides, one.cosine, _written(said)) for one, said in found if _speaks(said)]
+        pairs.add((one.sides for one, _ in found), flagged)
         count += len(found)
     return count
 
@@ -283,10 +283,10 @@ def _judge(judge: Judge, cache: FindingCache, some: Sequence[tuple[str, _Asked]]
     return found
 
 
-def _unanswered(registry: Registry, told: Sequence[Told], judged: int, unjudged: int) -> Findings:
-    sides = {d.id: d for d in registry.of_ids(Decision, (key for row in told for key in row[:2]))}
+def _unanswered(registry: Registry, flagged: Sequence[Flagged], judged: int, unjudged: int) -> Findings:
+    sides = {d.id: d for d in registry.of_ids(Decision, (key for row in flagged for key in row[:2]))}
     found = []
-    for one, two, cosine, written in told:
+    for one, two, cosine, written in flagged:
         judgement = _read(written)
         if judgement is not None and one in sides and two in sides:
             found.append(Finding(a=sides[one], b=sides[two], judgement=judgement, cosine=cosine))

@@ -1,6 +1,6 @@
 """What the tagger finds beside the records that were found by id, label or table: more records, more fields.
 
-In: the page after its records were read. Out: claims. A record that both found keeps what stands under a
+In: the page after its records were read. Out: claims. A record that both found keeps what has a
 known label; the tagger fills the fields that have no value yet.
 """
 
@@ -124,7 +124,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
 
 
 def _fill(page: Page, claim: Claim, each: Found) -> None:
-    """Add to a record what it has not said under a known label."""
+    """Add to a record the fields that no known label gave it."""
     if claim.family in _WHOLE or claim.kind == "A" or is_short(claim.local_id):
         return
     kind = claim.kind
@@ -179,7 +179,7 @@ def _propose(page: Page, each: Found) -> None:
 
 
 def _written_before(text: str) -> tuple[str, str]:
-    """Return the id that stands before a record's words on their line, and the number of its item."""
+    """Return the id before a record's words on their line, and the number of its item."""
     place = _NUMBERED.match(text)
     found = _WRITTEN.fullmatch(ascii_of(text))
     return (found["id"] if found else ""), (place[1] if place else "")
@@ -226,10 +226,10 @@ def _freed(found: ClaimList, claim: Claim, value: str | list[str]) -> bool:
     parts = value if isinstance(value, list) else [value]
     kept: list[str] = []
     for line in str(claim.values.get(rest) or "").split("\n"):
-        label, said = labelled(line.removeprefix("- ")) if line.startswith("- ") else ("", "")
+        label, value_of = labelled(line.removeprefix("- ")) if line.startswith("- ") else ("", "")
         if not any(part in line for part in parts):
             kept.append(line)
-        elif label and len(said.strip()) <= len(" ".join(parts)) + _BESIDE:
+        elif label and len(value_of.strip()) <= len(" ".join(parts)) + _BESIDE:
             named = f"{claim.local_id}: the label {label[:40]!r} is not known"
             found.problems[:] = [each for each in found.problems if not each.message.startswith(named)]
         else:
@@ -280,8 +280,8 @@ def _id_of(each: Found) -> str:
 def _kind_of(each: Found) -> str:
     """Return the kind: an id of known letters says it for certain."""
     local_id = _id_of(each)
-    said = kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else ""
-    return said if said in ("D", "T") else each.kind
+    known = kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else ""
+    return known if known in ("D", "T") else each.kind
 
 
 def _fields(each: Found, kind: str) -> dict[str, Any]:

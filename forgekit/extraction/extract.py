@@ -38,9 +38,9 @@ def extract(turns: Sequence[Turn], reader: StatementReader | None = None) -> tup
         stated[number].append(one)
     found: list[Find] = []
     earlier: list[tuple[Speaker, Find, frozenset[str]]] = []
-    for turn, said in zip(own, stated, strict=True):
+    for turn, finds in zip(own, stated, strict=True):
         certain = list(_explicit(turn))
-        others = (one for one in said if not any(_overlap(one, each) for each in certain))
+        others = (one for one in finds if not any(_overlap(one, each) for each in certain))
         for one in sorted([*certain, *others], key=lambda each: (each.start, each.end)):
             meant = frozenset(_WORD.findall(one.title.casefold()))
             if not one.explicit_id and _repeats(meant, turn.speaker, one.kind, earlier):

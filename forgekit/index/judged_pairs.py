@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from forgekit.ids import EntityId
 
-Told = tuple[EntityId, EntityId, float, Any]
+Flagged = tuple[EntityId, EntityId, float, Any]
 """Both sides of a pair, their cosine, what the judge says."""
 
 
@@ -34,16 +34,18 @@ class JudgedPairs:
         self._ids = sorted(active)
         self._place = {key: at for at, key in enumerate(self._ids)}
         self._judged: NDArray[np.int64] = np.empty(0, np.int64)
-        self.told: list[Told] = []
+        self.flagged: list[Flagged] = []
         self._pairs: NDArray[np.int64] = self._judged
         if kept:
-            ids, blobs, numbers, told = json.loads(kept)
+            ids, blobs, numbers, flagged = json.loads(kept)
             left = {key for key, blob in zip(ids, blobs, strict=True) if active.get(key) == blob}
             moved = np.array([self._place[key] if key in left else -1 for key in ids], np.int64)
             before = np.frombuffer(base64.b64decode(numbers), "<i8")
             a, b = moved[before // max(len(ids), 1)], moved[before % max(len(ids), 1)]
             self._judged = self._number(a, b)[(a >= 0) & (b >= 0)]
-            self.told = [(a, b, cosine, found) for a, b, cosine, found in told if a in left and b in left]
+            self.flagged = [
+                (a, b, cosine, found) for a, b, cosine, found in flagged if a in left and b in left
+            ]
 
     def _number(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.minimum(a, b) * len(self._ids) + np.maximum(a, b)
@@ -75,7 +77,7 @@ class JudgedPairs:
         order = order[np.diff(every[order], prepend=-1) > 0]  # each once
         self._pairs, self._nearness = every[order], nearness[order]
         self._judged = self._judged[_among(self._judged, self._pairs)]
-        self.told = [row for row in self.told if self._has(row[0], row[1])]
+        self.flagged = [row for row in self.flagged if self._has(row[0], row[1])]
 
     def _has(self, a: EntityId, b: EntityId) -> bool:
         number = self._place[a] * len(self._ids) + self._place[b]
@@ -102,17 +104,17 @@ class JudgedPairs:
         size = max(len(self._ids), 1)
         return np.asarray(member[pairs // size] | member[pairs % size], np.bool_)
 
-    def add(self, judged: Iterable[tuple[EntityId, EntityId]], told: Iterable[Told]) -> None:
+    def add(self, judged: Iterable[tuple[EntityId, EntityId]], flagged: Iterable[Flagged]) -> None:
         """Note pairs as judged, and what was said of those that matter."""
         numbers = [self._place[a] * len(self._ids) + self._place[b] for a, b in judged]
         self._judged = np.sort(np.concatenate([self._judged, np.array(numbers, np.int64)]))
-        self.told += told
+        self.flagged += flagged
 
     def text(self) -> str:
         """Return everything as one text."""
         numbers = base64.b64encode(self._judged.astype("<i8").tobytes()).decode()
         blobs = [self._active[key] for key in self._ids]
-        return json.dumps([self._ids, blobs, numbers, self.told])
+        return json.dumps([self._ids, blobs, numbers, self.flagged])
 
 
 def _among(these: NDArray[np.int64], those: NDArray[np.int64]) -> NDArray[np.bool_]:

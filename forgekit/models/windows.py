@@ -22,7 +22,7 @@ class Conversation:
 
     Attributes:
         ids: of the tokens.
-        human: for each token 1 where a person said it, else 0.
+        human: for each token 1 where a person wrote it, else 0.
         places: (turn, first, last character) of each token; the turn is -1 at marks.
         sentences: for each token the number of its sentence, -1 at marks.
     """

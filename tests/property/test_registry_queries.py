@@ -194,7 +194,7 @@ def test_what_is_judged_is_kept_from_one_set_of_decisions_to_the_next(seed: int)
     same = {name for name in before if before[name] == after.get(name)}
     kept = {sides for sides in pairs & judged if same.issuperset(sides)}
     assert set(new.todo(None)) == pairs - kept
-    assert {row[:2] for row in new.told} == {sides for sides in sorted(judged)[::2] if sides in kept}
+    assert {row[:2] for row in new.flagged} == {sides for sides in sorted(judged)[::2] if sides in kept}
     for chosen in (None, {name for name in after if rng.random() < 0.4}):
         mine = pairs if chosen is None else {sides for sides in pairs if chosen.intersection(sides)}
         assert new.counts(chosen) == (len(mine & kept), len(mine - kept))
