@@ -22,6 +22,7 @@ from forgekit.model.settings import SETTINGS_FILE
 from forgekit.models.encoder import Missing
 from forgekit.models.judges import find_judge
 from forgekit.models.shipped import Damaged
+from forgekit.models.statement_reader import find_statement_reader
 from forgekit.text import frontmatter
 from forgekit.upkeep import check
 from forgekit.upkeep.init_migrate import ATTRIBUTES_FILE, is_older, wanted
@@ -284,6 +285,9 @@ def _judge(root: Path) -> Iterator[Diagnosis]:
         return  # reported of git or of the settings
     for warning in settings.warnings:
         yield Diagnosis("judge", warning.message, warning.fix, good=True)
+    reader = find_statement_reader(cache_dir(root))
+    if isinstance(reader, Damaged):
+        yield Diagnosis("reader", f"no sentences are read: {reader.reason}", reader.hint)
     if isinstance(found, Missing):
         good = not isinstance(found, Damaged)
         yield Diagnosis("judge", f"no findings: {found.reason}", found.hint, good=good)
