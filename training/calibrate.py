@@ -14,7 +14,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +110,9 @@ def read_rows(folder: Path, judge: Path) -> list[Row]:
     for line in (folder / "truth.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         truth[frozenset((row["a"], row["b"]))] = row["label"]
+    kept = CACHE / f"rows-{data['sha256'][:12]}-{folder.name}.json"
+    if kept.exists():
+        return [Row(*row) for row in json.loads(kept.read_text("utf-8"))]
     rows = []
     for name, decisions in read_registers(folder):
         pairs = judged_pairs(decisions, encoder)
@@ -122,6 +125,8 @@ def read_rows(folder: Path, judge: Path) -> list[Row]:
             )
             rows.append(Row(name, label, contradiction, duplicate, cosine))
         print(f"{name}: {len(pairs)} pairs", flush=True)
+    CACHE.mkdir(exist_ok=True)
+    kept.write_text(json.dumps([astuple(row) for row in rows]), "utf-8")
     return rows
 
 
@@ -162,11 +167,8 @@ def set_levels(rows: Sequence[Row], probabilities: Numbers, decisions: int) -> d
     def lowest(precision: float) -> float:
         thresholds = [hundredth / 100 for hundredth in range(1, 100)]
         above = [(low, probabilities >= low) for low in thresholds]
-        return min(
-            low
-            for low, at in above
-            if right[at].any() and right[at].sum() >= precision * (right | wrong)[at].sum()
-        )
+        kept = [low for low, at in above if right[at].sum() >= precision * (right | wrong)[at].sum()]
+        return min((low for low in kept if right[probabilities >= low].any()), default=thresholds[-1])
 
     conflict = lowest(PRECISION)
     possible = min(conflict, lowest(PRECISION_OF_BOTH))
