@@ -147,7 +147,7 @@ def _spans(head: str) -> dict[str, _Span] | None:
         start = _line_start(head, key.start_mark.index)
         if head[start : key.start_mark.index].strip(" "):
             return None
-        last = _node_end(head, value)
+        last = _value_end(head, key, value)
         spans[key.value] = _Span(
             start=start,
             end=_line_end(head, last),
@@ -172,6 +172,13 @@ def _composed(head: str) -> Any:
         return yaml.compose(head, Loader=frontmatter.LOADER)
 
 
+def _value_end(head: str, key: Any, value: Any) -> int:
+    """Return where a value ends: an empty one at its colon, as the parser may place it below comments."""
+    if isinstance(value.value, str) and value.start_mark.index == value.end_mark.index:
+        return head.index(":", key.end_mark.index) + 1
+    return _node_end(head, value)
+
+
 def _node_end(head: str, node: Any) -> int:
     """Return where a value's text ends, without blank lines and comments that follow it."""
     start, end = int(node.start_mark.index), int(node.end_mark.index)
@@ -179,7 +186,7 @@ def _node_end(head: str, node: Any) -> int:
         if node.flow_style:
             return end
         child = node.value[-1]  # the parser ends a block where the next field begins
-        return _node_end(head, child[1] if isinstance(child, tuple) else child)
+        return _value_end(head, *child) if isinstance(child, tuple) else _node_end(head, child)
     if node.style in ("|", ">"):
         value = head[start:end]
         return end - 1 if _KEEP.match(value) else start + len(value.rstrip())

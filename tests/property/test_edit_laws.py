@@ -10,7 +10,8 @@ import strategies as s
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgekit.model.entities import Archive, Entity
+from forgekit.ids import EntityId
+from forgekit.model.entities import Archive, Entity, Project
 from forgekit.model.kinds import Kind
 from forgekit.model.rules import with_section
 from forgekit.text import codec, edit, frontmatter
@@ -58,6 +59,13 @@ def test_a_write_touches_the_lines_of_its_fields_alone(kind: Kind, data: st.Data
     result = edit.update(file.text, new)
     if codec.dumps(old) != file.text:
         assert_only_its_lines(file, old, new, result)
+
+
+def test_a_comment_below_an_empty_value_stays_when_the_field_goes() -> None:
+    key = "018bcfe5-6800-83ea-8f39-beb7af8d4df8"
+    text = f"---\nproject_uuid: {key}\nowner:\n  mail: \n# note\nproject_name: Use cursors\n---\n"
+    new = Project(project_uuid=EntityId(key), project_name="Use cursors")
+    assert edit.update(text, new) == text.replace("owner:\n  mail: \n", "")
 
 
 def assert_only_its_lines(file: s.Edited, old: Entity, new: Entity, result: str) -> None:
