@@ -60,6 +60,11 @@ TITLE = 200
 _PLACEHOLDER = re.compile(
     r"\W*(?:none|n/?a|nothing|tbd|todo|\.{3}|\u2026|<[^>]*>|\[[^\]]*\]|\{[^}]*\})\W*", re.IGNORECASE
 )
+_OPEN = re.compile(
+    r"(?:\W|\d|(?:the|our|remaining|other|still)\s)*(?:open|unresolved)\s(?:questions?|points?|issues?|threads?)",
+    re.IGNORECASE,
+)
+"""Labels of lists of threads; an agent also lists tasks, files and issues that it fixed."""
 _OPTION = re.compile(
     r"^\W{0,6}(?:[^\W\d_]{3,12} )?(?P<name>[A-Ha-h]|\d{1,2})[.):]\W{0,4}\s+(?P<text>\S[^\n]*)", re.MULTILINE
 )
@@ -155,7 +160,7 @@ def find(
 def labelled(text: str) -> Iterator[Find]:
     """Yield the items below `Decisions made:` or `Open questions:`, in order."""
     for each in sentences(text):
-        kind = DECISION if lists_kind(each.label, "D") else OPEN if lists_kind(each.label, "T") else None
+        kind = DECISION if lists_kind(each.label, "D") else OPEN if _OPEN.fullmatch(each.label) else None
         if kind is not None and _is_item(each) and not (each.asks and kind is DECISION):
             words = text[each.start : each.start + len(each.raw)]
             yield find(kind, each.start, words, "an item below a label of its kind")
