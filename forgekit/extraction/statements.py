@@ -52,6 +52,8 @@ _WHY = {
 SEEN = 0.3
 """The least share of a family for a word to belong to it."""
 _GAP = 2
+_LEAST_WORDS, _SHORT = 3, 8
+_NAMES = ("proposal", "rejected", "reason")
 _WHOLE = 0.6
 """A run over this share of a sentence's words is the whole sentence."""
 _FEW = 7
@@ -217,6 +219,9 @@ def _of_sentence(turn: int, words: Words, first: int, family: str, shares: Seque
     if len(seen) >= _WHOLE * len(shares):
         groups = [[0, *seen, len(shares) - 1]]
     for group in groups:
+        few = group[-1] - group[0] + 1 < _LEAST_WORDS and len(shares) > _SHORT
+        if few and family not in _NAMES:
+            continue  # a word or two of a long sentence state nothing
         inside = range(group[0], group[-1] + 1)
         tags = FAMILIES[family]
         totals = {tag: sum(words.shares[first + n][TAGS.index(tag)] for n in inside) for tag in tags}
