@@ -93,18 +93,18 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     by_id = any(claim.kind != "A" for claim in claims)
     known = _Known(claims, unnumbered)
     used = {key_of(claim.local_id) for claim in claims}
-    places = {_written_before(lines[each.words.line - 1][: each.words.column])[1] for each in found}
-    ids = used | places | {key_of(_id_of(each)) for each in found if each.id}
+    written = [_written_before(lines[each.words.line - 1][: each.words.column]) for each in found]
+    ids = used | {place for _, place in written} | {key_of(_id_of(each)) for each in found if each.id}
     for each in found:
         each.fields = [_resolved(span, ids) for span in each.fields]
     referred = {key_of(name) for each in found for span in each.fields for name in _named(span)}
-    for each in found:
+    for each, before in zip(found, written, strict=True):
         same = known.same(each, _id_of(each), _kind_of(each))
         if isinstance(same, Claim) and same.kind == "A" and not _ARTIFACT.fullmatch(same.local_id):
             page.found.claims.remove(same)  # such as A1 of a list of decisions
             used.discard(key_of(same.local_id))
             same = None
-        place = _written_before(lines[each.words.line - 1][: each.words.column])[1]
+        place = before[1]
         numbered = place in referred or int(place or 0) > _LONG_LIST
         least = _SURE_WITH_ID if each.id or numbered else SURE if by_id else _SURE_ALONE
         if isinstance(same, Claim):
@@ -116,7 +116,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
                 _propose(page, each)
             continue
         else:
-            _register(page, each, referred, used)
+            _register(page, each, before, referred, used)
         spans = [each.words, *each.fields]
         page.taken.update(line for span in spans for line in range(span.line, span.last + 1))
     page.found.unnumbered.sort(key=lambda record: record[0])
@@ -140,13 +140,15 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
         make_claim(page.found, claim.local_id, missing, claim.line, Family.PROSE, kind=kind)
 
 
-def _register(page: Page, each: Found, referred: Collection[str], used: set[str]) -> None:
-    """Add a record."""
+def _register(
+    page: Page, each: Found, before: tuple[str, str], referred: Collection[str], used: set[str]
+) -> None:
+    """Add a record; `before` is the id and the number written before its words."""
     local_id, kind = _id_of(each), _kind_of(each)
     if _ARTIFACT.fullmatch(local_id):
         return
     raw = _fields(each, kind) | {"text": each.words.text}
-    written, place = _written_before(page.document.lines[each.words.line - 1][: each.words.column])
+    written, place = before
     if PLACE.fullmatch(local_id) or not local_id:
         local_id = written or local_id
     if kind == "T" and local_id == place and place not in referred:
