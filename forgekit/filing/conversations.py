@@ -453,10 +453,11 @@ def ingest(
     with_text = forge.settings.keep_text if with_text is None else with_text
     keep = None if with_text else forge.catalogue.matching(kinds=(Kind.TRANSCRIPT,))
     report = IngestReport()
-    reader = forge.statement_reader
-    if isinstance(reader, Missing):
-        message = f"only records and labelled lists were read: {reader.reason}"
-        problem = Problem(code="sentences-unread", message=message, fix=reader.hint, severity=Severity.INFO)
+    shipped = forge.statement_reader
+    reader = None if isinstance(shipped, Missing) else shipped
+    if isinstance(shipped, Missing):
+        message = f"only records and labelled lists were read: {shipped.reason}"
+        problem = Problem(code="sentences-unread", message=message, fix=shipped.hint, severity=Severity.INFO)
         report.problems.append(problem)
 
     def read() -> Iterator[Unpacked]:
@@ -466,13 +467,7 @@ def ingest(
                 report.problems.append(one)
                 continue
             try:
-                unpacked = unpack(
-                    one,
-                    rules,
-                    keep=keep,
-                    allowed=forge.allowed,
-                    reader=None if isinstance(reader, Missing) else reader,
-                )
+                unpacked = unpack(one, rules, keep=keep, allowed=forge.allowed, reader=reader)
             except RuleError as e:  # the others are still filed
                 name = one_line(redact(one.title or one.external_id, forge.allowed).text)
                 message = f"nothing of it was filed: {e}"
