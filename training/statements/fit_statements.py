@@ -38,8 +38,6 @@ from forgekit.models.windows import conversation_of, windows_of
 
 HERE = Path(__file__).resolve().parent
 OUT = HERE.parents[1] / "forgekit" / "models" / "statements"
-_BETA = 1.0
-"""Weight of recall beside precision where the least probabilities are set."""
 
 
 def main() -> int:
@@ -138,12 +136,15 @@ def calibrated(folder: Path, model: BertModel, held: Sequence[Dialogue]) -> dict
     for dialogue in held:
         words = reader.read([(turn.human, turn.text) for turn in dialogue.turns])
         for number, (turn, tagged) in enumerate(zip(dialogue.turns, words, strict=True)):
+            runs = list(runs_of(number, tagged))
             for family, tags in FAMILIES.items():
                 spans = [(span.first, span.last) for span in turn.spans if span.tag in tags]
                 truth[family] += len(spans)
-                for run in runs_of(number, tagged):
-                    if run.family == family:
-                        rows[family].append((run.share, any(_same(run.start, run.end, *s) for s in spans)))
+                rows[family] += [
+                    (run.share, any(_same(run.start, run.end, *s) for s in spans))
+                    for run in runs
+                    if run.family == family
+                ]
     return {name: _level(name, rows[name], truth[name]) for name in FAMILIES}
 
 
@@ -195,7 +196,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=HERE / "dialogues.zip")
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--hold-out", default="", help="hold back the conversations whose name begins so")
-    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--layers", type=int, default=4, help="upper layers that are trained")
     parser.add_argument("--rank", type=int, default=64, help="of the differences shipped; 0 = whole")
     parser.add_argument("--rate", type=float, default=2e-4)
