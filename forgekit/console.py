@@ -264,6 +264,46 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def ask(question: str) -> str | None:
+    """Ask on stderr and return the line that a person types; None at the end of the input."""
+    _question(question)
+    line = sys.stdin.readline()
+    if not line:
+        info("")
+        return None
+    return line.strip()
+
+
+def ask_key(question: str) -> str | None:
+    """Ask on stderr and return the key that a person presses, in lower case; None at the end of the input.
+
+    Where keys cannot be read one by one the answer is a line.
+    """
+    try:
+        import termios
+        import tty
+    except ImportError:  # no POSIX system
+        return ask(question)
+    if not sys.stdin.isatty():
+        return ask(question)
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    _question(question)
+    try:
+        tty.setcbreak(descriptor)
+        key = os.read(descriptor, 1).decode("ascii", "replace").lower()
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+    info(key.strip())
+    return None if key in {"", "\x04"} else key.strip()
+
+
+def _question(text: str) -> None:
+    sys.stdout.flush()
+    sys.stderr.write(visible(text))
+    sys.stderr.flush()
+
+
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """Return a number with its noun, such as `1 thread` or `3 threads`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -15,12 +14,16 @@ from forgekit.times import format_date
 
 if TYPE_CHECKING:
     from forgekit.cli.call import Call
+    from forgekit.conflicts import ListedConflict
     from forgekit.filing.review import Answers, Reviewed, Seen, Waiting
     from forgekit.forge import Forge
     from forgekit.ids import EntityId
     from forgekit.model.entities import Candidate
 
 _ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
+_CHOICES = (
+    "1 or 2 keeps that one, b keeps both for different scopes, d says that it is no conflict, s skips, q ends"
+)
 
 
 def review(call: Call) -> None:
@@ -41,12 +44,15 @@ def review(call: Call) -> None:
         if call["only_list"] or call.as_json or not console.is_terminal():
             _list(found, call)
             return
-        if not found:
-            console.info("nothing waits")
-            return
         answers = _asked(forge, found)
-    else:
-        answers = _given(call)
+        if answers != review.Answers():
+            _print_reviewed(review.answer(forge, answers, options), call)
+        conflicts = _possible(call)
+        _ask_conflicts(call, conflicts)
+        if answers == review.Answers() and not conflicts:
+            console.info("nothing to do" if found else "nothing waits")
+        return
+    answers = _given(call)
     if answers == review.Answers() and not call.as_json:
         console.info("nothing to do")
         return
@@ -66,17 +72,53 @@ def _given(call: Call) -> Answers:
     approved = frozenset(forge.resolve(name, Kind.CANDIDATE) for name in call["approve"] or ())
     if approve_above is not None:
         others = rejected | {candidate for candidate, _ in merged}
-        candidates = (item.candidate for item in waiting(forge, call["project"]))
-        approved |= {one.id for one in candidates if one.confidence >= approve_above} - others
+        sure = (
+            item for item in waiting(forge, call["project"]) if item.candidate.confidence >= approve_above
+        )
+        approved |= {one for item in sure for one in item.ids} - others
     titles = tuple((forge.resolve(name, Kind.CANDIDATE), text) for name, text in call["titles"] or ())
     return Answers(approve=approved, reject=rejected, merge=merged, titles=titles)
 
 
-def _list(found: list[Waiting], call: Call) -> None:
-    """List the candidates, and the possible conflicts, which wait for a person too."""
-    from forgekit.conflicts import POSSIBLE
+def _possible(call: Call) -> list[ListedConflict]:
+    """Return the conflicts that the judge found and nobody answered, the likeliest first."""
+    from forgekit.conflicts import FOUND, POSSIBLE
     from forgekit.queries import list_entities
 
+    rows = list_entities(call.forge, "conflict", project=call["project"]).conflicts or []
+    found = [row for row in rows if row.finding is not None and row.state in (FOUND, POSSIBLE)]
+    return sorted(found, key=lambda row: -row.finding.judgement.probability if row.finding else 0.0)
+
+
+def _ask_conflicts(call: Call, rows: list[ListedConflict]) -> None:
+    """Ask about each conflict that the judge found; each answer is a commit."""
+    from forgekit.cli.changes import wrote
+    from forgekit.conflicts import resolve, settle
+
+    if rows:
+        console.info(f"{console.count(len(rows), 'possible conflict')}: {_CHOICES}")
+    for number, row in enumerate(rows, 1):
+        assert row.finding is not None  # noqa: S101 - what `_possible` returned
+        a, b = row.finding.a, row.finding.b
+        console.data(f"\n{number}/{len(rows)}  {finding_text(row.finding, row.yields)}")
+        while (reply := console.ask_key("1/2/b/d/s/q [s]: ")) not in {None, "q", "", "s"}:
+            if reply not in {"1", "2", "b", "d"}:
+                console.info(f"{str(reply)[:40]!r} is no answer: {_CHOICES}")
+            elif reason := console.ask("why: "):
+                name = row.conflict.id
+                if reply in {"1", "2"}:
+                    kept = a if reply == "1" else b
+                    wrote(resolve(call.forge, name, kept.id, reason, options=call.options), call)
+                else:
+                    status = "scoped" if reply == "b" else "dismissed"
+                    wrote(settle(call.forge, name, reason, status, options=call.options), call)
+                break
+        if reply in {None, "q"}:
+            break
+
+
+def _list(found: list[Waiting], call: Call) -> None:
+    """List the candidates, and the conflicts that the judge found, which wait for a person too."""
     if call.printed_json(found, "waiting"):
         return
     for item in found:
@@ -85,10 +127,10 @@ def _list(found: list[Waiting], call: Call) -> None:
             kind = Kind.DECISION if candidate.proposes.decides else Kind.THREAD
             same = f"  [registered as {short_id(kind, item.same)}]"
         title = console.one_line(candidate.candidate)
-        console.data(f"{_headline(candidate)}  {title}  ({_source(candidate)}){same}")
+        again = f"  [{_times(item)}]" if item.again else ""
+        console.data(f"{_headline(candidate)}  {title}  ({_source(candidate)}){same}{again}")
     console.info(f"{console.count(len(found), 'candidate')} waiting")
-    possible = list_entities(call.forge, "conflict", project=call["project"], status=POSSIBLE).conflicts
-    for row in possible or ():
+    for row in _possible(call):
         if row.finding is not None:
             console.data(finding_text(row.finding, row.yields))
 
@@ -97,7 +139,8 @@ def _asked(forge: Forge, found: list[Waiting]) -> Answers:
     """Ask about each candidate, until the last one, `q` or the end of the input."""
     from forgekit.filing.review import Answers, seen
 
-    console.info(f"{console.count(len(found), 'candidate')} waiting: {_ANSWERS}; Ctrl-C writes nothing")
+    if found:
+        console.info(f"{console.count(len(found), 'candidate')} waiting: {_ANSWERS}; Ctrl-C writes nothing")
     answers = Answers()
     for number, item in enumerate(found, 1):
         around = seen(forge, item)
@@ -113,46 +156,33 @@ def _reply_to(forge: Forge, item: Waiting, around: Seen) -> Answers | None:
     """Ask about one candidate until there is an answer; None at the end."""
     from forgekit.filing.review import Answers
 
-    key = item.candidate.id
-    while (reply := _answer("y/e/m/n/s/q [s]: ")) not in {None, "q"}:
+    while (reply := console.ask_key("y/e/m/n/s/q [s]: ")) not in {None, "q"}:
         if reply in {"", "s"}:
             return Answers()
         if reply == "y":
-            return Answers(approve=frozenset({key}))
+            return Answers(approve=item.ids)
         if reply == "n":
-            return Answers(reject=frozenset({key}))
+            return Answers(reject=item.ids)
         if reply == "e":
-            text = _answer(f"text [{console.one_line(item.candidate.candidate)}]: ")
+            text = console.ask(f"text [{console.one_line(item.candidate.candidate)}]: ")
             if text == "":
-                return Answers(approve=frozenset({key}))
+                return Answers(approve=item.ids)
             if text and statement(text):
-                return Answers(approve=frozenset({key}), titles=((key, text),))
+                return Answers(approve=item.ids, titles=tuple((one, text) for one in item.ids))
             console.info("nothing is left of that as a text")
         elif reply == "m":
             into = _target(forge, around)
             if into is not None:
-                return Answers(merge=((key, into),))
+                return Answers(merge=tuple((one, into) for one in item.ids))
         else:
             console.info(f"{str(reply)[:40]!r} is no answer: {_ANSWERS}")
     return None
 
 
-def _answer(question: str) -> str | None:
-    """Ask on stderr and return the line that a person types; None at the end of the input."""
-    sys.stdout.flush()
-    sys.stderr.write(console.visible(question))
-    sys.stderr.flush()
-    line = sys.stdin.readline()
-    if not line:
-        console.info("")
-        return None
-    return line.strip()
-
-
 def _target(forge: Forge, around: Seen) -> EntityId | None:
     """Ask what a candidate is merged into; None where nothing of that name is registered."""
     first = " [1]" if around.alike else ""
-    into = _answer(f"into, a number above or any name{first}: ")
+    into = console.ask(f"into, a number above or any name{first}: ")
     if into == "" and around.alike:
         into = "1"
     if not into:
@@ -178,6 +208,7 @@ def _show(place: str, item: Waiting, around: Seen) -> None:
         "because": candidate.rationale,
         "rejected": "; ".join(candidate.alternatives_rejected),
         "found by": candidate.why,
+        "said again": _times(item),
     }
     alike = [
         f"{number}. {short_id(found.kind, found.id)}  {found.status.value}  {console.one_line(found.title)}"
@@ -186,6 +217,10 @@ def _show(place: str, item: Waiting, around: Seen) -> None:
     ]
     shown = {f"  {key}": " ".join(text.split()) for key, text in lines.items() if text}
     console.fields({**shown, "  alike": "\n".join(alike) or "nothing that is registered"})
+
+
+def _times(item: Waiting) -> str:
+    return console.count(len(item.again), "more time") if item.again else ""
 
 
 def _headline(candidate: Candidate) -> str:

@@ -7,6 +7,7 @@ registered as an ended one. The answer stays with the candidate, so that it is n
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count, islice
@@ -43,10 +44,21 @@ _SUBJECT_LIMIT = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
-    """A candidate that waits for review, and the registered entity with the same text."""
+    """A candidate that waits for review.
+
+    Attributes:
+        same: the registered entity with the same text.
+        again: further waiting candidates of the project with the same text.
+    """
 
     candidate: Candidate
     same: EntityId | None
+    again: tuple[EntityId, ...] = ()
+
+    @property
+    def ids(self) -> frozenset[EntityId]:
+        """The candidate and those with its text: one answer is for all of them."""
+        return frozenset((self.candidate.id, *self.again))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,19 +100,34 @@ class Answers:
 
 
 def waiting(forge: Forge, project: str | None = None) -> list[Waiting]:
-    """Return the candidates that wait for review, by falling confidence.
+    """Return the candidates that wait for review: by conversation, those with the surest candidate first.
+
+    Candidates with one text are one item: the surest of them with the others as `again`.
 
     Raises NotFoundError for an unknown project.
     """
     registry = forge.registry()
     owner = forge.known_project(project, registry).id if project is not None else None
     known = _by_text(registry)
-    found = [
-        Waiting(candidate=c, same=known.get(_key(c)))
-        for c in registry.candidates
-        if c.status is CandidateStatus.WAITING and (owner is None or c.project_uuid == owner)
+    found = sorted(
+        (
+            c
+            for c in registry.candidates
+            if c.status is CandidateStatus.WAITING and (owner is None or c.project_uuid == owner)
+        ),
+        key=lambda c: (-c.confidence, c.id),
+    )
+    alike: dict[object, list[Candidate]] = defaultdict(list)
+    for each in found:
+        alike[each.proposes, _key(each)].append(each)
+    items = [
+        Waiting(candidate=first, same=known.get(_key(first)), again=tuple(one.id for one in others))
+        for first, *others in alike.values()
     ]
-    return sorted(found, key=lambda w: (-w.candidate.confidence, w.candidate.id))
+    together: dict[EntityId, list[Waiting]] = defaultdict(list)
+    for item in items:
+        together[item.candidate.conversation_id].append(item)
+    return [item for some in together.values() for item in some]
 
 
 def _key(candidate: Candidate) -> tuple[Kind, EntityId, str]:

@@ -532,6 +532,7 @@ def waiting(found: Iterable[Any]) -> list[Json]:
             "rationale": item.candidate.rationale,
             "alternatives_rejected": list(item.candidate.alternatives_rejected),
             "same_as": item.same,
+            "said_again": list(item.again),
         }
         for item in found
     ]

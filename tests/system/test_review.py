@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from claude_export import message
 from cli_runner import Cli
+from fake_judge import install
 from fake_reader import FakeReader
 from repositories import git
 
@@ -45,6 +46,10 @@ def waiting(
 
 
 ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
+CHOICES = (
+    "1 or 2 keeps that one, b keeps both for different scopes, d says that it is no conflict, s skips, q ends"
+)
+KEYS = "1/2/b/d/s/q [s]: "
 HEAD = f"3 candidates waiting: {ANSWERS}; Ctrl-C writes nothing\n"
 ASK = "y/e/m/n/s/q [s]: "
 QUEUE, RPC, RETRY = (
@@ -190,6 +195,29 @@ def test_what_is_out_of_force_is_not_approved_until_it_is_decided_again(
     cli("review", "--approve", found)
     became = {item["short_id"]: item.get("became") for item in cli("candidate", "list", "--json").json}
     assert (became[found] or "")[-12:] == new[-12:]
+
+
+def test_a_conflict_that_the_judge_found_is_asked_about(
+    registry: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch)
+    monkeypatch.setattr(console, "is_terminal", lambda: True)
+    texts = ("The API is REST", "The API is GraphQL", "Always sign releases", "Maybe never sign releases")
+    rest, graph, *_ = (
+        cli("decision", "new", text, "--project", "Nexus", root=registry).out.strip() for text in texts
+    )
+    told = cli("review", stdin=b"x\n2\nclients ask for it\nd\n\ns\n")
+    [conflict, possible] = (line.split()[-1] for line in told.out.splitlines() if "conflict cfl_" in line)
+    assert told.out.splitlines()[1] == f"1/2  conflict {conflict}"
+    assert f"\n2/2  possible conflict {possible}\n" in told.out
+    assert told.err == (
+        f"2 possible conflicts: {CHOICES}\n"
+        f"{KEYS}'x' is no answer: {CHOICES}\n"
+        f"{KEYS}why: review {conflict}: committed as <commit>\n"
+        f"{KEYS}why: {KEYS}"
+    )
+    statuses = {one["short_id"]: one["status"] for one in cli("decision", "list", "--json").json}
+    assert sorted((statuses[rest], statuses[graph])) == ["active", "superseded"]
 
 
 def test_what_was_approved_is_what_an_archive_says_again(waiting: dict[str, str], cli: Cli) -> None:

@@ -93,6 +93,27 @@ def test_what_is_likelier_is_asked_first(repository: Path) -> None:
     assert [one.candidate.confidence for one in waiting] == [0.9, 0.8, 0.7, 0.6, 0.5]
 
 
+def test_candidates_of_one_conversation_follow_each_other(repository: Path) -> None:
+    other = v8_named(PROJECT, "another talk", BORN)
+    given = [candidate(f"Retry {n} times", confidence=n / 10) for n in (9, 7, 5)]
+    given[1] = replace(given[1], conversation_id=other)
+    waiting = review.waiting(opened(repository, *given))
+    assert [one.candidate.confidence for one in waiting] == [0.9, 0.5, 0.7]
+
+
+def test_one_text_is_asked_once_and_one_answer_is_for_all(repository: Path) -> None:
+    other = v8_named(PROJECT, "another talk", BORN)
+    first, again = candidate(TEXT, confidence=0.9), candidate(f"{TEXT.lower()}.", confidence=0.8)
+    again = replace(again, conversation_id=other)
+    forge = opened(repository, first, again)
+    [waiting] = review.waiting(forge)
+    assert (waiting.candidate, waiting.again) == (first, (again.id,))
+    done = review.answer(forge, review.Answers(approve=waiting.ids))
+    [made] = forge.registry().decisions
+    assert (len(done.answered), made.conversation_ids) == (2, tuple(sorted((TALK, other))))
+    assert review.waiting(forge) == []
+
+
 def test_what_shares_half_of_its_words_is_alike(repository: Path) -> None:
     half, less = decision("Use Postgres queue tables"), decision("Use the job board")
     found = candidate("Postgres queue job retries")
