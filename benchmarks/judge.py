@@ -31,6 +31,7 @@ from forgekit.models.trained_judge import FOLDER, TrainedJudge, find_trained_jud
 
 FRESH = Path(__file__).with_name("pairs.jsonl")
 CACHE = Path(tempfile.gettempdir()) / "forgekit-judge"
+CONTRADICTS = (Level.CONFLICT, Level.POSSIBLE)
 RECORDS, NEIGHBOURS, SHOWN = 1_000, 5, 20
 SYNONYMS = {
     "use": "employ", "every": "each", "must": "has to", "store": "keep", "keep": "retain", "run": "execute",
@@ -101,7 +102,7 @@ def balanced(name: str, pairs: Sequence[Pair], judge: TrainedJudge, *, texts: bo
     judged = _judged(judge, pairs)
     print(f"\n{name}: {len(pairs)} pairs, {sum(truth)} contradictions")
     print(f"{row_of('model alone', truth, [value >= 0 for value in odds])}  AUROC {auroc(truth, odds):.3f}")
-    print(row_of("judge, both levels", truth, [found.level is not Level.NONE for found in judged]))
+    print(row_of("judge, both levels", truth, [found.level in CONTRADICTS for found in judged]))
     print(row_of("judge, conflict", truth, [found.level is Level.CONFLICT for found in judged]))
     print(row_of("always contradiction", truth, [True] * len(pairs)))
     for pair, value, contradiction in zip(pairs, odds, truth, strict=True):
@@ -138,7 +139,7 @@ def records(file: Path, judge: TrainedJudge) -> None:
     pairs = [Pair(label="", a=texts[i], b=texts[j]) for i, j in near]
     judged = _judged(judge, pairs)
     flags = sorted(
-        ((found, pair) for pair, found in zip(pairs, judged, strict=True) if found.level is not Level.NONE),
+        ((found, pair) for pair, found in zip(pairs, judged, strict=True) if found.level in CONTRADICTS),
         key=lambda flag: -flag[0].probability,
     )
     conflicts = sum(found.level is Level.CONFLICT for found, _ in flags)

@@ -64,7 +64,7 @@ def main() -> int:
             seconds = time.perf_counter() - start
             print(f"{name}: {len(decisions)} decisions, {len(pairs)} pairs in {seconds:.1f} s")
             for (a, b), judgement in zip(pairs, judgements, strict=True):
-                if judgement is not None and judgement.level is not Level.NONE:
+                if judgement is not None and judgement.level in (Level.CONFLICT, Level.POSSIBLE):
                     row = {"a": decisions[a].local_id, "b": decisions[b].local_id, "register": name}
                     row |= {"level": judgement.level.value}
                     out.write(json.dumps(row | {"probability": judgement.probability}) + "\n")

@@ -102,7 +102,7 @@ def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
         found = registry.get(forge.resolve(name, Kind.CONFLICT, Kind.DECISION))
     except NotFoundError:
         cached = findings_of(forge, registry, wait_ms=0)
-        for finding in (*cached.conflicts, *cached.possible):
+        for finding in (*cached.conflicts, *cached.possible, *cached.replacements):
             if name.strip().lower() in (finding.id, short_id(Kind.CONFLICT, finding.id)):
                 return finding.verdict()
         raise

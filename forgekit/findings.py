@@ -112,7 +112,7 @@ def _keys(forge: Forge, judge: Judge, vectors: Vectors, active: Mapping[EntityId
     """
     if "" in active.values():
         return "", ""
-    parts = ["findings 3", judge.version, vectors.space, forge.catalogue.tree]
+    parts = ["findings 4", judge.version, vectors.space, forge.catalogue.tree]
     given = (parts, list(active.items()))
     name, state = (hashlib.sha256(json.dumps(each).encode()).hexdigest() for each in given)
     return name, state
@@ -137,7 +137,7 @@ def _of(flagged: Iterable[Flagged], decisions: Collection[EntityId] | None) -> l
 
 
 def _speaks(judgement: Judgement) -> bool:
-    return judgement.duplicate or judgement.level is not Level.NONE
+    return judgement.level is not Level.NONE
 
 
 def of_written(forge: Forge, entities: Iterable[Entity]) -> Findings:
@@ -296,30 +296,24 @@ def _unanswered(registry: Registry, flagged: Sequence[Flagged], judged: int, unj
     return Findings(
         conflicts=tuple(f for f in waiting if f.level is Level.CONFLICT),
         possible=tuple(f for f in waiting if f.level is Level.POSSIBLE),
-        duplicates=tuple(f for f in ordered if f.judgement.duplicate),
+        replacements=tuple(f for f in waiting if f.level is Level.REPLACEMENT),
+        duplicates=tuple(f for f in ordered if f.level is Level.DUPLICATE),
         judged=judged,
         unjudged=unjudged,
     )
 
 
 def _written(judgement: Judgement) -> str:
-    values = (
-        judgement.probability,
-        judgement.level.value,
-        judgement.duplicate,
-        judgement.words,
-        judgement.reason,
-    )
+    values = judgement.probability, judgement.level.value, judgement.words, judgement.reason
     return json.dumps(values)
 
 
 def _read(text: str) -> Judgement | None:
     try:
-        probability, level, duplicate, (one, two), reason = json.loads(text)
+        probability, level, (one, two), reason = json.loads(text)
         return Judgement(
             probability=float(probability),
             level=Level(level),
-            duplicate=bool(duplicate),
             words=(tuple(one), tuple(two)),
             reason=str(reason),
         )

@@ -17,7 +17,7 @@ from transformers import BertModel
 
 SIDE = 60
 """Tokens of a side that are read."""
-_BATCH = 64
+_BATCH = 32
 
 
 @dataclass(frozen=True, slots=True)

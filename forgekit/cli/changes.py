@@ -79,6 +79,18 @@ def print_findings(findings: Findings) -> None:
     """Print findings on stderr."""
     for finding, loser in findings.with_losers():
         console.info(finding_text(finding, loser))
+    for finding in findings.replacements:
+        console.info(replacement_text(finding))
+
+
+def replacement_text(finding: Finding) -> str:
+    """Return which decision seems to replace which, and what to do."""
+    new, old = finding.later
+    names = [short_id(Kind.DECISION, side.id) for side in (new, old)]
+    return (
+        f"replacement?\n  {names[0]}: {new.decision}\n  {names[1]}: {old.decision}\n"
+        f"  if so: forgekit decision supersede {names[1]} --by {names[0]}"
+    )
 
 
 def finding_text(finding: Finding, loser: EntityId | None) -> str:

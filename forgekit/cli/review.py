@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from forgekit import console
-from forgekit.cli.changes import done, finding_text, findings_after, print_findings
+from forgekit.cli.changes import done, finding_text, findings_after, print_findings, replacement_text, wrote
 from forgekit.errors import AmbiguousError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.rules import statement
@@ -14,16 +14,14 @@ from forgekit.times import format_date
 
 if TYPE_CHECKING:
     from forgekit.cli.call import Call
-    from forgekit.conflicts import ListedConflict
+    from forgekit.conflict.pairs import Finding
     from forgekit.filing.review import Answers, Reviewed, Seen, Waiting
     from forgekit.forge import Forge
     from forgekit.ids import EntityId
-    from forgekit.model.entities import Candidate
+    from forgekit.model.entities import Candidate, Decision
 
 _ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
-_CHOICES = (
-    "1 or 2 keeps that one, b keeps both for different scopes, d says that it is no conflict, s skips, q ends"
-)
+_CHOICES = "1 or 2 keeps that one, b keeps both for different scopes, d dismisses, s skips, q ends"
 
 
 def review(call: Call) -> None:
@@ -47,9 +45,9 @@ def review(call: Call) -> None:
         answers = _asked(forge, found)
         if answers != review.Answers():
             _print_reviewed(review.answer(forge, answers, options), call)
-        conflicts = _possible(call)
-        _ask_conflicts(call, conflicts)
-        if answers == review.Answers() and not conflicts:
+        rows = _findings(call)
+        _ask_findings(call, rows)
+        if answers == review.Answers() and not rows:
             console.info("nothing to do" if found else "nothing waits")
         return
     answers = _given(call)
@@ -80,45 +78,58 @@ def _given(call: Call) -> Answers:
     return Answers(approve=approved, reject=rejected, merge=merged, titles=titles)
 
 
-def _possible(call: Call) -> list[ListedConflict]:
-    """Return the conflicts that the judge found and nobody answered, the likeliest first."""
-    from forgekit.conflicts import FOUND, POSSIBLE
-    from forgekit.queries import list_entities
+def _findings(call: Call) -> list[tuple[Finding, EntityId | None]]:
+    """Return what the judge found and nobody answered, the likeliest first, with the side that yields."""
+    from forgekit.findings import BLOCK_WAIT_MS, findings_of
 
-    rows = list_entities(call.forge, "conflict", project=call["project"]).conflicts or []
-    found = [row for row in rows if row.finding is not None and row.state in (FOUND, POSSIBLE)]
-    return sorted(found, key=lambda row: -row.finding.judgement.probability if row.finding else 0.0)
+    forge, registry = call.forge, call.forge.registry()
+    found = findings_of(forge, registry, wait_ms=BLOCK_WAIT_MS)
+    rows = [*found.with_losers(), *((each, None) for each in found.replacements)]
+    if call["project"] is not None:
+        owner = forge.known_project(call["project"], registry).id
+        rows = [row for row in rows if owner in {row[0].a.project_uuid, row[0].b.project_uuid}]
+    return sorted(rows, key=lambda row: (-row[0].judgement.probability, row[0].id))
 
 
-def _ask_conflicts(call: Call, rows: list[ListedConflict]) -> None:
-    """Ask about each conflict that the judge found; each answer is a commit."""
-    from forgekit.cli.changes import wrote
+def _text(finding: Finding, loser: EntityId | None) -> str:
+    from forgekit.conflict.judge import Level
+
+    replaces = finding.level is Level.REPLACEMENT
+    return replacement_text(finding) if replaces else finding_text(finding, loser)
+
+
+def _ask_findings(call: Call, rows: list[tuple[Finding, EntityId | None]]) -> None:
+    """Ask about each finding of the judge; each answer is a commit."""
     from forgekit.conflicts import resolve, settle
 
     if rows:
-        console.info(f"{console.count(len(rows), 'possible conflict')}: {_CHOICES}")
-    for number, row in enumerate(rows, 1):
-        assert row.finding is not None  # noqa: S101 - what `_possible` returned
-        a, b = row.finding.a, row.finding.b
-        console.data(f"\n{number}/{len(rows)}  {finding_text(row.finding, row.yields)}")
+        console.info(f"{console.count(len(rows), 'finding')} of the judge: {_CHOICES}")
+    for number, (finding, loser) in enumerate(rows, 1):
+        console.data(f"\n{number}/{len(rows)}  {_text(finding, loser)}")
         while (reply := console.ask_key("1/2/b/d/s/q [s]: ")) not in {None, "q", "", "s"}:
             if reply not in {"1", "2", "b", "d"}:
                 console.info(f"{str(reply)[:40]!r} is no answer: {_CHOICES}")
             elif reason := console.ask("why: "):
-                name = row.conflict.id
                 if reply in {"1", "2"}:
-                    kept = a if reply == "1" else b
-                    wrote(resolve(call.forge, name, kept.id, reason, options=call.options), call)
+                    kept = _shown(finding)[int(reply) - 1]
+                    wrote(resolve(call.forge, finding.id, kept.id, reason, options=call.options), call)
                 else:
                     status = "scoped" if reply == "b" else "dismissed"
-                    wrote(settle(call.forge, name, reason, status, options=call.options), call)
+                    wrote(settle(call.forge, finding.id, reason, status, options=call.options), call)
                 break
         if reply in {None, "q"}:
             break
 
 
+def _shown(finding: Finding) -> tuple[Decision, Decision]:
+    """Return both sides in the order in which they are shown."""
+    from forgekit.conflict.judge import Level
+
+    return finding.later if finding.level is Level.REPLACEMENT else (finding.a, finding.b)
+
+
 def _list(found: list[Waiting], call: Call) -> None:
-    """List the candidates, and the conflicts that the judge found, which wait for a person too."""
+    """List the candidates, and what the judge found, which wait for a person too."""
     if call.printed_json(found, "waiting"):
         return
     for item in found:
@@ -130,9 +141,8 @@ def _list(found: list[Waiting], call: Call) -> None:
         again = f"  [{_times(item)}]" if item.again else ""
         console.data(f"{_headline(candidate)}  {title}  ({_source(candidate)}){same}{again}")
     console.info(f"{console.count(len(found), 'candidate')} waiting")
-    for row in _possible(call):
-        if row.finding is not None:
-            console.data(finding_text(row.finding, row.yields))
+    for finding, loser in _findings(call):
+        console.data(_text(finding, loser))
 
 
 def _asked(forge: Forge, found: list[Waiting]) -> Answers:

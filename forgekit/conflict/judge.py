@@ -28,14 +28,12 @@ class Judgement:
 
     Attributes:
         probability: of a contradiction, rounded to 3 digits; 0 if the cosine alone excludes both levels.
-        duplicate: the two texts say the same.
         words: of the first and of the second text, those that weighed most, the heaviest first.
         reason: one line for people.
     """
 
     probability: float
     level: Level
-    duplicate: bool = False
     words: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     reason: str = ""
 
@@ -69,10 +67,12 @@ class Judge(Protocol):
 
 
 class Level(Enum):
-    """How sure a judge is that two decisions cannot both be followed."""
+    """What a judge says of a pair: how surely both cannot be followed, or another relation."""
 
     CONFLICT = "conflict"  # keeps both sides from being carried
     POSSIBLE = "possible"  # listed for a person, blocks nothing
+    REPLACEMENT = "replacement"  # one of the texts says that it replaces the other
+    DUPLICATE = "duplicate"  # they say the same
     NONE = "none"
 
 

@@ -111,6 +111,12 @@ class Finding:
         """The side that yields to the other's higher tier; None where a person must choose."""
         return yielding(self.a, self.b)
 
+    @property
+    def later(self) -> tuple[Decision, Decision]:
+        """Both sides, the later one first: of a replacement the one that replaces."""
+        a, b = sorted((self.a, self.b), key=lambda side: (side.created_at, side.id))
+        return b, a
+
     def verdict(self) -> Conflict:
         """Return the verdict file of this pair with status open.
 
@@ -132,6 +138,7 @@ class Findings:
     Attributes:
         conflicts: both sides cannot be followed.
         possible: listed for a person, block nothing.
+        replacements: pairs of which one says that it replaces the other.
         duplicates: pairs that say the same, answered by a verdict or not.
         judged: pairs whose judgement is known.
         unjudged: pairs that were not judged within the time given.
@@ -140,6 +147,7 @@ class Findings:
 
     conflicts: tuple[Finding, ...] = ()
     possible: tuple[Finding, ...] = ()
+    replacements: tuple[Finding, ...] = ()
     duplicates: tuple[Finding, ...] = ()
     judged: int = 0
     unjudged: int = 0

@@ -2,9 +2,9 @@
 
     log-odds of a contradiction = bias + model * (the model's log-odds, clipped) + cosine * (their cosine)
 
-and the same with other weights for a duplicate. The model alone mistakes decisions on different questions
-for contradictions; the cosine shows whether two texts concern one question. A pair is not read if its cosine
-is so low that no reading could lift it to a level.
+and the same with other weights for a duplicate and for a replacement. The model alone mistakes decisions on
+different questions for contradictions; the cosine shows whether two texts concern one question. A pair is not
+read if its cosine is so low that no reading could lift it to a level.
 
 The model is the default encoder with a delta on its weights. In `judge/` beside this module lie the delta
 (`judge.safetensors`), its model card and `judge.json`: which encoder it belongs to, the weights of the joins
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "judge"
 CARD, DELTA = "judge.json", "judge.safetensors"
-FORMAT = 3
-LABELS = ("contradiction", "duplicate", "refinement", "related", "unrelated")
+FORMAT = 4
+LABELS = ("contradiction", "duplicate", "refinement", "related", "unrelated", "replacement")
 
 MOST_ODDS = 4.0
 """The model's log-odds are believed up to this; they lead to the highest probability that a cosine allows."""
 
 _CARD_LIMIT = 100_000
 _WORDS = 3
-_SAME = 0.5
+_SURE = 0.5
 _NEGATIONS = frozenset(("no", "nor", "not", "only", "cannot", "never", "without"))
 
 
@@ -80,7 +80,7 @@ class Card:
         base: SHA-256 of the encoder's weights that the delta belongs to.
         sha256: of the delta.
         tokens_a_side: of each text, the tokens that are read.
-        contradiction, duplicate: the joins; a pair is a duplicate from probability 0.5.
+        contradiction, duplicate, replacement: the joins; the latter two hold from probability 0.5.
         digest: SHA-256 of the file.
     """
 
@@ -89,6 +89,7 @@ class Card:
     tokens_a_side: int
     contradiction: Join
     duplicate: Join
+    replacement: Join
     calibration: Calibration
     digest: str
 
@@ -136,17 +137,20 @@ class TrainedJudge:
 
     def _judged(self, a: str, b: str, cosine: float) -> Judgement:
         if match_key(a) == match_key(b):
-            return Judgement(probability=0.0, level=Level.NONE, duplicate=True, reason="the same text")
+            return Judgement(probability=0.0, level=Level.DUPLICATE, reason="the same text")
         card = self._card
         if card.calibration.level(card.contradiction.probability(MOST_ODDS, cosine)) is Level.NONE:
             return Judgement(probability=0.0, level=Level.NONE)
         low, high = sorted((a, b))  # so that (b, a) is read as (a, b)
         read = self._encoder.read(low, high)
         probability = card.contradiction.probability(log_odds(read.logits), cosine)
-        same = card.duplicate.probability(log_odds(read.logits, "duplicate"), cosine)
-        if same >= _SAME and same > probability:
-            reason = "read as saying the same"
-            return Judgement(probability=probability, level=Level.NONE, duplicate=True, reason=reason)
+        for join, label, level in (
+            (card.replacement, "replacement", Level.REPLACEMENT),
+            (card.duplicate, "duplicate", Level.DUPLICATE),
+        ):
+            share = join.probability(log_odds(read.logits, label), cosine)
+            if share >= _SURE and share > probability:
+                return Judgement(probability=probability, level=level, reason=f"read as a {label}")
         words = heaviest(read.words[0]), heaviest(read.words[1])
         return Judgement(
             probability=probability,
@@ -208,6 +212,7 @@ def _card(data: Any, digest: str) -> Card:
         tokens_a_side=int(data["tokens_a_side"]),
         contradiction=joins["contradiction"],
         duplicate=joins["duplicate"],
+        replacement=joins["replacement"],
         calibration=Calibration(conflict=levels["conflict"], possible=levels["possible"]),
         digest=digest,
     )

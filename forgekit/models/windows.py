@@ -1,7 +1,8 @@
 """A conversation as windows of tokens that the statement reader's model reads at once.
 
 In: turns. Out: the tokens of their own sentences, one turn behind another, and which of them each window
-tags. Code, quotes and tool output have no tokens; a mark says who speaks.
+tags. Code, quotes and tool output have no tokens; a mark says who speaks. Of what an assistant says between
+two turns of a person only the end is read: one mark of fifty stands elsewhere, and nine tokens of ten do.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from forgekit.extraction.sentences import sentences
 
 BEFORE, NEW, AFTER = 64, 176, 16
 """Tokens of a window: seen again, tagged, and seen ahead."""
+LAST = 128
+"""Tokens that are read of what an assistant says in a row; the sentence that goes over it is the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,14 @@ def conversation_of(tokenizer: Any, turns: Sequence[tuple[bool, str]]) -> Conver
         for each in sentences(text)
     ]
     found = tokenizer.encode_batch([text.lower() for _, _, text in parts], add_special_tokens=False)
+    read = _read([turns[turn][0] for turn, _, _ in parts], [len(encoding.ids) for encoding in found])
     ids: list[int] = []
     human: list[int] = []
     places: list[tuple[int, int, int]] = []
     of: list[int] = []
     last_turn = -1
-    for number, ((turn, start, text), encoding) in enumerate(zip(parts, found, strict=True)):
+    for number in read:
+        (turn, start, text), encoding = parts[number], found[number]
         by = int(turns[turn][0])
         mark = marks[by] if turn != last_turn else []
         last_turn, size = turn, len(text)
@@ -58,6 +63,20 @@ def conversation_of(tokenizer: Any, turns: Sequence[tuple[bool, str]]) -> Conver
         places += [(-1, 0, 0)] * len(mark)  # lower case may be longer than the text
         places += [(turn, start + min(a, size), start + min(b, size)) for a, b in encoding.offsets]
     return Conversation(tuple(ids), tuple(human), tuple(places), tuple(of))
+
+
+def _read(by_person: Sequence[bool], sizes: Sequence[int]) -> list[int]:
+    """Return the numbers of the sentences that are read, by who says them and how many tokens they have."""
+    found, left = [], LAST
+    for number in reversed(range(len(sizes))):
+        if by_person[number]:
+            left = LAST
+        elif left <= 0:
+            continue
+        else:
+            left -= sizes[number]
+        found.append(number)
+    return found[::-1]
 
 
 def windows_of(length: int) -> list[tuple[int, int, int, int]]:

@@ -51,7 +51,7 @@ class FakeJudge:
         weighed = [(one & rivals, two & rivals) for rivals in RIVALS]
         clash = next(((x, y) for x, y in weighed if x and y and x != y), None)
         if one == two:
-            return Judgement(probability=0.0, level=Level.NONE, duplicate=True)
+            return Judgement(probability=0.0, level=Level.DUPLICATE)
         if clash is None or self._silent:
             return Judgement(probability=0.05, level=Level.NONE)
         words = (tuple(sorted(clash[0])), tuple(sorted(clash[1])))

@@ -21,6 +21,7 @@ OUTPUT = "encoder.layer.1.output.dense.weight"
 JOINS = {
     "contradiction": {"bias": -4.0, "model": 1.0, "cosine": 8.0},
     "duplicate": {"bias": -4.0, "model": 1.0, "cosine": 6.0},
+    "replacement": {"bias": -4.0, "model": 1.0, "cosine": 0.0},
 }
 LEVELS = {
     "conflict": {"threshold": 0.9, "expected_precision": 0.8, "per_100": 1.0},
@@ -39,8 +40,8 @@ def delta_tensors() -> dict[str, NDArray[np.float32]]:
         "encoder.layer.1.output.LayerNorm.weight": (WIDTH,),
         "encoder.layer.0.intermediate.dense.bias": (32,),
         "embeddings.token_type_embeddings.weight": (2, WIDTH),
-        "head.weight": (5, 4 * WIDTH),
-        "head.bias": (5,),
+        "head.weight": (6, 4 * WIDTH),
+        "head.bias": (6,),
     }
     return {name: random.standard_normal(shape).astype(np.float32) for name, shape in found.items()}
 
@@ -85,7 +86,7 @@ class Reader:
     def read(self, a: str, b: str) -> Reading:
         self.read_pairs.append((a, b))
         words = tuple([(word, len(word) - 4.5) for word in text.split()] for text in (a, b))
-        logits = (self._odds(a, b) + float(np.log(4)), 0.0, 0.0, 0.0, 0.0)
+        logits = (self._odds(a, b) + float(np.log(5)), 0.0, 0.0, 0.0, 0.0, 0.0)
         return Reading(logits=logits, words=(words[0], words[1]))
 
 

@@ -46,9 +46,7 @@ def waiting(
 
 
 ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
-CHOICES = (
-    "1 or 2 keeps that one, b keeps both for different scopes, d says that it is no conflict, s skips, q ends"
-)
+CHOICES = "1 or 2 keeps that one, b keeps both for different scopes, d dismisses, s skips, q ends"
 KEYS = "1/2/b/d/s/q [s]: "
 HEAD = f"3 candidates waiting: {ANSWERS}; Ctrl-C writes nothing\n"
 ASK = "y/e/m/n/s/q [s]: "
@@ -211,7 +209,7 @@ def test_a_conflict_that_the_judge_found_is_asked_about(
     assert told.out.splitlines()[1] == f"1/2  conflict {conflict}"
     assert f"\n2/2  possible conflict {possible}\n" in told.out
     assert told.err == (
-        f"2 possible conflicts: {CHOICES}\n"
+        f"2 findings of the judge: {CHOICES}\n"
         f"{KEYS}'x' is no answer: {CHOICES}\n"
         f"{KEYS}why: review {conflict}: committed as <commit>\n"
         f"{KEYS}why: {KEYS}"

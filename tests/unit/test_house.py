@@ -67,8 +67,8 @@ def test_nothing_unexpected_lies_at_the_top() -> None:
 def test_files_speak_of_the_project_alone() -> None:
     said = []
     for path in tracked():
-        if path.suffix in {".gz", ".png"}:
-            continue
+        if path.suffix in {".gz", ".png"} or "bank" in path.parts:
+            continue  # the bank holds decisions of gardeners too
         for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
             if found := FOREIGN.search(line):
                 said.append(f"{path.relative_to(ROOT)}:{number}: {found.group()}")

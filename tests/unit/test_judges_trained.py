@@ -57,7 +57,7 @@ PAIRS = [
 def cross(tmp_path: Path, given: dict[str, Any] | None = None) -> CrossEncoder:
     model = tiny(tmp_path)
     folder = write_judge(tmp_path / "judge", model, given)
-    return CrossEncoder(model, folder / DELTA, 5, 10)
+    return CrossEncoder(model, folder / DELTA, 6, 10)
 
 
 def logits(encoder: CrossEncoder, pairs: list[tuple[str, str]]) -> Any:
@@ -121,7 +121,7 @@ def test_words_are_those_of_the_text_with_their_tokens_together(tmp_path: Path) 
     ("name", "shape", "said"),
     [
         ("head.bias", (4,), "has no head, or one of another shape"),
-        ("head.weight", (5, 3), "has no head, or one of another shape"),
+        ("head.weight", (6, 3), "has no head, or one of another shape"),
         ("encoder.layer.9.output.dense.bias", (16,), "has a tensor without a place: "),
         (f"{QUERY}.b", (15, 2), "has a tensor of another shape: "),
         (f"{QUERY}.a", (3, 16), "has a tensor of another shape: "),
@@ -216,7 +216,7 @@ def test_a_delta_for_another_encoder_is_refused(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"format": 2}, "its format is 2, and this forgekit reads 3"),
+        ({"format": 2}, "its format is 2, and this forgekit reads 4"),
         ({"labels": LABELS[::-1]}, f"its labels are not {', '.join(LABELS)}"),
         (
             {"levels": LEVELS | {"possible": dict.fromkeys(LEVELS["possible"], "0.5")}},
@@ -329,7 +329,7 @@ def test_the_same_text_is_a_duplicate_and_is_not_read(
     again = Statement(text="  use rest for the  public API.")
     [judgement] = judge.judge([(REST, again)], [0.0])
     assert judgement is not None
-    assert (judgement.duplicate, judgement.level, reader.read_pairs) == (True, Level.NONE, [])
+    assert (judgement.level, reader.read_pairs) == (Level.DUPLICATE, [])
 
 
 def test_a_duplicate_is_no_conflict_unless_a_contradiction_is_likelier() -> None:
@@ -344,11 +344,7 @@ def test_a_likely_duplicate_is_called_one(tmp_path: Path, monkeypatch: pytest.Mo
     folder = write_judge(tmp_path / "same", tiny(tmp_path), joins=joins)
     [judgement] = found(tmp_path, folder).judge([PAIR], [0.9])
     assert judgement is not None
-    assert (judgement.duplicate, judgement.level, judgement.reason) == (
-        True,
-        Level.NONE,
-        "read as saying the same",
-    )
+    assert (judgement.level, judgement.reason) == (Level.DUPLICATE, "read as a duplicate")
 
 
 def test_the_heaviest_words_are_no_filling_words() -> None:

@@ -21,7 +21,7 @@ from forgekit.models.files import TOKENIZER, WEIGHTS, file_sha256
 from forgekit.models.forward import open_tokenizer
 from forgekit.models.shipped import Damaged
 from forgekit.models.statement_reader import CARD, DELTA, FOLDER, FORMAT, find_statement_reader, read_card
-from forgekit.models.windows import AFTER, BEFORE, NEW, conversation_of, windows_of
+from forgekit.models.windows import AFTER, BEFORE, LAST, NEW, conversation_of, windows_of
 
 
 @given(st.integers(0, 3_000))
@@ -46,6 +46,22 @@ def test_tokens_have_their_places_in_their_turns(tmp_path: Path) -> None:
     assert sorted(set(found.sentences)) == [-1, 0, 1, 2]
     by = dict(zip((turn for turn, _, _ in found.places), found.human, strict=True))
     assert (by[0], by[2]) == (1, 0)
+
+
+def test_of_what_an_assistant_says_in_a_row_the_end_is_read(tmp_path: Path) -> None:
+    long = " ".join(f"we choose uuid {n}." for n in range(LAST))
+    turns = [(False, long), (False, "the query"), (True, long), (False, "rest")]
+    model = tiny(tmp_path)
+    found = conversation_of(open_tokenizer(model.folder / TOKENIZER, model.sha256[TOKENIZER]), turns)
+    read = [
+        len({n for n, (of, _, _) in zip(found.sentences, found.places, strict=True) if of == turn})
+        for turn in range(4)
+    ]
+    assert read[1:] == [1, LAST, 1]
+    assert 0 < read[0] < LAST
+    first = [place for place in found.places if place[0] == 0]
+    assert LAST < len(first) + 2 <= LAST + 10
+    assert long[first[-1][1] : first[-1][2]] == "."
 
 
 def write_reader(folder: Path, **changed: object) -> None:
