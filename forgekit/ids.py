@@ -111,6 +111,15 @@ def decision_id(
     return v8_named(project, text_hash(text) + conversation, timestamp(conversation, created_ms))
 
 
+def candidate_id(
+    conversation: EntityId, started_ms: int, proposes: str, text: str, local_id: str = ""
+) -> EntityId:
+    """Derive a candidate's id from its conversation, what it proposes, its text and its local id."""
+    return v8_named(
+        conversation, f"{proposes}:{local_id}:{text_hash(text)}", timestamp(conversation, started_ms)
+    )
+
+
 def archive_id(project: EntityId, conversation: EntityId, turns: str, compressed_ms: int) -> EntityId:
     """Derive an archive's id.
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from forgekit.archives.ancestry import closest, moment, names_of
 from forgekit.archives.fold import FoldResult, Mention
 from forgekit.archives.lineage_edges import unique_pairs
-from forgekit.ids import EntityId, decision_id, match_key, pair_id, text_hash, thread_id, timestamp, v8_named
+from forgekit.ids import EntityId, candidate_id, decision_id, match_key, pair_id, thread_id
 from forgekit.model.archive_record import PossibleRecord
 from forgekit.model.entities import (
     UNSORTED,
@@ -252,10 +252,9 @@ def candidate_from(archive: Archive, found: PossibleRecord) -> Candidate:
     text, started = statement(found.text), archive.conversation_started
     status = ThreadStatus(found.status) if found.kind == "T" and found.status else ThreadStatus.OPEN
     proposes = Proposal.DECISION if found.kind == "D" else _PROPOSED.get(status, Proposal.THREAD_OPEN)
-    name = f"{proposes.value}::{text_hash(text)}"
     body = with_section("", "Quote", found.quote[:QUOTE_LIMIT])
     return Candidate(
-        candidate_id=v8_named(archive.conversation_id, name, timestamp(archive.conversation_id, started)),
+        candidate_id=candidate_id(archive.conversation_id, started, proposes.value, text),
         candidate=text,
         proposes=proposes,
         confidence=round(found.sure, 2),

@@ -26,7 +26,7 @@ from forgekit.extraction.statements import Find, StatementReader
 from forgekit.filing.archive_facts import Fact, facts, refold
 from forgekit.filing.archives import Incoming, arrival, of_compaction, same_archive, words_behind
 from forgekit.forge import Forge
-from forgekit.ids import EntityId, conversation_id, normalise, project_id, text_hash, timestamp, v8_named
+from forgekit.ids import EntityId, candidate_id, conversation_id, normalise, project_id, text_hash
 from forgekit.merge.merge import longer_text
 from forgekit.model.entities import (
     UNSORTED,
@@ -327,10 +327,11 @@ def _candidates(
         created = at if at is not None else conversation.created_at
         # Without a date a record has no place in the timeline, so a person reviews it first.
         status = CandidateStatus.REGISTERED if local_id and created != UNKNOWN else CandidateStatus.WAITING
-        name = f"{find.kind.value}:{local_id}:{text_hash(text)}"
         rejected = filter(None, (statement(redactor.text(item), 300) for item in find.alternatives))
         candidate = Candidate(
-            candidate_id=v8_named(conversation.id, name, timestamp(conversation.id, conversation.created_at)),
+            candidate_id=candidate_id(
+                conversation.id, conversation.created_at, find.kind.value, text, local_id
+            ),
             candidate=text,
             proposes=find.kind,
             confidence=find.confidence,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from forgekit.errors import FormatError
 from forgekit.models.encoder import Missing, find_default
 from forgekit.models.files import WEIGHTS, BertModel, file_sha256
 
+_CARD_LIMIT = 100_000
 REINSTALL = "install forgekit again"
 
 
@@ -42,8 +45,25 @@ class Shipped(Generic[C]):
     delta: Path
 
 
+def read_card(path: Path, made: Callable[[Any, str], C]) -> C:
+    """Return the card that a JSON file holds.
+
+    Args:
+        path: of the file.
+        made: makes the card of its data and its SHA-256; raises ValueError, LookupError or TypeError.
+
+    Raises FormatError.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(_CARD_LIMIT)
+        return made(json.loads(content), hashlib.sha256(content).hexdigest())
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as e:
+        raise FormatError(f"cannot be read: {e}", path=str(path)) from None
+
+
 def find_shipped(
-    what: str, card: Path, delta: Path, read: Callable[[Path], C], cache: Path
+    what: str, card: Path, delta: Path, made: Callable[[Any, str], C], cache: Path
 ) -> Shipped[C] | Missing:
     """Return what came with forgekit, or what is wrong with its files; loads no library.
 
@@ -51,13 +71,13 @@ def find_shipped(
         what: it is, for messages.
         card: the JSON file.
         delta: the safetensors file.
-        read: reads the card; raises FormatError.
+        made: makes the card, as `read_card`.
         cache: the folder that remembers which files were hashed.
     """
     if not card.is_file() or not delta.is_file():
         return Missing(reason=f"the {what}'s files are not in {card.parent}", hint=REINSTALL)
     try:
-        found = read(card)
+        found = read_card(card, made)
         if file_sha256(delta, cache) != found.sha256:
             return Damaged(reason=f"{delta} is not the published file: its SHA-256 differs", hint=REINSTALL)
     except FormatError as e:

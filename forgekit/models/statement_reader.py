@@ -8,7 +8,6 @@ that is not the published one is refused. No library and no weight is loaded bef
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.errors import FormatError
 from forgekit.extraction.statements import FAMILIES, TAGS, Words
 from forgekit.models.encoder import Missing
 from forgekit.models.files import BertModel
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent / "statements"
 CARD, DELTA = "reader.json", "reader.safetensors"
 FORMAT = 1
-_CARD_LIMIT = 100_000
 _LONGEST = 400_000
 
 
@@ -114,24 +111,12 @@ def find_statement_reader(cache: Path, folder: Path | None = None) -> TrainedRea
         folder: where the reader's files are; None for those that came with forgekit.
     """
     folder = folder or FOLDER
-    found = find_shipped("statement reader", folder / CARD, folder / DELTA, read_card, cache)
+    found = find_shipped("statement reader", folder / CARD, folder / DELTA, card_of, cache)
     return found if isinstance(found, Missing) else TrainedReader(found.card, found.model, found.delta)
 
 
-def read_card(path: Path) -> Card:
-    """Read a `reader.json`.
-
-    Raises FormatError.
-    """
-    try:
-        with path.open("rb") as file:
-            data = json.loads(file.read(_CARD_LIMIT))
-        return _card(data)
-    except (OSError, ValueError, LookupError, TypeError, RecursionError) as e:
-        raise FormatError(f"cannot be read: {e}", path=str(path)) from None
-
-
-def _card(data: Any) -> Card:
+def card_of(data: Any, _digest: str) -> Card:
+    """Return a card of its JSON; raises ValueError, LookupError or TypeError."""
     if data["format"] != FORMAT or data["tags"] != list(TAGS):
         raise ValueError("it belongs to another forgekit")
     levels = {name: Level(**data["levels"][name]) for name in FAMILIES}

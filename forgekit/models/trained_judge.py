@@ -15,7 +15,6 @@ is loaded before a pair is read.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections import defaultdict
 from collections.abc import Sequence
@@ -25,7 +24,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit.conflict.judge import Calibration, Judgement, Level, LevelCalibration, Statement
-from forgekit.errors import FormatError
 from forgekit.ids import match_key
 from forgekit.models.encoder import DEFAULT_MODEL, Missing, NumpyEncoder
 from forgekit.models.files import BertModel
@@ -46,7 +44,6 @@ LABELS = ("contradiction", "duplicate", "refinement", "related", "unrelated", "r
 MOST_ODDS = 4.0
 """The model's log-odds are believed up to this; they lead to the highest probability that a cosine allows."""
 
-_CARD_LIMIT = 100_000
 _WORDS = 3
 _SURE = 0.5
 _NEGATIONS = frozenset(("no", "nor", "not", "only", "cannot", "never", "without"))
@@ -178,24 +175,12 @@ def find_trained_judge(cache: Path, folder: Path | None = None) -> TrainedJudge 
         folder: where the judge's files are; None for those that came with forgekit.
     """
     folder = folder or FOLDER
-    found = find_shipped("judge", folder / CARD, folder / DELTA, read_card, cache)
+    found = find_shipped("judge", folder / CARD, folder / DELTA, card_of, cache)
     return found if isinstance(found, Missing) else TrainedJudge(found.card, found.model, found.delta)
 
 
-def read_card(path: Path) -> Card:
-    """Read a `judge.json`.
-
-    Raises FormatError.
-    """
-    try:
-        with path.open("rb") as file:
-            content = file.read(_CARD_LIMIT)
-        return _card(json.loads(content), hashlib.sha256(content).hexdigest())
-    except (OSError, ValueError, LookupError, TypeError, RecursionError) as e:
-        raise FormatError(f"cannot be read: {e}", path=str(path)) from None
-
-
-def _card(data: Any, digest: str) -> Card:
+def card_of(data: Any, digest: str) -> Card:
+    """Return a card of its JSON; raises ValueError, LookupError or TypeError."""
     if data["format"] != FORMAT:
         raise ValueError(f"its format is {str(data['format'])[:20]}, and this forgekit reads {FORMAT}")
     if data["labels"] != list(LABELS):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tiny_judge import tiny, write_judge
 
 from forgekit.conflict.judge import Statement
-from forgekit.models.trained_judge import CARD, DELTA, TrainedJudge, read_card
+from forgekit.models.shipped import read_card
+from forgekit.models.trained_judge import CARD, DELTA, TrainedJudge, card_of
 
 WORDS = ("use", "rest", "grpc", "uuid", "for", "the", "query", "why", "we", "choose", "ids", "not", "7")
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=14).map(" ".join)
@@ -20,7 +21,7 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> TrainedJudge:
     folder = tmp_path_factory.mktemp("judge")
     model = tiny(folder)
     made = write_judge(folder / "judge", model)
-    return TrainedJudge(read_card(made / CARD), model, made / DELTA)
+    return TrainedJudge(read_card(made / CARD, card_of), model, made / DELTA)
 
 
 def sides(case: tuple[str, str, float]) -> tuple[Statement, Statement]:

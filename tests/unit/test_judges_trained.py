@@ -32,17 +32,17 @@ from forgekit.models.encoder import DEFAULT_SHA256, Missing
 from forgekit.models.files import WEIGHTS, file_sha256
 from forgekit.models.forward import CrossEncoder
 from forgekit.models.judges import find_judge
-from forgekit.models.shipped import Damaged
+from forgekit.models.shipped import Damaged, read_card
 from forgekit.models.trained_judge import (
     CARD,
     DELTA,
     LABELS,
     Join,
     TrainedJudge,
+    card_of,
     find_trained_judge,
     heaviest,
     log_odds,
-    read_card,
 )
 
 SHIPPED = Path(trained_judge.__file__).parent / "judge"
@@ -243,11 +243,11 @@ def test_the_card_is_json(tmp_path: Path) -> None:
     write_json(tmp_path / CARD, json.loads("[]"))
     for path in (tmp_path / CARD, tmp_path / "none" / CARD):
         with pytest.raises(FormatError, match=r"judge\.json: cannot be read"):
-            read_card(path)
+            read_card(path, card_of)
 
 
 def test_the_files_that_are_shipped_are_those_that_were_published(tmp_path: Path) -> None:
-    card = read_card(SHIPPED / CARD)
+    card = read_card(SHIPPED / CARD, card_of)
     assert card.sha256 == file_sha256(SHIPPED / DELTA, tmp_path)
     assert card.base == DEFAULT_SHA256[WEIGHTS]
     conflict, possible = card.calibration.conflict, card.calibration.possible

@@ -19,8 +19,8 @@ from forgekit.models import shipped, statement_reader
 from forgekit.models.encoder import Missing
 from forgekit.models.files import TOKENIZER, WEIGHTS, file_sha256
 from forgekit.models.forward import open_tokenizer
-from forgekit.models.shipped import Damaged
-from forgekit.models.statement_reader import CARD, DELTA, FOLDER, FORMAT, find_statement_reader, read_card
+from forgekit.models.shipped import Damaged, read_card
+from forgekit.models.statement_reader import CARD, DELTA, FOLDER, FORMAT, card_of, find_statement_reader
 from forgekit.models.windows import AFTER, BEFORE, LAST, NEW, conversation_of, windows_of
 
 
@@ -122,7 +122,7 @@ def test_a_delta_of_another_encoder_is_refused(tmp_path: Path, monkeypatch: pyte
 
 
 def test_the_shipped_files_belong_together(tmp_path: Path) -> None:
-    card = read_card(FOLDER / CARD)
+    card = read_card(FOLDER / CARD, card_of)
     assert file_sha256(FOLDER / DELTA, tmp_path) == card.sha256
     assert all(0.1 <= card.levels[family].least <= 0.9 for family in FAMILIES)
     assert (FOLDER / DELTA).stat().st_size < 8_000_000
