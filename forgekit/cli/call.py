@@ -47,6 +47,7 @@ COMMANDS = {
     "index build": "maintenance:index_build",
     "ingest": "filing:ingest",
     "init": "maintenance:init",
+    "mcp": "maintenance:mcp",
     "merge-driver": "maintenance:merge_driver",
     "model install": "maintenance:model",
     "model list": "maintenance:model",

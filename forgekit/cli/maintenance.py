@@ -307,6 +307,15 @@ def hook(call: Call) -> int:
     return run(call["hook"], call["files"] or (), Path.cwd())
 
 
+def mcp(call: Call) -> None:
+    """Serve the registry to agents."""
+    try:
+        from forgekit.mcp.server import serve
+    except ModuleNotFoundError as e:
+        raise UsageError(f"{e.name} is not installed; `pip install forgekit[mcp]` adds it") from None
+    serve(call.forge, allow_write=bool(call["allow_write"]))
+
+
 def merge_driver(call: Call) -> int:
     """Merge one file."""
     from forgekit.hooks.merge_driver import merge_driver as merge

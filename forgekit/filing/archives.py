@@ -20,6 +20,7 @@ from typing import NamedTuple
 from forgekit.archives.conversations import Ingested, candidate_from
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.archives.read import is_compaction, read_archive
+from forgekit.change import COMMITTED, WriteOptions
 from forgekit.errors import ArchiveError, ForgeError, FormatError, NothingCompactedError, UsageError
 from forgekit.filing.archive_facts import Fact, Refolded, facts, read_once, refold
 from forgekit.forge import Forge
@@ -357,6 +358,28 @@ def sync_compression(
         passed_over=tuple(map(str, passed_over)),
         refused=tuple(refused),
     )
+
+
+def file_text(
+    forge: Forge,
+    text: str,
+    project: str | None = None,
+    tag: str | None = None,
+    *,
+    options: WriteOptions = COMMITTED,
+) -> SyncReport:
+    """File one archive that was given as text; errors as of `sync_compression`.
+
+    Args:
+        forge: the registry.
+        text: the archive.
+        project: where the text names none.
+        tag: the compression tag, where the text names none.
+        options: dry run, or without a commit.
+    """
+    named = forge.project(project, forge.registry()) if project is not None else None
+    incoming = Incoming(envelope=ImportOptions(project=named, tag=tag), data=text.encode())
+    return sync_compression(forge, [incoming], dry_run=options.dry_run, no_commit=options.no_commit)
 
 
 def _require_complete(item: Incoming, texts: Iterable[ArchiveText]) -> None:

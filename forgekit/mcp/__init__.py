@@ -1,0 +1,1 @@
+"""The door for agents: an MCP server over the operations."""
