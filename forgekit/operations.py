@@ -525,9 +525,13 @@ OPERATIONS: tuple[Operation, ...] = (
         Operation(
             "hook", "Run one hook on the files that are to be committed; exit status 1 stops the commit.",
             "forgekit.hooks.pre_commit:run",
-            (_positional("hook", Type.CHOICE, metavar="NAME", of=("check", "conflicts", "stale", "archives")),
+            (_positional("hook", Type.CHOICE, metavar="NAME",
+                of=("check", "conflicts", "stale", "archives", "claude-code")),
                 Argument("files", metavar="[FILES]...", positional=True, many=True)),
-            ("forgekit hook check registry/decisions/2026-03/*.md", "forgekit hook archives")),
+            ("forgekit hook check registry/decisions/2026-03/*.md", "forgekit hook archives",
+                "forgekit hook claude-code session-start"),
+            more="`claude-code EVENT` is what the plugin in `hooks/claude-code/` runs: it reads the event "
+            "from standard input, prints what the agent should know, and never fails."),
         Operation("merge-driver",
             "Merge one file of the registry for git; `forgekit init` registers this in a clone.",
             "forgekit.hooks.merge_driver:merge_driver",

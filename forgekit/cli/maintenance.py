@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from forgekit.upkeep.check import Findings
     from forgekit.upkeep.doctor import Diagnosis
     from forgekit.upkeep.repair import Repair
+
+
+AGENT = "claude-code"
 
 
 def init(call: Call) -> None:
@@ -302,6 +306,12 @@ def demo_data(call: Call) -> None:
 
 def hook(call: Call) -> int:
     """Run one hook."""
+    if call["hook"] == AGENT:
+        from forgekit.hooks import agents
+
+        given = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(agents.MOST_READ + 1)
+        console.verbatim(agents.run(" ".join(call["files"] or ())[:60], given, os.environ))
+        return 0
     from forgekit.hooks.pre_commit import run
 
     return run(call["hook"], call["files"] or (), Path.cwd())

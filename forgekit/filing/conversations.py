@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import partial
 
 from forgekit.archives.ancestry import names_of
@@ -42,6 +41,7 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
 from forgekit.model.rules import clean, one_line, statement, with_section
+from forgekit.model.settings import project_matching
 from forgekit.model.transcript import ImportedConversation, Speaker, Turn
 from forgekit.models.encoder import Missing
 from forgekit.store import Change, Outcome
@@ -225,10 +225,8 @@ def _project(transcript: ImportedConversation, title: str, rules: ProjectRules) 
     if exported := normalise(one_line(transcript.project))[:_TITLE_LIMIT]:
         return exported, "export"
     folder = transcript.folder.replace("\\", "/").rstrip("/")
-    texts = [text.casefold() for text in (title, folder, folder.rsplit("/", 1)[-1]) if text]
-    for project, patterns in rules.patterns:
-        if any(fnmatchcase(text, pattern.casefold()) for pattern in patterns for text in texts):
-            return project, "settings"
+    if chosen := project_matching(rules.patterns, (title, folder, folder.rsplit("/", 1)[-1])):
+        return chosen, "settings"
     if rules.default:
         return normalise(rules.default), "option"
     if named := normalise(one_line(project_of(transcript.folder)))[:_TITLE_LIMIT]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from fnmatch import fnmatchcase
 from typing import Any
 
 from forgekit.model.problem import Problem, Severity
@@ -151,6 +152,20 @@ _TEXT = _value(
 _WHOLE = _value(
     "a whole number from 1 to 1,000,000", lambda value: type(value) is int and 1 <= value <= 1_000_000
 )
+
+
+def project_matching(patterns: tuple[tuple[str, tuple[str, ...]], ...], texts: Iterable[str]) -> str:
+    """Return the first project with a pattern that one of some texts matches, whatever its case; "" for none.
+
+    Args:
+        patterns: of titles and working folders, by project.
+        texts: titles and folders.
+    """
+    folded = [text.casefold() for text in texts if text]
+    for project, some in patterns:
+        if any(fnmatchcase(text, pattern.casefold()) for pattern in some for text in folded):
+            return project
+    return ""
 
 
 def _patterns(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "forgekit").rglob("*.py"))
 TOP = {
     ".ci",
+    ".claude-plugin",
     ".gitattributes",
     ".gitignore",
     ".pre-commit-config.yaml",
@@ -87,9 +88,9 @@ def test_every_pinned_version_is_exact_and_every_dependency_is_pinned() -> None:
     assert [pin for pin in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", pin)] == []
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    assert set(extras) == {"models", "dev"}
+    assert set(extras) == {"models", "mcp", "dev"}
     assert "torch==2.13.0" in pins, "another one brings several GB of CUDA packages"
-    wanted = [*project["dependencies"], *extras["dev"], *extras["models"]]
+    wanted = [*project["dependencies"], *extras["dev"], *extras["models"], *extras["mcp"]]
     names = {_folded(pin.partition("==")[0]) for pin in pins}
     assert {_folded(re.split(r"[<>=!~;\[ ]", want)[0]) for want in wanted} - names == set()
 
