@@ -36,8 +36,9 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 	$(BIN)/python benchmarks/messages.py $(DATA)
 	$(BIN)/python benchmarks/extraction.py $(DATA)
 
-judge: $(VENV)/dev ## train the conflict judge again, from a seed; under an hour
+judge: $(VENV)/dev ## train the conflict judge again, from a seed; under two hours
 	$(BIN)/python training/train.py
+	$(BIN)/python training/train_neighbours.py
 	$(BIN)/python training/calibrate.py
 
 tagger: $(VENV)/dev ## fit the tagger of the archive reader again; half an hour

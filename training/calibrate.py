@@ -18,31 +18,29 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from bank import Register, Verdict, read_registers
+from bank import Verdict
+from delta import apply_delta
 from neighbours import compared
+from network import Network
 from numpy.typing import NDArray
+from pairs import Pair
+from safetensors.torch import load_file
 from sklearn.linear_model import LogisticRegression
+from tokenizers import Tokenizer
+from train import both_ways
+from whole import Relation, Whole, read_whole
 
-from forgekit.conflict.judge import Calibration, LevelCalibration
+from forgekit.conflict.judge import LevelCalibration
 from forgekit.models.encoder import Missing, find_default
-from forgekit.models.trained_judge import (
-    CARD,
-    DELTA,
-    FOLDER,
-    FORMAT,
-    MOST_ODDS,
-    Card,
-    Join,
-    TrainedJudge,
-    log_odds,
-)
+from forgekit.models.files import TOKENIZER
+from forgekit.models.trained_judge import CARD, DELTA, FOLDER, FORMAT, MOST_ODDS, Join, log_odds
 
 PRECISION, PRECISION_OF_BOTH = 0.9, 0.5
 """Asked of the conflicts, and of both levels together, among left-out registers."""
 PER_100 = 6.0
 """Most flags of both levels in a register of 100 decisions."""
 _REGULARISATION = 10.0  # weaker, and the few contradictions make the join too sure of itself
-JOINED = (Verdict.CONTRADICTION, Verdict.DUPLICATE, Verdict.REPLACEMENT)
+JOINED = (Relation.CONTRADICTION, Relation.DUPLICATE, Relation.REPLACEMENT)
 
 Numbers = NDArray[np.float64]
 
@@ -52,8 +50,8 @@ class Row:
     """A judged pair: its register, its label (None where it has none) and what the joins read."""
 
     register: str
-    label: Verdict | None
-    odds: dict[Verdict, float]
+    label: Relation | None
+    odds: dict[Relation, float]
     cosine: float
 
 
@@ -62,15 +60,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="calibrate the conflict judge")
     parser.add_argument("--judge", type=Path, default=FOLDER, help="folder of the judge")
     given = parser.parse_args()
-    registers = [register for register in read_registers() if register.held_back]
+    registers = [register for register in read_whole() if register.held_back]
     model = find_default(Path(tempfile.gettempdir()))
     if isinstance(model, Missing):
         print(model, file=sys.stderr)
         return 1
     file = given.judge / CARD
     data = json.loads(file.read_text(encoding="utf-8"))
-    reader = TrainedJudge(_unfitted(data), model, given.judge / DELTA)
-    rows = [row for register in registers for row in read_rows(register, reader)]
+    network = Network(model.folder, len(Relation), 0)
+    before = {name: tensor.clone() for name, tensor in network.bert.state_dict().items()}
+    apply_delta(network, load_file(given.judge / DELTA), before)
+    tokenizer = Tokenizer.from_file(str(model.folder / TOKENIZER))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    rows = [row for register in registers for row in read_rows(register, network, tokenizer)]
     decisions = sum(len(register.decisions) for register in registers)
     levels = {name: asdict(level) for name, level in set_levels(rows, left_out(rows), decisions).items()}
     joins = {label.value: asdict(fitted(rows, label)) for label in JOINED}
@@ -80,39 +83,26 @@ def main() -> int:
     return 0
 
 
-def _unfitted(data: dict[str, str]) -> Card:
-    join = Join(bias=0.0, model=1.0, cosine=0.0)
-    none = LevelCalibration(threshold=1.0, expected_precision=0.0, per_100=0.0)
-    return Card(
-        base=data["base"],
-        sha256=data["sha256"],
-        tokens_a_side=int(data["tokens_a_side"]),
-        contradiction=join,
-        duplicate=join,
-        replacement=join,
-        calibration=Calibration(conflict=none, possible=none),
-        digest="",
-    )
-
-
-def read_rows(register: Register, reader: TrainedJudge) -> list[Row]:
+def read_rows(register: Whole, network: Network, tokenizer: Tokenizer) -> list[Row]:
     """Read all judged pairs of a register with the model; those that nobody labelled are left out."""
     pairs, cosines = compared(register.decisions)
+    labels = {pair: register.labels.get(pair, Relation.UNRELATED) for pair in pairs}
+    pairs = [pair for pair in pairs if labels[pair] is not None]
+    texts = register.decisions
+    given = [Pair(texts[i], texts[j], Verdict.UNRELATED, "", "") for i, j in pairs]
     rows = []
-    for i, j in pairs:
-        label = register.labels.get((i, j), Verdict.UNRELATED)
-        if label is None:
-            continue
-        logits = reader.logits(register.decisions[i], register.decisions[j])
+    for pair, logits in zip(pairs, both_ways(network, tokenizer, given).tolist(), strict=True):
         odds = {one: max(-MOST_ODDS, min(MOST_ODDS, log_odds(logits, one.value))) for one in JOINED}
-        rows.append(Row(register.name, label, odds, float(cosines[i, j])))
+        rows.append(Row(register.name, labels[pair], odds, float(cosines[pair])))
     print(f"{register.name}: {len(rows)} pairs", flush=True)
     return rows
 
 
-def fitted(rows: Sequence[Row], label: Verdict) -> Join:
+def fitted(rows: Sequence[Row], label: Relation) -> Join:
     """Fit the join for a label. For a contradiction a replaced decision is neither, and left out."""
-    used = [row for row in rows if label is not Verdict.CONTRADICTION or row.label is not Verdict.REPLACEMENT]
+    used = [
+        row for row in rows if label is not Relation.CONTRADICTION or row.label is not Relation.REPLACEMENT
+    ]
     features = np.array([[row.odds[label], row.cosine] for row in used])
     truth = [row.label is label for row in used]
     found = LogisticRegression(C=_REGULARISATION, max_iter=2_000).fit(features, truth)
@@ -122,7 +112,7 @@ def fitted(rows: Sequence[Row], label: Verdict) -> Join:
 
 def left_out(rows: Sequence[Row]) -> Numbers:
     """Return the probability of a contradiction by a join that was fitted without the row's register."""
-    label = Verdict.CONTRADICTION
+    label = Relation.CONTRADICTION
     joins = {
         name: fitted([row for row in rows if row.register != name], label)
         for name in {row.register for row in rows}
@@ -140,8 +130,8 @@ def set_levels(rows: Sequence[Row], probabilities: Numbers, decisions: int) -> d
         probabilities: of their left-out joins.
         decisions: of all registers.
     """
-    right = np.array([row.label is Verdict.CONTRADICTION for row in rows])
-    wrong = np.array([row.label not in {Verdict.CONTRADICTION, Verdict.REPLACEMENT} for row in rows])
+    right = np.array([row.label is Relation.CONTRADICTION for row in rows])
+    wrong = np.array([row.label not in {Relation.CONTRADICTION, Relation.REPLACEMENT} for row in rows])
 
     def lowest(precision: float, per_100: float) -> float:
         thresholds = [hundredth / 100 for hundredth in range(1, 100)]
