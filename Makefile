@@ -39,7 +39,7 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 judge: $(VENV)/dev ## train the conflict judge again, from a seed; under two hours
 	$(BIN)/python training/train.py
 	$(BIN)/python training/train_neighbours.py
-	$(BIN)/python training/calibrate.py
+	$(BIN)/python training/calibrate.py $(DATA)/registers
 
 tagger: $(VENV)/dev ## fit the tagger of the archive reader again; half an hour
 	$(BIN)/python training/reader/fit.py

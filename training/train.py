@@ -1,4 +1,4 @@
-"""Train the conflict judge's model from a seed; `train_neighbours.py` goes on, `calibrate.py` sets the thresholds.
+"""Train the conflict judge's model from a seed; `train_neighbours.py` and `calibrate.py` follow.
 
     python training/train.py                      # trains, prints the figures, writes forgekit/models/judge
     python training/train.py --seed 3 --out /tmp/judge-3
@@ -88,7 +88,10 @@ def main() -> int:
     train(network, tokenizer, pairs, given)
     delta = delta_of(network, before, given.rank)
     apply_delta(network, delta, before)
-    logits = {name: both_ways(network, tokenizer, some) for name, some in checks.items()}
+    logits = {
+        name: both_ways(network, tokenizer, [(pair.a, pair.b) for pair in some])
+        for name, some in checks.items()
+    }
     figures = {name: validation(some, logits[name]) for name, some in checks.items()}
     print(json.dumps(figures), flush=True)
     write(given, model, delta, figures)
@@ -173,10 +176,10 @@ def _of(tokens: Sequence[Tokens], rows: Sequence[int]) -> list[Tokens]:
     return [tokens[row] for row in rows]
 
 
-def both_ways(network: Network, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Tensor:
-    """Return the logits of pairs, the mean of both orders [pairs, labels]."""
-    forth = network.logits(tokens_of(tokenizer, [(pair.a, pair.b) for pair in pairs]))
-    back = network.logits(tokens_of(tokenizer, [(pair.b, pair.a) for pair in pairs]))
+def both_ways(network: Network, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> Tensor:
+    """Return the logits of pairs of texts, the mean of both orders [pairs, labels]."""
+    forth = network.logits(tokens_of(tokenizer, pairs))
+    back = network.logits(tokens_of(tokenizer, [(b, a) for a, b in pairs]))
     return (forth + back) / 2
 
 

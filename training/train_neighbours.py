@@ -25,10 +25,13 @@ from bank import read_pairs
 from delta import apply_delta, delta_of, write_delta
 from neighbours import CACHE, compared
 from network import Network, Tokens, tokens_of
+from pairs import written
 from safetensors.torch import load_file
+from sklearn.metrics import average_precision_score
 from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
+from train import both_ways, log_odds, validation
 from whole import Relation, Whole, joined, read_whole
 
 from forgekit.models.encoder import Missing, find_default
@@ -75,13 +78,36 @@ def main() -> int:
     tokenizer.no_padding()
     train(network, tokenizer, pools, given)
     delta = delta_of(network, before, given.rank)
+    apply_delta(network, delta, before)
+    figures = validated(network, tokenizer)
+    print(json.dumps(figures), flush=True)
     given.out.mkdir(parents=True, exist_ok=True)
     write_delta(delta, given.out / DELTA)
     card = json.loads((given.judge / CARD).read_text(encoding="utf-8"))
     card["sha256"] = hashlib.sha256((given.out / DELTA).read_bytes()).hexdigest()
-    card["labels"] = [label.value for label in LABELS]
+    card |= {"labels": [label.value for label in LABELS], "validation": figures}
     (given.out / CARD).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
     return 0
+
+
+def validated(network: Network, tokenizer: Tokenizer) -> dict[str, object]:
+    """Return what the model alone reaches on written pairs and whole registers that were held back."""
+    held = written(read_pairs(held=True), 0, 0)
+    truth: list[bool] = []
+    odds: list[float] = []
+    for register in (each for each in read_whole() if each.held_back):
+        pairs, _ = compared(register.decisions)
+        labels = {pair: register.labels.get(pair, Relation.UNRELATED) for pair in pairs}
+        pairs = [pair for pair in pairs if labels[pair] not in {None, Relation.REPLACEMENT}]
+        truth += [labels[pair] is Relation.CONTRADICTION for pair in pairs]
+        texts = [(register.decisions[i], register.decisions[j]) for i, j in pairs]
+        odds += log_odds(both_ways(network, tokenizer, texts))
+    precision = float(average_precision_score(truth, odds))
+    logits = both_ways(network, tokenizer, [(pair.a, pair.b) for pair in held])
+    return {
+        "written": validation(held, logits),
+        "whole_registers": {"average_precision": round(precision, 3), "pairs": len(odds)},
+    }
 
 
 def _widened(delta: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -159,7 +185,7 @@ def train(network: Network, tokenizer: Tokenizer, pools: Pools, given: argparse.
     for step in range(1, given.steps + 1):
         near = tokens_of(tokenizer, pools.near(given.mined))
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            odds = _log_odds(network.logits(near))
+            odds = torch.tensor(log_odds(network.logits(near)))
         hardest = torch.argsort(odds, descending=True)[:HARDEST].tolist()
         drawn = pools.drawn()
         tokens = [near[i] for i in hardest] + tokens_of(tokenizer, [pair for pair, _ in drawn])
@@ -197,10 +223,6 @@ def _loss(network: Network, tokens: Sequence[Tokens], labels: Sequence[int]) -> 
     free = [LABELS.index(Relation.RELATED), LABELS.index(Relation.UNRELATED)]
     told = functional.nll_loss(shares[some], truth[some], reduction="sum")
     return told - torch.logsumexp(shares[~some][:, free], 1).sum()
-
-
-def _log_odds(logits: Tensor) -> Tensor:
-    return logits[:, 0] - torch.logsumexp(logits[:, 1:], 1)
 
 
 def _arguments() -> argparse.Namespace:
