@@ -181,6 +181,7 @@ def statements(turns: Sequence[tuple[bool, str]], reader: StatementReader) -> It
         reader: tags the words.
     """
     runs = [run for turn, words in enumerate(reader.read(turns)) for run in runs_of(turn, words)]
+    runs = [_of_words(run, turns[run.turn][1]) for run in runs]
     runs = [run for run in runs if re.search(r"\w", turns[run.turn][1][run.start : run.end])]
     beside = _beside(runs)
     for run in runs:
@@ -193,6 +194,20 @@ def statements(turns: Sequence[tuple[bool, str]], reader: StatementReader) -> It
             continue
         found = find(kind, run.start, text[run.start : run.end], _WHY[run.family], confidence=confidence)
         yield run.turn, _completed(found, run, beside[run], turns) if kind is DECISION else found
+
+
+def _of_words(run: Run, text: str) -> Run:
+    """Return a run that begins and ends with whole words: a token may be a part of one."""
+    start, end = run.start, run.end
+    while 0 < start < len(text) and _is_word(text[start - 1]) and _is_word(text[start]):
+        start -= 1
+    while 0 < end < len(text) and _is_word(text[end - 1]) and _is_word(text[end]):
+        end += 1
+    return replace(run, start=start, end=end)
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def runs_of(turn: int, words: Words) -> Iterator[Run]:

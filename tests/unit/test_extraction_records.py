@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from fake_reader import FakeReader
 
 from forgekit.extraction.extract import extract
-from forgekit.extraction.statements import Find
+from forgekit.extraction.statements import Find, Words, statements
 from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Attachment, Speaker, Turn
 
@@ -123,6 +125,26 @@ def test_words_of_most_of_a_sentence_are_the_whole_sentence() -> None:
         "U: Yes, we move the choir to Thursday then.", reader={"we move the choir to Thursday": "dec"}
     )
     assert found.text == "Yes, we move the choir to Thursday then."
+
+
+class SubwordReader(FakeReader):
+    """Returns the words that it was given for each turn."""
+
+    def __init__(self, words: Words) -> None:
+        super().__init__({})
+        self._given = words
+
+    def read(self, turns: Sequence[tuple[bool, str]]) -> list[Words]:
+        return [self._given for _ in turns]
+
+
+def test_a_statement_ends_with_a_whole_word_where_tokens_are_parts_of_words() -> None:
+    text = "we keep getFileContent here"
+    places = [(0, 2), (3, 7), (8, 11), (11, 18), (18, 22), (23, 27)]
+    shares = [[0.1, 0.9, *([0.0] * 10)] if 1 <= n <= 3 else [1.0, *([0.0] * 11)] for n in range(6)]
+    reader = SubwordReader(Words(places, [0] * 6, shares))
+    [(_, found)] = statements([(True, text)], reader)
+    assert found.text == "keep getFileContent"
 
 
 def test_what_is_not_probable_enough_is_left_out() -> None:

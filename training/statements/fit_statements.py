@@ -22,6 +22,7 @@ from random import Random
 import numpy as np
 import torch
 from dialogues import Dialogue, read_dialogues
+from safetensors.torch import load_file
 from sklearn.linear_model import LogisticRegression
 from token_network import LEFT_OUT, Network, Window
 from tokenizers import Tokenizer
@@ -63,7 +64,11 @@ def main() -> int:
     )
     network = Network(model.folder, given.layers)
     before = {name: tensor.clone() for name, tensor in network.bert.state_dict().items()}
+    if given.begin is not None:
+        apply_delta(network, load_file(given.begin / DELTA), before)
+        network.speakers.requires_grad = False  # so that nothing is computed back through the lower layers
     train(network, windows, given)
+    network.speakers.requires_grad = True
     delta = delta_of(network, before, given.rank)
     apply_delta(network, delta, before)
     given.out.mkdir(parents=True, exist_ok=True)
@@ -195,6 +200,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="train the statement reader")
     parser.add_argument("--data", type=Path, default=HERE / "dialogues.zip")
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--begin", type=Path, help="folder of a reader to go on from")
     parser.add_argument("--hold-out", default="", help="hold back the conversations whose name begins so")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--layers", type=int, default=4, help="upper layers that are trained")

@@ -48,6 +48,11 @@ class Network(nn.Module):
         for name, weight in self.bert.named_parameters():
             weight.requires_grad = name.startswith(upper) or name == _SPEAKERS
 
+    @property
+    def speakers(self) -> nn.Parameter:
+        """The embeddings of who speaks."""
+        return self.bert.embeddings.token_type_embeddings.weight
+
     def forward(self, ids: Tensor, human: Tensor, mask: Tensor) -> Tensor:
         """Return the logits [windows, tokens, tags]."""
         unseen = (1.0 - mask[:, None, None, :].float()) * -1e30
