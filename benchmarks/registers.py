@@ -4,7 +4,7 @@
 
 FOLDER (default `../shared/data/registers`) holds registers `g*.jsonl`, labelled pairs `truth.jsonl` and the
 scorer `score.py`. All decisions of a register are active; the pairs that forgekit would judge are judged. The
-shipped join was fitted on the registers of `training/registers`. `--sealed` scores `registers-sealed.zip`
+shipped join and its thresholds were fitted on these. `--sealed` scores `registers-sealed.zip`
 beside this file instead: only figures are printed, and every scoring is logged in `SCORES.md`.
 """
 

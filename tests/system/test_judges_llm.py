@@ -166,8 +166,8 @@ def test_an_answer_outside_the_schema_is_asked_for_again_with_the_error(server: 
     assert messages[2] == {"role": "assistant", "content": json.dumps(GOOD | {"verdict": "maybe"})}
     assert messages[3] == {
         "role": "user",
-        "content": "That answer cannot be used: verdict must be one of contradiction, duplicate, refinement, "
-        "related, unrelated. Answer with one JSON object by the schema.",
+        "content": "That answer cannot be used: verdict must be one of contradiction, duplicate, "
+        "replacement, refinement, related, unrelated. Answer with one JSON object by the schema.",
     }
 
 
@@ -189,7 +189,7 @@ def test_an_answer_that_never_fits_leaves_the_pair_unjudged(server: Server) -> N
         ({"verdict": "unrelated"}, "verdict and contradiction must agree"),
         (
             {"verdict": ["unrelated"]},
-            "verdict must be one of contradiction, duplicate, refinement, related, unrelated",
+            "verdict must be one of contradiction, duplicate, replacement, refinement, related, unrelated",
         ),
         ({"reason": " \n"}, "reason must be a sentence"),
         ({"reason": None}, "reason must be a sentence"),
