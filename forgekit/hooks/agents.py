@@ -39,12 +39,12 @@ def run(event: str, given: bytes, env: Mapping[str, str]) -> str:
         given: what the agent wrote to standard input.
         env: `FORGEKIT_ROOT` may name the registry.
     """
-    folder = Path.cwd()
+    folder = Path()
     try:
         data = json.loads(given[:MOST_READ] or b"{}")
         if not isinstance(data, dict):
             return ""
-        folder = Path(str(data.get("cwd") or folder))
+        folder = Path(str(data.get("cwd") or Path.cwd()))
         tell = EVENTS.get(event)
         return tell(data, folder, env) if tell is not None else ""
     except Exception as e:  # noqa: BLE001 - an agent must go on, whatever happens here
@@ -56,8 +56,7 @@ def _session_start(data: Mapping[str, Any], folder: Path, env: Mapping[str, str]
     """Return the state of the project that a folder belongs to; after a compaction another hook speaks."""
     if data.get("source") == "compact":
         return ""
-    root = folder if not env.get("FORGEKIT_ROOT") else None
-    forge = Forge.open(root, env)
+    forge = _opened(folder, env)
     with forge.catalogue.held():
         project, name = _project(forge, folder)
         counts = forge.catalogue.counts()
@@ -74,8 +73,7 @@ def _session_start(data: Mapping[str, Any], folder: Path, env: Mapping[str, str]
         f"{count(opened, 'open thread')}. The newest, as recorded; the tools `search`, `ask` and `get` of "
         "forgekit, or `forgekit search`, find the others:"
     )
-    rows = [*_lines("open", threads), *_lines("decided", decisions)]
-    return _within(head, rows)
+    return _within(head, _lines("open", threads), _lines("decided", decisions))
 
 
 def _lines(word: str, entities: Iterable[Any]) -> list[str]:
@@ -87,19 +85,20 @@ def _lines(word: str, entities: Iterable[Any]) -> list[str]:
     return found
 
 
-def _within(head: str, rows: list[str]) -> str:
-    """Return as many rows as there is room for; threads and decisions get half of it each."""
-    left = LONGEST - len(head) - 1
-    kept: list[str] = []
-    for word in ("open", "decided"):
-        room = left // 2 if word == "open" else left
-        for row in (row for row in rows if row.startswith(f"- {word} ")):
-            if len(row) + 1 > room:
+def _within(head: str, threads: list[str], decisions: list[str]) -> str:
+    """Return as many rows as there is room for; threads get half of it, decisions what is left."""
+    kept = [head]
+    for rows, most in ((threads, (LONGEST + len(head)) // 2), (decisions, LONGEST)):
+        for row in rows:
+            if len("\n".join((*kept, row))) > most:
                 break
             kept.append(row)
-            room -= len(row) + 1
-            left -= len(row) + 1
-    return "\n".join((head, *kept))
+    return "\n".join(kept)
+
+
+def _opened(folder: Path, env: Mapping[str, str]) -> Forge:
+    """Return the registry that the environment names, else that of a folder."""
+    return Forge.open(None if env.get("FORGEKIT_ROOT") else folder, env)
 
 
 def _project(forge: Forge, folder: Path) -> tuple[EntityId, str]:
@@ -126,8 +125,7 @@ def _project(forge: Forge, folder: Path) -> tuple[EntityId, str]:
 def _note(folder: Path, env: Mapping[str, str], text: str) -> None:
     """Add a line to the log of the registry, if there is one."""
     try:
-        forge = Forge.open(folder if not env.get("FORGEKIT_ROOT") else None, env)
-        path = cache_dir(forge.root) / LOG
+        path = cache_dir(_opened(folder, env).root) / LOG
         with path.open("a", encoding="utf-8") as log:
             if log.tell() < LOG_SIZE:
                 log.write(f"{one_line(text)[:500]}\n")

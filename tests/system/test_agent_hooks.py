@@ -93,6 +93,16 @@ def test_whatever_an_agent_writes_the_hook_does_not_fail(tmp_path: Path, written
         assert agents.run(event, written, {"FORGEKIT_ROOT": str(tmp_path / "nowhere")}) == ""
 
 
+def test_a_working_directory_that_is_gone_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert agents.run("session-start", b"{}", {}) == ""
+
+
 def test_a_broken_registry_is_noted_in_its_log(told: Path) -> None:
     for path in (told / "registry" / "projects").glob("*.md"):
         path.write_bytes(b"---\n\xff")
