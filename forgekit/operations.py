@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from enum import Enum, auto
 from functools import partial
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 
 class Type(Enum):
@@ -571,6 +572,12 @@ def sections() -> dict[str, list[str]]:
 def verbs(noun: str) -> list[str]:
     """Return the verbs of a noun, in the order of the table."""
     return [verb for first, _, verb in (o.name.partition(" ") for o in OPERATIONS) if first == noun and verb]
+
+
+def imported(target: str) -> Any:
+    """Return what `module:name` names, such as the function of an operation."""
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)
 
 
 def operation_named(name: str) -> Operation:

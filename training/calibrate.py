@@ -161,10 +161,10 @@ def set_levels(rows: Sequence[Row], probabilities: Numbers, decisions: int) -> d
     right = np.array([row.label == "contradiction" for row in rows])
     wrong = np.array([row.label not in {"contradiction", _REPLACED} for row in rows])
 
-    def lowest(precision: float, per_100: float = PER_100) -> float:
+    def lowest(precision: float) -> float:
         thresholds = [hundredth / 100 for hundredth in range(1, 100)]
         above = [(low, probabilities >= low) for low in thresholds]
-        few = [(low, at) for low, at in above if 100 * at.sum() <= per_100 * decisions]
+        few = [(low, at) for low, at in above if 100 * at.sum() <= PER_100 * decisions]
         kept = [low for low, at in few if right[at].sum() >= precision * (right | wrong)[at].sum()]
         return min((low for low in kept if right[probabilities >= low].any()), default=thresholds[-1])
 

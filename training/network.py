@@ -15,6 +15,8 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import BertModel
 
+from forgekit.models.files import TOKENIZER
+
 SIDE = 60
 """Tokens of a side that are read."""
 _BATCH = 32
@@ -27,6 +29,14 @@ class Tokens:
     ids: tuple[int, ...]
     first: int
     second: int
+
+
+def opened_tokenizer(folder: Path) -> Tokenizer:
+    """Return the encoder's tokenizer, which neither cuts nor pads."""
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
 def tokens_of(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:

@@ -13,10 +13,8 @@ import argparse
 import hashlib
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -24,8 +22,8 @@ import numpy as np
 import torch
 from bank import Attribute, Register, Slot, Verdict, read_attributes, read_bank, read_pairs, read_registers
 from delta import apply_delta, delta_of, write_delta
-from network import SIDE, Network, Tokens, tokens_of
-from numpy.typing import NDArray
+from neighbours import CACHE, vectors_of
+from network import SIDE, Network, Tokens, opened_tokenizer, tokens_of
 from pairs import Pair, generate, written
 from side_by_side import beside, named, tied
 from sklearn.metrics import roc_auc_score
@@ -35,9 +33,8 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from forgekit.model.settings import Settings
-from forgekit.models.encoder import Missing, find_default, find_encoder
-from forgekit.models.files import TOKENIZER, WEIGHTS, BertModel
+from forgekit.models.encoder import Missing, find_default
+from forgekit.models.files import WEIGHTS, BertModel
 
 OUT = Path(__file__).parent.parent / "forgekit" / "models" / "judge"
 LABELS = list(Verdict)
@@ -51,22 +48,20 @@ def main() -> int:
     given = _arguments()
     torch.set_flush_denormal(True)
     torch.set_num_threads(given.threads)
-    cache = Path(tempfile.gettempdir()) / "forgekit-training"
-    cache.mkdir(exist_ok=True)
-    model = find_default(cache)
+    CACHE.mkdir(exist_ok=True)
+    model = find_default(CACHE)
     if isinstance(model, Missing):
         print(model, file=sys.stderr)
         return 1
-    trained, held = (split(held=held, cache=cache) for held in (False, True))
+    trained, held = (split(held=held) for held in (False, True))
     by_hand, registers = read_pairs(), read_registers()
     kept = [register for register in registers if held_back(register)]
     registers = [register for register in registers if not held_back(register)]
-    encode = partial(vectors_of, cache)
     pairs = [
         *generate(trained, given.seed, given.pairs),
         *written([*by_hand, *named(registers)], given.seed, given.written),
-        *strangers(by_hand, encode, given.seed, given.strangers),
-        *strangers([*tied(registers), *named(registers)], encode, given.seed, given.strangers // 2),
+        *strangers(by_hand, vectors_of, given.seed, given.strangers),
+        *strangers([*tied(registers), *named(registers)], vectors_of, given.seed, given.strangers // 2),
         *beside(registers, given.seed),
     ]
     checks = {
@@ -82,9 +77,7 @@ def main() -> int:
     network = Network(model.folder, len(LABELS), given.layers)
     torch.manual_seed(given.seed)
     before = {name: tensor.clone() for name, tensor in network.bert.state_dict().items()}
-    tokenizer = Tokenizer.from_file(str(model.folder / TOKENIZER))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = opened_tokenizer(model.folder)
     train(network, tokenizer, pairs, given)
     delta = delta_of(network, before, given.rank)
     apply_delta(network, delta, before)
@@ -103,13 +96,13 @@ def held_back(entry: Slot | Attribute | Register) -> bool:
     return int(hashlib.sha256(entry.name.encode()).hexdigest(), 16) % 7 == 0
 
 
-def split(*, held: bool, cache: Path) -> Split:
+def split(*, held: bool) -> Split:
     """Return one split of the bank, with the nearest texts of other slots for each text of a slot."""
     slots = [slot for slot in read_bank() if held_back(slot) is held]
     attributes = [attribute for attribute in read_attributes() if held_back(attribute) is held]
     owners = {text: number for number, slot in enumerate(slots) for text in own_texts(slot)}
     texts = [*owners]
-    vectors = vectors_of(cache, texts)
+    vectors = vectors_of(texts)
     numbers = np.array([*owners.values()])
     neighbours = {}
     for start in range(0, len(texts), 512):
@@ -121,17 +114,6 @@ def split(*, held: bool, cache: Path) -> Split:
             near = tuple(texts[column] for column in columns if some[row, column] > _NEAR)
             neighbours[texts[start + row]] = near
     return Split(slots, attributes, neighbours)
-
-
-def vectors_of(cache: Path, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Return the bundled encoder's vectors of texts [texts, hidden]; they are made once."""
-    kept = cache / f"{hashlib.sha256(repr(texts).encode()).hexdigest()[:16]}.npy"
-    if not kept.exists():
-        encoder = find_encoder(Settings(), cache)
-        assert not isinstance(encoder, Missing)  # noqa: S101 - it was found before
-        np.save(kept, encoder.encode_documents(texts))
-    vectors: NDArray[np.float32] = np.load(kept)
-    return vectors
 
 
 def train(network: Network, tokenizer: Tokenizer, pairs: Sequence[Pair], given: argparse.Namespace) -> None:

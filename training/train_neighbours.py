@@ -24,7 +24,7 @@ import torch
 from bank import read_pairs
 from delta import apply_delta, delta_of, write_delta
 from neighbours import CACHE, compared
-from network import Network, Tokens, tokens_of
+from network import Network, Tokens, opened_tokenizer, tokens_of
 from pairs import written
 from safetensors.torch import load_file
 from sklearn.metrics import average_precision_score
@@ -35,7 +35,6 @@ from train import both_ways, log_odds, validation
 from whole import Relation, Whole, joined, read_whole
 
 from forgekit.models.encoder import Missing, find_default
-from forgekit.models.files import TOKENIZER
 from forgekit.models.trained_judge import CARD, DELTA, FOLDER
 
 LABELS = list(Relation)
@@ -73,9 +72,7 @@ def main() -> int:
     network = Network(model.folder, len(LABELS), given.layers)
     before = {name: tensor.clone() for name, tensor in network.bert.state_dict().items()}
     apply_delta(network, _widened(load_file(given.judge / DELTA)), before)
-    tokenizer = Tokenizer.from_file(str(model.folder / TOKENIZER))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = opened_tokenizer(model.folder)
     train(network, tokenizer, pools, given)
     delta = delta_of(network, before, given.rank)
     apply_delta(network, delta, before)

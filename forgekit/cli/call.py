@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +22,7 @@ import click
 from forgekit import console
 from forgekit.cli.commands import root_of
 from forgekit.errors import UsageError
-from forgekit.operations import Operation
+from forgekit.operations import Operation, imported
 
 if TYPE_CHECKING:
     from forgekit.change import WriteOptions
@@ -129,7 +128,7 @@ class Call:
         values = {name: value for name, value in self.values.items() if name not in printing}
         if self.operation.writes:
             more["options"] = self.options
-        function = _attribute(self.operation.function)
+        function = imported(self.operation.function)
         return function(self.forge, **dict(self.operation.fixed), **values, **more)
 
     def printed_json(self, result: Any, view: str = "", **more: Any) -> bool:
@@ -158,7 +157,7 @@ def execute(call: Call) -> int:
     """Run one call and return the exit code."""
     name = call.operation.name
     target = COMMANDS.get(name) or COMMANDS.get(name.rpartition(" ")[2])
-    return _attribute(f"forgekit.cli.{target}")(call) or 0 if target else answer(call)
+    return imported(f"forgekit.cli.{target}")(call) or 0 if target else answer(call)
 
 
 def answer(call: Call) -> int:
@@ -170,7 +169,7 @@ def answer(call: Call) -> int:
     if notice := _notice(result):
         console.info(notice)
     if not call.printed_json(result):
-        printer = _attribute(f"forgekit.cli.{PRINTERS.get(call.operation.view, 'call:as_json')}")
+        printer = imported(f"forgekit.cli.{PRINTERS.get(call.operation.view, 'call:as_json')}")
         with contextlib.nullcontext() if call.operation.writes else paged():
             printer(result, call)
     fails = FAILS.get(call.operation.name)
@@ -181,11 +180,6 @@ def _notice(result: Any) -> str:
     """Return what a person should know about how a result came to be."""
     data = getattr(result, "data", None)
     return str(getattr(result, "notice", "") or (isinstance(data, dict) and data.get("notice")) or "")
-
-
-def _attribute(target: str) -> Any:
-    module, _, name = target.partition(":")
-    return getattr(import_module(module), name)
 
 
 def as_json(result: Any, call: Call) -> None:

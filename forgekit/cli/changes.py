@@ -80,10 +80,10 @@ def print_findings(findings: Findings) -> None:
     for finding, loser in findings.with_losers():
         console.info(finding_text(finding, loser))
     for finding in findings.replacements:
-        console.info(replacement_text(finding))
+        console.info(finding_text(finding, None))
 
 
-def replacement_text(finding: Finding) -> str:
+def _replacement_text(finding: Finding) -> str:
     """Return which decision seems to replace which, and what to do."""
     new, old = finding.later
     names = [short_id(Kind.DECISION, side.id) for side in (new, old)]
@@ -94,10 +94,12 @@ def replacement_text(finding: Finding) -> str:
 
 
 def finding_text(finding: Finding, loser: EntityId | None) -> str:
-    """Return which two decisions contradict each other, why, and what to do."""
+    """Return which two decisions contradict or replace each other, why, and what to do."""
     from forgekit.conflict.judge import Level
     from forgekit.conflict.pairs import GAP
 
+    if finding.level is Level.REPLACEMENT:
+        return _replacement_text(finding)
     name = short_id(Kind.CONFLICT, finding.id)
     a, b = (short_id(Kind.DECISION, side) for side in finding.sides)
     judgement = finding.judgement

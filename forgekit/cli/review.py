@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from forgekit import console
-from forgekit.cli.changes import done, finding_text, findings_after, print_findings, replacement_text, wrote
+from forgekit.cli.changes import done, finding_text, findings_after, print_findings, wrote
 from forgekit.errors import AmbiguousError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.rules import statement
@@ -91,13 +91,6 @@ def _findings(call: Call) -> list[tuple[Finding, EntityId | None]]:
     return sorted(rows, key=lambda row: (-row[0].judgement.probability, row[0].id))
 
 
-def _text(finding: Finding, loser: EntityId | None) -> str:
-    from forgekit.conflict.judge import Level
-
-    replaces = finding.level is Level.REPLACEMENT
-    return replacement_text(finding) if replaces else finding_text(finding, loser)
-
-
 def _ask_findings(call: Call, rows: list[tuple[Finding, EntityId | None]]) -> None:
     """Ask about each finding of the judge; each answer is a commit."""
     from forgekit.conflicts import resolve, settle
@@ -105,7 +98,7 @@ def _ask_findings(call: Call, rows: list[tuple[Finding, EntityId | None]]) -> No
     if rows:
         console.info(f"{console.count(len(rows), 'finding')} of the judge: {_CHOICES}")
     for number, (finding, loser) in enumerate(rows, 1):
-        console.data(f"\n{number}/{len(rows)}  {_text(finding, loser)}")
+        console.data(f"\n{number}/{len(rows)}  {finding_text(finding, loser)}")
         while (reply := console.ask_key("1/2/b/d/s/q [s]: ")) not in {None, "q", "", "s"}:
             if reply not in {"1", "2", "b", "d"}:
                 console.info(f"{str(reply)[:40]!r} is no answer: {_CHOICES}")
@@ -142,7 +135,7 @@ def _list(found: list[Waiting], call: Call) -> None:
         console.data(f"{_headline(candidate)}  {title}  ({_source(candidate)}){same}{again}")
     console.info(f"{console.count(len(found), 'candidate')} waiting")
     for finding, loser in _findings(call):
-        console.data(_text(finding, loser))
+        console.data(finding_text(finding, loser))
 
 
 def _asked(forge: Forge, found: list[Waiting]) -> Answers:

@@ -12,7 +12,6 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -35,6 +34,7 @@ from forgekit.insight import views
 from forgekit.mcp.tools import Tool, tools, values_of
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.rules import one_line
+from forgekit.operations import imported
 
 INSTRUCTIONS = """\
 forgekit is the person's register of what was decided in their conversations, and why. Before you propose or
@@ -66,6 +66,7 @@ class Door:
     def __init__(self, forge: Forge, *, writing: bool) -> None:
         self.forge = forge
         self.tools = {tool.name: tool for tool in tools(writing=writing)}
+        self._schemas = {name: Draft202012Validator(tool.schema) for name, tool in self.tools.items()}
         self._thread = ThreadPoolExecutor(1, "registry")
         self._of_agent: dict[str, Forge] = {}
 
@@ -145,16 +146,15 @@ class Door:
 
         Raises ValueError for arguments that do not fit, ForgeError as of the operation.
         """
-        wrong = best_match(Draft202012Validator(tool.schema).iter_errors(given))
+        wrong = best_match(self._schemas[tool.name].iter_errors(given))
         if wrong is not None:
             where = f"{wrong.json_path.removeprefix('$.')}: " if wrong.path else ""
             raise ValueError(f"{where}{wrong.message[:300]}")
         forge = self._of_agent.setdefault(agent, replace(self.forge, agent=agent))
         operation = tool.behind
-        module, _, function = (tool.function or operation.function).partition(":")
         values = dict(operation.fixed) | values_of(tool, given)
         more: dict[str, Any] = {"options": COMMITTED} if operation.writes else {}
-        result = getattr(import_module(module), function)(forge, **values, **more)
+        result = imported(tool.function or operation.function)(forge, **values, **more)
         beside = _beside(forge, result) if operation.writes else {}
         found = getattr(views, operation.view)(result, **beside)
         return found if isinstance(found, dict) else {"rows": found}
@@ -230,35 +230,23 @@ def _review(forge: Forge, given: dict[str, str]) -> str:
 _PROJECT = types.PromptArgument(name="project", description="The project's name.", required=False)
 _TAG = types.PromptArgument(name="tag", description="The archive's compression tag.", required=True)
 PROMPTS: dict[str, tuple[types.Prompt, Callable[[Forge, dict[str, str]], str]]] = {
-    prompt.name: (prompt, make)
-    for prompt, make in (
+    name: (types.Prompt(name=name, title=title, description=description, arguments=arguments), make)
+    for name, title, description, arguments, make in (
         (
-            types.Prompt(
-                name="compress",
-                title="Compress this conversation",
-                description="What it must know before it is compressed, and how an archive is written.",
-                arguments=[_PROJECT],
-            ),
+            "compress",
+            "Compress this conversation",
+            "What it must know before it is compressed, and how an archive is written.",
+            [_PROJECT],
             _compress,
         ),
         (
-            types.Prompt(
-                name="continue",
-                title="Continue from an archive",
-                description="What has changed since an archive.",
-                arguments=[_TAG, _PROJECT],
-            ),
+            "continue",
+            "Continue from an archive",
+            "What has changed since an archive.",
+            [_TAG, _PROJECT],
             _continue,
         ),
-        (
-            types.Prompt(
-                name="review",
-                title="Review candidates",
-                description="What conversations seem to have decided.",
-                arguments=[_PROJECT],
-            ),
-            _review,
-        ),
+        ("review", "Review candidates", "What conversations seem to have decided.", [_PROJECT], _review),
     )
 }
 

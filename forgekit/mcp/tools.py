@@ -65,7 +65,10 @@ class Tool(NamedTuple):
         offered = self.offered
         return {
             "type": "object",
-            "properties": {argument.name: _schema(argument) for argument in offered},
+            "properties": {
+                argument.name: _schema(argument, LONGEST_ARCHIVE if argument in self.own else LONGEST)
+                for argument in offered
+            },
             "required": [argument.name for argument in offered if argument.required],
             "additionalProperties": False,
         }
@@ -149,8 +152,7 @@ def values_of(tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _schema(argument: Argument) -> Schema:
-    longest = LONGEST_ARCHIVE if argument.name == "text" else LONGEST
+def _schema(argument: Argument, longest: int) -> Schema:
     found: Schema = {"type": "string", "minLength": 1, "maxLength": longest}
     match argument.type:
         case Type.COUNT:

@@ -30,10 +30,11 @@ from tokenizers import Tokenizer
 sys.path.append(str(Path(__file__).parents[1]))
 
 from delta import apply_delta, delta_of, write_delta
+from network import opened_tokenizer
 
 from forgekit.extraction.statements import FAMILIES, TAGS, runs_of
 from forgekit.models.encoder import Missing, find_default
-from forgekit.models.files import TOKENIZER, WEIGHTS, BertModel
+from forgekit.models.files import WEIGHTS, BertModel
 from forgekit.models.statement_reader import CARD, DELTA, FORMAT, Card, Level, TrainedReader
 from forgekit.models.windows import conversation_of, windows_of
 
@@ -51,9 +52,7 @@ def main() -> int:
     if isinstance(model, Missing):
         print(model, file=sys.stderr)
         return 1
-    tokenizer = Tokenizer.from_file(str(model.folder / TOKENIZER))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = opened_tokenizer(model.folder)
     dialogues = list(read_dialogues(given.data))
     held = [each for each in dialogues if _held_back(each, given.hold_out)]
     names = {each.name for each in held}
