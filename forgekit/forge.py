@@ -21,13 +21,13 @@ from forgekit.worktree.roots import cache_dir, find_root, load_settings, require
 
 if TYPE_CHECKING:
     from forgekit.conflict.judge import Judge
+    from forgekit.extraction.statements import StatementReader
     from forgekit.index.catalogue import Catalogue
     from forgekit.index.vectors import Vectors
     from forgekit.model.entities import Entity, Project
     from forgekit.model.registry import Registry
-    from forgekit.model.settings import JudgeKind, Settings
+    from forgekit.model.settings import ModelKind, Settings
     from forgekit.models.encoder import Encoder, Missing
-    from forgekit.models.statement_reader import TrainedReader
     from forgekit.store import Change, Outcome, Store
 
 
@@ -53,7 +53,7 @@ class Forge:
     now: Callable[[], Instant] = clock
     allow: frozenset[str] = frozenset()
     """Fingerprints of secrets that may be written, beside those of the settings."""
-    judge_kind: JudgeKind | None = None
+    judge_kind: ModelKind | None = None
     """Who judges conflicts, in place of the settings' choice."""
     agent: str = ""
     """Who writes, where it is no person; named in the trailer of each commit."""
@@ -110,16 +110,16 @@ class Forge:
     @cached_property
     def judge(self) -> Judge | Missing:
         """What says whether two decisions contradict each other, or why there is nothing that does."""
-        from forgekit.models.judges import find_judge
+        from forgekit.models.choice import find_judge
 
         return find_judge(self.settings, cache_dir(self.root))
 
     @cached_property
-    def statement_reader(self) -> TrainedReader | Missing:
+    def statement_reader(self) -> StatementReader | Missing:
         """What reads decisions out of conversations, or why there is nothing that does."""
-        from forgekit.models.statement_reader import find_statement_reader
+        from forgekit.models.choice import find_reader
 
-        return find_statement_reader(cache_dir(self.root))
+        return find_reader(self.settings, cache_dir(self.root))
 
     def commit(
         self, decide: Callable[[], Change], *, dry_run: bool = False, no_commit: bool = False

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from forgekit.extraction.records import records, rows
-from forgekit.extraction.statements import Find, StatementReader, labelled, statements
+from forgekit.extraction.statements import Find, StatementReader, labelled
 from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Speaker, Turn
 
@@ -34,7 +34,7 @@ def extract(turns: Sequence[Turn], reader: StatementReader | None = None) -> tup
     own = [turn for turn in turns if turn.text.strip()]
     texts = [(turn.speaker is Speaker.USER and not turn.compaction, turn.text[:LONGEST]) for turn in own]
     stated: list[list[Find]] = [[] for _ in own]
-    for number, one in statements(texts, reader) if reader is not None else ():
+    for number, one in reader.statements(texts) if reader is not None else ():
         stated[number].append(one)
     found: list[Find] = []
     earlier: list[tuple[Speaker, Find, frozenset[str]]] = []

@@ -97,6 +97,12 @@ def sentences(message: str) -> Iterator[Sentence]:
         yield from _sentences(message, run)
 
 
+def before_document(message: str) -> str:
+    """Return what stands before a document that is pasted into a message: it has two headings or more."""
+    headings = [start for start, line in own_lines(message) if _HEADING.match(line.lstrip())]
+    return message[: headings[0]] if len(headings) > 1 else message
+
+
 def own_lines(message: str) -> Iterator[tuple[int, str]]:
     """Yield each line with its place, without fenced code, quoted lines and text between tags."""
     fence = ""

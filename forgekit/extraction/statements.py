@@ -1,6 +1,7 @@
 """What a conversation states: decisions, threads and standing instructions, out of tagged words.
 
-In: turns, and for each the words that the statement reader tagged (the port `StatementReader`). Out: `Find`s.
+In: turns, and for each the words that a model tagged (the port `WordTagger`). Out: `Find`s, which another
+`StatementReader` may as well find by itself.
 A statement is a run of words of one family within a sentence. Words that give a reason or name what was
 rejected go to the nearest decision; a decision in few words, such as "B then", takes its title from the
 proposal that it takes up.
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
@@ -19,6 +20,7 @@ from typing import Protocol
 from forgekit.archives.labels import lists_kind
 from forgekit.extraction.sentences import Sentence, is_quoted, sentences
 from forgekit.model.entities import Proposal
+from forgekit.model.problem import Problem
 
 DECISION = Proposal.DECISION
 OPEN = Proposal.THREAD_OPEN
@@ -119,6 +121,17 @@ class Words:
 
 
 class StatementReader(Protocol):
+    """Finds what a conversation states."""
+
+    def statements(self, turns: Sequence[tuple[bool, str]]) -> Iterable[tuple[int, Find]]:
+        """Return (number of the turn from 0, find) of turns, each (by a person, text)."""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be read since the reader was made."""
+
+
+class WordTagger(Protocol):
     """Tags the words of conversations; the result follows from the conversation alone."""
 
     def read(self, turns: Sequence[tuple[bool, str]]) -> list[Words]:
@@ -173,21 +186,21 @@ def _is_item(sentence: Sentence) -> bool:
     return listed and not _PLACEHOLDER.fullmatch(sentence.text)
 
 
-def statements(turns: Sequence[tuple[bool, str]], reader: StatementReader) -> Iterator[tuple[int, Find]]:
+def statements(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterator[tuple[int, Find]]:
     """Yield what turns state, as (number of the turn from 0, find), in order.
 
     Args:
         turns: each (by a person, text).
-        reader: tags the words.
+        tagger: of the words.
     """
-    runs = [run for turn, words in enumerate(reader.read(turns)) for run in runs_of(turn, words)]
+    runs = [run for turn, words in enumerate(tagger.read(turns)) for run in runs_of(turn, words)]
     runs = [_of_words(run, turns[run.turn][1]) for run in runs]
     runs = [run for run in runs if re.search(r"\w", turns[run.turn][1][run.start : run.end])]
     beside = _beside(runs)
     for run in runs:
         kind = _PROPOSALS.get(run.tag)
-        confidence = reader.probability(run.family, run.share)
-        if kind is None or confidence < reader.least(run.family):
+        confidence = tagger.probability(run.family, run.share)
+        if kind is None or confidence < tagger.least(run.family):
             continue
         text = turns[run.turn][1]
         if is_quoted(text, run.start, run.end):

@@ -484,6 +484,7 @@ def ingest(
     for some in _batches(read(), None if whole else batch):
         decide = partial(_decide, forge, some, project)
         report.add(forge.commit(decide, dry_run=options.dry_run, no_commit=options.no_commit), shown)
+    report.problems.extend(reader.problems if reader is not None else ())
     return report
 
 

@@ -21,7 +21,7 @@ from forgekit.model.entities import Conflict, Decision, entity_path
 from forgekit.model.kinds import Kind, path_of, short_id
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.registry import Registry
-from forgekit.model.settings import SETTINGS_FILE, JudgeKind, OpenConflicts
+from forgekit.model.settings import SETTINGS_FILE, ModelKind, OpenConflicts
 from forgekit.text import codec, frontmatter
 from forgekit.text.secrets import redact
 from forgekit.upkeep.check import around, check
@@ -127,7 +127,7 @@ def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> tuple
     known = [c for c in staleness.open_conflicts(item.registry) if decisions & {c.decision_a, c.decision_b}]
     found = [*new, *known]
     recorded = staged([item.prefix + entity_path(conflict) for conflict in found]) if found else set()
-    wanted = settings.judge is not JudgeKind.OFF or settings.conflicts is OpenConflicts.REQUIRE
+    wanted = settings.judge is not ModelKind.OFF or settings.conflicts is OpenConflicts.REQUIRE
     missing = [conflict for conflict in found if item.prefix + entity_path(conflict) not in recorded]
     return missing, findings.missing if wanted else ""
 

@@ -54,12 +54,12 @@ class OpenConflicts(Enum):
     REFUSE = "refuse"  # refuses a commit that touches an open verdict
 
 
-class JudgeKind(Enum):
-    """Who judges whether two decisions contradict each other."""
+class ModelKind(Enum):
+    """Which model judges pairs of decisions, or reads conversations."""
 
     TRAINED = "trained"  # the small model that comes with forgekit
     LLM = "llm"  # a language model behind an address
-    OFF = "off"  # nobody: there are no findings
+    OFF = "off"  # none
 
 
 _FORMER_JUDGES = frozenset(("rules", "nli"))  # of the first version; read as "trained"
@@ -81,7 +81,8 @@ class Settings:
     budget: int = 4000
     conflicts: OpenConflicts = OpenConflicts.RECORD
     model: str | None = None
-    judge: JudgeKind = JudgeKind.TRAINED
+    judge: ModelKind = ModelKind.TRAINED
+    reader: ModelKind = ModelKind.TRAINED
     judge_model: str | None = None
     judge_url: str | None = None
     judge_timeout: int = 60
@@ -103,7 +104,8 @@ budget = 4000           # tokens that a block to paste may have
 conflicts = "record"    # commit hook: "record" conflicts, "require" a model that finds them, "refuse" open
 model = ""              # name or folder of the embedding model; "" = the default one
 judge = "trained"       # judge of conflicts: "trained" (a small model), "llm" (a language model), "off"
-judge_model = ""        # the language model's name
+reader = "trained"      # reader of conversations: "trained", "llm", "off" (records and labelled lists alone)
+judge_model = ""        # the language model's name, of the judge and the reader
 judge_url = ""          # the language model's server: http://127.0.0.1:11434 (Ollama), https://host/v1
 judge_timeout = 60      # seconds that one answer of the language model may take
 allowed_secrets = []    # fingerprints of what looks like a secret and may be written: ["3f9a1c2b"]
@@ -195,7 +197,8 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "budget": _WHOLE,
     "conflicts": _one_of(OpenConflicts),
     "model": _TEXT,
-    "judge": _one_of(JudgeKind),
+    "judge": _one_of(ModelKind),
+    "reader": _one_of(ModelKind),
     "judge_model": _TEXT,
     "judge_url": _value(
         "an address such as http://127.0.0.1:11434 or https://host/v1, and no more",

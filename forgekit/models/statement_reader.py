@@ -9,13 +9,13 @@ that is not the published one is refused. No library and no weight is loaded bef
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.extraction.statements import FAMILIES, TAGS, Words
+from forgekit.extraction.statements import FAMILIES, TAGS, Find, Words, statements
 from forgekit.models.encoder import Missing
 from forgekit.models.files import BertModel
 from forgekit.models.shipped import find_shipped
@@ -65,8 +65,14 @@ class TrainedReader:
     def __init__(self, card: Card, model: BertModel, delta: Path) -> None:
         self._card, self._model, self._delta = card, model, delta
 
+    problems = ()
+
+    def statements(self, turns: Sequence[tuple[bool, str]]) -> Iterator[tuple[int, Find]]:
+        """Yield what turns state, as `StatementReader`."""
+        return statements(turns, self)
+
     def read(self, turns: Sequence[tuple[bool, str]]) -> list[Words]:
-        """Return the tagged words of each turn, as `StatementReader`."""
+        """Return the tagged words of each turn, as `WordTagger`."""
         from forgekit.models.windows import conversation_of
 
         given = [(by, text[:_LONGEST]) for by, text in turns]
@@ -86,14 +92,14 @@ class TrainedReader:
         ]
 
     def probability(self, family: str, share: float) -> float:
-        """Return the calibrated probability of a run, rounded to 2 digits, as `StatementReader`."""
+        """Return the calibrated probability of a run, rounded to 2 digits, as `WordTagger`."""
         level = self._card.levels[family]
         share = min(max(share, 1e-4), 1 - 1e-4)
         odds = level.bias + level.slope * math.log(share / (1 - share))
         return round(1 / (1 + math.exp(-odds)), 2)
 
     def least(self, family: str) -> float:
-        """Return the least probability of a candidate, as `StatementReader`."""
+        """Return the least probability of a candidate, as `WordTagger`."""
         return self._card.levels[family].least
 
     @cached_property

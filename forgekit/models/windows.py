@@ -1,8 +1,9 @@
 """A conversation as windows of tokens that the statement reader's model reads at once.
 
 In: turns. Out: the tokens of their own sentences, one turn behind another, and which of them each window
-tags. Code, quotes and tool output have no tokens; a mark says who speaks. Of what an assistant says between
-two turns of a person only the end is read: one mark of fifty stands elsewhere, and nine tokens of ten do.
+tags. Code, quotes, tool output and documents that a person pastes have no tokens; a mark says who speaks. Of
+what an assistant says between two turns of a person only the end is read: one mark of fifty stands
+elsewhere, and nine tokens of ten do.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.extraction.sentences import sentences
+from forgekit.extraction.sentences import before_document, sentences
 
 BEFORE, NEW, AFTER = 64, 176, 16
 """Tokens of a window: seen again, tagged, and seen ahead."""
@@ -42,8 +43,8 @@ def conversation_of(tokenizer: Any, turns: Sequence[tuple[bool, str]]) -> Conver
     marks = [tokenizer.encode(f"{name}:", add_special_tokens=False).ids for name in ("assistant", "user")]
     parts = [
         (turn, each.start, text[each.start : each.start + len(each.raw)])
-        for turn, (_, text) in enumerate(turns)
-        for each in sentences(text)
+        for turn, (by_person, text) in enumerate(turns)
+        for each in sentences(before_document(text) if by_person else text)
     ]
     found = tokenizer.encode_batch([text.lower() for _, _, text in parts], add_special_tokens=False)
     read = _read([turns[turn][0] for turn, _, _ in parts], [len(encoding.ids) for encoding in found])

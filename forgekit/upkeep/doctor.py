@@ -18,11 +18,10 @@ from forgekit.git import driver, health
 from forgekit.git.repository import Repository
 from forgekit.index.database import engine, fault
 from forgekit.model.problem import Problem, Severity
-from forgekit.model.settings import SETTINGS_FILE
+from forgekit.model.settings import SETTINGS_FILE, ModelKind
+from forgekit.models.choice import find_judge, find_reader
 from forgekit.models.encoder import Missing
-from forgekit.models.judges import find_judge
 from forgekit.models.shipped import Damaged
-from forgekit.models.statement_reader import find_statement_reader
 from forgekit.text import frontmatter
 from forgekit.upkeep import check
 from forgekit.upkeep.init_migrate import ATTRIBUTES_FILE, is_older, wanted
@@ -285,8 +284,8 @@ def _judge(root: Path) -> Iterator[Diagnosis]:
         return  # reported of git or of the settings
     for warning in settings.warnings:
         yield Diagnosis("judge", warning.message, warning.fix, good=True)
-    reader = find_statement_reader(cache_dir(root))
-    if isinstance(reader, Damaged):
+    reader = find_reader(settings, cache_dir(root))
+    if isinstance(reader, Missing) and (isinstance(reader, Damaged) or settings.reader is ModelKind.LLM):
         yield Diagnosis("reader", f"no sentences are read: {reader.reason}", reader.hint)
     if isinstance(found, Missing):
         good = not isinstance(found, Damaged)

@@ -77,6 +77,6 @@ def give(forge: Forge, judge: FakeJudge | None = None) -> FakeJudge:
 def install(monkeypatch: pytest.MonkeyPatch, judge: FakeJudge | None = None) -> FakeJudge:
     """Give every forge that is opened from now on a judge and vectors, and return the judge."""
     found = judge or FakeJudge()
-    monkeypatch.setattr("forgekit.models.judges.find_judge", lambda *_, **__: found)
+    monkeypatch.setattr("forgekit.models.choice.find_judge", lambda *_, **__: found)
     monkeypatch.setattr("forgekit.models.encoder.find_encoder", lambda *_, **__: FakeEncoder())
     return found

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from forgekit.extraction.sentences import sentences
-from forgekit.extraction.statements import FAMILIES, TAGS, Words
+from forgekit.extraction.statements import FAMILIES, TAGS, Find, Words, statements
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 PLAIN_ENGLISH: Mapping[str, str] = {
@@ -38,6 +38,11 @@ class FakeReader:
         self._patterns = {**(patterns or {}), **literal}
         self._share = share
         self.shares: dict[str, float] = {}
+
+    problems = ()
+
+    def statements(self, turns: Sequence[tuple[bool, str]]) -> Iterator[tuple[int, Find]]:
+        return statements(turns, self)
 
     def read(self, turns: Sequence[tuple[bool, str]]) -> list[Words]:
         return [self._words(text) for _, text in turns]

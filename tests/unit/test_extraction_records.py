@@ -8,6 +8,7 @@ import pytest
 from fake_reader import FakeReader
 
 from forgekit.extraction.extract import extract
+from forgekit.extraction.sentences import before_document
 from forgekit.extraction.statements import Find, Words, statements
 from forgekit.model.entities import Proposal
 from forgekit.model.transcript import Attachment, Speaker, Turn
@@ -267,3 +268,16 @@ def test_without_a_reader_only_records_and_labelled_lists_are_found() -> None:
 def test_nothing_is_found_in_nothing() -> None:
     assert extract(()) == ()
     assert extract(talk("U: ", "A: \n\n")) == ()
+
+
+@pytest.mark.parametrize(
+    ("message", "own"),
+    [
+        ("use kafka", "use kafka"),
+        ("# Goal\nuse kafka", "# Goal\nuse kafka"),
+        ("do this:\n# Plan\nuse kafka\n## Steps\none", "do this:\n"),
+        ("do this:\n```\n# a\n# b\n```\nuse kafka", "do this:\n```\n# a\n# b\n```\nuse kafka"),
+    ],
+)
+def test_a_document_begins_at_the_first_of_two_headings(message: str, own: str) -> None:
+    assert before_document(message) == own

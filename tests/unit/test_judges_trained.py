@@ -26,12 +26,12 @@ from tiny_model import tensors, write_json
 
 from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.errors import FormatError
-from forgekit.model.settings import JudgeKind, Settings
+from forgekit.model.settings import ModelKind, Settings
 from forgekit.models import shipped, trained_judge
+from forgekit.models.choice import find_judge
 from forgekit.models.encoder import DEFAULT_SHA256, Missing
 from forgekit.models.files import WEIGHTS, file_sha256
 from forgekit.models.forward import CrossEncoder
-from forgekit.models.judges import find_judge
 from forgekit.models.shipped import Damaged, read_card
 from forgekit.models.trained_judge import (
     CARD,
@@ -191,7 +191,7 @@ def test_without_the_encoder_there_is_no_judge(tmp_path: Path, monkeypatch: pyte
 
 def test_a_judge_that_is_off_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, tmp_path)
-    off = find_judge(Settings(judge=JudgeKind.OFF), tmp_path)
+    off = find_judge(Settings(judge=ModelKind.OFF), tmp_path)
     assert str(off) == '`judge` is "off"; set it to "trained" in forgekit.toml'
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from forgekit.model.problem import Severity
 from forgekit.model.rules import near_miss, slips
-from forgekit.model.settings import DEFAULT_TOML, JudgeKind, OpenConflicts, Settings, read_settings
+from forgekit.model.settings import DEFAULT_TOML, ModelKind, OpenConflicts, Settings, read_settings
 
 
 def test_the_default_file_says_the_defaults_and_names_every_key() -> None:
@@ -43,7 +43,7 @@ allowed_secrets = ["3f9a1c2b"]
             budget=900,
             conflicts=OpenConflicts.REFUSE,
             model="some/model",
-            judge=JudgeKind.LLM,
+            judge=ModelKind.LLM,
             judge_model="some:4b",
             judge_url="http://127.0.0.1:11434",
             judge_timeout=5,
@@ -56,7 +56,7 @@ allowed_secrets = ["3f9a1c2b"]
 @pytest.mark.parametrize("name", ["rules", "nli"])
 def test_a_judge_of_the_first_version_is_read_as_the_trained_one_and_said(name: str) -> None:
     settings, problems = read_settings({"judge": name})
-    assert (settings.judge, problems) == (JudgeKind.TRAINED, [])
+    assert (settings.judge, problems) == (ModelKind.TRAINED, [])
     [warning] = settings.warnings
     assert str(warning).startswith(f'forgekit.toml: judge: "{name}" is no longer a judge')
     assert (warning.severity, warning.fix) == (
@@ -67,7 +67,7 @@ def test_a_judge_of_the_first_version_is_read_as_the_trained_one_and_said(name: 
 
 ALL = (
     "schema, project, stale_days, stale_hops, stale_max_tier, budget, conflicts, model, "
-    "judge, judge_model, judge_url, judge_timeout, allowed_secrets, keep_text, projects"
+    "judge, reader, judge_model, judge_url, judge_timeout, allowed_secrets, keep_text, projects"
 )
 NO_FINGERPRINT = (
     'forgekit.toml: allowed_secrets: must be a list of fingerprints, as a refusal names them: ["3f9a1c2b"]'

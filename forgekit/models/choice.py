@@ -1,4 +1,4 @@
-"""The choice of a judge by a registry's settings.
+"""The judge and the reader that a registry's settings choose.
 
 Anybody may have written a registry's settings, so a setting alone sends nothing off this machine: the person
 who runs the command names the host in `FORGEKIT_JUDGE_HOST`, and keeps the key in `FORGEKIT_JUDGE_KEY`.
@@ -11,16 +11,24 @@ import re
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
-from forgekit.model.settings import SETTINGS_FILE, JudgeKind, Settings
+from forgekit.model.settings import SETTINGS_FILE, ModelKind, Settings
 from forgekit.models.encoder import Missing
 
 if TYPE_CHECKING:
     from forgekit.conflict.judge import Judge
+    from forgekit.extraction.statements import StatementReader
 
 KEY, HOST = "FORGEKIT_JUDGE_KEY", "FORGEKIT_JUDGE_HOST"
+
+
+class _Server(TypedDict):
+    url: str
+    model: str
+    seconds: int
+    key: str | None
 
 
 def find_judge(settings: Settings, cache: Path, env: Mapping[str, str] = os.environ) -> Judge | Missing:
@@ -31,28 +39,58 @@ def find_judge(settings: Settings, cache: Path, env: Mapping[str, str] = os.envi
         cache: the folder that remembers which files were hashed.
         env: where the key is, and the host that a person agrees to.
     """
-    if settings.judge is JudgeKind.OFF:
-        return Missing(reason='`judge` is "off"', hint=f'set it to "trained" in {SETTINGS_FILE}')
-    if settings.judge is JudgeKind.TRAINED:
+    if settings.judge is ModelKind.OFF:
+        return _off("judge")
+    if settings.judge is ModelKind.TRAINED:
         from forgekit.models.trained_judge import find_trained_judge
 
         return find_trained_judge(cache)
+    server = _server(settings, "judge", "decisions", env)
+    if isinstance(server, Missing):
+        return server
+    from forgekit.models.llm_judge import LlmJudge
+
+    return LlmJudge(**server)
+
+
+def find_reader(
+    settings: Settings, cache: Path, env: Mapping[str, str] = os.environ
+) -> StatementReader | Missing:
+    """Return the reader of conversations that a registry's settings name; arguments as of `find_judge`."""
+    if settings.reader is ModelKind.OFF:
+        return _off("reader")
+    if settings.reader is ModelKind.TRAINED:
+        from forgekit.models.statement_reader import find_statement_reader
+
+        return find_statement_reader(cache)
+    server = _server(settings, "reader", "conversations", env)
+    if isinstance(server, Missing):
+        return server
+    from forgekit.models.llm_reader import LlmReader
+
+    return LlmReader(**server)
+
+
+def _off(name: str) -> Missing:
+    return Missing(reason=f'`{name}` is "off"', hint=f'set it to "trained" in {SETTINGS_FILE}')
+
+
+def _server(settings: Settings, name: str, sent: str, env: Mapping[str, str]) -> _Server | Missing:
+    """Return where a language model is, or why nothing is sent to it."""
     if settings.judge_model is None:
-        return Missing(reason='`judge` is "llm" and `judge_model` is empty', hint="name a model")
+        return Missing(reason=f'`{name}` is "llm" and `judge_model` is empty', hint="name a model")
     if settings.judge_url is None:
-        reason, hint = '`judge` is "llm" and `judge_url` is empty', "name the server"
+        reason, hint = f'`{name}` is "llm" and `judge_url` is empty', "name the server"
         return Missing(reason=reason, hint=f"{hint}, such as http://127.0.0.1:11434 for Ollama")
     key = env.get(KEY) or None
-    if refused := _refused(settings.judge_url, key, env):
+    if refused := _refused(settings.judge_url, key, sent, env):
         return refused
-    from forgekit.models.llm import LlmJudge
-
-    return LlmJudge(
+    return _Server(
         url=settings.judge_url, model=settings.judge_model, seconds=settings.judge_timeout, key=key
     )
 
 
-def _refused(url: str, key: str | None, env: Mapping[str, str]) -> Missing | None:
+def _refused(url: str, key: str | None, sent: str, env: Mapping[str, str]) -> Missing | None:
     """Return why nothing is sent to an address, or None where the person who runs the command agrees."""
     parts = urlsplit(url)
     host = parts.hostname or ""
@@ -61,7 +99,7 @@ def _refused(url: str, key: str | None, env: Mapping[str, str]) -> Missing | Non
     if _on_this_machine(host):
         return None
     if env.get(HOST, "").lower() != host:
-        reason = f"`judge_url` would send decisions to {host}"
+        reason = f"`judge_url` would send {sent} to {host}"
         return Missing(reason=reason, hint=f"if you agree, set {HOST}={host} in your environment")
     if key and parts.scheme != "https":
         return Missing(reason=f"{KEY} would be sent unencrypted", hint="let `judge_url` begin with https://")
