@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.errors import NotFoundError, UsageError
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from forgekit.index.query import MessageHit
     from forgekit.insight.staleness import Shaken, Staleness
     from forgekit.model.archive_record import ArtifactRecord
-    from forgekit.model.entities import Entity, Thread
+    from forgekit.model.entities import Decision, Entity, Thread
     from forgekit.model.registry import Registry
+    from forgekit.model.settings import Settings
     from forgekit.search import SearchResult
     from forgekit.text.transcript import Message
 
@@ -77,11 +78,16 @@ class Found(NamedTuple):
 
 
 class StaleReport(NamedTuple):
-    """Stale decisions, and active decisions that depend on one that has ended."""
+    """Stale decisions, those that depend on one that has ended, and those that govern files no more.
+
+    Attributes:
+        idle: active decisions with patterns of `governs` that cover no file.
+    """
 
     registry: Registry
     stale: Staleness
     shaken: list[Shaken]
+    idle: list[tuple[Decision, tuple[str, ...]]]
 
 
 Counts = tuple[tuple[str, int], ...]
@@ -344,21 +350,39 @@ def stale_decisions(
     project: str | None = None,
 ) -> StaleReport:
     """Return what is stale by these limits, or by those of the settings."""
-    from forgekit.insight.staleness import needs_revalidation, stale
+    from forgekit.governing import unused
+    from forgekit.model.entities import Decision
 
     registry, settings = forge.registry(), forge.settings
     owner = forge.known_project(project, registry).id if project is not None else None
+    chosen = replace(
+        settings,
+        stale_days=days if days is not None else settings.stale_days,
+        stale_hops=hops if hops is not None else settings.stale_hops,
+        stale_max_tier=max_tier if max_tier is not None else settings.stale_max_tier,
+    )
+    found, shaken = _aged(forge, registry, chosen, owner)
+    patterns = unused(forge)
+    decisions = sorted(registry.of_ids(Decision, patterns), key=lambda decision: decision.id)
+    idle = [(d, patterns[d.id]) for d in decisions if owner in {None, d.project_uuid}]
+    return StaleReport(registry, found, shaken, idle)
+
+
+def _aged(
+    forge: Forge, registry: Registry, settings: Settings, owner: EntityId | None = None
+) -> tuple[Staleness, list[Shaken]]:
+    from forgekit.insight.staleness import needs_revalidation, stale
+
     found = stale(
         registry,
         forge.now(),
-        days=days if days is not None else settings.stale_days,
-        hops=hops if hops is not None else settings.stale_hops,
-        max_tier=max_tier if max_tier is not None else settings.stale_max_tier,
+        days=settings.stale_days,
+        hops=settings.stale_hops,
+        max_tier=settings.stale_max_tier,
         project=owner,
     )
     every = needs_revalidation(registry)
-    shaken = [item for item in every if owner in {None, item.decision.project_uuid}]
-    return StaleReport(registry, found, shaken)
+    return found, [item for item in every if owner in {None, item.decision.project_uuid}]
 
 
 @reading
@@ -371,7 +395,8 @@ def status(forge: Forge) -> Status:
     from forgekit.model.entities import CandidateStatus
     from forgekit.threads import active
 
-    registry, old, shaken = stale_decisions(forge)
+    registry = forge.registry()
+    old, shaken = _aged(forge, registry, forge.settings)
     opened = active(registry)
     findings = findings_of(forge, registry, wait_ms=0)
     states = Counter(conflict_state(registry, c) for c in registry.conflicts)

@@ -30,7 +30,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("forge",),
         ("change", "history", "search"),
         ("findings", "lineage", "projects", "threads"),
-        ("conflicts", "context"),
+        ("conflicts", "context", "governing"),
         ("decisions", "filing", "upkeep"),
         ("briefing", "operations", "queries", "sharing"),
     ),

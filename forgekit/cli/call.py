@@ -62,6 +62,7 @@ PRINTERS = {
     "block": "looking:block",
     "bridge": "looking:bridge",
     "commits": "looking:commits",
+    "explained": "looking:explained",
     "index_status": "maintenance:index_status",
     "index_verified": "maintenance:index_verified",
     "listing": "looking:listing",

@@ -16,6 +16,7 @@ from forgekit.times import UNKNOWN, format_date, format_instant
 
 if TYPE_CHECKING:
     from forgekit.git.program import Commit
+    from forgekit.governing import Explanation
     from forgekit.lineage import Bridge, Trace
     from forgekit.model.entities import Conflict
     from forgekit.model.registry import Registry
@@ -53,6 +54,8 @@ _HIDDEN = (
     *("kind", "short_id", "path", "extra", "body", "records", "compressions", "moot"),
     *("title", "decision", "candidate", "project_uuid"),  # the headline and the project's name say it
 )
+_PATHS = 3
+"""Paths that are named of those that a decision governs."""
 _WHEN = ("created_at", "compressed_at")
 _LONG = ("content", "quote", "rationale", "context", "resolution", "bridge_summary")
 _GROUPS = ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved")
@@ -321,8 +324,28 @@ def stale(found: StaleReport, call: Call) -> None:
     console.table(("id", "days", "hops", "title", "project"), rows)
     for each in found.shaken:
         console.data(f"{short_id(Kind.DECISION, each.decision.id)} {each.why}")
+    for decision, patterns in found.idle:
+        console.data(f"{short_id(Kind.DECISION, decision.id)} governs no file: {', '.join(patterns)}")
     old = found.stale
     console.info(f"stale: {len(old)} of {old.active} active decisions ({old.share:.0%})")
+
+
+def explained(found: Explanation, call: Call) -> None:
+    """Print which decisions govern files."""
+    del call
+    for row in found.rows:
+        marks = [f"in conflict: {', '.join(short_id(Kind.CONFLICT, key) for key in row.conflicts)}"]
+        marks = marks * bool(row.conflicts) + ["stale"] * row.stale
+        name, decision = short_id(Kind.DECISION, row.decision.id), row.decision
+        console.data(f"{name}  {decision.title}" + (f"  [{'; '.join(marks)}]" if marks else ""))
+        more = len(row.paths) - _PATHS
+        paths = ", ".join(row.paths[:_PATHS]) + (f" and {more:,} more" if more > 0 else "")
+        console.data(
+            f"    {decision.project_name}, {format_date(decision.created_at)}, {decision.tier_words}; "
+            f"governs {', '.join(row.patterns)}: {paths}"
+        )
+    if not found.rows:
+        console.info(f"no decision in force governs {console.count(len(found.paths), 'file')} asked about")
 
 
 def trace(found: Trace, call: Call) -> None:

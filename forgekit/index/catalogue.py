@@ -164,6 +164,7 @@ class Catalogue:
     standing = _asked(queries.standing)
     unfounded = _asked(queries.unfounded)
     counts = _asked(queries.counts)
+    governed = _asked(queries.governed)
     referring = _asked(queries.referring)
     sharing_rare_words = _asked(queries.sharing_rare_words)
     saying = _asked(queries.saying)

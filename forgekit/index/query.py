@@ -277,6 +277,16 @@ def active_decisions(db: sqlite3.Connection) -> dict[EntityId, str]:
     return dict(rows)
 
 
+def governed(db: sqlite3.Connection) -> list[tuple[str, str]]:
+    """Return the active decisions that govern files, with what they govern as JSON, in the order of ids."""
+    query = """
+        SELECT id, json_extract(fields, '$.governs') FROM entity
+        WHERE kind = 'decision' AND status = 'active' AND json_extract(fields, '$.governs') IS NOT NULL
+        ORDER BY id
+    """
+    return db.execute(query).fetchall()
+
+
 def sharing_rare_words(db: sqlite3.Connection, most: int) -> list[list[str]]:
     """Return the groups of 2 to so many active decisions that share a word, as of `conflict.pairs`."""
     query = """

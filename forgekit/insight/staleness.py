@@ -14,7 +14,7 @@ All of it is a function of the registry.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -238,6 +238,7 @@ def stale(
     hops: int = HOPS,
     max_tier: float | None = None,
     project: EntityId | None = None,
+    among: Collection[EntityId] | None = None,
 ) -> Staleness:
     """Find the active decisions that nobody validated for `days` days or `hops` hops.
 
@@ -248,10 +249,11 @@ def stale(
         hops: this many or more.
         max_tier: only decisions of this tier or below; where nobody gave one, 0.5 counts.
         project: only decisions of this project.
+        among: only these.
     """
     ages = Ages(registry)
     found = []
-    active = registry.standing(project)
+    active = [each for each in registry.standing(project) if among is None or each.id in among]
     for decision in active:
         tier = UNKNOWN_TIER if decision.epistemic_tier is None else decision.epistemic_tier
         if max_tier is not None and tier > max_tier:

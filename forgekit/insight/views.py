@@ -352,8 +352,34 @@ def stale(found: Any) -> Json:
             {"decision_id": item.decision.id, "broken": item.broken.id, "why": item.why}
             for item in found.shaken
         ],
+        "governs_no_file": [
+            {"decision_id": decision.id, "governs": list(patterns)} for decision, patterns in found.idle
+        ],
         "active": found.stale.active,
         "share": round(found.stale.share, 3),
+    }
+
+
+def explained(found: Any) -> Json:
+    """Return which decisions govern files."""
+    return {
+        "paths": list(found.paths),
+        "decisions": [
+            {
+                "decision_id": row.decision.id,
+                "short_id": short_id(Kind.DECISION, row.decision.id),
+                "decision": row.decision.decision,
+                "rationale": row.decision.rationale,
+                "project_name": row.decision.project_name,
+                "created_at": INSTANT.json(row.decision.created_at),
+                "epistemic_tier": row.decision.epistemic_tier,
+                "governs": list(row.patterns),
+                "paths": list(row.paths),
+                "conflicts": [short_id(Kind.CONFLICT, key) for key in row.conflicts],
+                "stale": row.stale,
+            }
+            for row in found.rows
+        ],
     }
 
 

@@ -94,6 +94,10 @@ TOOLS: tuple[Tool, ...] = (
     Tool("status", "status", "Show the state of the registry",
         "Return counts of decisions, open threads, conflicts, stale decisions and waiting candidates, by "
         "project."),
+    Tool("explain", "explain", "List what governs files",
+        "Return the decisions in force that govern files, by path patterns, those in conflict and stale ones "
+        "first. Use it before you change a file.",
+        ("paths", "diff")),
     Tool("trace", "trace", "Trace a conversation",
         "Return which conversations a conversation came from and which continue it.",
         ("conversation", "direction")),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 from forgekit.model.problem import Problem, Severity
@@ -89,6 +90,7 @@ class Settings:
     allowed_secrets: tuple[str, ...] = ()
     keep_text: bool = False
     projects: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    components: tuple[tuple[str, tuple[str, ...]], ...] = ()
     warnings: tuple[Problem, ...] = ()
 
 
@@ -112,6 +114,8 @@ allowed_secrets = []    # fingerprints of what looks like a secret and may be wr
 keep_text = false       # whether `ingest` keeps the whole text of conversations
 
 [projects]              # of ingested conversations, by title or folder: "The Nexus" = ["Nexus *", "*/nexus"]
+
+[components]            # that decisions govern, by path: "storage" = ["src/store/**", "migrations/*.sql"]
 """
 
 
@@ -170,17 +174,17 @@ def project_matching(patterns: tuple[tuple[str, tuple[str, ...]], ...], texts: I
     return ""
 
 
-def _patterns(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _patterns(table: str, example: str, value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found: list[tuple[str, Any]] = list(value.items()) if isinstance(value, dict) else [("", None)]
     for name, texts in found:
         lists = isinstance(texts, list) and all(isinstance(t, str) and len(t) <= 200 for t in texts)
         # What is added at the end of the file lands here; fingerprints could be a project's patterns.
         if name in _READERS and (not lists or name == "allowed_secrets"):
             raise ValueError(
-                f"holds `{name}`, which is a setting; set it above [projects] and take it out here"
+                f"holds `{name}`, which is a setting; set it above [{table}] and take it out here"
             )
         if not (lists and name.strip()):
-            raise ValueError('must be a table of projects with lists of patterns: "The Nexus" = ["*nexus*"]')
+            raise ValueError(f"must be a table of {table} with lists of patterns: {example}")
     return tuple((" ".join(name.split()), tuple(texts)) for name, texts in found)
 
 
@@ -212,7 +216,8 @@ _READERS: Mapping[str, Callable[[object], object]] = {
         tuple,
     ),
     "keep_text": _value("true or false", lambda value: isinstance(value, bool)),
-    "projects": _patterns,
+    "projects": partial(_patterns, "projects", '"The Nexus" = ["*nexus*"]'),
+    "components": partial(_patterns, "components", '"storage" = ["src/store/**"]'),
 }
 
 

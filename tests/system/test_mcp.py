@@ -79,7 +79,12 @@ def test_a_question_is_answered_with_its_sources(forge: Forge, mode: str) -> Non
 
 
 def test_each_reading_tool_answers(forge: Forge) -> None:
-    given = {"search": {"query": "API"}, "context": {"query": "API"}, "get": {"name": "The API is REST"}}
+    given = {
+        "search": {"query": "API"},
+        "context": {"query": "API"},
+        "explain": {"paths": ["a.py"]},
+        "get": {"name": "The API is REST"},
+    }
     given |= {"ask": {"question": "what is open?"}, "trace": {"conversation": "nobody"}}
     for tool in tools(writing=False):
         found = called(forge, tool.name, **given.get(tool.name, {}))

@@ -1,0 +1,177 @@
+"""Which decisions govern some files, and which govern none any more.
+
+A decision names path patterns and components in `governs`; `[components]` of the settings gives the patterns
+of a component. Both are relative to the top of the git repository that the files are in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from forgekit.errors import ForgeError, UsageError
+from forgekit.forge import Forge, reading
+from forgekit.ids import EntityId
+from forgekit.model.kinds import Kind
+from forgekit.text.globs import covering_nothing, covers
+from forgekit.worktree.roots import work_tree
+
+if TYPE_CHECKING:
+    from forgekit.model.entities import Decision
+
+
+class Governing(NamedTuple):
+    """A decision in force that governs files.
+
+    Attributes:
+        paths: of those asked about.
+        patterns: of the decision, those that cover them.
+        conflicts: open verdicts and findings that it is a side of.
+        stale: nobody validated it lately.
+    """
+
+    decision: Decision
+    paths: tuple[str, ...]
+    patterns: tuple[str, ...]
+    conflicts: tuple[EntityId, ...] = ()
+    stale: bool = False
+
+
+class Explanation(NamedTuple):
+    """What governs files: those in conflict first, then the stale ones, then the newest."""
+
+    paths: tuple[str, ...]
+    rows: tuple[Governing, ...]
+
+
+@reading
+def explain(forge: Forge, paths: Iterable[str] = (), *, diff: str | None = None) -> Explanation:
+    """Return the decisions in force that govern files.
+
+    Args:
+        forge: the registry.
+        paths: relative to the working folder, or absolute.
+        diff: two revisions, `BASE..HEAD`, whose changed files are meant too.
+
+    Raises UsageError where no file is named, RepositoryError for a revision that is not known.
+    """
+    from forgekit.findings import findings_of
+    from forgekit.insight.staleness import open_conflicts, stale
+
+    folder = Path.cwd()
+    asked = [*(relative(path, folder) for path in paths), *(_changed(folder, diff) if diff else ())]
+    if not asked and not diff:
+        raise UsageError("name a file, or two revisions with --diff BASE..HEAD")
+    chosen = list(governing(forge, tuple(dict.fromkeys(asked))))
+    if not chosen:
+        return Explanation(tuple(asked), ())
+    registry, settings = forge.registry(), forge.settings
+    ids = {row.decision.id for row in chosen}
+    opposed = [(conflict.id, conflict.sides) for conflict in open_conflicts(registry)]
+    found = findings_of(forge, registry, ids, wait_ms=0)
+    opposed += [(EntityId(each.id), (each.a.id, each.b.id)) for each in found.conflicts]
+    old = stale(
+        registry,
+        forge.now(),
+        days=settings.stale_days,
+        hops=settings.stale_hops,
+        max_tier=settings.stale_max_tier,
+        among=ids,
+    )
+    aged = {key for key, *_ in old.found}
+    rows = [
+        row._replace(
+            conflicts=tuple(key for key, sides in opposed if row.decision.id in sides),
+            stale=row.decision.id in aged,
+        )
+        for row in chosen
+    ]
+    rows.sort(key=lambda row: row.decision.id, reverse=True)
+    rows.sort(key=lambda row: (not row.conflicts, not row.stale))
+    return Explanation(tuple(asked), tuple(rows))
+
+
+def governing(forge: Forge, paths: Sequence[str]) -> Iterator[Governing]:
+    """Yield the decisions in force that govern files, without what else is known of them.
+
+    Args:
+        forge: the registry.
+        paths: relative to the top of the repository.
+    """
+    from forgekit.model.entities import Decision
+
+    components = dict(forge.settings.components)
+    found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    for key, patterns in _governed(forge).items():
+        hits = [
+            (each, path)
+            for each in patterns
+            for pattern in components.get(each, (each,))
+            for path in paths
+            if covers(pattern, path)
+        ]
+        if hits:
+            named, touched = (tuple(dict.fromkeys(some)) for some in zip(*hits, strict=True))
+            found[key] = touched, named
+    for decision in forge.catalogue.of_ids(Kind.DECISION, found):
+        if isinstance(decision, Decision):
+            yield Governing(decision, *found[decision.id])
+
+
+def unused(forge: Forge) -> dict[EntityId, tuple[str, ...]]:
+    """Return the patterns that cover no file of the registry's repository, by decision in force.
+
+    Where no pattern of any decision covers one, the files are elsewhere, and nothing is said.
+    """
+    governed = _governed(forge)
+    if not governed:
+        return {}
+    from forgekit.git.program import Program
+
+    components = dict(forge.settings.components)
+    patterns = {p for each in governed.values() for name in each for p in components.get(name, (name,))}
+    try:
+        listed = Program(work_tree(forge.root)).run("ls-files", "-z")
+    except ForgeError:
+        return {}
+    dead = set(covering_nothing(sorted(patterns), os.fsdecode(listed).rstrip("\0").split("\0")))
+    if dead == patterns:
+        return {}
+    found = {
+        key: tuple(name for name in each if dead.issuperset(components.get(name, (name,))))
+        for key, each in governed.items()
+    }
+    return {key: names for key, names in found.items() if names}
+
+
+def _governed(forge: Forge) -> Mapping[EntityId, tuple[str, ...]]:
+    return {EntityId(key): tuple(json.loads(names)) for key, names in forge.catalogue.governed()}
+
+
+def relative(path: str, folder: Path) -> str:
+    """Return a path relative to the top of the repository that a folder is in, as patterns are.
+
+    Args:
+        path: absolute, or relative to the folder.
+        folder: absolute.
+    """
+    whole = os.path.realpath(folder / path)
+    try:
+        inside = os.path.relpath(whole, work_tree(folder))
+    except ForgeError:
+        return path
+    return whole if inside.startswith("..") else inside.replace(os.sep, "/")
+
+
+def _changed(folder: Path, revisions: str) -> list[str]:
+    from forgekit.git.program import Program
+
+    base, dots, head = revisions.partition("..")
+    if not dots or not base:
+        raise UsageError(f"--diff takes two revisions such as main..HEAD, not {revisions[:60]!r}")
+    options = ("--name-only", "--no-renames", "-z", "--end-of-options")
+    listed = Program(folder).run("diff", *options, f"{base}...{head.lstrip('.') or 'HEAD'}", "--")
+    return [name for name in os.fsdecode(listed).split("\0") if name]

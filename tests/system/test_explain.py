@@ -1,0 +1,107 @@
+"""Which decisions govern files: `explain`, its diff, components, and patterns that cover nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_runner import Cli
+from fake_judge import install
+from repositories import git
+
+from forgekit.decisions import create
+from forgekit.errors import RepositoryError, UsageError
+from forgekit.forge import Forge
+from forgekit.governing import explain, relative, unused
+from forgekit.queries import stale_decisions
+
+
+@pytest.fixture
+def forge(registry: Path, monkeypatch: pytest.MonkeyPatch) -> Forge:
+    install(monkeypatch)
+    for path in ("src/api/routes.py", "src/store/rows.py", "db/1.sql"):
+        (registry / path).parent.mkdir(parents=True, exist_ok=True)
+        (registry / path).write_text("x")
+    settings = registry / "forgekit.toml"
+    settings.write_text(settings.read_text() + '\nstorage = ["src/store/**", "db/*.sql"]\n')
+    git(registry, "add", "src", "db", "forgekit.toml")
+    git(registry, "commit", "-qm", "code")
+    monkeypatch.chdir(registry)
+    forge = Forge.open(registry)
+    create(forge, "The API is REST", project="Nexus", governs=["src/api/**"])
+    create(forge, "Rows are kept in SQLite", project="Nexus", governs=["storage"])
+    create(forge, "Money is never a float", project="Nexus")
+    return forge
+
+
+def titles(forge: Forge, *paths: str, diff: str | None = None) -> list[str]:
+    return [row.decision.title for row in explain(forge, paths, diff=diff).rows]
+
+
+def test_a_file_is_governed_by_patterns_and_components(forge: Forge) -> None:
+    assert titles(forge, "src/api/routes.py") == ["The API is REST"]
+    assert titles(forge, "src/store/rows.py") == titles(forge, "db/1.sql") == ["Rows are kept in SQLite"]
+    assert titles(forge, "README.md") == []
+    [row] = explain(forge, [str(Path.cwd() / "src/api/routes.py"), "src/api/new.py"]).rows
+    assert (row.paths, row.patterns) == (("src/api/routes.py", "src/api/new.py"), ("src/api/**",))
+
+
+def test_decisions_in_conflict_come_first_and_then_the_stale_ones(
+    forge: Forge, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(forge, "The API is GraphQL", project="Nexus", governs=["src/**"])
+    create(forge, "Routes are sorted by path", project="Nexus", governs=["routes.py"])
+    cli("conflict", "scan", root=forge.root)
+    rows = explain(forge, ["src/api/routes.py"]).rows
+    assert {row.decision.title for row in rows[:2]} == {"The API is GraphQL", "The API is REST"}
+    assert [len(row.conflicts) for row in rows] == [1, 1, 0]
+    monkeypatch.setenv("FORGEKIT_NOW", "2036-01-01")
+    later = explain(Forge.open(Path.cwd()), ["src/api/routes.py"]).rows
+    assert all(row.stale for row in later)
+
+
+def test_the_files_of_a_diff_are_asked_about(forge: Forge) -> None:
+    Path("db/2.sql").write_text("y")
+    git(Path.cwd(), "add", "db")
+    git(Path.cwd(), "commit", "-qm", "more")
+    assert titles(forge, diff="HEAD~1..HEAD") == titles(forge, diff="HEAD~1..") == ["Rows are kept in SQLite"]
+    with pytest.raises(UsageError, match=r"--diff takes two revisions such as main\.\.HEAD, not 'HEAD'"):
+        explain(forge, diff="HEAD")
+    with pytest.raises(RepositoryError):
+        explain(forge, diff="nowhere..HEAD")
+    with pytest.raises(UsageError, match=r"name a file, or two revisions with --diff BASE\.\.HEAD"):
+        explain(forge)
+
+
+def test_a_path_is_relative_to_the_top_of_its_repository(forge: Forge) -> None:
+    root = forge.root
+    assert relative("routes.py", root / "src/api") == "src/api/routes.py"
+    assert relative("../../db/1.sql", root / "src/api") == "db/1.sql"
+    assert relative("/etc/passwd", root) == "/etc/passwd"
+
+
+def test_patterns_that_cover_no_file_are_a_finding_of_stale(forge: Forge) -> None:
+    assert unused(forge) == {}
+    made = create(forge, "Old views", project="Nexus", governs=["src/views/**", "db/*.sql"]).entity
+    assert unused(forge) == {made.id: ("src/views/**",)}
+    assert [(d.title, names) for d, names in stale_decisions(forge).idle] == [
+        ("Old views", ("src/views/**",))
+    ]
+    git(forge.root, "rm", "-qr", "src", "db")
+    assert unused(forge) == {}, "where no pattern covers a file, the files are in another repository"
+
+
+def test_the_command_prints_what_governs_a_file(forge: Forge, cli: Cli) -> None:
+    lines = cli("explain", "src/api/routes.py", root=forge.root).out.splitlines()
+    assert len(lines) == 2
+    assert lines[0].endswith("  The API is REST")
+    assert lines[1].endswith("; governs src/api/**: src/api/routes.py")
+    assert (
+        cli("explain", "README.md", root=forge.root).err
+        == "no decision in force governs 1 file asked about\n"
+    )
+    found = json.loads(cli("explain", "db/1.sql", "--json", root=forge.root).out)
+    assert [(row["decision"], row["governs"]) for row in found["decisions"]] == [
+        ("Rows are kept in SQLite", ["storage"])
+    ]
