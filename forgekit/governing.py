@@ -148,6 +148,7 @@ def unused(forge: Forge) -> dict[EntityId, tuple[str, ...]]:
 
 
 def _governed(forge: Forge) -> Mapping[EntityId, tuple[str, ...]]:
+    forge.catalogue.refresh()
     return {EntityId(key): tuple(json.loads(names)) for key, names in forge.catalogue.governed()}
 
 
