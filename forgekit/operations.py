@@ -116,6 +116,8 @@ STATUSES = {
     "conflict": ("open", "resolved", "scoped", "dismissed", "moot", "found", "possible"),
     "candidate": ("waiting", "approved", "merged", "rejected", "registered"),
 }
+OF_AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot")
+"""The coding agents that call hooks."""
 PLURALS = {"lineage": "lineage edges"}
 TRANSCRIPT_FORMATS = ("auto", "claude", "claude-code", "chatgpt", "specstory", "markdown")
 _PREFIXES = {"conversation": "con", "thread": "thr", "decision": "dec", "lineage": "lin", "conflict": "cfl"}
@@ -535,12 +537,12 @@ OPERATIONS: tuple[Operation, ...] = (
             "hook", "Run one hook on the files that are to be committed; exit status 1 stops the commit.",
             "forgekit.hooks.pre_commit:run",
             (_positional("hook", Type.CHOICE, metavar="NAME",
-                of=("check", "conflicts", "stale", "archives", "claude-code")),
+                of=("check", "conflicts", "stale", "archives", *OF_AGENTS)),
                 Argument("files", metavar="[FILES]...", positional=True, many=True)),
             ("forgekit hook check registry/decisions/2026-03/*.md", "forgekit hook archives",
                 "forgekit hook claude-code session-start"),
-            more="`claude-code EVENT` is what the plugin in `hooks/claude-code/` runs: it reads the event "
-            "from standard input, prints what the agent should know, and never fails."),
+            more="NAME EVENT of a coding agent is what that agent runs: it reads the event from standard "
+            "input, prints what the agent should know, and never fails. `forgekit setup` installs it."),
         Operation("merge-driver",
             "Merge one file of the registry for git; `forgekit init` registers this in a clone.",
             "forgekit.hooks.merge_driver:merge_driver",

@@ -14,6 +14,7 @@ from forgekit import console
 from forgekit.cli.changes import done
 from forgekit.cli.commands import COMPLETE, root_of
 from forgekit.errors import UsageError
+from forgekit.operations import OF_AGENTS
 
 if TYPE_CHECKING:
     from forgekit.cli.call import Call
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from forgekit.upkeep.check import Findings
     from forgekit.upkeep.doctor import Diagnosis
     from forgekit.upkeep.repair import Repair
-
-
-AGENT = "claude-code"
 
 
 def init(call: Call) -> None:
@@ -306,11 +304,11 @@ def demo_data(call: Call) -> None:
 
 def hook(call: Call) -> int:
     """Run one hook."""
-    if call["hook"] == AGENT:
+    if call["hook"] in OF_AGENTS:
         from forgekit.hooks import agents
 
         given = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(agents.MOST_READ + 1)
-        console.verbatim(agents.run(" ".join(call["files"] or ())[:60], given, os.environ))
+        console.verbatim(agents.run(call["hook"], " ".join(call["files"] or ())[:60], given))
         return 0
     from forgekit.hooks.pre_commit import run
 

@@ -1,99 +1,170 @@
-"""The hooks of coding agents: what an agent is told when a session starts.
+"""The hooks of coding agents: which agent calls what, how it writes its input and how it reads an answer.
 
-An agent runs `forgekit hook claude-code EVENT` with one JSON object on standard input. What the hook prints
-becomes part of the agent's context, so it is statements of fact and never longer than `LONGEST`. A hook
-fails open: whatever is wrong, it prints nothing, and its exit status is 0. It loads no model and no git
-library.
+An agent runs `forgekit hook AGENT EVENT` with one JSON object on standard input. What a hook prints becomes
+part of the agent's context. A hook fails open: whatever is wrong, it prints nothing, its exit status is 0,
+and a line in the registry's log says why.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Mapping
+from enum import Enum, auto
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from forgekit.console import count, one_line
-from forgekit.errors import AmbiguousError, NotFoundError
+from forgekit.console import one_line
 from forgekit.forge import Forge
-from forgekit.ids import EntityId
-from forgekit.model.entities import Decision, Thread
-from forgekit.model.kinds import Kind, short_id
-from forgekit.model.settings import project_matching
-from forgekit.times import format_date
-from forgekit.worktree.roots import cache_dir
+from forgekit.hooks import telling, transcript_queue
+from forgekit.hooks.telling import Heard
+from forgekit.worktree.roots import hook_log
 
-LONGEST = 2_500
-"""Characters of what a session is told at its start."""
 MOST_READ = 1_000_000
-LOG, LOG_SIZE = "agent-hooks.log", 100_000
-_ROWS = 20
-_TITLE = 160
+"""Bytes of standard input that are read."""
+LOG_SIZE = 100_000
+"""Bytes of the log, after which nothing is added."""
 
 
-def run(event: str, given: bytes, env: Mapping[str, str]) -> str:
-    """Return what an agent is told at an event, "" where there is nothing to say.
+class Event(Enum):
+    """What happens in any agent."""
+
+    START = auto()
+    PROMPT = auto()
+    EDIT = auto()  # before a tool is used
+    COMPACT = auto()  # before the context is compacted
+    TURN_END = auto()
+    END = auto()
+
+
+TOLD = {
+    Event.START: telling.at_start,
+    Event.PROMPT: telling.at_prompt,
+    Event.EDIT: telling.at_edit,
+    Event.COMPACT: transcript_queue.add,
+    Event.TURN_END: telling.at_turn_end,
+    Event.END: transcript_queue.add,
+}
+INGEST = "ingest-queued"
+"""The event by which forgekit's own process, started by a hook, files what is queued."""
+
+
+class Form(Enum):
+    """How an agent reads what a hook prints."""
+
+    TEXT = auto()  # text at the start and after a prompt, else Claude Code's JSON
+    JSON = auto()  # Claude Code's JSON at any event
+    CURSOR = auto()  # always JSON, with the text as `additional_context`
+
+
+class Agent(NamedTuple):
+    """One coding agent.
+
+    Attributes:
+        events: by the agent's own names.
+        form: of the answers.
+        transcripts: the format that `ingest` reads, "" where none is known.
+        home: the folder below the user's home that its transcripts are in.
+        session, folder, prompt: the keys of its input; of a list the first value counts.
+    """
+
+    events: Mapping[str, Event]
+    form: Form
+    transcripts: str = ""
+    home: str = ""
+    session: str = "session_id"
+    folder: str = "cwd"
+    prompt: str = "prompt"
+
+
+_CLAUDE = {
+    "SessionStart": Event.START,
+    "UserPromptSubmit": Event.PROMPT,
+    "PreToolUse": Event.EDIT,
+    "PreCompact": Event.COMPACT,
+    "Stop": Event.TURN_END,
+}
+_CAMEL = {
+    "sessionStart": Event.START,
+    "beforeSubmitPrompt": Event.PROMPT,
+    "preToolUse": Event.EDIT,
+    "preCompact": Event.COMPACT,
+    "stop": Event.TURN_END,
+    "sessionEnd": Event.END,
+}
+_GEMINI = {
+    "SessionStart": Event.START,
+    "BeforeAgent": Event.PROMPT,
+    "PreCompress": Event.COMPACT,
+    "SessionEnd": Event.END,
+}
+AGENTS: Mapping[str, Agent] = {
+    "claude-code": Agent({**_CLAUDE, "SessionEnd": Event.END}, Form.TEXT, "claude-code", ".claude"),
+    "codex": Agent(_CLAUDE, Form.TEXT, home=".codex"),
+    "gemini": Agent(_GEMINI, Form.JSON, home=".gemini"),
+    "cursor": Agent(_CAMEL, Form.CURSOR, session="conversation_id", folder="workspace_roots"),
+    "copilot": Agent({"sessionStart": Event.START}, Form.JSON, session="sessionId"),
+}
+
+
+def run(agent: str, event: str, given: bytes, env: Mapping[str, str] = os.environ) -> str:
+    """Return what an agent reads at an event, "" where there is nothing to say.
 
     Args:
-        event: such as `session-start`; an unknown one says nothing.
+        agent: of `AGENTS`.
+        event: by its own name, or as words joined by hyphens; an unknown one says nothing.
         given: what the agent wrote to standard input.
         env: `FORGEKIT_ROOT` may name the registry.
     """
-    folder = Path()
+    known = AGENTS[agent]
+    name = next((name for name in known.events if _plain(name) == _plain(event)), "")
+    text, folder = "", Path()
     try:
+        folder = Path.cwd()
         data = json.loads(given[:MOST_READ] or b"{}")
-        if not isinstance(data, dict):
-            return ""
-        folder = Path(str(data.get("cwd") or Path.cwd()))
-        tell = EVENTS.get(event)
-        return tell(data, folder, env) if tell is not None else ""
+        if isinstance(data, dict):
+            folder = Path(_first(data.get(known.folder)) or folder)
+            if event == INGEST:
+                transcript_queue.ingest(_opened(folder, env), project_of=telling.project_of)
+            elif name:
+                heard = _heard(agent, folder, data, env)
+                text = TOLD[known.events[name]](_opened(folder, env), heard)
     except Exception as e:  # noqa: BLE001 - an agent must go on, whatever happens here
-        _note(folder, env, f"{event}: {type(e).__name__}: {e}")
-        return ""
+        _note(folder, env, f"{agent} {event}: {type(e).__name__}: {e}")
+    return _shaped(known.form, name, known.events.get(name), text)
 
 
-def _session_start(data: Mapping[str, Any], folder: Path, env: Mapping[str, str]) -> str:
-    """Return the state of the project that a folder belongs to; after a compaction another hook speaks."""
-    if data.get("source") == "compact":
-        return ""
-    forge = _opened(folder, env)
-    with forge.catalogue.held():
-        project, name = _project(forge, folder)
-        counts = forge.catalogue.counts()
-        active, opened = (
-            counts.get((kind, state, project), 0)
-            for kind, state in ((Kind.DECISION, "active"), (Kind.THREAD, "open"))
-        )
-        if not active and not opened:
-            return ""
-        threads = forge.catalogue.newest(Kind.THREAD, "open", project, _ROWS)
-        decisions = forge.catalogue.newest(Kind.DECISION, "active", project, _ROWS)
-    head = (
-        f"forgekit's register of {one_line(name)} holds {count(active, 'decision')} in force and "
-        f"{count(opened, 'open thread')}. The newest, as recorded; the tools `search`, `ask` and `get` of "
-        "forgekit, or `forgekit search`, find the others:"
+def _heard(agent: str, folder: Path, data: Mapping[str, Any], env: Mapping[str, str]) -> Heard:
+    known = AGENTS[agent]
+    return Heard(
+        agent=agent,
+        session=_first(data.get(known.session)),
+        folder=folder,
+        data=data,
+        prompt=_first(data.get(known.prompt)),
+        transcripts=known.transcripts,
+        home=Path(env.get("HOME") or Path.home()) / known.home,
     )
-    return _within(head, _lines("open", threads), _lines("decided", decisions))
 
 
-def _lines(word: str, entities: Iterable[Any]) -> list[str]:
-    found = []
-    for entity in entities:
-        if isinstance(entity, (Decision, Thread)):
-            name = f"{short_id(entity.kind, entity.id)} ({format_date(entity.created_at)})"
-            found.append(f"- {word} {name}: {one_line(entity.title)[:_TITLE]}")
-    return found
+def _shaped(form: Form, name: str, event: Event | None, text: str) -> str:
+    if form is Form.CURSOR:
+        return json.dumps({"additional_context": text} if text else {})
+    if not text or (form is Form.TEXT and event in {Event.START, Event.PROMPT}):
+        return text
+    if event is Event.TURN_END:
+        return json.dumps({"systemMessage": text})
+    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
 
 
-def _within(head: str, threads: list[str], decisions: list[str]) -> str:
-    """Return as many rows as there is room for; threads get half of it, decisions what is left."""
-    kept = [head]
-    for rows, most in ((threads, (LONGEST + len(head)) // 2), (decisions, LONGEST)):
-        for row in rows:
-            if len("\n".join((*kept, row))) > most:
-                break
-            kept.append(row)
-    return "\n".join(kept)
+def _plain(name: str) -> str:
+    return name.replace("-", "").lower()
+
+
+def _first(value: Any) -> str:
+    """Return a text, or the first of a list; "" for anything else."""
+    found = value[0] if isinstance(value, list) and value else value
+    return found if isinstance(found, str) else ""
 
 
 def _opened(folder: Path, env: Mapping[str, str]) -> Forge:
@@ -101,38 +172,12 @@ def _opened(folder: Path, env: Mapping[str, str]) -> Forge:
     return Forge.open(None if env.get("FORGEKIT_ROOT") else folder, env)
 
 
-def _project(forge: Forge, folder: Path) -> tuple[EntityId, str]:
-    """Return id and name of the project of a folder, "" where nothing says which.
-
-    The settings' patterns decide, then the name of the folder or of one above it, then the default project
-    and the only one.
-    """
-    registry = forge.registry()
-    chosen = project_matching(forge.settings.projects, (folder.as_posix(), folder.name))
-    for each in [chosen] if chosen else reversed(folder.parts):
-        try:
-            found = forge.known_project(each, registry)
-        except (NotFoundError, AmbiguousError):
-            continue
-        return found.id, found.project_name
-    only = forge.project(None, registry, required=False)
-    if only is None:
-        return EntityId(""), ""
-    found = forge.known_project(only, registry)
-    return found.id, found.project_name
-
-
 def _note(folder: Path, env: Mapping[str, str], text: str) -> None:
     """Add a line to the log of the registry, if there is one."""
     try:
-        path = cache_dir(_opened(folder, env).root) / LOG
+        path = hook_log(_opened(folder, env).root)
         with path.open("a", encoding="utf-8") as log:
             if log.tell() < LOG_SIZE:
                 log.write(f"{one_line(text)[:500]}\n")
     except Exception:  # noqa: BLE001, S110 - there is nowhere to say it
         pass
-
-
-EVENTS: Mapping[str, Callable[[Mapping[str, Any], Path, Mapping[str, str]], str]] = {
-    "session-start": _session_start,
-}

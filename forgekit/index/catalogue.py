@@ -165,6 +165,7 @@ class Catalogue:
     unfounded = _asked(queries.unfounded)
     counts = _asked(queries.counts)
     governed = _asked(queries.governed)
+    candidates_of = _asked(queries.candidates_of)
     referring = _asked(queries.referring)
     sharing_rare_words = _asked(queries.sharing_rare_words)
     saying = _asked(queries.saying)

@@ -287,6 +287,16 @@ def governed(db: sqlite3.Connection) -> list[tuple[str, str]]:
     return db.execute(query).fetchall()
 
 
+def candidates_of(db: sqlite3.Connection, session: str) -> int:
+    """Return how many candidates of a session of an agent wait for a review."""
+    query = """
+        SELECT count(*) FROM entity t JOIN entity c ON json_extract(c.fields, '$.conversation_id') = t.id
+        WHERE t.kind = 'conversation' AND t.external_id = ?
+        AND c.kind = 'candidate' AND c.status = 'waiting'
+    """
+    return int(db.execute(query, (storable(session),)).fetchone()[0])
+
+
 def sharing_rare_words(db: sqlite3.Connection, most: int) -> list[list[str]]:
     """Return the groups of 2 to so many active decisions that share a word, as of `conflict.pairs`."""
     query = """

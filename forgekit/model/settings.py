@@ -89,8 +89,9 @@ class Settings:
     judge_timeout: int = 60
     allowed_secrets: tuple[str, ...] = ()
     keep_text: bool = False
-    projects: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    prompt_hook: bool = True
     components: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    projects: tuple[tuple[str, tuple[str, ...]], ...] = ()
     warnings: tuple[Problem, ...] = ()
 
 
@@ -112,10 +113,11 @@ judge_url = ""          # the language model's server: http://127.0.0.1:11434 (O
 judge_timeout = 60      # seconds that one answer of the language model may take
 allowed_secrets = []    # fingerprints of what looks like a secret and may be written: ["3f9a1c2b"]
 keep_text = false       # whether `ingest` keeps the whole text of conversations
-
-[projects]              # of ingested conversations, by title or folder: "The Nexus" = ["Nexus *", "*/nexus"]
+prompt_hook = true      # whether a coding agent is told of decisions that a prompt touches
 
 [components]            # that decisions govern, by path: "storage" = ["src/store/**", "migrations/*.sql"]
+
+[projects]              # of ingested conversations, by title or folder: "The Nexus" = ["Nexus *", "*/nexus"]
 """
 
 
@@ -216,8 +218,9 @@ _READERS: Mapping[str, Callable[[object], object]] = {
         tuple,
     ),
     "keep_text": _value("true or false", lambda value: isinstance(value, bool)),
-    "projects": partial(_patterns, "projects", '"The Nexus" = ["*nexus*"]'),
+    "prompt_hook": _value("true or false", lambda value: isinstance(value, bool)),
     "components": partial(_patterns, "components", '"storage" = ["src/store/**"]'),
+    "projects": partial(_patterns, "projects", '"The Nexus" = ["*nexus*"]'),
 }
 
 

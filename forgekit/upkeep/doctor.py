@@ -26,7 +26,15 @@ from forgekit.text import frontmatter
 from forgekit.upkeep import check
 from forgekit.upkeep.init_migrate import ATTRIBUTES_FILE, is_older, wanted
 from forgekit.worktree import files
-from forgekit.worktree.roots import TOPS, cache_dir, find_root, load_settings, require_schema, work_tree
+from forgekit.worktree.roots import (
+    TOPS,
+    cache_dir,
+    find_root,
+    hook_log,
+    load_settings,
+    require_schema,
+    work_tree,
+)
 
 MEANING = {
     "empty-file": "its text is gone",
@@ -131,7 +139,7 @@ def root_for(start: Path, env: dict[str, str]) -> Path:
 def diagnose(root: Path) -> list[Diagnosis]:
     """Examine everything in and around the registry at a root."""
     machine = [_fts5(), *_model(root), *_judge(root)]
-    return [*_git(root), _settings(root), *_cache(root), *machine, *_files(root), _disk(root)]
+    return [*_git(root), _settings(root), *_cache(root), *machine, *_agents(root), *_files(root), _disk(root)]
 
 
 def _of_problem(problem: Problem) -> Diagnosis:
@@ -293,6 +301,19 @@ def _judge(root: Path) -> Iterator[Diagnosis]:
         return
     expected = f": {found.calibration}" if found.calibration else ""
     yield Diagnosis("judge", f"{settings.judge.value}{expected}", good=True)
+
+
+def _agents(root: Path) -> Iterator[Diagnosis]:
+    """Report what the hooks of coding agents could not do."""
+    try:
+        lines = hook_log(root).read_text(encoding="utf-8", errors="replace").splitlines()
+    except (OSError, ForgeError):
+        return
+    if lines:
+        times = "once" if len(lines) == 1 else f"{len(lines):,} times"
+        message = f"a hook of a coding agent failed {times}, the last time: {lines[-1]}"
+        advice = f"what was wrong may be gone; delete {hook_log(root)}"
+        yield Diagnosis("agent hooks", message, advice, good=True)
 
 
 def _files(root: Path) -> Iterator[Diagnosis]:

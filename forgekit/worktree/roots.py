@@ -158,6 +158,11 @@ def cache_dir(root: Path) -> Path:
     return git_dirs(root)[1] / "forgekit"
 
 
+def hook_log(root: Path) -> Path:
+    """Return the file where the hooks of coding agents note what they could not do; it need not exist."""
+    return cache_dir(root) / "agent-hooks.log"
+
+
 def worktree_key(root: Path) -> str:
     """Return the name under which the cache keeps what belongs to one work tree."""
     git_dir, common = git_dirs(root)

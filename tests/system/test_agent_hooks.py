@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import subprocess
 import sys
+import time
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fake_reader import FakeReader
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from forgekit.decisions import create
 from forgekit.forge import Forge
-from forgekit.hooks import agents
+from forgekit.hooks import agents, telling, transcript_queue
 from forgekit.threads import create as open_thread
-from forgekit.worktree.roots import cache_dir
+from forgekit.upkeep.doctor import diagnose
+from forgekit.worktree.roots import cache_dir, hook_log
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "hooks" / "claude-code"
@@ -32,7 +40,7 @@ def told(registry: Path) -> Path:
 
 def started(folder: Path, **more: object) -> str:
     given = {"session_id": "s", "hook_event_name": "SessionStart", "source": "startup", "cwd": str(folder)}
-    return agents.run("session-start", json.dumps(given | more).encode(), {})
+    return agents.run("claude-code", "session-start", json.dumps(given | more).encode(), {})
 
 
 def test_a_session_is_told_what_its_project_decided(told: Path) -> None:
@@ -64,7 +72,7 @@ def test_what_is_told_is_bounded_and_threads_leave_room_for_decisions(registry: 
         create(forge, f"Decision {number}: " + "long " * 40, project="Nexus")
         open_thread(forge, f"Question {number}: " + "long " * 40, project="Nexus")
     text = started(registry)
-    assert len(text) <= agents.LONGEST
+    assert len(text) <= telling.LONGEST
     words = [row.split()[1] for row in text.splitlines()[1:]]
     assert words.count("open") >= 3
     assert words.count("decided") >= 3
@@ -89,8 +97,9 @@ def test_a_text_cannot_leave_its_row(registry: Path) -> None:
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=300) | st.text(max_size=60).map(lambda text: json.dumps({"cwd": text}).encode()))
 def test_whatever_an_agent_writes_the_hook_does_not_fail(tmp_path: Path, written: bytes) -> None:
-    for event in ("session-start", "stop", ""):
-        assert agents.run(event, written, {"FORGEKIT_ROOT": str(tmp_path / "nowhere")}) == ""
+    for agent, event in product(agents.AGENTS, ("session-start", "stop", "PreToolUse", "ingest-queued", "")):
+        said = agents.run(agent, event, written, {"FORGEKIT_ROOT": str(tmp_path / "nowhere")})
+        assert said == ("{}" if agent == "cursor" else "")
 
 
 def test_a_working_directory_that_is_gone_says_nothing(
@@ -100,7 +109,7 @@ def test_a_working_directory_that_is_gone_says_nothing(
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    assert agents.run("session-start", b"{}", {}) == ""
+    assert agents.run("claude-code", "session-start", b"{}", {}) == ""
 
 
 def test_a_broken_registry_is_noted_in_its_log(told: Path) -> None:
@@ -108,8 +117,129 @@ def test_a_broken_registry_is_noted_in_its_log(told: Path) -> None:
         path.write_bytes(b"---\n\xff")
     (told / "forgekit.toml").write_text("project = [", encoding="utf-8")
     assert started(told) == ""
-    log = (cache_dir(told) / agents.LOG).read_text(encoding="utf-8")
-    assert log.startswith("session-start: FormatError: ")
+    log = hook_log(told).read_text(encoding="utf-8")
+    assert log.startswith("claude-code session-start: FormatError: ")
+    [noted] = [each for each in diagnose(told) if each.subject == "agent hooks"]
+    assert noted.message == f"a hook of a coding agent failed once, the last time: {log.strip()}"
+
+
+def heard(folder: Path, event: str, agent: str = "claude-code", **more: object) -> str:
+    """Return what an agent reads after an event of its session in a folder."""
+    given = {"session_id": "s", "cwd": str(folder), "hook_event_name": event} | more
+    return agents.run(agent, event, json.dumps(given).encode(), {"HOME": str(folder.parent)})
+
+
+def test_a_prompt_that_touches_a_decision_is_told_of_it(told: Path) -> None:
+    forge = Forge.open(told)
+    create(forge, "Money is kept in whole cents", project="Nexus")
+    prompt = "why is the money kept in whole cents here?"
+    [row] = heard(told, "UserPromptSubmit", prompt=prompt).splitlines()
+    assert row.startswith("- decided dec_")
+    assert row.endswith("): Money is kept in whole cents")
+    assert heard(told, "UserPromptSubmit", prompt="write a test for the cents") == ""
+    create(forge, "Money is kept in whole francs", project="Harbor")
+    assert heard(told, "UserPromptSubmit", prompt=prompt) == "", "nothing says which project is meant"
+    inside = told / "harbor"
+    inside.mkdir()
+    assert "francs" in heard(inside, "UserPromptSubmit", prompt="why is money kept in whole francs here?")
+    settings = told / "forgekit.toml"
+    settings.write_text(settings.read_text().replace("prompt_hook = true", "prompt_hook = false"))
+    assert heard(inside, "UserPromptSubmit", prompt="why is money kept in whole francs here?") == ""
+
+
+def test_an_edit_is_told_once_what_governs_the_file(told: Path) -> None:
+    forge = Forge.open(told)
+    for number in range(5):
+        create(forge, f"Routes have {number} segments", project="Nexus", governs=["src/**"])
+    edit: dict[str, Any] = {"tool_name": "Edit", "tool_input": {"file_path": str(told / "src" / "routes.py")}}
+    said = json.loads(heard(told, "PreToolUse", **edit))["hookSpecificOutput"]
+    assert said["hookEventName"] == "PreToolUse"
+    first, second, last = said["additionalContext"].splitlines()
+    assert first.startswith("- src/routes.py is governed by dec_")
+    assert second.startswith("- src/routes.py is governed by dec_")
+    assert last == "- 3 more: forgekit explain src/routes.py"
+    assert heard(told, "PreToolUse", **edit) == ""
+    assert heard(told, "PreToolUse", **edit, session_id="other") != ""
+    assert heard(told, "PreToolUse", tool_input={"file_path": str(told / "README.md")}) == ""
+    assert heard(told, "PreToolUse", tool_input={"command": "ls"}) == ""
+
+
+TALK = ("Which queue?", "We decided to use NATS for the queue.")
+
+
+def transcript(home: Path) -> Path:
+    """Write a transcript where Claude Code keeps them."""
+    path = home / ".claude" / "projects" / "x" / "s.jsonl"
+    path.parent.mkdir(parents=True)
+    same = {"type": "user", "sessionId": "s", "cwd": "/w/nexus", "timestamp": "2026-03-01T10:00:00Z"}
+    for number, text in enumerate(TALK):
+        more = {"uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None}
+        row = same | more | {"message": {"role": "user", "content": text}}
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+    return path
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, str]]:
+    """Start no process, and return which would have been started."""
+    found: list[tuple[Path, str]] = []
+    monkeypatch.setattr(transcript_queue, "_start", lambda root, agent: found.append((root, agent)))
+    return found
+
+
+def test_a_transcript_is_queued_and_ingested_once(
+    told: Path, processes: list[tuple[Path, str]], reader: FakeReader
+) -> None:
+    reader.shares[TALK[1]] = 0.9
+    path = transcript(told.parent)
+    for event in ("PreCompact", "SessionEnd"):
+        assert heard(told, event, transcript_path=str(path)) == ""
+    assert processes == [(told, "claude-code")] * 2
+    assert heard(told, "Stop") == ""
+    for _ in range(2):
+        assert heard(told, agents.INGEST) == ""
+    assert [talk.external_id for talk in Forge.open(told).registry().conversations] == ["s"]
+    assert json.loads(heard(told, "Stop")) == {
+        "systemMessage": "1 statement of this session may be a decision or a thread: `forgekit review`"
+    }
+    assert heard(told, "Stop") == ""
+    assert not hook_log(told).exists()
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x.jsonl", "~/other.jsonl", ".claude/none.jsonl"])
+def test_a_path_that_is_no_transcript_of_the_agent_is_not_queued(
+    told: Path, processes: list[tuple[Path, str]], path: str
+) -> None:
+    assert heard(told, "SessionEnd", transcript_path=path) == ""
+    assert processes == []
+    assert "no transcript of claude-code below" in hook_log(told).read_text()
+
+
+def test_a_queue_that_a_hook_starts_is_ingested_by_another_process(told: Path) -> None:
+    path = transcript(told.parent)
+    line = [sys.executable, "-m", "forgekit", "hook", "claude-code", "SessionEnd"]
+    given = json.dumps({"cwd": str(told), "session_id": "s", "transcript_path": str(path)})
+    shutil.copy(Path(os.environ["HOME"]) / ".gitconfig", told.parent)
+    env = os.environ | {"HOME": str(told.parent)}
+    subprocess.run(line, input=given, text=True, check=True, cwd=told, env=env)
+    queue = cache_dir(told) / transcript_queue.FOLDER
+    end = time.monotonic() + 60
+    while list(queue.glob("*.json")) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert [talk.external_id for talk in Forge.open(told).registry().conversations] == ["s"]
+
+
+CASES = sorted((ROOT / "tests" / "cases" / "agent_hooks").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
+def test_each_agent_reads_its_own_form(told: Path, path: Path) -> None:
+    case = json.loads(path.read_text(encoding="utf-8"))
+    create(Forge.open(told), "Routes are sorted", project="Nexus", governs=["src/**"])
+    given = json.dumps(case["given"]).replace("ROOT", str(told)).encode()
+    said = agents.run(case["agent"], case["event"], given, {"HOME": str(told.parent)})
+    assert re.sub(r"dec_[0-9a-f]{12} \([\d-]+\)", "dec_ID", said) == case["said"]
 
 
 def test_the_plugins_hooks_run_what_they_name(told: Path) -> None:

@@ -24,7 +24,8 @@ def forge(registry: Path, monkeypatch: pytest.MonkeyPatch) -> Forge:
         (registry / path).parent.mkdir(parents=True, exist_ok=True)
         (registry / path).write_text("x")
     settings = registry / "forgekit.toml"
-    settings.write_text(settings.read_text() + '\nstorage = ["src/store/**", "db/*.sql"]\n')
+    text = settings.read_text().replace("[projects]", 'storage = ["src/store/**", "db/*.sql"]\n[projects]')
+    settings.write_text(text)
     git(registry, "add", "src", "db", "forgekit.toml")
     git(registry, "commit", "-qm", "code")
     monkeypatch.chdir(registry)

@@ -79,7 +79,7 @@ def test_a_question_is_answered_with_its_sources(forge: Forge, mode: str) -> Non
 
 
 def test_each_reading_tool_answers(forge: Forge) -> None:
-    given = {
+    given: dict[str, Any] = {
         "search": {"query": "API"},
         "context": {"query": "API"},
         "explain": {"paths": ["a.py"]},

@@ -1,0 +1,61 @@
+"""What the sessions of coding agents were told already: a small file for each, below the cache folder."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from forgekit.worktree.roots import cache_dir
+
+FOLDER = "sessions"
+_MOST_FILES, _MOST_SESSIONS = 500, 200
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What one session was told.
+
+    Attributes:
+        files: of which it was told what governs them.
+        reminded: that statements of it wait for a review.
+    """
+
+    files: tuple[str, ...] = ()
+    reminded: bool = False
+
+    def with_file(self, path: str) -> Session:
+        """Return it with one file more; the oldest are forgotten."""
+        return replace(self, files=(*self.files, path)[-_MOST_FILES:])
+
+    def with_reminder(self) -> Session:
+        """Return it as one that was reminded."""
+        return replace(self, reminded=True)
+
+
+def read(root: Path, session: str) -> Session:
+    """Return what a session was told; nothing where that is not known."""
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        data = json.loads(_path(root, session).read_text(encoding="utf-8"))
+        return Session(tuple(map(str, data["files"])), data["reminded"] is True)
+    return Session()
+
+
+def write(root: Path, session: str, told: Session) -> None:
+    """Keep what a session was told, and forget the sessions that were written longest ago."""
+    path = _path(root, session)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}")
+    part.write_text(json.dumps(asdict(told)), encoding="utf-8")
+    part.replace(path)
+    old = sorted(path.parent.glob("*.json"), key=lambda each: each.stat().st_mtime)[:-_MOST_SESSIONS]
+    for each in old:
+        each.unlink(missing_ok=True)
+
+
+def _path(root: Path, session: str) -> Path:
+    name = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return cache_dir(root) / FOLDER / f"{name}.json"

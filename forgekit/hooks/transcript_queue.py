@@ -1,0 +1,73 @@
+"""The queue of transcripts that hooks leave to be ingested when the agent does not wait.
+
+A hook notes the path of a transcript in a file of its own and starts a process that ingests what is noted; a
+transcript that was ingested before changes nothing. One that lies elsewhere than the agent keeps its
+transcripts is not noted: the path is what the agent's input says, and anything may have written that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from forgekit.forge import Forge
+from forgekit.hooks.telling import Heard
+from forgekit.ids import EntityId
+from forgekit.worktree.roots import cache_dir
+
+FOLDER = "queue"
+_SUFFIX = ".jsonl"
+
+
+def add(forge: Forge, heard: Heard) -> str:
+    """Note the transcript of a session, and start a process that ingests it; return ""."""
+    path = heard.data.get("transcript_path")
+    if not heard.transcripts or not isinstance(path, str) or not path:
+        return ""
+    transcript = Path(path).expanduser().resolve()
+    home = heard.home.resolve()
+    if transcript.suffix != _SUFFIX or home not in transcript.parents or not transcript.is_file():
+        raise ValueError(f"no transcript of {heard.agent} below {home}: {path[:200]}")
+    folder = cache_dir(forge.root) / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    row = {"format": heard.transcripts, "path": str(transcript), "folder": str(heard.folder)}
+    name = hashlib.sha256(str(transcript).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    (folder / f"{name}.json").write_text(json.dumps(row), encoding="utf-8")
+    _start(forge.root, heard.agent)
+    return ""
+
+
+def _start(root: Path, agent: str) -> None:
+    """Start forgekit as a process of its own, which outlives the hook."""
+    subprocess.Popen(  # noqa: S603 - this program, fixed arguments, no shell
+        [sys.executable, "-m", "forgekit", "-C", str(root), "hook", agent, "ingest-queued"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def ingest(forge: Forge, *, project_of: Callable[[Forge, Path], tuple[EntityId, str]]) -> int:
+    """File the transcripts that are noted, and return how many there were.
+
+    Args:
+        forge: the registry.
+        project_of: id and name of the project of a folder, for a transcript whose project nothing else names.
+    """
+    from forgekit.filing.conversations import ingest as file_conversations
+    from forgekit.transcripts.formats import conversations
+
+    noted = sorted((cache_dir(forge.root) / FOLDER).glob("*.json"))
+    for note in noted:
+        text = note.read_text(encoding="utf-8")
+        row = json.loads(text)
+        _, project = project_of(forge, Path(row["folder"]))
+        file_conversations(forge, conversations([row["path"]], row["format"]), project=project)
+        if note.read_text(encoding="utf-8") == text:
+            note.unlink(missing_ok=True)
+    return len(noted)
