@@ -543,6 +543,16 @@ OPERATIONS: tuple[Operation, ...] = (
                 "forgekit hook claude-code session-start"),
             more="NAME EVENT of a coding agent is what that agent runs: it reads the event from standard "
             "input, prints what the agent should know, and never fails. `forgekit setup` installs it."),
+        Operation("setup", "Add forgekit's hooks and MCP server to a coding agent's own settings.",
+            "forgekit.hooks.setup:setup",
+            (_positional("agent", Type.CHOICE, metavar="AGENT", of=OF_AGENTS),
+                Argument("project", Type.FLAG, "In the files of the working folder, not in the user's."),
+                Argument("remove", Type.FLAG, "Take out what an earlier call added."),
+                Argument("dry_run", Type.FLAG, "Print the diff, write nothing.")),
+            ("forgekit setup claude-code --dry-run", "forgekit setup cursor --project",
+                "forgekit setup claude-code --remove"),
+            more=f"AGENT is one of {', '.join(OF_AGENTS)}. All else in those files stays as it is. With "
+            "`-C REGISTRY` the agent uses that registry, else the one that its folder belongs to."),
         Operation("merge-driver",
             "Merge one file of the registry for git; `forgekit init` registers this in a clone.",
             "forgekit.hooks.merge_driver:merge_driver",

@@ -52,6 +52,7 @@ COMMANDS = {
     "model list": "maintenance:model",
     "model remove": "maintenance:model",
     "review": "review:review",
+    "setup": "maintenance:setup",
     "sync": "maintenance:sync",
     "sync-compression": "filing:sync_compression",
     "template": "maintenance:template",

@@ -308,11 +308,34 @@ def hook(call: Call) -> int:
         from forgekit.hooks import agents
 
         given = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(agents.MOST_READ + 1)
-        console.verbatim(agents.run(call["hook"], " ".join(call["files"] or ())[:60], given))
+        root = root_of(click.get_current_context())
+        env = os.environ | ({"FORGEKIT_ROOT": str(root)} if root else {})
+        console.verbatim(agents.run(call["hook"], " ".join(call["files"] or ())[:60], given, env))
         return 0
     from forgekit.hooks.pre_commit import run
 
     return run(call["hook"], call["files"] or (), Path.cwd())
+
+
+def setup(call: Call) -> None:
+    """Add forgekit to a coding agent's settings."""
+    from forgekit.hooks.setup import setup as change
+
+    root = root_of(click.get_current_context())
+    edits = change(
+        call["agent"],
+        project=bool(call["project"]),
+        remove=bool(call["remove"]),
+        dry_run=bool(call["dry_run"]),
+        registry=str(Path(root).resolve()) if root else "",
+    )
+    console.diff("".join(edit.diff for edit in edits))
+    done = "would change" if call["dry_run"] else "changed"
+    for edit in edits:
+        console.info(f"{done} {edit.path}")
+    if not edits:
+        state = "is not in" if call["remove"] else "is already in"
+        console.info(f"forgekit {state} the settings of {call['agent']}")
 
 
 def mcp(call: Call) -> None:

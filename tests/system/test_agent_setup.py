@@ -1,0 +1,169 @@
+"""`setup`: a coding agent's own settings get entries, keep everything else, and get their bytes back."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_runner import Cli
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forgekit.errors import FormatError
+from forgekit.hooks.agents import AGENTS
+from forgekit.hooks.setup import PLACES, Edit, _merged, _without, setup
+from forgekit.operations import OF_AGENTS
+
+HOOK = '{"hooks": [{"type": "command", "command": "say é"}]}'
+OWN = f'{{\n    "model": "opus",\n    "hooks": {{"Stop": [{HOOK}]}}\n}}'
+EXISTING = {
+    ".claude/settings.json": OWN,
+    ".claude.json": '{"mcpServers": {"other": {"command": "x"}}, "numStartups": 3}\n',
+    ".mcp.json": "{}\n",
+    ".codex/hooks.json": OWN,
+    ".codex/config.toml": '# mine\nmodel = "o"\n\n[mcp_servers.other]\ncommand = "x"',
+    ".cursor/hooks.json": '{\n\t"version": 1,\n\t"hooks": {"stop": [{"command": "say done"}]}\n}\n',
+    ".cursor/mcp.json": '{"mcpServers": {}}',
+    ".gemini/settings.json": '{"theme": "dark"}',
+    ".copilot/mcp-config.json": '{"mcpServers": {"other": {"command": "x"}}}',
+    ".github/hooks/other.json": '{"version": 1, "hooks": {}}',
+}
+SCOPES = [(agent, project) for agent in PLACES for project in (False, True)]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in EXISTING.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def files(home: Path) -> dict[str, bytes]:
+    """Return what the agents' files hold."""
+    every = (path for path in home.rglob("*") if path.is_file() and ".local" not in path.parts)
+    return {str(path.relative_to(home)): path.read_bytes() for path in every}
+
+
+def done(home: Path, agent: str, **options: Any) -> list[Edit]:
+    return setup(agent, env={"HOME": str(home)}, **options)
+
+
+def test_every_agent_that_calls_hooks_can_be_set_up() -> None:
+    assert set(PLACES) == set(AGENTS) == set(OF_AGENTS)
+
+
+@pytest.mark.parametrize(("agent", "project"), SCOPES)
+def test_entries_are_added_once_and_removed_to_the_byte(home: Path, agent: str, project: bool) -> None:
+    before = files(home)
+    planned = done(home, agent, project=project, dry_run=True)
+    assert files(home) == before
+    assert all(edit.diff.startswith("--- ") for edit in planned)
+    assert done(home, agent, project=project) == planned
+    after = files(home)
+    assert set(after) - set(before) == {str(e.path.relative_to(home)) for e in planned if e.before is None}
+    assert done(home, agent, project=project) == []
+    assert done(home, agent, project=project, remove=True) != []
+    assert files(home) == before
+    assert done(home, agent, project=project, remove=True) == []
+
+
+@pytest.mark.parametrize(("agent", "project"), SCOPES)
+def test_what_was_there_stays(home: Path, agent: str, project: bool) -> None:
+    for edit in done(home, agent, project=project):
+        parsed = tomllib.loads if edit.path.suffix == ".toml" else json.loads
+        old, new = parsed(edit.before or ("" if parsed is tomllib.loads else "{}")), parsed(edit.after or "")
+        assert _merged(old, new) == new
+        assert _merged(new, old) == new
+
+
+@pytest.mark.parametrize(("agent", "project"), SCOPES)
+def test_a_file_that_was_changed_since_loses_only_the_entries(home: Path, agent: str, project: bool) -> None:
+    for edit in done(home, agent, project=project):
+        if edit.path.suffix == ".json":
+            data = json.loads(edit.path.read_text()) | {"mine": [1]}
+            edit.path.write_text(json.dumps(data))
+    for edit in done(home, agent, project=project, remove=True):
+        assert "forgekit" not in (edit.after or "")
+        if edit.path.suffix == ".json":
+            old = json.loads(EXISTING.get(str(edit.path.relative_to(home)), "{}"))
+            left = json.loads(edit.path.read_text())
+            assert left.pop("mine") == [1]
+            assert {k: v for k, v in left.items() if v} == {k: v for k, v in old.items() if v} | (
+                {"version": 1} if "version" in left else {}
+            )
+
+
+def test_the_registry_that_was_named_is_used(home: Path) -> None:
+    done(home, "claude-code", registry="/r/my registry")
+    hooks = json.loads((home / ".claude/settings.json").read_text())["hooks"]
+    assert hooks["SessionStart"] == [
+        {
+            "matcher": "startup|resume|clear",
+            "hooks": [
+                {
+                    "type": "command",
+                    "command": 'forgekit -C "/r/my registry" hook claude-code SessionStart',
+                    "timeout": 10,
+                }
+            ],
+        }
+    ]
+    servers = json.loads((home / ".claude.json").read_text())["mcpServers"]
+    assert servers["forgekit"] == {
+        "command": "forgekit",
+        "args": ["-C", "/r/my registry", "mcp", "--allow-write"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "agent", "text"),
+    [
+        (".claude.json", "claude-code", b"{ // a comment\n}"),
+        (".claude/settings.json", "claude-code", b"[]"),
+        (".claude/settings.json", "claude-code", b"\xff"),
+        (".codex/config.toml", "codex", b"model = ["),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_and_nothing_is_written(
+    home: Path, name: str, agent: str, text: bytes
+) -> None:
+    (home / name).write_bytes(text)
+    before = files(home)
+    with pytest.raises(FormatError, match=str(home / name)):
+        done(home, agent)
+    assert files(home) == before
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 2) | st.text("ab", max_size=1),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text("ab", max_size=1), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.text("ab", max_size=1), JSON, max_size=2), st.lists(JSON, max_size=3))
+def test_adding_twice_is_adding_once(data: dict[str, Any], entries: list[Any]) -> None:
+    wanted = {"hooks": {"Stop": entries}}
+    once = _merged(data, wanted)
+    assert _merged(once, wanted) == once
+    if "hooks" not in data:
+        assert _without(once, wanted) == data
+
+
+def test_the_command_prints_the_diff(home: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    ran = cli("setup", "gemini", "--dry-run", root=home)
+    assert ran.code == 0
+    assert '+    "SessionStart": [' in ran.out
+    assert ran.err == f"would change {home}/.gemini/settings.json\n"
+    assert cli("setup", "gemini", root=home).err == f"changed {home}/.gemini/settings.json\n"
+    assert cli("setup", "gemini", root=home).err == "forgekit is already in the settings of gemini\n"
+    assert cli("setup", "gemini", "--remove", root=home).code == 0
+    assert cli("setup", "gemini", "--remove", root=home).err == "forgekit is not in the settings of gemini\n"
