@@ -561,9 +561,13 @@ OPERATIONS: tuple[Operation, ...] = (
             more="The result is left in OURS; exit status 64 where a person has something to choose."),
         Operation("mcp", "Serve the registry to agents over MCP, on standard input and output.",
             "forgekit.mcp.server:serve",
-            (Argument("allow_write", Type.FLAG, "Offer the tools that write, such as record_decision."),),
+            (Argument("allow_write", Type.FLAG, "Let tools such as record_decision write."),
+                Argument("http", Type.COUNT, "Serve HTTP on a port of this machine; 0 takes a free one.",
+                    metavar="PORT", least=0)),
             ("forgekit mcp", "claude mcp add forgekit -- forgekit -C REGISTRY mcp --allow-write"),
-            more="Needs the extra: `pip install forgekit[mcp]`."),
+            more="Needs the extra: `pip install forgekit[mcp]`. Without --allow-write or the setting "
+            "`mcp_write` what an agent records waits for `forgekit review`. HTTP wants the token that it "
+            "prints, or that of FORGEKIT_MCP_TOKEN, as a bearer token."),
         Operation(
             "completion", "Print the shell script that completes commands, options, ids, projects and tags.",
             "forgekit.cli.maintenance:completion",

@@ -344,7 +344,7 @@ def mcp(call: Call) -> None:
         from forgekit.mcp.server import serve
     except ModuleNotFoundError as e:
         raise UsageError(f"{e.name} is not installed; `pip install forgekit[mcp]` adds it") from None
-    serve(call.forge, allow_write=bool(call["allow_write"]))
+    serve(call.forge, allow_write=bool(call["allow_write"]), http=call["http"])
 
 
 def merge_driver(call: Call) -> int:

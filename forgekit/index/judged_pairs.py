@@ -63,13 +63,13 @@ class JudgedPairs:
             keys: of the decisions that have a vector.
             near: for each of them the rows of its nearest among them; -1 for none.
             cosines: of these.
-            sharing: groups of decisions.
+            sharing: groups of decisions; one that was filed since by another process is passed over.
         """
         place = np.array([self._place[EntityId(key)] for key in keys], np.int64)
         known = near >= 0
         rows = np.broadcast_to(np.arange(len(keys))[:, None], near.shape)[known]
         close = self._number(place[rows], place[near[known]])
-        at = ([self._place[EntityId(key)] for key in ids] for ids in sharing)
+        at = ([self._place[EntityId(key)] for key in ids if key in self._place] for ids in sharing)
         shared = np.array([sides for ids in at for sides in combinations(ids, 2)], np.int64).reshape(-1, 2)
         every = np.concatenate([close, self._number(shared[:, 0], shared[:, 1])])
         nearness = np.concatenate([cosines[known], np.full(len(shared), -1, np.float32)])

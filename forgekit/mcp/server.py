@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
 from urllib.parse import unquote
+from uuid import uuid4
 
 import mcp_types as types
 from jsonschema import Draft202012Validator
@@ -24,17 +27,21 @@ from mcp.shared.exceptions import MCPError
 
 from forgekit import __version__
 from forgekit.briefing.blocks import prepare_compression, prepare_continuation
-from forgekit.change import COMMITTED
+from forgekit.change import COMMITTED, Written
+from forgekit.console import info
 from forgekit.errors import ForgeError, NotFoundError
 from forgekit.filing.archives import SyncReport
+from forgekit.filing.proposals import propose
 from forgekit.filing.review import waiting
 from forgekit.findings import of_written
 from forgekit.forge import Forge
 from forgekit.insight import views
-from forgekit.mcp.tools import Tool, tools, values_of
+from forgekit.mcp.answers import lines
+from forgekit.mcp.tools import PAGE, Tool, tools, values_of
+from forgekit.model.entities import Proposal
 from forgekit.model.kinds import Kind, path_of
 from forgekit.model.rules import one_line
-from forgekit.operations import imported
+from forgekit.operations import Operation, imported
 
 INSTRUCTIONS = """\
 forgekit is the person's register of what was decided in their conversations, and why. Before you propose or
@@ -46,7 +53,8 @@ KINDS = (Kind.DECISION, Kind.THREAD, Kind.CONVERSATION, Kind.ARCHIVE)
 LONGEST = 60_000
 """Characters of one answer; a client cuts at about 25,000 tokens."""
 MOST_CANDIDATES = 50
-_NAME = 60
+NOTHING: dict[str, Any] = {"replacements": []}
+_NAME, _DIGITS = 60, 9
 SCHEME, MARKDOWN = "forgekit://", "text/markdown"
 REVIEW = """\
 These candidates were read out of conversations and wait for me. Show them to me in groups, ask which to
@@ -65,7 +73,9 @@ class Door:
 
     def __init__(self, forge: Forge, *, writing: bool) -> None:
         self.forge = forge
-        self.tools = {tool.name: tool for tool in tools(writing=writing)}
+        self.writing = writing or forge.settings.mcp_write
+        self.session = str(uuid4())
+        self.tools = {tool.name: tool for tool in tools(writing=self.writing)}
         self._schemas = {name: Draft202012Validator(tool.schema) for name, tool in self.tools.items()}
         self._thread = ThreadPoolExecutor(1, "registry")
         self._of_agent: dict[str, Forge] = {}
@@ -85,7 +95,7 @@ class Door:
             found = await self._run(lambda: self._called(tool, asked.arguments or {}, agent))
         except (ForgeError, ValueError, OSError) as e:
             return types.CallToolResult(content=[types.TextContent(text=str(e))], is_error=True)
-        text = json.dumps(found, ensure_ascii=False)
+        text = lines(tool.answer, found)
         if len(text) > LONGEST:
             message = f"the answer has {len(text):,} characters; ask for less, with `limit` or `project`"
             return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
@@ -150,14 +160,21 @@ class Door:
         if wrong is not None:
             where = f"{wrong.json_path.removeprefix('$.')}: " if wrong.path else ""
             raise ValueError(f"{where}{wrong.message[:300]}")
-        forge = self._of_agent.setdefault(agent, replace(self.forge, agent=agent))
+        forge = self._of_agent.setdefault(agent, replace(self.forge, agent=f"{agent} {self.session}".strip()))
         operation = tool.behind
+        first, limit = _place(given.get("cursor")), given.get("limit", PAGE)
+        if "limit" in tool.arguments:
+            given = given | {"limit": first + limit + 1}
         values = dict(operation.fixed) | values_of(tool, given)
+        if operation.writes and not self.writing:
+            return views.written(_proposed(forge, tool, values, agent, self.session), dry_run=False) | NOTHING
         more: dict[str, Any] = {"options": COMMITTED} if operation.writes else {}
         result = imported(tool.function or operation.function)(forge, **values, **more)
-        beside = _beside(forge, result) if operation.writes else {}
-        found = getattr(views, operation.view)(result, **beside)
-        return found if isinstance(found, dict) else {"rows": found}
+        if operation.writes:
+            return _with_findings(forge, operation, result)
+        found = getattr(views, operation.view)(result)
+        found = found if isinstance(found, dict) else {"rows": found}
+        return _page(found, tool.answer.rows, first, limit) if tool.answer.rows else found
 
     def _resource(self, parts: tuple[str, ...]) -> str:
         match parts:
@@ -190,10 +207,42 @@ def server_of(forge: Forge, *, writing: bool = False) -> Server[Any]:
     )
 
 
-def _beside(forge: Forge, result: Any) -> dict[str, Any]:
-    """Return what the view of a write takes beside the result: what contradicts a new decision."""
+def _page(found: dict[str, Any], key: str, first: int, limit: int) -> dict[str, Any]:
+    """Return an answer with some of its rows, and where the others begin."""
+    rows = found[key]
+    last = first + limit
+    return found | {key: rows[first:last], "next": str(last) if last < len(rows) else None}
+
+
+def _place(cursor: str | None) -> int:
+    if cursor and not (cursor.isdecimal() and len(cursor) <= _DIGITS):
+        raise ValueError("cursor: is not what an answer named as `next`")
+    return int(cursor or 0)
+
+
+def _with_findings(forge: Forge, operation: Operation, result: Any) -> dict[str, Any]:
+    """Return the view of a write, with what contradicts a new decision and what it seems to replace."""
     written = result.created if isinstance(result, SyncReport) else [result.entity]
-    return {"dry_run": False, "findings": of_written(forge, written).with_losers()}
+    findings = of_written(forge, written)
+    found: dict[str, Any] = getattr(views, operation.view)(
+        result, dry_run=False, findings=findings.with_losers()
+    )
+    replaced = [views.finding_view(each, None) for each in findings.replacements]
+    return found | {"replacements": replaced}
+
+
+def _proposed(forge: Forge, tool: Tool, values: dict[str, Any], agent: str, session: str) -> Written:
+    """File a candidate in the place of what a tool would write."""
+    return propose(
+        forge,
+        tool.proposes or Proposal.DECISION,
+        values.get("text") or values["title"],
+        conversation=values.get("conversation") or session,
+        why=f"proposed by {agent or 'an agent'}",
+        rationale=values.get("rationale") or values.get("content") or "",
+        alternatives=values.get("alternatives", ()),
+        project=values.get("project"),
+    )
 
 
 def _described(tool: Tool) -> types.Tool:
@@ -203,7 +252,7 @@ def _described(tool: Tool) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=tool.schema,
-        output_schema={"type": "object"},
+        output_schema=tool.answer.schema,
         annotations=types.ToolAnnotations(
             title=tool.title,
             read_only_hint=not writes,
@@ -251,13 +300,19 @@ PROMPTS: dict[str, tuple[types.Prompt, Callable[[Forge, dict[str, str]], str]]] 
 }
 
 
-def serve(forge: Forge, *, allow_write: bool = False) -> None:
-    """Serve a registry over standard input and output until the client goes.
+def serve(forge: Forge, *, allow_write: bool = False, http: int | None = None) -> None:
+    """Serve a registry until the client goes, or for ever over HTTP.
 
     Args:
         forge: the registry.
         allow_write: offer the tools that write.
+        http: a port of this machine, in the place of standard input and output; 0 for any free one.
+
+    Raises UsageError for a token that cannot be used.
     """
+    if http is not None:
+        _serve_http(server_of(forge, writing=allow_write), http)
+        return
 
     async def run() -> None:
         server = server_of(forge, writing=allow_write)
@@ -265,3 +320,19 @@ def serve(forge: Forge, *, allow_write: bool = False) -> None:
             await server.run(read, write, server.create_initialization_options())
 
     asyncio.run(run())
+
+
+def _serve_http(server: Server[Any], port: int) -> None:
+    import uvicorn
+
+    from forgekit.mcp.http import HOST, app_of, new_token
+
+    given = os.environ.get("FORGEKIT_MCP_TOKEN", "")
+    token = given or new_token()
+    app = app_of(server, token)
+    with socket.create_server((HOST, port)) as listening:
+        info(f"serving http://{HOST}:{listening.getsockname()[1]}/mcp")
+        if not given:
+            info(f"token (set FORGEKIT_MCP_TOKEN to choose it): {token}")
+        config = uvicorn.Config(app, log_level="warning", lifespan="on")
+        uvicorn.Server(config).run(sockets=[listening])

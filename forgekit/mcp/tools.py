@@ -8,14 +8,24 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from forgekit.mcp.answers import ANSWERS, Answer, Schema
+from forgekit.model.entities import Proposal
 from forgekit.operations import Argument, Operation, Type, operation_named
 from forgekit.times import parse_instant
 
-Schema = dict[str, Any]
 LONGEST = 16_000
 """Characters of one argument."""
 LONGEST_ARCHIVE = 2_000_000
 MOST = 100_000
+PAGE = 20
+"""Rows of an answer, where the caller names no number."""
+PAGING = (
+    Argument("limit", Type.COUNT, "At most this many.", default=PAGE),
+    Argument("cursor", help="What the answer before named as `next`; leave it out at first."),
+)
+"""Of tools that list."""
+WAITS = "It becomes a candidate that waits for the person's review: say so."
+"""Of a tool that proposes."""
 _HELP = {
     "query": "What to look for.",
     "question": "The question, in plain words.",
@@ -34,7 +44,7 @@ class Tool(NamedTuple):
         title: for people.
         description: one paragraph for a model.
         arguments: those of the operation's that are offered.
-        limit: of listed rows, where the operation has no limit of its own.
+        proposes: as what a candidate is filed where writing is not allowed.
         own: arguments that the operation's command line has in another form.
         function: in the place of the operation's, where there are such.
     """
@@ -44,7 +54,7 @@ class Tool(NamedTuple):
     title: str
     description: str
     arguments: tuple[str, ...] = ()
-    limit: int | None = None
+    proposes: Proposal | None = None
     own: tuple[Argument, ...] = ()
     function: str = ""
 
@@ -55,9 +65,14 @@ class Tool(NamedTuple):
 
     @property
     def offered(self) -> tuple[Argument, ...]:
-        """The arguments, in the order of the tool."""
+        """The arguments of the operation, in the order of the tool."""
         known = {argument.name: argument for argument in self.behind.arguments}
         return (*self.own, *(known[name] for name in self.arguments))
+
+    @property
+    def answer(self) -> Answer:
+        """The form of what it answers."""
+        return ANSWERS[self.behind.view]
 
     @property
     def schema(self) -> Schema:
@@ -67,7 +82,8 @@ class Tool(NamedTuple):
             "type": "object",
             "properties": {
                 argument.name: _schema(argument, LONGEST_ARCHIVE if argument in self.own else LONGEST)
-                for argument in offered
+                for argument in (*offered, *(PAGING if self.answer.rows else ()))
+                if argument is not PAGING[0] or "limit" not in self.arguments
             },
             "required": [argument.name for argument in offered if argument.required],
             "additionalProperties": False,
@@ -105,7 +121,7 @@ TOOLS: tuple[Tool, ...] = (
         "List pairs of decisions in force that cannot both be followed: those that a person recorded, and "
         "those that the judge found, with level and probability. Tell the person of them; do not choose by "
         "yourself.",
-        ("project", "status"), 50),
+        ("project", "status")),
     Tool("stale", "stale", "List stale decisions",
         "List decisions in force that nobody has validated for long, and those whose dependencies ended. Ask "
         "the person whether they still hold before you rely on one.", ("project", "days", "hops")),
@@ -114,12 +130,13 @@ TOOLS: tuple[Tool, ...] = (
         "with its reason and what was rejected. The answer names each decision in force that it contradicts: "
         "tell the person at once. Do not record what is only proposed.",
         ("text", "rationale", "context", "tier", "project", "dependencies", "alternatives", "governs",
-            "conversation")),
+            "conversation"), Proposal.DECISION),
     Tool("revise_decision", "decision revise", "Revise a decision",
         "Put a new decision in the place of one that the person changed; the old one stays in its history.",
         ("name", "text", "rationale", "tier", "conversation")),
     Tool("record_thread", "thread new", "Record an open question",
-        "Register a question or task that was left open.", ("title", "content", "priority", "project")),
+        "Register a question or task that was left open.", ("title", "content", "priority", "project"),
+        Proposal.THREAD_OPEN),
     Tool("resolve_thread", "thread resolve", "Resolve a thread",
         "Mark an open question as answered, with how it ended.", ("name", "resolution", "conversation")),
     Tool("file_archive", "sync-compression", "File an archive",
@@ -134,8 +151,11 @@ TOOLS: tuple[Tool, ...] = (
 
 
 def tools(*, writing: bool) -> tuple[Tool, ...]:
-    """Return the tools in their order; those that write only where that is allowed."""
-    return tuple(tool for tool in TOOLS if writing or not tool.behind.writes)
+    """Return the tools in their order: without writing, those that write propose, or are left out."""
+    if writing:
+        return TOOLS
+    proposing = tuple(t._replace(description=f"{t.description} {WAITS}") if t.proposes else t for t in TOOLS)
+    return tuple(tool for tool in proposing if tool.proposes or not tool.behind.writes)
 
 
 def values_of(tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
@@ -151,8 +171,6 @@ def values_of(tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
         if argument.type is Type.DATE:
             value = parse_instant(value)
         values[argument.name] = tuple(value) if argument.many else value
-    if tool.limit is not None:
-        values["limit"] = tool.limit
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -89,6 +89,7 @@ class Settings:
     judge_timeout: int = 60
     allowed_secrets: tuple[str, ...] = ()
     keep_text: bool = False
+    mcp_write: bool = False
     prompt_hook: bool = True
     components: tuple[tuple[str, tuple[str, ...]], ...] = ()
     projects: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -113,6 +114,7 @@ judge_url = ""          # the language model's server: http://127.0.0.1:11434 (O
 judge_timeout = 60      # seconds that one answer of the language model may take
 allowed_secrets = []    # fingerprints of what looks like a secret and may be written: ["3f9a1c2b"]
 keep_text = false       # whether `ingest` keeps the whole text of conversations
+mcp_write = false       # whether agents write over MCP; else what they record waits for `forgekit review`
 prompt_hook = true      # whether a coding agent is told of decisions that a prompt touches
 
 [components]            # that decisions govern, by path: "storage" = ["src/store/**", "migrations/*.sql"]
@@ -218,6 +220,7 @@ _READERS: Mapping[str, Callable[[object], object]] = {
         tuple,
     ),
     "keep_text": _value("true or false", lambda value: isinstance(value, bool)),
+    "mcp_write": _value("true or false", lambda value: isinstance(value, bool)),
     "prompt_hook": _value("true or false", lambda value: isinstance(value, bool)),
     "components": partial(_patterns, "components", '"storage" = ["src/store/**"]'),
     "projects": partial(_patterns, "projects", '"The Nexus" = ["*nexus*"]'),

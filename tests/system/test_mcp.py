@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_judge import install
+from guarantees import Level
 from repositories import git
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed: the MCP server was not tested")
 
 import anyio
+from jsonschema import Draft202012Validator
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from starlette.testclient import TestClient
 
 from forgekit.decisions import create
+from forgekit.errors import UsageError
+from forgekit.filing.review import Answers, answer
 from forgekit.forge import Forge
+from forgekit.mcp.http import app_of
 from forgekit.mcp.server import server_of
 from forgekit.mcp.tools import TOOLS, tools
 
 MODES = ("auto", "legacy")
+PUBLISHED = Path(__file__).parents[1] / "cases" / "mcp_tools.json"
+BEARER = "a-token-for-tests-alone"
 WRITING = ["record_decision", "revise_decision", "record_thread", "resolve_thread", "file_archive"]
 
 
@@ -57,11 +73,19 @@ def test_a_client_of_either_era_sees_the_tools_in_their_order(forge: Forge, mode
     listed = asked(server_of(forge), lambda client: client.list_tools(), mode)
     names = [tool.name for tool in listed.tools]
     assert names == [tool.name for tool in tools(writing=False)]
-    assert not set(names) & set(WRITING)
+    assert set(names) & set(WRITING) == {"record_decision", "record_thread"}
     for tool in listed.tools:
-        assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (True, False)
-        assert tool.annotations.destructive_hint is False
-        assert tool.output_schema is not None
+        hints = tool.annotations
+        assert (hints.destructive_hint, hints.open_world_hint) == (False, False)
+        assert hints.read_only_hint is hints.idempotent_hint is (tool.name not in WRITING)
+        Draft202012Validator.check_schema(tool.input_schema)
+        Draft202012Validator.check_schema(tool.output_schema)
+
+
+def test_the_list_of_tools_is_as_published(forge: Forge) -> None:
+    listed = asked(server_of(forge, writing=True), lambda client: client.list_tools())
+    shown = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed.tools]
+    assert json.dumps(shown, indent=1, ensure_ascii=False) + "\n" == PUBLISHED.read_text(encoding="utf-8")
 
 
 def test_the_writing_tools_are_offered_where_that_is_allowed(forge: Forge) -> None:
@@ -78,6 +102,85 @@ def test_a_question_is_answered_with_its_sources(forge: Forge, mode: str) -> Non
     assert json.loads(found.content[0].text) == found.structured_content
 
 
+ARCHIVE = "# Conversation Archive: QUEUE_A_DONE\n\n## Decision Log\n\n### D001: Use NATS for the queue\n"
+CALLS: dict[str, dict[str, Any]] = {
+    "search": {"query": "API"},
+    "ask": {"question": "why is the API REST?"},
+    "get": {"name": "The API is REST"},
+    "context": {"query": "API"},
+    "status": {},
+    "explain": {"paths": ["src/a.py"]},
+    "trace": {"conversation": "QUEUE_A_DONE"},
+    "conflicts": {},
+    "stale": {"days": 1},
+    "record_decision": {"text": "The API is GraphQL", "project": "Nexus", "governs": ["src/**"]},
+    "revise_decision": {"name": "The API is GraphQL", "text": "The API is GraphQL, not REST"},
+    "record_thread": {"title": "Which queue?", "project": "Nexus"},
+    "resolve_thread": {"name": "Which queue?", "resolution": "NATS"},
+    "file_archive": {"text": ARCHIVE, "project": "Nexus"},
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_tool_answers_in_the_form_that_it_names(forge: Forge, mode: str) -> None:
+    server = server_of(forge, writing=True)
+    assert set(CALLS) == {tool.name for tool in TOOLS}
+    order = [*(name for name in CALLS if name in WRITING), *(name for name in CALLS if name not in WRITING)]
+    for name in order:
+        found = asked(server, partial(Client.call_tool, name=name, arguments=CALLS[name]), mode)
+        assert not found.is_error, (name, found.content)
+        form = next(tool.answer for tool in TOOLS if tool.name == name)
+        Draft202012Validator(form.schema).validate(found.structured_content)
+        if form.rows:
+            rows = found.structured_content[form.rows]
+            assert rows or name in {"trace", "conflicts"}, name
+            assert len(found.content[0].text.splitlines()) in {max(1, len(rows)), len(rows) + 1}, name
+
+
+def test_a_list_goes_on_where_its_cursor_says(forge: Forge) -> None:
+    for number in range(5):
+        create(forge, f"The API has {number} versions", project="Nexus")
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
+    for size in (2, 2, 2):
+        found = called(forge, "search", query="API", limit=2, **cursor).structured_content
+        assert len(found["hits"]) == size
+        seen += [hit["title"] for hit in found["hits"]]
+        cursor = {"cursor": found["next"]}
+    assert found["next"] is None
+    whole = called(forge, "search", query="API").structured_content["hits"]
+    assert seen == [hit["title"] for hit in whole]
+    refused = called(forge, "search", query="API", cursor="-1")
+    assert (refused.is_error, refused.content[0].text) == (
+        True,
+        "cursor: is not what an answer named as `next`",
+    )
+
+
+def test_what_an_agent_may_not_write_waits_for_a_review(forge: Forge) -> None:
+    server = server_of(forge)
+    given = {"text": "The API is GraphQL", "rationale": "fewer calls", "alternatives": ["REST"]}
+    for _ in range(2):
+        found = asked(server, lambda client: client.call_tool("record_decision", given))
+        assert not found.is_error, found.content
+        asked(server, lambda client: client.call_tool("record_thread", {"title": "Which queue?"}))
+    decision, thread = sorted(forge.registry().candidates, key=lambda one: one.proposes.value)
+    assert (decision.candidate, decision.rationale) == ("The API is GraphQL", "fewer calls")
+    assert (decision.status.value, decision.why) == ("waiting", "proposed by mcp")
+    assert (thread.candidate, thread.proposes.value) == ("Which queue?", "thread_open")
+    assert len(forge.registry().decisions) == 1
+    answer(forge, Answers(approve=frozenset({decision.id, thread.id})))
+    assert "The API is GraphQL" in {one.decision for one in forge.registry().decisions}
+    assert [one.title for one in forge.registry().threads] == ["Which queue?"]
+
+
+def test_the_setting_allows_writing(forge: Forge) -> None:
+    settings = forge.root / "forgekit.toml"
+    settings.write_text(settings.read_text().replace("mcp_write = false", "mcp_write = true"))
+    listed = asked(server_of(Forge.open(forge.root)), lambda client: client.list_tools())
+    assert {tool.name for tool in listed.tools} == set(CALLS)
+
+
 def test_each_reading_tool_answers(forge: Forge) -> None:
     given: dict[str, Any] = {
         "search": {"query": "API"},
@@ -86,7 +189,7 @@ def test_each_reading_tool_answers(forge: Forge) -> None:
         "get": {"name": "The API is REST"},
     }
     given |= {"ask": {"question": "what is open?"}, "trace": {"conversation": "nobody"}}
-    for tool in tools(writing=False):
+    for tool in (tool for tool in TOOLS if not tool.behind.writes):
         found = called(forge, tool.name, **given.get(tool.name, {}))
         assert found.is_error is (tool.name == "trace"), tool.name
 
@@ -190,7 +293,89 @@ def test_a_real_process_serves_over_its_standard_streams(registry: Path) -> None
     )
     assert made.structured_content["commit"] is not None
     assert [one.decision for one in Forge.open(registry).registry().decisions] == ["Use NATS"]
-    assert "\nForgekit-Agent: mcp\n" in git(registry, "log", "-1", "--format=%B")
+    [trailer] = re.findall("^Forgekit-Agent: (.*)$", git(registry, "log", "-1", "--format=%B"), re.MULTILINE)
+    assert re.fullmatch(r"mcp [0-9a-f-]{36}", trailer), "the agent and its session"
+
+
+def served(forge: Forge) -> TestClient:
+    return TestClient(app_of(server_of(forge), BEARER), base_url="http://127.0.0.1:8000")
+
+
+def test_http_answers_who_has_the_token(forge: Forge) -> None:
+    right = {"Authorization": f"Bearer {BEARER}", "Accept": "application/json, text/event-stream"}
+    info = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info}
+    with served(forge) as client:
+        assert "forgekit" in client.post("/mcp", json=asked, headers=right).text
+        for wrong, status in (
+            ({"Authorization": ""}, 401),
+            ({"Authorization": "Bearer x"}, 401),
+            ({"Host": "evil.example"}, 421),
+            ({"Origin": "https://evil.example"}, 403),
+        ):
+            assert client.post("/mcp", json=asked, headers=right | wrong).status_code == status
+
+
+@pytest.mark.parametrize("token", ["", "short", "with blanks in it, many", "tökentökentökentöken"])
+def test_a_token_that_is_easily_guessed_is_refused(forge: Forge, token: str) -> None:
+    with pytest.raises(UsageError, match="FORGEKIT_MCP_TOKEN must have at least 16 printable characters"):
+        app_of(server_of(forge), token)
+
+
+def test_a_real_process_serves_over_http(registry: Path) -> None:
+    line = [sys.executable, "-m", "forgekit", "-C", str(registry), "mcp", "--http", "0"]
+    env = os.environ | {"FORGEKIT_MCP_TOKEN": BEARER}
+    with subprocess.Popen(line, stderr=subprocess.PIPE, env=env, text=True) as process:
+        try:
+            assert process.stderr is not None
+            [address] = re.findall(r"^serving (http://127\.0\.0\.1:\d+/mcp)$", process.stderr.readline())
+
+            async def run() -> Any:
+                headers = {"Authorization": f"Bearer {BEARER}"}
+                async with (
+                    create_mcp_http_client(headers=headers) as http,
+                    Client(streamable_http_client(address, http_client=http)) as client,
+                ):
+                    return await client.call_tool("status", {})
+
+            assert anyio.run(run).structured_content["root"] == str(registry)
+        finally:
+            process.terminate()
+
+
+def test_two_agents_and_a_person_write_at_the_same_time(registry: Path, level: Level) -> None:
+    end = time.monotonic() + (60 if level.soak else 5)
+
+    async def agent(name: str) -> int:
+        line = ["-m", "forgekit", "-C", str(registry), "mcp", "--allow-write"]
+        made = 0
+        async with Client(StdioServerParameters(command=sys.executable, args=line)) as client:
+            while time.monotonic() < end:
+                given = {"text": f"{name} decides matter {made}", "project": "Nexus"}
+                found = await client.call_tool("record_decision", given)
+                assert not found.is_error, found.content
+                made += 1
+        return made
+
+    def person() -> int:
+        made = 0
+        while time.monotonic() < end:
+            text = f"A person decides matter {made}"
+            line = [sys.executable, "-m", "forgekit", "decision", "new", text, "--project", "Nexus"]
+            done = subprocess.run(line, cwd=registry, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            made += 1
+        return made
+
+    with ThreadPoolExecutor(3) as pool:
+        each = [
+            pool.submit(anyio.run, agent, "One"),
+            pool.submit(anyio.run, agent, "Another"),
+            pool.submit(person),
+        ]
+        made = [one.result() for one in each]
+    assert min(made) > 0
+    assert len(Forge.open(registry).registry().decisions) == sum(made)
 
 
 def test_every_tool_says_what_each_argument_is() -> None:

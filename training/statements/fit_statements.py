@@ -61,7 +61,7 @@ def main() -> int:
     print(
         f"{len(dialogues) - len(held)} conversations, {len(windows):,} windows, {tokens:,} tokens", flush=True
     )
-    network = Network(model.folder, given.layers)
+    network = Network(model.folder, given.layers, dropout=given.dropout, masked=given.masked)
     before = {name: tensor.clone() for name, tensor in network.bert.state_dict().items()}
     if given.begin is not None:
         apply_delta(network, load_file(given.begin / DELTA), before)
@@ -202,7 +202,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--begin", type=Path, help="folder of a reader to go on from")
     parser.add_argument("--hold-out", default="", help="hold back the conversations whose name begins so")
     parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--layers", type=int, default=4, help="upper layers that are trained")
+    parser.add_argument("--layers", type=int, default=6, help="upper layers that are trained")
+    parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--masked", type=float, default=0.05, help="share of tokens hidden in training")
     parser.add_argument("--rank", type=int, default=64, help="of the differences shipped; 0 = whole")
     parser.add_argument("--rate", type=float, default=2e-4)
     parser.add_argument("--head-rate", type=float, default=2e-3)

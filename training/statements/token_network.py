@@ -17,6 +17,8 @@ from transformers import BertModel
 from forgekit.extraction.statements import TAGS
 
 LEFT_OUT = -100
+MASK = 103
+"""The encoder's token for a hidden one."""
 _SPEAKERS = "embeddings.token_type_embeddings.weight"
 
 
@@ -30,17 +32,25 @@ class Window:
 
 
 class Network(nn.Module):
-    """Layers of the encoder and a linear head."""
+    """Layers of the encoder and a linear head.
 
-    def __init__(self, folder: Path, trained: int, *, dropout: float = 0.1) -> None:
+    Args:
+        folder: of the encoder.
+        trained: upper layers that are trained.
+        dropout: share of activations left out in training.
+        masked: share of tokens hidden in training.
+    """
+
+    def __init__(self, folder: Path, trained: int, *, dropout: float = 0.1, masked: float = 0.05) -> None:
         super().__init__()
         self.bert = BertModel.from_pretrained(
             folder,
             attn_implementation="eager",
             add_pooling_layer=False,
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
         )
+        self.masked = masked
         self.lower = len(self.bert.encoder.layer) - trained
         self.dropout = nn.Dropout(dropout)
         self.head = nn.Linear(self.bert.config.hidden_size, len(TAGS))
@@ -65,6 +75,7 @@ class Network(nn.Module):
     def loss(self, batch: Sequence[Window], smoothing: float) -> Tensor:
         """Return the cross entropy of a batch, a mean over its tokens."""
         ids, human, mask, tags = padded(batch)
+        ids = ids.masked_fill(torch.rand(ids.shape) < self.masked, MASK)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             logits = self(ids, human, mask)
         return functional.cross_entropy(
