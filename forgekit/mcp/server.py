@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 from uuid import uuid4
 
 import mcp_types as types
@@ -114,6 +114,20 @@ class Door:
             ]
         )
 
+    async def list_resources(self, _: object, __: object) -> types.ListResourcesResult:
+        """Return the state of each project; records are too many to list."""
+        names = await self._asked(lambda: [p.project_name for p in self.forge.registry().projects])
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(
+                    name=f"State of {name}",
+                    uri=f"{SCHEME}project/{quote(name, safe='')}/state",
+                    mime_type=MARKDOWN,
+                )
+                for name in sorted(names)
+            ]
+        )
+
     async def read_resource(
         self, _: object, asked: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
@@ -200,6 +214,7 @@ def server_of(forge: Forge, *, writing: bool = False) -> Server[Any]:
         instructions=INSTRUCTIONS,
         on_list_tools=door.list_tools,
         on_call_tool=door.call_tool,
+        on_list_resources=door.list_resources,
         on_list_resource_templates=door.list_templates,
         on_read_resource=door.read_resource,
         on_list_prompts=door.list_prompts,

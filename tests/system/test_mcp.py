@@ -260,6 +260,11 @@ def test_a_record_is_a_resource(forge: Forge, mode: str) -> None:
     assert read.contents[0].text == path.read_text(encoding="utf-8")
     state = asked(server, lambda client: client.read_resource("forgekit://project/Nexus/state"), mode)
     assert "The API is REST" in state.contents[0].text
+    create(forge, "The game is 2D", project="Harbor / 2")
+    listed = asked(server, lambda client: client.list_resources(), mode).resources
+    assert [one.name for one in listed] == ["State of Harbor / 2", "State of Nexus"]
+    state = asked(server, lambda client: client.read_resource(str(listed[0].uri)), mode)
+    assert "The game is 2D" in state.contents[0].text
     shapes = asked(server, lambda client: client.list_resource_templates(), mode).resource_templates
     assert [shape.name for shape in shapes] == ["decision", "thread", "conversation", "archive", "state"]
 
