@@ -25,8 +25,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import yaml
@@ -37,6 +38,7 @@ from forgekit.decisions import create
 from forgekit.forge import Forge
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.vectors import Vectors
+from forgekit.mcp.server import Door
 from forgekit.models.encoder import Encoder
 from forgekit.search import bring_up
 from forgekit.worktree.roots import cache_dir
@@ -84,6 +86,56 @@ def process(root: Path, *command: str, allowed: tuple[int, ...] = (0,)) -> Calla
         return done.stdout
 
     return run
+
+
+def agent_hook(root: Path, event: str, **given: object) -> Callable[[], object]:
+    """Return a call of a coding agent's hook as a whole process."""
+    data = json.dumps({"session_id": "s", "cwd": str(root), "source": "startup"} | given)
+    line = [*FORGEKIT, "hook", "claude-code", event]
+    return lambda: subprocess.run(line, cwd=root, input=data, capture_output=True, text=True, check=True)
+
+
+def first_answer(root: Path) -> None:
+    """Start the MCP server, shake hands over its standard streams and search once."""
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}}
+    asked = {"name": "search", "arguments": {"query": QUERY}}
+    said: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": asked},
+    ]
+    line = [*FORGEKIT, "-C", str(root), "mcp"]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        if server.stdin is None or server.stdout is None:
+            raise MissingError("the server has no streams")
+        for each in said:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **each}) + "\n")
+            server.stdin.flush()
+            while "id" in each and json.loads(server.stdout.readline()).get("id") != each["id"]:
+                pass
+        server.stdin.close()
+
+
+def mcp_search(root: Path) -> Callable[[], object]:
+    """Return a call of the search tool in a server that has answered before."""
+    door = Door(Forge.open(root), writing=False)
+    call = partial(door.called, door.tools["search"], {"query": QUERY}, "benchmark")
+    call()
+    return call
+
+
+def memory_growth(root: Path, calls: int) -> str:
+    """Return what so many calls of tools add to the memory of a server."""
+    door = Door(Forge.open(root), writing=False)
+    given: dict[str, dict[str, Any]] = {"search": {"query": "uuid"}, "explain": {"paths": ["src/a.py"]}}
+    before = 0
+    for number in range(calls):
+        for name, arguments in given.items():
+            door.called(door.tools[name], arguments, "benchmark")
+        if number == calls // 10:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    return f"{calls * len(given):,} MCP calls: {grown / 1024:.1f} MiB more than after a tenth of them"
 
 
 def search(root: Path, mode: str) -> Callable[[], object]:
@@ -151,6 +203,24 @@ def rows(root: Path, long: Path) -> list[Row]:
             "interpreter",
             interpreter,
         ),
+        Row("agent hook, nothing to say", "60", agent_hook(root, "Notification"), "interpreter", interpreter),
+        Row("agent hook, session starts", "100", agent_hook(root, "SessionStart"), "stat + FTS5", floor),
+        Row(
+            "agent hook, a prompt",
+            "100",
+            agent_hook(root, "UserPromptSubmit", prompt=QUERY),
+            "stat + FTS5",
+            floor,
+        ),
+        Row(
+            "what governs a file",
+            "150",
+            process(root, *FORGEKIT, "explain", "src/a.py"),
+            "stat + FTS5",
+            floor,
+        ),
+        Row("MCP, start to first answer", "600", partial(first_answer, root), *meaning),
+        Row("MCP, a search afterwards (in process)", "50", mcp_search(root), "stat + FTS5", floor),
         Row("search by words", "100", search(root, "lexical"), "stat + FTS5", floor),
         Row("search by meaning", "300", search(root, "semantic"), *meaning),
         Row("search by both", "300", search(root, "hybrid"), *meaning),
@@ -285,7 +355,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--folder", type=Path, help="use this registry, made when it is not there")
     parser.add_argument(
-        "--growth", action="store_true", help="also write among 1,000 and among 100,000 entities: minutes"
+        "--growth",
+        action="store_true",
+        help="also write among 1,000 and among 100,000 entities, and call MCP tools 10,000 times: minutes",
     )
     options = parser.parse_args()
     source = str(Path(__file__).resolve().parent.parent)
@@ -304,6 +376,9 @@ def main() -> None:
         show(rows(root, long), options.runs)
         if options.growth:
             show_growth(options.runs)
+            small = Path(scratch, "small")
+            write(small, 300)
+            print(memory_growth(small, 5_000))
 
 
 def show(table: list[Row], runs: int) -> None:

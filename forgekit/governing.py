@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from forgekit.errors import ForgeError, UsageError
 from forgekit.forge import Forge, reading
 from forgekit.ids import EntityId
-from forgekit.model.kinds import Kind
 from forgekit.text.globs import covering_nothing, covers
 from forgekit.worktree.roots import work_tree
 
@@ -58,18 +57,18 @@ def explain(forge: Forge, paths: Iterable[str] = (), *, diff: str | None = None)
 
     Raises UsageError where no file is named, RepositoryError for a revision that is not known.
     """
-    from forgekit.findings import findings_of
-    from forgekit.insight.staleness import open_conflicts, stale
-
     folder = Path.cwd()
     asked = [*(relative(path, folder) for path in paths), *(_changed(folder, diff) if diff else ())]
     if not asked and not diff:
         raise UsageError("name a file, or two revisions with --diff BASE..HEAD")
-    chosen = list(governing(forge, tuple(dict.fromkeys(asked))))
-    if not chosen:
+    ids = governing(forge, tuple(dict.fromkeys(asked)))
+    if not ids:
         return Explanation(tuple(asked), ())
+    from forgekit.findings import findings_of
+    from forgekit.insight.staleness import open_conflicts, stale
+    from forgekit.model.entities import Decision
+
     registry, settings = forge.registry(), forge.settings
-    ids = {row.decision.id for row in chosen}
     opposed = [(conflict.id, conflict.sides) for conflict in open_conflicts(registry)]
     found = findings_of(forge, registry, ids, wait_ms=0)
     opposed += [(EntityId(each.id), (each.a.id, each.b.id)) for each in found.conflicts]
@@ -83,42 +82,40 @@ def explain(forge: Forge, paths: Iterable[str] = (), *, diff: str | None = None)
     )
     aged = {key for key, *_ in old.found}
     rows = [
-        row._replace(
-            conflicts=tuple(key for key, sides in opposed if row.decision.id in sides),
-            stale=row.decision.id in aged,
+        Governing(
+            decision,
+            *ids[decision.id],
+            conflicts=tuple(key for key, sides in opposed if decision.id in sides),
+            stale=decision.id in aged,
         )
-        for row in chosen
+        for decision in registry.of_ids(Decision, ids)
     ]
     rows.sort(key=lambda row: row.decision.id, reverse=True)
     rows.sort(key=lambda row: (not row.conflicts, not row.stale))
     return Explanation(tuple(asked), tuple(rows))
 
 
-def governing(forge: Forge, paths: Sequence[str]) -> Iterator[Governing]:
-    """Yield the decisions in force that govern files, without what else is known of them.
+def governing(forge: Forge, paths: Sequence[str]) -> dict[EntityId, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the decisions in force that govern files: which of them, by which of its patterns.
 
     Args:
         forge: the registry.
         paths: relative to the top of the repository.
     """
-    from forgekit.model.entities import Decision
-
     components = dict(forge.settings.components)
-    found: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    found = {}
     for key, patterns in _governed(forge).items():
         hits = [
-            (each, path)
+            (path, each)
             for each in patterns
             for pattern in components.get(each, (each,))
             for path in paths
             if covers(pattern, path)
         ]
         if hits:
-            named, touched = (tuple(dict.fromkeys(some)) for some in zip(*hits, strict=True))
+            touched, named = (tuple(dict.fromkeys(some)) for some in zip(*hits, strict=True))
             found[key] = touched, named
-    for decision in forge.catalogue.of_ids(Kind.DECISION, found):
-        if isinstance(decision, Decision):
-            yield Governing(decision, *found[decision.id])
+    return found
 
 
 def unused(forge: Forge) -> dict[EntityId, tuple[str, ...]]:

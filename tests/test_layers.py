@@ -81,7 +81,9 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "torch": ("forgekit.models",),
     "transformers": ("forgekit.models",),
     "http": ("forgekit.models",),
-    "socket": ("forgekit.models",),
+    "socket": ("forgekit.models", "forgekit.mcp.http"),
+    "starlette": ("forgekit.mcp.http",),
+    "uvicorn": ("forgekit.mcp.http",),
     "ssl": ("forgekit.models",),
     "urllib": ("forgekit.models", "forgekit.mcp"),
 }

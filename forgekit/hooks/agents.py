@@ -12,13 +12,13 @@ import os
 from collections.abc import Mapping
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.console import one_line
-from forgekit.forge import Forge
-from forgekit.hooks import telling, transcript_queue
-from forgekit.hooks.telling import Heard
-from forgekit.worktree.roots import hook_log
+from forgekit.operations import imported
+
+if TYPE_CHECKING:
+    from forgekit.forge import Forge
 
 MOST_READ = 1_000_000
 """Bytes of standard input that are read."""
@@ -38,13 +38,14 @@ class Event(Enum):
 
 
 TOLD = {
-    Event.START: telling.at_start,
-    Event.PROMPT: telling.at_prompt,
-    Event.EDIT: telling.at_edit,
-    Event.COMPACT: transcript_queue.add,
-    Event.TURN_END: telling.at_turn_end,
-    Event.END: transcript_queue.add,
+    Event.START: "telling:at_start",
+    Event.PROMPT: "telling:at_prompt",
+    Event.EDIT: "telling:at_edit",
+    Event.COMPACT: "transcript_queue:add",
+    Event.TURN_END: "telling:at_turn_end",
+    Event.END: "transcript_queue:add",
 }
+"""What is called at an event: it is imported then, so that another event costs little."""
 INGEST = "ingest-queued"
 """The event by which forgekit's own process, started by a hook, files what is queued."""
 
@@ -55,6 +56,27 @@ class Form(Enum):
     TEXT = auto()  # text at the start and after a prompt, else Claude Code's JSON
     JSON = auto()  # Claude Code's JSON at any event
     CURSOR = auto()  # always JSON, with the text as `additional_context`
+
+
+class Heard(NamedTuple):
+    """What an agent said when it called a hook.
+
+    Attributes:
+        session: the agent's id of the session, "" where it named none.
+        folder: where the agent works.
+        data: the whole input.
+        prompt: what the person typed.
+        transcripts: the format of its transcripts that `ingest` reads, "" where none is known.
+        home: the folder that its transcripts are in.
+    """
+
+    agent: str
+    session: str
+    folder: Path
+    data: Mapping[str, Any]
+    prompt: str = ""
+    transcripts: str = ""
+    home: Path = Path()
 
 
 class Agent(NamedTuple):
@@ -125,10 +147,11 @@ def run(agent: str, event: str, given: bytes, env: Mapping[str, str] = os.enviro
         if isinstance(data, dict):
             folder = Path(_first(data.get(known.folder)) or folder)
             if event == INGEST:
-                transcript_queue.ingest(_opened(folder, env), project_of=telling.project_of)
+                imported("forgekit.hooks.transcript_queue:ingest")(_opened(folder, env))
             elif name:
                 heard = _heard(agent, folder, data, env)
-                text = TOLD[known.events[name]](_opened(folder, env), heard)
+                told = imported(f"forgekit.hooks.{TOLD[known.events[name]]}")
+                text = told(_opened(folder, env), heard)
     except Exception as e:  # noqa: BLE001 - an agent must go on, whatever happens here
         _note(folder, env, f"{agent} {event}: {type(e).__name__}: {e}")
     return _shaped(known.form, name, known.events.get(name), text)
@@ -169,11 +192,15 @@ def _first(value: Any) -> str:
 
 def _opened(folder: Path, env: Mapping[str, str]) -> Forge:
     """Return the registry that the environment names, else that of a folder."""
+    from forgekit.forge import Forge
+
     return Forge.open(None if env.get("FORGEKIT_ROOT") else folder, env)
 
 
 def _note(folder: Path, env: Mapping[str, str], text: str) -> None:
     """Add a line to the log of the registry, if there is one."""
+    from forgekit.worktree.roots import hook_log
+
     try:
         path = hook_log(_opened(folder, env).root)
         with path.open("a", encoding="utf-8") as log:

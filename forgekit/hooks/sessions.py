@@ -6,8 +6,8 @@ import contextlib
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from forgekit.worktree.roots import cache_dir
 
@@ -15,8 +15,7 @@ FOLDER = "sessions"
 _MOST_FILES, _MOST_SESSIONS = 500, 200
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(NamedTuple):
     """What one session was told.
 
     Attributes:
@@ -29,11 +28,11 @@ class Session:
 
     def with_file(self, path: str) -> Session:
         """Return it with one file more; the oldest are forgotten."""
-        return replace(self, files=(*self.files, path)[-_MOST_FILES:])
+        return self._replace(files=(*self.files, path)[-_MOST_FILES:])
 
     def with_reminder(self) -> Session:
         """Return it as one that was reminded."""
-        return replace(self, reminded=True)
+        return self._replace(reminded=True)
 
 
 def read(root: Path, session: str) -> Session:
@@ -49,7 +48,7 @@ def write(root: Path, session: str, told: Session) -> None:
     path = _path(root, session)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}")
-    part.write_text(json.dumps(asdict(told)), encoding="utf-8")
+    part.write_text(json.dumps(told._asdict()), encoding="utf-8")
     part.replace(path)
     old = sorted(path.parent.glob("*.json"), key=lambda each: each.stat().st_mtime)[:-_MOST_SESSIONS]
     for each in old:

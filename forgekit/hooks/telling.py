@@ -6,22 +6,19 @@ None loads a model or a git library.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
 
 from forgekit.console import count, one_line
-from forgekit.errors import AmbiguousError, NotFoundError
 from forgekit.forge import Forge
 from forgekit.governing import governing, relative
 from forgekit.hooks import sessions
-from forgekit.ids import EntityId
-from forgekit.model.entities import Conflict, Decision, Thread
+from forgekit.hooks.agents import Heard
+from forgekit.ids import EntityId, match_key, timestamp
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.settings import project_matching
 from forgekit.text.words import words
-from forgekit.times import format_date
+from forgekit.times import Instant, format_date
 
 LONGEST = 2_500
 """Characters of what a session is told at its start."""
@@ -35,33 +32,12 @@ _PROMPT, _WORDS = 8_000, 200
 """Characters and words of a prompt that are looked at."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Heard:
-    """What an agent said when it called a hook.
-
-    Attributes:
-        session: the agent's id of the session, "" where it named none.
-        folder: where the agent works.
-        data: the whole input.
-        prompt: what the person typed.
-        transcripts: the format of its transcripts that `ingest` reads, "" where none is known.
-        home: the folder that its transcripts are in.
-    """
-
-    agent: str
-    session: str
-    folder: Path
-    data: Mapping[str, Any]
-    prompt: str = ""
-    transcripts: str = ""
-    home: Path = Path()
-
-
 def at_start(forge: Forge, heard: Heard) -> str:
     """Return the state of the project that a folder belongs to; after a compaction another hook speaks."""
     if heard.data.get("source") == "compact":
         return ""
     with forge.catalogue.held():
+        forge.catalogue.refresh()
         project, name = project_of(forge, heard.folder)
         counts = forge.catalogue.counts()
         active, opened = (
@@ -70,14 +46,14 @@ def at_start(forge: Forge, heard: Heard) -> str:
         )
         if not active and not opened:
             return ""
-        threads = forge.catalogue.newest(Kind.THREAD, "open", project, _ROWS)
-        decisions = forge.catalogue.newest(Kind.DECISION, "active", project, _ROWS)
+        threads = forge.catalogue.titles(Kind.THREAD, "open", project, _ROWS)
+        decisions = forge.catalogue.titles(Kind.DECISION, "active", project, _ROWS)
     head = (
         f"forgekit's register of {one_line(name)} holds {count(active, 'decision')} in force and "
         f"{count(opened, 'open thread')}. The newest, as recorded; the tools `search`, `ask` and `get` of "
         "forgekit, or `forgekit search`, find the others:"
     )
-    return _within(head, _lines("open", threads), _lines("decided", decisions))
+    return _within(head, _lines("open", Kind.THREAD, threads), _lines("decided", Kind.DECISION, decisions))
 
 
 def at_prompt(forge: Forge, heard: Heard) -> str:
@@ -90,10 +66,8 @@ def at_prompt(forge: Forge, heard: Heard) -> str:
         project, _ = project_of(forge, heard.folder)
         query, kinds = " ".join(sorted(asked)[:_WORDS]), {Kind.DECISION}
         hits = forge.catalogue.search(query, kinds=kinds, status="active", project=project, limit=_ROWS)
-        near = [hit.id for hit in hits if _is_near(hit.title, asked)][:MOST_LINES]
-        decisions = {d.id: d for d in forge.catalogue.of_ids(Kind.DECISION, near)}
-        opposed = _opposed(forge)
-    return "\n".join(_lines("decided", (decisions[key] for key in near if key in decisions), opposed))
+        near = [(hit.id, hit.title) for hit in hits if _is_near(hit.title, asked)][:MOST_LINES]
+        return "\n".join(_lines("decided", Kind.DECISION, near, forge.catalogue.opposed() if near else ()))
 
 
 def _is_near(title: str, asked: set[str]) -> bool:
@@ -113,13 +87,14 @@ def at_edit(forge: Forge, heard: Heard) -> str:
     if inside in seen.files:
         return ""
     with forge.catalogue.held():
-        rows = sorted(governing(forge, [inside]), key=lambda row: row.decision.id, reverse=True)
-        opposed = _opposed(forge)
-    if not rows:
+        found = forge.catalogue.hits(governing(forge, [inside]))
+        opposed = forge.catalogue.opposed() if found else frozenset()
+    if not found:
         return ""
     sessions.write(forge.root, heard.session, seen.with_file(inside))
-    rows.sort(key=lambda row: row.decision.id not in opposed)
-    lines = _lines(f"{one_line(inside)} is governed by", (row.decision for row in rows), opposed)
+    rows = sorted(((hit.id, hit.title) for hit in found.values()), reverse=True)
+    rows.sort(key=lambda row: row[0] not in opposed)
+    lines = _lines(f"{one_line(inside)} is governed by", Kind.DECISION, rows, opposed)
     if len(lines) > MOST_LINES:
         more = f"- {len(lines) - MOST_LINES + 1} more: forgekit explain {one_line(inside)}"
         lines = [*lines[: MOST_LINES - 1], more]
@@ -145,34 +120,23 @@ def project_of(forge: Forge, folder: Path) -> tuple[EntityId, str]:
     The settings' patterns decide, then the name of the folder or of one above it, then the default project
     and the only one.
     """
-    registry = forge.registry()
+    known = forge.catalogue.titles(Kind.PROJECT)
     chosen = project_matching(forge.settings.projects, (folder.as_posix(), folder.name))
-    for each in [chosen] if chosen else reversed(folder.parts):
-        try:
-            found = forge.known_project(each, registry)
-        except (NotFoundError, AmbiguousError):
-            continue
-        return found.id, found.project_name
-    only = forge.project(None, registry, required=False)
-    if only is None:
-        return EntityId(""), ""
-    found = forge.known_project(only, registry)
-    return found.id, found.project_name
+    for each in (chosen,) if chosen else (*reversed(folder.parts), forge.settings.project or ""):
+        found = [row for row in known if match_key(row[1]) == match_key(each)]
+        if len(found) == 1:
+            return found[0]
+    return known[0] if len(known) == 1 and not chosen else (EntityId(""), "")
 
 
-def _opposed(forge: Forge) -> set[EntityId]:
-    """Return the sides of open verdicts."""
-    found = forge.catalogue.entities(Kind.CONFLICT, "open")
-    return {side for each in found if isinstance(each, Conflict) for side in each.sides}
-
-
-def _lines(word: str, entities: Iterable[Any], opposed: Iterable[EntityId] = ()) -> list[str]:
+def _lines(
+    word: str, kind: Kind, rows: Iterable[tuple[EntityId, str]], opposed: Collection[str] = ()
+) -> list[str]:
     found = []
-    for entity in entities:
-        if isinstance(entity, (Decision, Thread)):
-            name = f"{short_id(entity.kind, entity.id)} ({format_date(entity.created_at)})"
-            open_ = ", in an open conflict" if entity.id in opposed else ""
-            found.append(f"- {word} {name}{open_}: {one_line(entity.title)[:_TITLE]}")
+    for key, title in rows:
+        name = f"{short_id(kind, key)} ({format_date(Instant(timestamp(key)))})"
+        open_ = ", in an open conflict" if key in opposed else ""
+        found.append(f"- {word} {name}{open_}: {one_line(title)[:_TITLE]}")
     return found
 
 

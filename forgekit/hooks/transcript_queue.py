@@ -11,12 +11,10 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from forgekit.forge import Forge
-from forgekit.hooks.telling import Heard
-from forgekit.ids import EntityId
+from forgekit.hooks.agents import Heard
 from forgekit.worktree.roots import cache_dir
 
 FOLDER = "queue"
@@ -52,16 +50,13 @@ def _start(root: Path, agent: str) -> None:
     )
 
 
-def ingest(forge: Forge, *, project_of: Callable[[Forge, Path], tuple[EntityId, str]]) -> int:
-    """File the transcripts that are noted, and return how many there were.
-
-    Args:
-        forge: the registry.
-        project_of: id and name of the project of a folder, for a transcript whose project nothing else names.
-    """
+def ingest(forge: Forge) -> int:
+    """File the transcripts that are noted, and return how many there were."""
     from forgekit.filing.conversations import ingest as file_conversations
+    from forgekit.hooks.telling import project_of
     from forgekit.transcripts.formats import conversations
 
+    forge.catalogue.refresh()
     noted = sorted((cache_dir(forge.root) / FOLDER).glob("*.json"))
     for note in noted:
         text = note.read_text(encoding="utf-8")

@@ -116,13 +116,6 @@ class Catalogue:
                     AND (?3 IS NULL OR project_uuid = ?3)"""
         return sorted(self._entities(query, kind.value, status, project), key=lambda entity: entity.id)
 
-    def newest(self, kind: Kind, status: str, project: EntityId, limit: int) -> list[Entity]:
-        """Return the newest entities of a kind, a status and a project, the newest first."""
-        query = (
-            f"{ENTITY} WHERE kind = ? AND status = ? AND project_uuid = ? ORDER BY id DESC LIMIT {limit:d}"
-        )
-        return self._entities(query, kind.value, status, project)
-
     def of_ids(self, kind: Kind, ids: Iterable[str]) -> list[Entity]:
         """Return, in no order, the entities of a kind that have one of these ids."""
         # The plus keeps SQLite from looking at every entity of the kind.
@@ -165,6 +158,8 @@ class Catalogue:
     unfounded = _asked(queries.unfounded)
     counts = _asked(queries.counts)
     governed = _asked(queries.governed)
+    titles = _asked(queries.titles)
+    opposed = _asked(queries.opposed)
     candidates_of = _asked(queries.candidates_of)
     referring = _asked(queries.referring)
     sharing_rare_words = _asked(queries.sharing_rare_words)

@@ -287,6 +287,31 @@ def governed(db: sqlite3.Connection) -> list[tuple[str, str]]:
     return db.execute(query).fetchall()
 
 
+def titles(
+    db: sqlite3.Connection,
+    kind: Kind,
+    status: str | None = None,
+    project: EntityId | None = None,
+    limit: int = -1,
+) -> list[tuple[EntityId, str]]:
+    """Return id and title of the entities of a kind, a status and a project, the newest first."""
+    query = """
+        SELECT id, title FROM entity WHERE kind = ?1 AND (?2 IS NULL OR status = ?2)
+        AND (?3 IS NULL OR project_uuid = ?3) ORDER BY id DESC LIMIT ?4
+    """
+    rows = db.execute(query, (kind.value, status, project, limit))
+    return [(checked_id(kind.value, key)[1], checked_text(title)) for key, title in rows]
+
+
+def opposed(db: sqlite3.Connection) -> frozenset[str]:
+    """Return the sides of open verdicts."""
+    query = """
+        SELECT json_extract(fields, '$.decision_a'), json_extract(fields, '$.decision_b') FROM entity
+        WHERE kind = 'conflict' AND status = 'open'
+    """
+    return frozenset(side for sides in db.execute(query) for side in sides)
+
+
 def candidates_of(db: sqlite3.Connection, session: str) -> int:
     """Return how many candidates of a session of an agent wait for a review."""
     query = """

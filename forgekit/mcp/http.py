@@ -6,16 +6,22 @@ A page in a browser can send requests to a port of the machine; it knows no toke
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
+import socket
 from typing import Any
 
+import uvicorn
 from mcp.server.lowlevel import Server
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from forgekit.console import info
 from forgekit.errors import UsageError
 
 HOST = "127.0.0.1"
+VARIABLE = "FORGEKIT_MCP_TOKEN"
+"""The variable that may name the token."""
 LEAST = 16
 """Characters of a token."""
 
@@ -48,12 +54,24 @@ def app_of(server: Server[Any], token: str) -> Starlette:
     Raises UsageError for a token that is too short.
     """
     if len(token) < LEAST or not (token.isascii() and token.isprintable()) or " " in token:
-        raise UsageError(f"FORGEKIT_MCP_TOKEN must have at least {LEAST} printable characters without blanks")
+        raise UsageError(f"{VARIABLE} must have at least {LEAST} printable characters without blanks")
     app = server.streamable_http_app(host=HOST)
     app.add_middleware(TokenGate, token=token)
     return app
 
 
-def new_token() -> str:
-    """Return a token that nobody can guess."""
-    return secrets.token_urlsafe(24)
+def serve(server: Server[Any], port: int) -> None:
+    """Serve until the process is stopped; print the address, and the token that nobody chose.
+
+    Args:
+        server: of the registry.
+        port: of this machine; 0 for any free one.
+    """
+    given = os.environ.get(VARIABLE)
+    token = given or secrets.token_urlsafe(24)
+    app = app_of(server, token)
+    with socket.create_server((HOST, port)) as listening:
+        info(f"serving http://{HOST}:{listening.getsockname()[1]}/mcp")
+        if not given:
+            info(f"token (set {VARIABLE} to choose it): {token}")
+        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])

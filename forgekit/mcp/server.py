@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,21 +17,13 @@ from urllib.parse import quote, unquote
 from uuid import uuid4
 
 import mcp_types as types
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from forgekit import __version__
-from forgekit.briefing.blocks import prepare_compression, prepare_continuation
 from forgekit.change import COMMITTED, Written
-from forgekit.console import info
 from forgekit.errors import ForgeError, NotFoundError
-from forgekit.filing.archives import SyncReport
-from forgekit.filing.proposals import propose
-from forgekit.filing.review import waiting
-from forgekit.findings import of_written
 from forgekit.forge import Forge
 from forgekit.insight import views
 from forgekit.mcp.answers import lines
@@ -76,7 +66,6 @@ class Door:
         self.writing = writing or forge.settings.mcp_write
         self.session = str(uuid4())
         self.tools = {tool.name: tool for tool in tools(writing=self.writing)}
-        self._schemas = {name: Draft202012Validator(tool.schema) for name, tool in self.tools.items()}
         self._thread = ThreadPoolExecutor(1, "registry")
         self._of_agent: dict[str, Forge] = {}
 
@@ -92,7 +81,7 @@ class Door:
         client = context.session.client_params
         agent = one_line(client.client_info.name)[:_NAME] if client is not None else ""
         try:
-            found = await self._run(lambda: self._called(tool, asked.arguments or {}, agent))
+            found = await self._run(lambda: self.called(tool, asked.arguments or {}, agent))
         except (ForgeError, ValueError, OSError) as e:
             return types.CallToolResult(content=[types.TextContent(text=str(e))], is_error=True)
         text = lines(tool.answer, found)
@@ -165,12 +154,15 @@ class Door:
         except (ForgeError, OSError) as e:
             raise MCPError(types.INVALID_PARAMS, str(e)) from None
 
-    def _called(self, tool: Tool, given: dict[str, Any], agent: str) -> dict[str, Any]:
+    def called(self, tool: Tool, given: dict[str, Any], agent: str) -> dict[str, Any]:
         """Call the operation behind a tool and return its view.
 
         Raises ValueError for arguments that do not fit, ForgeError as of the operation.
         """
-        wrong = best_match(self._schemas[tool.name].iter_errors(given))
+        from jsonschema import Draft202012Validator
+        from jsonschema.exceptions import best_match
+
+        wrong = best_match(Draft202012Validator(tool.schema).iter_errors(given))
         if wrong is not None:
             where = f"{wrong.json_path.removeprefix('$.')}: " if wrong.path else ""
             raise ValueError(f"{where}{wrong.message[:300]}")
@@ -193,6 +185,8 @@ class Door:
     def _resource(self, parts: tuple[str, ...]) -> str:
         match parts:
             case ("project", name, "state"):
+                from forgekit.briefing.blocks import prepare_compression
+
                 return prepare_compression(self.forge, name, instructions=False).text
             case (kind, name) if kind in {each.value for each in KINDS}:
                 entity = self.forge.entity(name, Kind(kind))
@@ -237,7 +231,9 @@ def _place(cursor: str | None) -> int:
 
 def _with_findings(forge: Forge, operation: Operation, result: Any) -> dict[str, Any]:
     """Return the view of a write, with what contradicts a new decision and what it seems to replace."""
-    written = result.created if isinstance(result, SyncReport) else [result.entity]
+    from forgekit.findings import of_written
+
+    written = result.created if operation.view == "filed" else [result.entity]
     findings = of_written(forge, written)
     found: dict[str, Any] = getattr(views, operation.view)(
         result, dry_run=False, findings=findings.with_losers()
@@ -248,6 +244,8 @@ def _with_findings(forge: Forge, operation: Operation, result: Any) -> dict[str,
 
 def _proposed(forge: Forge, tool: Tool, values: dict[str, Any], agent: str, session: str) -> Written:
     """File a candidate in the place of what a tool would write."""
+    from forgekit.filing.proposals import propose
+
     return propose(
         forge,
         tool.proposes or Proposal.DECISION,
@@ -279,14 +277,20 @@ def _described(tool: Tool) -> types.Tool:
 
 
 def _compress(forge: Forge, given: dict[str, str]) -> str:
+    from forgekit.briefing.blocks import prepare_compression
+
     return prepare_compression(forge, given.get("project")).text
 
 
 def _continue(forge: Forge, given: dict[str, str]) -> str:
+    from forgekit.briefing.blocks import prepare_continuation
+
     return prepare_continuation(forge, given["tag"], project=given.get("project")).text
 
 
 def _review(forge: Forge, given: dict[str, str]) -> str:
+    from forgekit.filing.review import waiting
+
     found = views.waiting(waiting(forge, given.get("project")))[:MOST_CANDIDATES]
     return f"{REVIEW}\n\n```json\n{json.dumps(found, ensure_ascii=False, indent=1)}\n```"
 
@@ -326,7 +330,9 @@ def serve(forge: Forge, *, allow_write: bool = False, http: int | None = None) -
     Raises UsageError for a token that cannot be used.
     """
     if http is not None:
-        _serve_http(server_of(forge, writing=allow_write), http)
+        from forgekit.mcp.http import serve as serve_http
+
+        serve_http(server_of(forge, writing=allow_write), http)
         return
 
     async def run() -> None:
@@ -335,19 +341,3 @@ def serve(forge: Forge, *, allow_write: bool = False, http: int | None = None) -
             await server.run(read, write, server.create_initialization_options())
 
     asyncio.run(run())
-
-
-def _serve_http(server: Server[Any], port: int) -> None:
-    import uvicorn
-
-    from forgekit.mcp.http import HOST, app_of, new_token
-
-    given = os.environ.get("FORGEKIT_MCP_TOKEN", "")
-    token = given or new_token()
-    app = app_of(server, token)
-    with socket.create_server((HOST, port)) as listening:
-        info(f"serving http://{HOST}:{listening.getsockname()[1]}/mcp")
-        if not given:
-            info(f"token (set FORGEKIT_MCP_TOKEN to choose it): {token}")
-        config = uvicorn.Config(app, log_level="warning", lifespan="on")
-        uvicorn.Server(config).run(sockets=[listening])
