@@ -5,6 +5,7 @@
 #   KEEP=1 make demo     keeps the folder, to look around in
 set -euo pipefail
 
+examples=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
 work=$(mktemp -d "${TMPDIR:-/tmp}/forgekit-demo.XXXXXX")
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$work"' EXIT
 
@@ -66,6 +67,17 @@ run 'forgekit trace 5b0c8a52-6f0e-4c1b-9d57-2e94c6f3a7d1'
 
 step "Which decisions has nobody stated again for a month, and which build on one that was revised?"
 run 'forgekit stale'
+
+python=$(dirname "$(command -v "$program")")/python
+if "$python" -c 'import mcp' 2>/dev/null; then
+    step "A coding agent: hooks tell it what was decided, it records over MCP, and its session is filed. A second time changes nothing."
+    export XDG_DATA_HOME=${XDG_DATA_HOME:-$HOME/.local/share}
+    run "HOME=$work $python $examples/agent_session.py ."
+    before=$(git rev-parse 'HEAD^{tree}')
+    HOME=$work "$python" "$examples/agent_session.py" . >/dev/null
+    run 'git rev-parse HEAD^{tree}'
+    say "before the second time: $before"
+fi
 
 step "All of it is plain files with a history. This is how filing the archive on spaced practice revised a decision."
 first=$(grep -l "decision: A skill counts as mastered after three" registry/decisions/*/*.md)
