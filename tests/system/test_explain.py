@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,10 +13,14 @@ from cli_runner import Cli
 from fake_judge import install
 from repositories import git
 
+from forgekit.change import write
+from forgekit.conflict.pairs import NATURE
 from forgekit.decisions import create
 from forgekit.errors import RepositoryError, UsageError
 from forgekit.forge import Forge
 from forgekit.governing import explain, relative, unused
+from forgekit.ids import pair_id
+from forgekit.model.entities import Conflict, Decision, Entity
 from forgekit.queries import stale_decisions
 
 
@@ -106,3 +113,49 @@ def test_the_command_prints_what_governs_a_file(forge: Forge, cli: Cli) -> None:
     assert [(row["decision"], row["governs"]) for row in found["decisions"]] == [
         ("Rows are kept in SQLite", ["storage"])
     ]
+
+
+SCRIPT = Path(__file__).parents[2] / "hooks" / "ci" / "explain.sh"
+
+
+@pytest.mark.parametrize(
+    ("fail", "status", "said"),
+    [
+        ("", 0, ""),
+        ("conflicts", 1, " is in an open conflict: "),
+        ("stale", 1, " is in an open conflict: "),
+        ("often", 2, "FORGEKIT_CI_FAIL must be never, conflicts or stale"),
+    ],
+)
+def test_the_job_of_a_pull_request_fails_where_it_is_asked_to(
+    forge: Forge, tmp_path: Path, fail: str, status: int, said: str
+) -> None:
+    other = create(forge, "The API is SOAP", project="Nexus", governs=["src/**"]).entity
+    record_conflict(forge, other)
+    git(forge.root, "add", "-A")
+    Path("src/api/routes.py").write_text("y")
+    git(forge.root, "commit", "-qam", "change")
+    program = tmp_path / "bin" / "forgekit"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m forgekit "$@"\n')
+    program.chmod(0o755)
+    env = os.environ | {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "FORGEKIT_CI_FAIL": fail}
+    line = [str(SCRIPT), "HEAD~1..HEAD"]
+    done = subprocess.run(line, cwd=forge.root, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, said in done.stderr) == (status, True), done.stderr
+    assert ("The API is SOAP" in done.stdout) is (status != 2)
+
+
+def record_conflict(forge: Forge, one: Entity) -> None:
+    """File an open verdict between a decision and the one on REST."""
+    [rest] = [each for each in forge.registry().decisions if each.title == "The API is REST"]
+    assert isinstance(one, Decision)
+    a, b = sorted((one, rest), key=lambda side: side.id)
+    verdict = Conflict(
+        conflict_id=pair_id(a.id, b.id),
+        decision_a=a.id,
+        decision_b=b.id,
+        nature=NATURE,
+        detected_at=one.created_at,
+    )
+    write(forge, lambda _: [verdict], "conflict new")
