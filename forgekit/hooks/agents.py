@@ -172,12 +172,16 @@ def _heard(agent: str, folder: Path, data: Mapping[str, Any], env: Mapping[str, 
 
 def _shaped(form: Form, name: str, event: Event | None, text: str) -> str:
     if form is Form.CURSOR:
-        return json.dumps({"additional_context": text} if text else {})
+        return _json({"additional_context": text} if text else {})
     if not text or (form is Form.TEXT and event in {Event.START, Event.PROMPT}):
         return text
     if event is Event.TURN_END:
-        return json.dumps({"systemMessage": text})
-    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
+        return _json({"systemMessage": text})
+    return _json({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False)
 
 
 def _plain(name: str) -> str:

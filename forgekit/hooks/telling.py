@@ -25,7 +25,8 @@ LONGEST = 2_500
 MOST_LINES = 3
 """Lines of what it is told later."""
 _ROWS = 20
-_TITLE = 160
+_TITLE, _PATH = 160, 1_000
+"""Characters of a title that are shown, and of a path that is looked at."""
 _NEAR, _LEAST_WORDS = 0.6, 3
 """Share and number of a decision's words that a prompt has when it touches the decision."""
 _PROMPT, _WORDS = 8_000, 200
@@ -80,7 +81,7 @@ def at_edit(forge: Forge, heard: Heard) -> str:
     """Return what governs the file that an agent is about to change, once per file and session."""
     given = heard.data.get("tool_input")
     path = given.get("file_path") or given.get("path") if isinstance(given, dict) else None
-    if not isinstance(path, str) or not path:
+    if not isinstance(path, str) or not 0 < len(path) <= _PATH:
         return ""
     inside = relative(path, heard.folder)
     seen = sessions.read(forge.root, heard.session)
@@ -94,9 +95,10 @@ def at_edit(forge: Forge, heard: Heard) -> str:
     sessions.write(forge.root, heard.session, seen.with_file(inside))
     rows = sorted(((hit.id, hit.title) for hit in found.values()), reverse=True)
     rows.sort(key=lambda row: row[0] not in opposed)
-    lines = _lines(f"{one_line(inside)} is governed by", Kind.DECISION, rows, opposed)
+    name = one_line(inside)[:_TITLE]
+    lines = _lines(f"{name} is governed by", Kind.DECISION, rows, opposed)
     if len(lines) > MOST_LINES:
-        more = f"- {len(lines) - MOST_LINES + 1} more: forgekit explain {one_line(inside)}"
+        more = f"- {len(lines) - MOST_LINES + 1} more: forgekit explain {name}"
         lines = [*lines[: MOST_LINES - 1], more]
     return "\n".join(lines)
 

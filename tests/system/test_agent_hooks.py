@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from fake_reader import FakeReader
+from guarantees import Level
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -36,6 +37,14 @@ def told(registry: Path) -> Path:
     create(forge, "The API is REST", project="Nexus")
     open_thread(forge, "Which queue?", project="Nexus")
     return registry
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, str]]:
+    """Start no process, and return which would have been started."""
+    found: list[tuple[Path, str]] = []
+    monkeypatch.setattr(transcript_queue, "_start", lambda root, agent: found.append((root, agent)))
+    return found
 
 
 def started(folder: Path, **more: object) -> str:
@@ -100,6 +109,49 @@ def test_whatever_an_agent_writes_the_hook_does_not_fail(tmp_path: Path, written
     for agent, event in product(agents.AGENTS, ("session-start", "stop", "PreToolUse", "ingest-queued", "")):
         said = agents.run(agent, event, written, {"FORGEKIT_ROOT": str(tmp_path / "nowhere")})
         assert said == ("{}" if agent == "cursor" else "")
+
+
+def test_hostile_input_makes_no_hook_fail_or_say_too_much(
+    told: Path, processes: list[tuple[Path, str]], level: Level
+) -> None:
+    create(Forge.open(told), "Routes are " + "very " * 60 + "sorted", project="Nexus", governs=["**"])
+    random = level.random("agent hooks")
+    odd: list[Any] = [
+        None,
+        True,
+        0,
+        -1.5,
+        "",
+        "\x00",
+        "../" * 50,
+        "é" * 5_000,
+        [],
+        {},
+        [[]],
+        {"a": {"b": []}},
+    ]
+    odd += [
+        "are the routes very sorted by now?",
+        str(told),
+        str(told / "a.py"),
+        "startup",
+        ["x"] * 100,
+        "/dev/zero",
+    ]
+    keys = ("session_id", "cwd", "source", "prompt", "tool_input", "transcript_path", "workspace_roots")
+    events = sorted({name for agent in agents.AGENTS.values() for name in agent.events})
+    for _ in range(level.pick(400, 10_000)):
+        data = {"cwd": str(told)} | {key: random.choice(odd) for key in keys if random.random() < 0.6}
+        data["tool_input"] = random.choice([data.get("tool_input"), {"file_path": random.choice(odd)}])
+        written = json.dumps(data).encode()
+        if random.random() < 0.2:
+            written = written[: random.randrange(len(written))] + bytes([random.randrange(256)])
+        agent, event = random.choice(sorted(agents.AGENTS)), random.choice(events)
+        said = agents.run(agent, event, written, {"HOME": str(told.parent)})
+        assert len(said) <= telling.LONGEST + 200, (agent, event, data)
+        if event not in {"SessionStart", "sessionStart"}:
+            assert said.count("\n") + said.count("\\n") < telling.MOST_LINES, (agent, event, data)
+    assert processes == []
 
 
 def test_a_working_directory_that_is_gone_says_nothing(
@@ -178,14 +230,6 @@ def transcript(home: Path) -> Path:
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
     return path
-
-
-@pytest.fixture
-def processes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, str]]:
-    """Start no process, and return which would have been started."""
-    found: list[tuple[Path, str]] = []
-    monkeypatch.setattr(transcript_queue, "_start", lambda root, agent: found.append((root, agent)))
-    return found
 
 
 def test_a_transcript_is_queued_and_ingested_once(
