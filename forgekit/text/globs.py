@@ -41,7 +41,7 @@ def _covers(wanted: Sequence[str], given: Sequence[str]) -> bool:
             at += 1
             if at == len(wanted):
                 return place < len(given)
-        elif place < len(given) and fnmatchcase(given[place], wanted[at]):
+        elif place < len(given) and _fits(given[place], wanted[at]):
             at, place = at + 1, place + 1
         elif last >= 0 and taken < len(given):
             taken += 1
@@ -49,6 +49,11 @@ def _covers(wanted: Sequence[str], given: Sequence[str]) -> bool:
         else:
             return False
     return bool(wanted)
+
+
+def _fits(name: str, wanted: str) -> bool:
+    # Most names hold no wildcard, and compiling a pattern for each costs more than all the rest.
+    return name == wanted or (not _WILD.isdisjoint(wanted) and fnmatchcase(name, wanted))
 
 
 def covering_nothing(patterns: Iterable[str], paths: Iterable[str]) -> list[str]:
