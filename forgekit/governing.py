@@ -121,7 +121,7 @@ def governing(forge: Forge, paths: Sequence[str]) -> dict[EntityId, tuple[tuple[
 def unused(forge: Forge) -> dict[EntityId, tuple[str, ...]]:
     """Return the patterns that cover no file of the registry's repository, by decision in force.
 
-    Where no pattern of any decision covers one, the files are elsewhere, and nothing is said.
+    Where no pattern of any decision covers one, the files are elsewhere, and the result is empty.
     """
     governed = _governed(forge)
     if not governed:

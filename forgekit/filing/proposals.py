@@ -33,7 +33,7 @@ def propose(
         forge: the registry.
         proposes: what it would be registered as.
         text: one line.
-        conversation: where it was said, by any name; an unknown uuid is registered along.
+        conversation: its source, by any name; an unknown uuid is registered along.
         why: who proposes it.
         rationale: why, Markdown.
         alternatives: what was rejected.

@@ -37,12 +37,12 @@ class Event(Enum):
     END = auto()
 
 
-TOLD = {
-    Event.START: "telling:at_start",
-    Event.PROMPT: "telling:at_prompt",
-    Event.EDIT: "telling:at_edit",
+HANDLERS = {
+    Event.START: "notices:at_start",
+    Event.PROMPT: "notices:at_prompt",
+    Event.EDIT: "notices:at_edit",
     Event.COMPACT: "transcript_queue:add",
-    Event.TURN_END: "telling:at_turn_end",
+    Event.TURN_END: "notices:at_turn_end",
     Event.END: "transcript_queue:add",
 }
 """What is called at an event: it is imported then, so that another event costs little."""
@@ -58,8 +58,8 @@ class Form(Enum):
     CURSOR = auto()  # always JSON, with the text as `additional_context`
 
 
-class Heard(NamedTuple):
-    """What an agent said when it called a hook.
+class HookInput(NamedTuple):
+    """The input of a hook.
 
     Attributes:
         session: the agent's id of the session, "" where it named none.
@@ -149,17 +149,17 @@ def run(agent: str, event: str, given: bytes, env: Mapping[str, str] = os.enviro
             if event == INGEST:
                 imported("forgekit.hooks.transcript_queue:ingest")(_opened(folder, env))
             elif name:
-                heard = _heard(agent, folder, data, env)
-                told = imported(f"forgekit.hooks.{TOLD[known.events[name]]}")
-                text = told(_opened(folder, env), heard)
+                hook_input = _input(agent, folder, data, env)
+                handle = imported(f"forgekit.hooks.{HANDLERS[known.events[name]]}")
+                text = handle(_opened(folder, env), hook_input)
     except Exception as e:  # noqa: BLE001 - an agent must go on, whatever happens here
         _note(folder, env, f"{agent} {event}: {type(e).__name__}: {e}")
     return _shaped(known.form, name, known.events.get(name), text)
 
 
-def _heard(agent: str, folder: Path, data: Mapping[str, Any], env: Mapping[str, str]) -> Heard:
+def _input(agent: str, folder: Path, data: Mapping[str, Any], env: Mapping[str, str]) -> HookInput:
     known = AGENTS[agent]
-    return Heard(
+    return HookInput(
         agent=agent,
         session=_first(data.get(known.session)),
         folder=folder,

@@ -1,4 +1,4 @@
-"""What the sessions of coding agents were told already: a small file for each, below the cache folder."""
+"""The notices that sessions of coding agents had already: a small file for each, below the cache folder."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MOST_FILES, _MOST_SESSIONS = 500, 200
 
 
 class Session(NamedTuple):
-    """What one session was told.
+    """The notices that one session had.
 
     Attributes:
-        files: of which it was told what governs them.
+        files: those whose governing decisions it was shown.
         reminded: that statements of it wait for a review.
     """
 
@@ -36,19 +36,19 @@ class Session(NamedTuple):
 
 
 def read(root: Path, session: str) -> Session:
-    """Return what a session was told; nothing where that is not known."""
+    """Return the notices that a session had; none where that is not known."""
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         data = json.loads(_path(root, session).read_text(encoding="utf-8"))
         return Session(tuple(map(str, data["files"])), data["reminded"] is True)
     return Session()
 
 
-def write(root: Path, session: str, told: Session) -> None:
-    """Keep what a session was told, and forget the sessions that were written longest ago."""
+def write(root: Path, session: str, had: Session) -> None:
+    """Keep the notices that a session had, and forget the sessions that were written longest ago."""
     path = _path(root, session)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}")
-    part.write_text(json.dumps(told._asdict()), encoding="utf-8")
+    part.write_text(json.dumps(had._asdict()), encoding="utf-8")
     part.replace(path)
     old = sorted(path.parent.glob("*.json"), key=lambda each: each.stat().st_mtime)[:-_MOST_SESSIONS]
     for each in old:

@@ -14,28 +14,28 @@ import sys
 from pathlib import Path
 
 from forgekit.forge import Forge
-from forgekit.hooks.agents import Heard
+from forgekit.hooks.agents import HookInput
 from forgekit.worktree.roots import cache_dir
 
 FOLDER = "queue"
 _SUFFIX = ".jsonl"
 
 
-def add(forge: Forge, heard: Heard) -> str:
+def add(forge: Forge, given: HookInput) -> str:
     """Note the transcript of a session, and start a process that ingests it; return ""."""
-    path = heard.data.get("transcript_path")
-    if not heard.transcripts or not isinstance(path, str) or not path:
+    path = given.data.get("transcript_path")
+    if not given.transcripts or not isinstance(path, str) or not path:
         return ""
     transcript = Path(path).expanduser().resolve()
-    home = heard.home.resolve()
+    home = given.home.resolve()
     if transcript.suffix != _SUFFIX or home not in transcript.parents or not transcript.is_file():
-        raise ValueError(f"no transcript of {heard.agent} below {home}: {path[:200]}")
+        raise ValueError(f"no transcript of {given.agent} below {home}: {path[:200]}")
     folder = cache_dir(forge.root) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    row = {"format": heard.transcripts, "path": str(transcript), "folder": str(heard.folder)}
+    row = {"format": given.transcripts, "path": str(transcript), "folder": str(given.folder)}
     name = hashlib.sha256(str(transcript).encode("utf-8", "surrogateescape")).hexdigest()[:24]
     (folder / f"{name}.json").write_text(json.dumps(row), encoding="utf-8")
-    _start(forge.root, heard.agent)
+    _start(forge.root, given.agent)
     return ""
 
 
@@ -53,7 +53,7 @@ def _start(root: Path, agent: str) -> None:
 def ingest(forge: Forge) -> int:
     """File the transcripts that are noted, and return how many there were."""
     from forgekit.filing.conversations import ingest as file_conversations
-    from forgekit.hooks.telling import project_of
+    from forgekit.hooks.notices import project_of
     from forgekit.transcripts.formats import conversations
 
     forge.catalogue.refresh()

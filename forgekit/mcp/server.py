@@ -74,7 +74,7 @@ class Door:
         return types.ListToolsResult(tools=[_described(tool) for tool in self.tools.values()])
 
     async def call_tool(self, context: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
-        """Call a tool; what a person would be told of an error, the model is told."""
+        """Call a tool; of an error the model gets the sentence that a person would get."""
         if asked.name not in self.tools:
             raise MCPError(types.INVALID_PARAMS, f"no such tool: {asked.name[:60]}")
         tool = self.tools[asked.name]

@@ -1,7 +1,7 @@
 """A language model behind an address: Ollama, or any server of OpenAI's chat completions.
 
 A question goes out without secrets, with the schema of its answer. An answer counts only if its reader takes
-it; the model is told once what is wrong. A model that stays silent is not asked for ever.
+it; the model gets one more try, with what is wrong. A model that stays silent is not asked for ever.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A reader of conversations by a language model.
 
-Turns are sent as data, some at a time, with what was said before them. A statement counts only where its
+Turns are sent as data, some at a time, with those before them. A statement counts only where its
 words stand in the turn that it names. A part without a usable answer is left unread; `problems` reports it.
 """
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from forgekit.decisions import create
 from forgekit.forge import Forge
-from forgekit.hooks import agents, telling, transcript_queue
+from forgekit.hooks import agents, notices, transcript_queue
 from forgekit.threads import create as open_thread
 from forgekit.upkeep.doctor import diagnose
 from forgekit.worktree.roots import cache_dir, hook_log
@@ -81,7 +81,7 @@ def test_what_is_told_is_bounded_and_threads_leave_room_for_decisions(registry: 
         create(forge, f"Decision {number}: " + "long " * 40, project="Nexus")
         open_thread(forge, f"Question {number}: " + "long " * 40, project="Nexus")
     text = started(registry)
-    assert len(text) <= telling.LONGEST
+    assert len(text) <= notices.LONGEST
     words = [row.split()[1] for row in text.splitlines()[1:]]
     assert words.count("open") >= 3
     assert words.count("decided") >= 3
@@ -148,9 +148,9 @@ def test_hostile_input_makes_no_hook_fail_or_say_too_much(
             written = written[: random.randrange(len(written))] + bytes([random.randrange(256)])
         agent, event = random.choice(sorted(agents.AGENTS)), random.choice(events)
         said = agents.run(agent, event, written, {"HOME": str(told.parent)})
-        assert len(said) <= telling.LONGEST + 200, (agent, event, data)
+        assert len(said) <= notices.LONGEST + 200, (agent, event, data)
         if event not in {"SessionStart", "sessionStart"}:
-            assert said.count("\n") + said.count("\\n") < telling.MOST_LINES, (agent, event, data)
+            assert said.count("\n") + said.count("\\n") < notices.MOST_LINES, (agent, event, data)
     assert processes == []
 
 

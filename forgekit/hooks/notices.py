@@ -1,6 +1,6 @@
-"""What a coding agent is told: facts of the registry, as few as bear on what happens.
+"""Notices to a coding agent: facts of the registry, as few as bear on what happens.
 
-Each function takes the registry and what the agent said, and returns text, "" where there is nothing to say.
+Each function takes the registry and the input of a hook, and returns text, "" where there is none to give.
 None loads a model or a git library.
 """
 
@@ -13,7 +13,7 @@ from forgekit.console import count, one_line
 from forgekit.forge import Forge
 from forgekit.governing import governing, relative
 from forgekit.hooks import sessions
-from forgekit.hooks.agents import Heard
+from forgekit.hooks.agents import HookInput
 from forgekit.ids import EntityId, match_key, timestamp
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.settings import project_matching
@@ -21,9 +21,9 @@ from forgekit.text.words import words
 from forgekit.times import Instant, format_date
 
 LONGEST = 2_500
-"""Characters of what a session is told at its start."""
+"""Characters of the notice at the start of a session."""
 MOST_LINES = 3
-"""Lines of what it is told later."""
+"""Lines of a later one."""
 _ROWS = 20
 _TITLE, _PATH = 160, 1_000
 """Characters of a title that are shown, and of a path that is looked at."""
@@ -33,13 +33,13 @@ _PROMPT, _WORDS = 8_000, 200
 """Characters and words of a prompt that are looked at."""
 
 
-def at_start(forge: Forge, heard: Heard) -> str:
+def at_start(forge: Forge, given: HookInput) -> str:
     """Return the state of the project that a folder belongs to; after a compaction another hook speaks."""
-    if heard.data.get("source") == "compact":
+    if given.data.get("source") == "compact":
         return ""
     with forge.catalogue.held():
         forge.catalogue.refresh()
-        project, name = project_of(forge, heard.folder)
+        project, name = project_of(forge, given.folder)
         counts = forge.catalogue.counts()
         active, opened = (
             counts.get((kind, state, project), 0)
@@ -57,14 +57,14 @@ def at_start(forge: Forge, heard: Heard) -> str:
     return _within(head, _lines("open", Kind.THREAD, threads), _lines("decided", Kind.DECISION, decisions))
 
 
-def at_prompt(forge: Forge, heard: Heard) -> str:
+def at_prompt(forge: Forge, given: HookInput) -> str:
     """Return the decisions in force that a prompt touches closely, by words."""
-    asked = set(words(heard.prompt[:_PROMPT]))
+    asked = set(words(given.prompt[:_PROMPT]))
     if len(asked) < _LEAST_WORDS or not forge.settings.prompt_hook:
         return ""
     with forge.catalogue.held():
         forge.catalogue.refresh()
-        project, _ = project_of(forge, heard.folder)
+        project, _ = project_of(forge, given.folder)
         query, kinds = " ".join(sorted(asked)[:_WORDS]), {Kind.DECISION}
         hits = forge.catalogue.search(query, kinds=kinds, status="active", project=project, limit=_ROWS)
         near = [(hit.id, hit.title) for hit in hits if _is_near(hit.title, asked)][:MOST_LINES]
@@ -77,14 +77,14 @@ def _is_near(title: str, asked: set[str]) -> bool:
     return common >= min(_LEAST_WORDS, len(own)) and common >= _NEAR * len(own)
 
 
-def at_edit(forge: Forge, heard: Heard) -> str:
+def at_edit(forge: Forge, given: HookInput) -> str:
     """Return what governs the file that an agent is about to change, once per file and session."""
-    given = heard.data.get("tool_input")
-    path = given.get("file_path") or given.get("path") if isinstance(given, dict) else None
+    tool = given.data.get("tool_input")
+    path = tool.get("file_path") or tool.get("path") if isinstance(tool, dict) else None
     if not isinstance(path, str) or not 0 < len(path) <= _PATH:
         return ""
-    inside = relative(path, heard.folder)
-    seen = sessions.read(forge.root, heard.session)
+    inside = relative(path, given.folder)
+    seen = sessions.read(forge.root, given.session)
     if inside in seen.files:
         return ""
     with forge.catalogue.held():
@@ -92,7 +92,7 @@ def at_edit(forge: Forge, heard: Heard) -> str:
         opposed = forge.catalogue.opposed() if found else frozenset()
     if not found:
         return ""
-    sessions.write(forge.root, heard.session, seen.with_file(inside))
+    sessions.write(forge.root, given.session, seen.with_file(inside))
     rows = sorted(((hit.id, hit.title) for hit in found.values()), reverse=True)
     rows.sort(key=lambda row: row[0] not in opposed)
     name = one_line(inside)[:_TITLE]
@@ -103,16 +103,16 @@ def at_edit(forge: Forge, heard: Heard) -> str:
     return "\n".join(lines)
 
 
-def at_turn_end(forge: Forge, heard: Heard) -> str:
+def at_turn_end(forge: Forge, given: HookInput) -> str:
     """Say once per session that statements of it wait for a review."""
-    seen = sessions.read(forge.root, heard.session)
-    if seen.reminded or not heard.session:
+    seen = sessions.read(forge.root, given.session)
+    if seen.reminded or not given.session:
         return ""
     forge.catalogue.refresh()
-    waiting = forge.catalogue.candidates_of(heard.session)
+    waiting = forge.catalogue.candidates_of(given.session)
     if not waiting:
         return ""
-    sessions.write(forge.root, heard.session, seen.with_reminder())
+    sessions.write(forge.root, given.session, seen.with_reminder())
     return f"{count(waiting, 'statement')} of this session may be a decision or a thread: `forgekit review`"
 
 
