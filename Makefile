@@ -44,7 +44,7 @@ judge: $(VENV)/dev ## train the conflict judge again, from a seed; under two hou
 tagger: $(VENV)/dev ## fit the tagger of the archive reader again; half an hour
 	$(BIN)/python training/reader/fit.py
 
-reader: $(VENV)/dev ## train the reader of conversations again; an hour
+reader: $(VENV)/dev ## train the reader of conversations again, from a seed; an hour
 	$(BIN)/python training/statements/fit_statements.py
 
 check: $(VENV)/dev ## check this repository's own registry, and lint
