@@ -550,7 +550,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 Argument("remove", Type.FLAG, "Take out what an earlier call added."),
                 Argument("dry_run", Type.FLAG, "Print the diff, write nothing.")),
             ("forgekit setup claude-code --dry-run", "forgekit setup cursor --project",
-                "forgekit setup claude-code --remove"),
+                "forgekit setup claude-code --remove"), "edits",
             more=f"AGENT is one of {', '.join(OF_AGENTS)}. All else in those files stays as it is. With "
             "`-C REGISTRY` the agent uses that registry, else the one that its folder belongs to."),
         Operation("merge-driver",

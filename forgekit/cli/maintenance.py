@@ -329,6 +329,8 @@ def setup(call: Call) -> None:
         dry_run=bool(call["dry_run"]),
         registry=str(Path(root).resolve()) if root else "",
     )
+    if call.printed_json(edits):
+        return
     console.diff("".join(edit.diff for edit in edits))
     done = "would change" if call["dry_run"] else "changed"
     for edit in edits:

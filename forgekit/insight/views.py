@@ -383,6 +383,11 @@ def explained(found: Any) -> Json:
     }
 
 
+def edits(found: Iterable[Any]) -> list[Json]:
+    """Return the files of an agent's settings that change, each with its diff."""
+    return [{"path": str(edit.path), "diff": edit.diff} for edit in found]
+
+
 def trace(found: Any) -> list[Json]:
     """Return the edges around a conversation."""
     derived = Derived(found.registry)

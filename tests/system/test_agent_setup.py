@@ -159,6 +159,8 @@ def test_adding_twice_is_adding_once(data: dict[str, Any], entries: list[Any]) -
 def test_the_command_prints_the_diff(home: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    [row] = cli("setup", "gemini", "--dry-run", "--json", root=home).json
+    assert row["path"] == f"{home}/.gemini/settings.json"
     ran = cli("setup", "gemini", "--dry-run", root=home)
     assert ran.code == 0
     assert '+    "SessionStart": [' in ran.out
