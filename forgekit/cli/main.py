@@ -71,6 +71,13 @@ def _run(arguments: list[str]) -> int:
             return run_hook(arguments[1], (), Path.cwd())
         except ForgeError:
             pass  # the command itself reports it
+    if len(arguments) == 3 and arguments[0] == "hook":
+        from forgekit.operations import OF_AGENTS
+
+        if arguments[1] in OF_AGENTS:
+            from forgekit.hooks.agents import answer
+
+            return answer(arguments[1], arguments[2])
     from forgekit.cli.commands import run
 
     return run(arguments)

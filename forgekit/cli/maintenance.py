@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -305,13 +304,10 @@ def demo_data(call: Call) -> None:
 def hook(call: Call) -> int:
     """Run one hook."""
     if call["hook"] in OF_AGENTS:
-        from forgekit.hooks import agents
+        from forgekit.hooks.agents import answer
 
-        given = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(agents.MOST_READ + 1)
         root = root_of(click.get_current_context())
-        env = os.environ | ({"FORGEKIT_ROOT": str(root)} if root else {})
-        console.verbatim(agents.run(call["hook"], " ".join(call["files"] or ())[:60], given, env))
-        return 0
+        return answer(call["hook"], " ".join(call["files"] or ())[:60], str(root or ""))
     from forgekit.hooks.pre_commit import run
 
     return run(call["hook"], call["files"] or (), Path.cwd())

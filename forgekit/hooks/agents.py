@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from forgekit.console import one_line
+from forgekit.console import one_line, verbatim
 from forgekit.operations import imported
 
 if TYPE_CHECKING:
@@ -127,6 +128,19 @@ AGENTS: Mapping[str, Agent] = {
     "cursor": Agent(_CAMEL, Form.CURSOR, session="conversation_id", folder="workspace_roots"),
     "copilot": Agent({"sessionStart": Event.START}, Form.JSON, session="sessionId"),
 }
+
+
+def answer(agent: str, event: str, root: str = "") -> int:
+    """Read what an agent writes to standard input, print what it reads, and return 0.
+
+    Args:
+        agent: of `AGENTS`.
+        event: as of `run`.
+        root: of the registry, "" for that of the environment or of the agent's folder.
+    """
+    given = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(MOST_READ + 1)
+    verbatim(run(agent, event, given, os.environ | ({"FORGEKIT_ROOT": root} if root else {})))
+    return 0
 
 
 def run(agent: str, event: str, given: bytes, env: Mapping[str, str] = os.environ) -> str:
