@@ -81,6 +81,7 @@ class Operation(NamedTuple):
         fixed: arguments of the function that the name implies.
         more: what help shows below the summary.
         section: the heading under which the command (or its noun) is listed.
+        anywhere: it works outside a registry too; the function is given None then.
     """
 
     name: str
@@ -93,10 +94,12 @@ class Operation(NamedTuple):
     fixed: tuple[tuple[str, str], ...] = ()
     more: str = ""
     section: str = ""
+    anywhere: bool = False
 
 
 _positional = partial(Argument, positional=True, required=True)
 _writing = partial(Operation, view="written", writes=True)
+_of_session = partial(Operation, anywhere=True)
 
 NOUNS = {
     "candidate": "What conversations seem to have decided; see also `review`",
@@ -106,6 +109,7 @@ NOUNS = {
     "decision": "What was chosen",
     "lineage": "Which conversation continues which",
     "conflict": "Decisions that cannot both be followed",
+    "compaction": "What a coding agent's session must not lose when its context is compacted",
     "archive": "Compressed conversations, kept verbatim",
     "index": "The cache behind searches; it can be deleted at any time",
     "model": "The embedding model that searches by meaning use",
@@ -168,6 +172,9 @@ _BUDGET = Argument(
     "budget", Type.COUNT, "Room for the block (default: as in the settings).", metavar="TOKENS", least=100)
 _WITH_TEXT = Argument("with_text", Type.SWITCH, "Keep the whole text (default: as in the settings).",
     "--with-text/--without-text")
+_SESSION = (
+    Argument("session", help="The agent's id of the session (default: the newest of this folder)."),
+    Argument("transcript", Type.PATH, "The session's transcript, where the agent keeps it elsewhere."))
 _FOR_OTHERS = _PROJECT._replace(help="For conversations whose project nothing else names.")
 # fmt: on
 
@@ -471,6 +478,33 @@ OPERATIONS: tuple[Operation, ...] = (
             fixed=(("status", "dismissed"),)),
         *_reading("archive"),
         _FILE_ARCHIVES._replace(name="archive new", examples=("forgekit archive new archive.md",)),
+    ),
+    *_section(
+        "Coding agents",
+        _of_session("compaction status", "Show how near a session is to a compaction, and what is kept.",
+            "forgekit.agent_sessions:status", _SESSION,
+            ("forgekit compaction status", "forgekit compaction status --transcript session.jsonl --json"),
+            "compaction_status"),
+        _of_session("compaction preserve", "Bring what is kept of a session up to date.",
+            "forgekit.agent_sessions:preserve",
+            (Argument("level", Type.CHOICE, "How thorough: extended lets the reader read the new turns, full "
+                    "all turns.", of=("critical", "extended", "full"), default="extended"), *_SESSION),
+            ("forgekit compaction preserve --level full",), "compaction_status"),
+        _of_session("compaction restore", "Print what a compaction's summary does not hold.",
+            "forgekit.agent_sessions:restore",
+            (Argument("depth", Type.CHOICE, "How far back.", of=("recent", "session", "full"),
+                    default="recent"), *_SESSION,
+                Argument("budget", Type.COUNT, "Room for the block.", metavar="CHARACTERS", least=2_000)),
+            ("forgekit compaction restore", "forgekit compaction restore --depth full"), "block"),
+        _of_session("compaction report", "Measure what the compactions of transcripts left of each session.",
+            "forgekit.survival_report:report",
+            (_positional("transcripts", Type.PATH, metavar="TRANSCRIPT...", many=True),),
+            ("forgekit compaction report ~/.claude/projects/*/*.jsonl --json",), "compaction_report"),
+        _of_session("handoff", "Print what a session did, to begin the next one with.",
+            "forgekit.agent_sessions:restore", _SESSION, ("forgekit handoff | pbcopy",), "block",
+            fixed=(("depth", "session"),)),
+        _of_session("statusline", "Print one line on a session's context, of a status line's JSON on stdin.",
+            "forgekit.agent_sessions:status_line", (), ("forgekit statusline",)),
     ),
     *_section(
         "Keep in order",

@@ -20,6 +20,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("conflict", "merge"),
         ("archives", "checks"),
         ("extraction", "insight"),
+        ("compaction",),
     ),
     "reach": (
         ("console", "transcripts", "worktree"),
@@ -28,8 +29,8 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "use": (
         ("forge",),
-        ("change", "history", "search"),
-        ("findings", "lineage", "projects", "threads"),
+        ("agent_sessions", "change", "history", "search"),
+        ("findings", "lineage", "projects", "survival_report", "threads"),
         ("conflicts", "context", "governing"),
         ("decisions", "filing", "upkeep"),
         ("briefing", "operations", "queries", "sharing"),

@@ -21,7 +21,7 @@ import click
 
 from forgekit import console
 from forgekit.cli.commands import root_of
-from forgekit.errors import UsageError
+from forgekit.errors import NoRegistryError, UsageError
 from forgekit.operations import Operation, imported
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ COMMANDS = {
     "model remove": "maintenance:model",
     "review": "review:review",
     "setup": "maintenance:setup",
+    "statusline": "maintenance:status_line",
     "sync": "maintenance:sync",
     "sync-compression": "filing:sync_compression",
     "template": "maintenance:template",
@@ -71,6 +72,8 @@ PRINTERS = {
     "shown": "looking:shown",
     "stale": "looking:stale",
     "status": "looking:status",
+    "compaction_report": "looking:compaction_report",
+    "compaction_status": "looking:compaction_status",
     "trace": "looking:trace",
     "written": "changes:wrote",
 }
@@ -112,6 +115,16 @@ class Call:
         root = root_of(click.get_current_context())
         return replace(Forge.open(root, allow=self.allow), on_new_project=_name_project)
 
+    @property
+    def registry(self) -> Forge | None:
+        """The registry; None outside one where the operation needs none."""
+        try:
+            return self.forge
+        except NoRegistryError:
+            if not self.operation.anywhere:
+                raise
+            return None
+
     @cached_property
     def options(self) -> WriteOptions:
         """How to write.
@@ -131,7 +144,7 @@ class Call:
         if self.operation.writes:
             more["options"] = self.options
         function = imported(self.operation.function)
-        return function(self.forge, **dict(self.operation.fixed), **values, **more)
+        return function(self.registry, **dict(self.operation.fixed), **values, **more)
 
     def printed_json(self, result: Any, view: str = "", **more: Any) -> bool:
         """Print a result as JSON where that was asked for, and say whether it was.
@@ -151,8 +164,9 @@ class Call:
 
     def name_unread(self) -> None:
         """Say on stderr how many files could not be read, where the catalogue was asked at all."""
-        if "catalogue" in vars(self.forge) and self.forge.unread:
-            console.info(self.forge.unread)
+        forge = self.registry
+        if forge is not None and "catalogue" in vars(forge) and forge.unread:
+            console.info(forge.unread)
 
 
 def execute(call: Call) -> int:

@@ -15,6 +15,7 @@ from forgekit.operations import PLURALS
 from forgekit.times import UNKNOWN, format_date, format_instant
 
 if TYPE_CHECKING:
+    from forgekit.agent_sessions import AgentSession
     from forgekit.git.program import Commit
     from forgekit.governing import Explanation
     from forgekit.lineage import Bridge, Trace
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from forgekit.model.registry import Registry
     from forgekit.queries import Found, Listing, Shown, StaleReport, Status
     from forgekit.search import Scored
+    from forgekit.survival_report import CompactionReport
 
 _COLUMNS = {
     Kind.PROJECT: ("id", "name", "decisions", "open threads", "conversations"),
@@ -311,6 +313,40 @@ def block(found: Any, call: Call) -> None:
     console.data(found.text.rstrip("\n"))
     if cut := getattr(found, "cut", ""):
         console.info(cut)
+
+
+def compaction_status(found: AgentSession, call: Call) -> None:
+    """Print how near a session is to a compaction, and what is kept of it."""
+    del call
+    meter = found.meter
+    seen = "where this model was seen to compact" if meter.observed else "the model's window"
+    kept = ", ".join(console.count(number, kind) for kind, number in found.counts.items() if number)
+    console.fields(
+        {
+            "session": found.name,
+            "context": f"{meter.used:,} tokens, {meter.share:.0%} of {meter.limit:,} ({seen})",
+            "risk": meter.risk.value,
+            "compactions": str(meter.compactions),
+            "kept": kept or "nothing",
+        }
+    )
+    if not found.read:
+        console.info("decisions and constraints of the last turns: `forgekit compaction preserve` reads them")
+
+
+def compaction_report(found: CompactionReport, call: Call) -> None:
+    """Print what compactions left, by kind."""
+    del call
+    rows = []
+    for kind, kept in found.kinds.items():
+        shares = (kept.summary, kept.both, kept.judged_summary, kept.judged_both)
+        rows.append((kind.value, str(kept.total), *(f"{share / kept.total:.2f}" for share in shares)))
+    columns = ("kind", "anchors", "in the summary", "with the block", "judged: summary", "judged: with it")
+    console.table(columns, rows)
+    console.info(
+        f"{console.count(len(found.compactions), 'compaction')}; the blocks cost "
+        f"{found.tokens_a_saved_anchor} tokens for each anchor that only they hold"
+    )
 
 
 def stale(found: StaleReport, call: Call) -> None:

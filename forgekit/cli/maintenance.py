@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from forgekit.upkeep.check import Findings
     from forgekit.upkeep.doctor import Diagnosis
     from forgekit.upkeep.repair import Repair
+
+_LONGEST_STATUS = 1_000_000
+"""Bytes of the JSON that an agent gives the command of its status line."""
 
 
 def init(call: Call) -> None:
@@ -311,6 +315,12 @@ def hook(call: Call) -> int:
     from forgekit.hooks.pre_commit import run
 
     return run(call["hook"], call["files"] or (), Path.cwd())
+
+
+def status_line(call: Call) -> None:
+    """Print the line on a session's context."""
+    given = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(_LONGEST_STATUS)
+    console.data(call.result(given=given))
 
 
 def setup(call: Call) -> None:

@@ -55,6 +55,7 @@ SEEN = 0.3
 """The least share of a family for a word to belong to it."""
 _GAP = 2
 _LEAST_WORDS, _SHORT = 3, 8
+_LASTING = ("decision", "instruction", "constraint")
 _NAMES = ("proposal", "rejected", "reason")
 _WHOLE = 0.6
 """A run over this share of a sentence's words is the whole sentence."""
@@ -126,6 +127,9 @@ class StatementReader(Protocol):
     def statements(self, turns: Sequence[tuple[bool, str]]) -> Iterable[tuple[int, Find]]:
         """Return (number of the turn from 0, find) of turns, each (by a person, text)."""
 
+    def lasting(self, turns: Sequence[tuple[bool, str]]) -> Iterable[tuple[int, str, str]]:
+        """Return (number of the turn, family, words) of decisions, instructions and constraints."""
+
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What could not be read since the reader was made."""
@@ -193,9 +197,7 @@ def statements(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterato
         turns: each (by a person, text).
         tagger: of the words.
     """
-    runs = [run for turn, words in enumerate(tagger.read(turns)) for run in runs_of(turn, words)]
-    runs = [_of_words(run, turns[run.turn][1]) for run in runs]
-    runs = [run for run in runs if re.search(r"\w", turns[run.turn][1][run.start : run.end])]
+    runs = _runs(turns, tagger)
     beside = _beside(runs)
     for run in runs:
         kind = _PROPOSALS.get(run.tag)
@@ -207,6 +209,23 @@ def statements(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterato
             continue
         found = find(kind, run.start, text[run.start : run.end], _WHY[run.family], confidence=confidence)
         yield run.turn, _completed(found, run, beside[run], turns) if kind is DECISION else found
+
+
+def lasting(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> Iterator[tuple[int, str, str]]:
+    """Yield the decisions, standing instructions and constraints of turns, as `StatementReader.lasting`."""
+    for run in _runs(turns, tagger):
+        text = turns[run.turn][1]
+        sure = run.family in _LASTING and tagger.probability(run.family, run.share) >= tagger.least(
+            run.family
+        )
+        if sure and not is_quoted(text, run.start, run.end):
+            yield run.turn, run.family, text[run.start : run.end]
+
+
+def _runs(turns: Sequence[tuple[bool, str]], tagger: WordTagger) -> list[Run]:
+    runs = [run for turn, words in enumerate(tagger.read(turns)) for run in runs_of(turn, words)]
+    runs = [_of_words(run, turns[run.turn][1]) for run in runs]
+    return [run for run in runs if re.search(r"\w", turns[run.turn][1][run.start : run.end])]
 
 
 def _of_words(run: Run, text: str) -> Run:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.console import one_line, verbatim
+from forgekit.errors import NoRegistryError
 from forgekit.operations import imported
 
 if TYPE_CHECKING:
@@ -34,19 +35,23 @@ class Event(Enum):
     PROMPT = auto()
     EDIT = auto()  # before a tool is used
     COMPACT = auto()  # before the context is compacted
+    COMPACTED = auto()
     TURN_END = auto()
     END = auto()
 
 
 HANDLERS = {
-    Event.START: "notices:at_start",
-    Event.PROMPT: "notices:at_prompt",
-    Event.EDIT: "notices:at_edit",
-    Event.COMPACT: "transcript_queue:add",
-    Event.TURN_END: "notices:at_turn_end",
-    Event.END: "transcript_queue:add",
+    Event.START: ("notices:at_start", "compactions:after"),
+    Event.PROMPT: ("notices:at_prompt",),
+    Event.EDIT: ("notices:at_edit",),
+    Event.COMPACT: ("transcript_queue:add", "compactions:before"),
+    Event.COMPACTED: ("transcript_queue:add",),
+    Event.TURN_END: ("notices:at_turn_end", "compactions:at_turn_end"),
+    Event.END: ("transcript_queue:add",),
 }
 """What is called at an event: it is imported then, so that another event costs little."""
+ANYWHERE = "compactions:"
+"""What is called outside a registry too."""
 INGEST = "ingest-queued"
 """The event by which forgekit's own process, started by a hook, files what is queued."""
 
@@ -105,6 +110,7 @@ _CLAUDE = {
     "UserPromptSubmit": Event.PROMPT,
     "PreToolUse": Event.EDIT,
     "PreCompact": Event.COMPACT,
+    "PostCompact": Event.COMPACTED,
     "Stop": Event.TURN_END,
 }
 _CAMEL = {
@@ -163,12 +169,21 @@ def run(agent: str, event: str, given: bytes, env: Mapping[str, str] = os.enviro
             if event == INGEST:
                 imported("forgekit.hooks.transcript_queue:ingest")(_opened(folder, env))
             elif name:
-                hook_input = _input(agent, folder, data, env)
-                handle = imported(f"forgekit.hooks.{HANDLERS[known.events[name]]}")
-                text = handle(_opened(folder, env), hook_input)
+                text = _handled(known.events[name], _input(agent, folder, data, env), env)
     except Exception as e:  # noqa: BLE001 - an agent must go on, whatever happens here
         _note(folder, env, f"{agent} {event}: {type(e).__name__}: {e}")
     return _shaped(known.form, name, known.events.get(name), text)
+
+
+def _handled(event: Event, given: HookInput, env: Mapping[str, str]) -> str:
+    """Return what the handlers of an event say, each on lines of its own."""
+    try:
+        forge: Forge | None = _opened(given.folder, env)
+    except NoRegistryError:
+        forge = None
+    called = [name for name in HANDLERS[event] if forge is not None or name.startswith(ANYWHERE)]
+    texts = [imported(f"forgekit.hooks.{name}")(forge, given) for name in called]
+    return "\n\n".join(filter(None, texts))
 
 
 def _input(agent: str, folder: Path, data: Mapping[str, Any], env: Mapping[str, str]) -> HookInput:
@@ -187,7 +202,7 @@ def _input(agent: str, folder: Path, data: Mapping[str, Any], env: Mapping[str, 
 def _shaped(form: Form, name: str, event: Event | None, text: str) -> str:
     if form is Form.CURSOR:
         return _json({"additional_context": text} if text else {})
-    if not text or (form is Form.TEXT and event in {Event.START, Event.PROMPT}):
+    if not text or (form is Form.TEXT and event in {Event.START, Event.PROMPT, Event.COMPACT}):
         return text
     if event is Event.TURN_END:
         return _json({"systemMessage": text})

@@ -9,9 +9,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from forgekit.worktree.roots import cache_dir
+from forgekit.worktree.roots import sessions_dir
 
-FOLDER = "sessions"
 _MOST_FILES, _MOST_SESSIONS = 500, 200
 
 
@@ -21,10 +20,12 @@ class Session(NamedTuple):
     Attributes:
         files: those whose governing decisions it was shown.
         reminded: that statements of it wait for a review.
+        kept: bytes of its transcript when what happened in it was kept last.
     """
 
     files: tuple[str, ...] = ()
     reminded: bool = False
+    kept: int = 0
 
     def with_file(self, path: str) -> Session:
         """Return it with one file more; the oldest are forgotten."""
@@ -35,15 +36,15 @@ class Session(NamedTuple):
         return self._replace(reminded=True)
 
 
-def read(root: Path, session: str) -> Session:
+def read(root: Path | None, session: str) -> Session:
     """Return the notices that a session had; none where that is not known."""
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         data = json.loads(_path(root, session).read_text(encoding="utf-8"))
-        return Session(tuple(map(str, data["files"])), data["reminded"] is True)
+        return Session(tuple(map(str, data["files"])), data["reminded"] is True, int(data.get("kept", 0)))
     return Session()
 
 
-def write(root: Path, session: str, had: Session) -> None:
+def write(root: Path | None, session: str, had: Session) -> None:
     """Keep the notices that a session had, and forget the sessions that were written longest ago."""
     path = _path(root, session)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,6 +56,6 @@ def write(root: Path, session: str, had: Session) -> None:
         each.unlink(missing_ok=True)
 
 
-def _path(root: Path, session: str) -> Path:
+def _path(root: Path | None, session: str) -> Path:
     name = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-    return cache_dir(root) / FOLDER / f"{name}.json"
+    return sessions_dir(root) / f"{name}.json"

@@ -24,7 +24,7 @@ SECONDS = 10
 """For one hook."""
 EDITING = "Edit|Write|NotebookEdit"
 """The tools of Claude Code before which it asks what governs a file."""
-_STARTS = "startup|resume|clear"
+_STARTS = "startup|resume|clear|compact"
 Data = dict[str, Any]
 
 

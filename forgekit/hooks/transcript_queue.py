@@ -21,15 +21,26 @@ FOLDER = "queue"
 _SUFFIX = ".jsonl"
 
 
-def add(forge: Forge, given: HookInput) -> str:
-    """Note the transcript of a session, and start a process that ingests it; return ""."""
+def transcript_of(given: HookInput) -> Path | None:
+    """Return the transcript of a session; None where the agent names none.
+
+    Raises ValueError for a file elsewhere than the agent keeps its transcripts.
+    """
     path = given.data.get("transcript_path")
     if not given.transcripts or not isinstance(path, str) or not path:
-        return ""
+        return None
     transcript = Path(path).expanduser().resolve()
     home = given.home.resolve()
     if transcript.suffix != _SUFFIX or home not in transcript.parents or not transcript.is_file():
         raise ValueError(f"no transcript of {given.agent} below {home}: {path[:200]}")
+    return transcript
+
+
+def add(forge: Forge, given: HookInput) -> str:
+    """Note the transcript of a session, and start a process that ingests it; return ""."""
+    transcript = transcript_of(given)
+    if transcript is None:
+        return ""
     folder = cache_dir(forge.root) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     row = {"format": given.transcripts, "path": str(transcript), "folder": str(given.folder)}

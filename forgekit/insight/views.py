@@ -340,6 +340,64 @@ def block(found: Any) -> Json:
     return {**found.data(), "cut": [found.cut] if found.cut else [], "text": found.text}
 
 
+def compaction_status(found: Any) -> Json:
+    """Return the meter of an agent's session, and what is kept of it."""
+    meter = found.meter
+    return {
+        "session": found.name,
+        "transcript": str(found.transcript),
+        "tokens_used": meter.used,
+        "window": meter.window,
+        "limit": meter.limit,
+        "limit_observed": meter.observed,
+        "share": meter.share,
+        "compaction_risk": meter.risk.value,
+        "compactions": meter.compactions,
+        "model": meter.model,
+        "preserved_anchors": sum(found.counts.values()),
+        "anchors": dict(found.counts),
+        "statements_read": found.read,
+    }
+
+
+def compaction_report(found: Any) -> Json:
+    """Return what each compaction left, by kind, and all together."""
+    rows = [
+        {
+            "session": one.session,
+            "turn": one.turn,
+            "trigger": one.trigger,
+            "pre_tokens": one.pre_tokens,
+            "measured_tokens": one.used,
+            "block_characters": one.block,
+            "touched_again": one.again,
+            "touched_again_lost": one.again_lost,
+            "kinds": _survived(one.kinds),
+            "lost": [{"kind": a.kind.value, "turn": a.turn, "text": a.text} for a in one.lost],
+        }
+        for one in found.compactions
+    ]
+    return {
+        "compactions": rows,
+        "kinds": _survived(found.kinds),
+        "tokens_a_saved_anchor": found.tokens_a_saved_anchor,
+        "judged": found.judged,
+    }
+
+
+def _survived(kinds: Any) -> Json:
+    return {
+        kind.value: {
+            "anchors": kept.total,
+            "in_summary": kept.summary,
+            "in_summary_and_block": kept.both,
+            "judged_in_summary": kept.judged_summary,
+            "judged_in_summary_and_block": kept.judged_both,
+        }
+        for kind, kept in kinds.items()
+    }
+
+
 def stale(found: Any) -> Json:
     """Return stale decisions, and those that depend on one that has ended."""
     derived = Derived(found.registry)

@@ -92,6 +92,17 @@ ANSWERS: Mapping[str, Answer] = {
         ("short_id", "days", "project_name", "decision"),
     ),
     "written": Answer({**_WRITTEN, "replacements": _rows("short_id", "texts")}),
+    "compaction_status": Answer(
+        {
+            "tokens_used": _COUNT,
+            "compaction_risk": {"type": "string", "enum": ["low", "medium", "high", "occurred"]},
+            "preserved_anchors": _COUNT,
+            "anchors": _OBJECT,
+            "session": _TEXT,
+        },
+        more=True,
+    ),
+    "block": Answer({"text": _TEXT}, more=True),
     "filed": Answer({"commit": _MAYBE, "created": _LIST, "conflicts": _LIST}, more=True),
 }
 

@@ -89,6 +89,12 @@ class LlmReader:
             found = [_found(row, turns) for row in answer or () if first <= row["turn"] < last]
             yield from sorted(filter(None, found), key=lambda one: (one[0], one[1].start))
 
+    def lasting(self, turns: Sequence[tuple[bool, str]]) -> Iterator[tuple[int, str, str]]:
+        """Yield what holds from then on, as `StatementReader`; constraints are not asked for."""
+        for turn, one in self.statements(turns):
+            if one.kind in {Proposal.DECISION, Proposal.INSTRUCTION}:
+                yield turn, one.kind.value, one.text
+
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The parts of conversations left unread since the reader was made."""

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forgekit.extraction.statements import FAMILIES, TAGS, Find, Words, statements
+from forgekit.extraction.statements import FAMILIES, TAGS, Find, Words, lasting, statements
 from forgekit.models.encoder import Missing
 from forgekit.models.files import BertModel
 from forgekit.models.shipped import find_shipped
@@ -70,6 +70,10 @@ class TrainedReader:
     def statements(self, turns: Sequence[tuple[bool, str]]) -> Iterator[tuple[int, Find]]:
         """Yield what turns state, as `StatementReader`."""
         return statements(turns, self)
+
+    def lasting(self, turns: Sequence[tuple[bool, str]]) -> Iterator[tuple[int, str, str]]:
+        """Yield what holds from then on, as `StatementReader`."""
+        return lasting(turns, self)
 
     def read(self, turns: Sequence[tuple[bool, str]]) -> list[Words]:
         """Return the tagged words of each turn, as `WordTagger`."""

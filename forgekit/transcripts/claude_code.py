@@ -19,6 +19,7 @@ from forgekit.times import Instant
 from forgekit.transcripts.json_streams import records
 from forgekit.transcripts.turns import (
     TurnBuilder,
+    from_the_program,
     instant_of,
     line_of,
     mapping,
@@ -44,12 +45,6 @@ _BOOKKEEPING = frozenset(
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 _PICTURES = frozenset({"image", "document"})
-_PROGRAM = (
-    *("<bash-input>", "<bash-stderr>", "<bash-stdout>"),
-    *("<command-args>", "<command-message>", "<command-name>"),
-    *("<local-command-caveat>", "<local-command-stderr>", "<local-command-stdout>"),
-    *("<system-reminder>", "<task-notification>", "[Request interrupted"),
-)
 
 
 def looks_like_transcript(head: bytes) -> bool:
@@ -77,11 +72,6 @@ def project_of(folder: str) -> str:
     if worktree := _WORKTREE.search(path):
         path = path[: worktree.start()]
     return path.rstrip("/").rsplit("/", 1)[-1][:200]
-
-
-def from_the_program(text: str) -> bool:
-    """Say whether a user's message was written by the program in the user's place."""
-    return text.lstrip().startswith(_PROGRAM)
 
 
 def read_sessions(stream: BinaryIO) -> Iterator[ImportedConversation | Problem]:

@@ -16,6 +16,12 @@ from forgekit.times import LAST, Instant, parse_instant
 LONGEST_NAME = 300
 MOST_CALLS = 1_000
 MOST_TYPES = 10
+_PROGRAM = (
+    *("<bash-input>", "<bash-stderr>", "<bash-stdout>"),
+    *("<command-args>", "<command-message>", "<command-name>"),
+    *("<local-command-caveat>", "<local-command-stderr>", "<local-command-stdout>"),
+    *("<system-reminder>", "<task-notification>", "[Request interrupted"),
+)
 
 
 def problem(
@@ -23,6 +29,11 @@ def problem(
 ) -> Problem:
     """Return a problem of an export; a warning by default."""
     return Problem(code=code, message=message, line=line, severity=severity)
+
+
+def from_the_program(text: str) -> bool:
+    """Say whether a user's message was written by the program in the user's place."""
+    return text.lstrip().startswith(_PROGRAM)
 
 
 def mapping(value: Any) -> dict[str, Any]:

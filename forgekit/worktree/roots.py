@@ -158,6 +158,18 @@ def cache_dir(root: Path) -> Path:
     return git_dirs(root)[1] / "forgekit"
 
 
+def sessions_dir(root: Path | None, env: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder of what is kept of agents' sessions; it need not exist.
+
+    Args:
+        root: of the registry; None for sessions outside one, which are in the user's state folder.
+        env: may name that folder.
+    """
+    if root is not None:
+        return cache_dir(root) / "sessions"
+    return Path(env.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "forgekit" / "sessions"
+
+
 def hook_log(root: Path) -> Path:
     """Return the file where the hooks of coding agents note what they could not do; it need not exist."""
     return cache_dir(root) / "agent-hooks.log"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from forgekit.extraction.sentences import sentences
-from forgekit.extraction.statements import FAMILIES, TAGS, Find, Words, statements
+from forgekit.extraction.statements import FAMILIES, TAGS, Find, Words, lasting, statements
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 PLAIN_ENGLISH: Mapping[str, str] = {
@@ -43,6 +43,9 @@ class FakeReader:
 
     def statements(self, turns: Sequence[tuple[bool, str]]) -> Iterator[tuple[int, Find]]:
         return statements(turns, self)
+
+    def lasting(self, turns: Sequence[tuple[bool, str]]) -> Iterator[tuple[int, str, str]]:
+        return lasting(turns, self)
 
     def read(self, turns: Sequence[tuple[bool, str]]) -> list[Words]:
         return [self._words(text) for _, text in turns]

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from forgekit.decisions import create
 from forgekit.forge import Forge
-from forgekit.hooks import agents, notices, transcript_queue
+from forgekit.hooks import agents, compactions, notices, transcript_queue
 from forgekit.threads import create as open_thread
 from forgekit.upkeep.doctor import diagnose
 from forgekit.worktree.roots import cache_dir, hook_log
@@ -43,6 +43,7 @@ def told(registry: Path) -> Path:
 def processes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, str]]:
     """Start no process, and return which would have been started."""
     found: list[tuple[Path, str]] = []
+    monkeypatch.setattr(compactions, "_read_statements", lambda *_: None)
     monkeypatch.setattr(transcript_queue, "_start", lambda root, agent: found.append((root, agent)))
     return found
 
@@ -237,8 +238,8 @@ def test_a_transcript_is_queued_and_ingested_once(
 ) -> None:
     reader.shares[TALK[1]] = 0.9
     path = transcript(told.parent)
-    for event in ("PreCompact", "SessionEnd"):
-        assert heard(told, event, transcript_path=str(path)) == ""
+    assert TALK[1] in heard(told, "PreCompact", transcript_path=str(path))
+    assert heard(told, "SessionEnd", transcript_path=str(path)) == ""
     assert processes == [(told, "claude-code")] * 2
     assert heard(told, "Stop") == ""
     for _ in range(2):
@@ -290,7 +291,7 @@ def test_the_plugins_hooks_run_what_they_name(told: Path) -> None:
     hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
     [group] = hooks["SessionStart"]
     [handler] = group["hooks"]
-    assert (handler["command"], group["matcher"]) == ("forgekit", "startup|resume|clear")
+    assert (handler["command"], group["matcher"]) == ("forgekit", "startup|resume|clear|compact")
     line = [sys.executable, "-m", "forgekit", *handler["args"]]
     given = json.dumps({"cwd": str(told), "source": "startup"})
     done = subprocess.run(line, input=given, capture_output=True, text=True, check=True, cwd=told.parent)

@@ -104,7 +104,7 @@ def test_the_registry_that_was_named_is_used(home: Path) -> None:
     hooks = json.loads((home / ".claude/settings.json").read_text())["hooks"]
     assert hooks["SessionStart"] == [
         {
-            "matcher": "startup|resume|clear",
+            "matcher": "startup|resume|clear|compact",
             "hooks": [
                 {
                     "type": "command",

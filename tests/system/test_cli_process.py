@@ -238,7 +238,15 @@ def test_the_loop_comes_first_in_the_help(cli: Cli, registry: Path) -> None:
     ran = cli(root=registry)
     assert ran.code == 0
     headings = [line for line in ran.out.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert headings == ["Options:", "The loop:", "Conversations in:", "Look:", "Change:", "Keep in order:"]
+    assert headings == [
+        "Options:",
+        "The loop:",
+        "Conversations in:",
+        "Look:",
+        "Change:",
+        "Coding agents:",
+        "Keep in order:",
+    ]
 
 
 READING = {

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_transcripts import Transcript
 from fake_judge import install
 from guarantees import Level
 from repositories import git
@@ -118,7 +119,19 @@ CALLS: dict[str, dict[str, Any]] = {
     "record_thread": {"title": "Which queue?", "project": "Nexus"},
     "resolve_thread": {"name": "Which queue?", "resolution": "NATS"},
     "file_archive": {"text": ARCHIVE, "project": "Nexus"},
+    "compaction_status": {"session": "s1"},
+    "preserve_context": {"level": "critical", "session": "s1"},
+    "restore_context": {"depth": "session", "session": "s1"},
 }
+
+
+@pytest.fixture(autouse=True)
+def agent_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let there be a session of an agent."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    talk = Transcript()
+    talk.prompt("Sort the routes by their length, please.")
+    talk.write(tmp_path / "claude" / "projects" / "x" / "s1.jsonl")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -189,6 +202,7 @@ def test_each_reading_tool_answers(forge: Forge) -> None:
         "get": {"name": "The API is REST"},
     }
     given |= {"ask": {"question": "what is open?"}, "trace": {"conversation": "nobody"}}
+    given |= {name: CALLS[name] for name in ("compaction_status", "preserve_context", "restore_context")}
     for tool in (tool for tool in TOOLS if not tool.behind.writes):
         found = called(forge, tool.name, **given.get(tool.name, {}))
         assert found.is_error is (tool.name == "trace"), tool.name

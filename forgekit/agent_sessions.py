@@ -1,0 +1,246 @@
+"""The sessions of coding agents: how near a compaction is, what is kept, and what comes back after one.
+
+Everything follows from the transcript, read from where it was read last; what is kept can be deleted at any
+time. It works without a registry too: then the files are in the user's state folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from forgekit.compaction.anchors import Anchor, AnchorKind, Stretch, stretches_with
+from forgekit.compaction.events import Event, What
+from forgekit.compaction.meter import Meter, measure
+from forgekit.compaction.restored import MOST, Depth, restored
+from forgekit.errors import NotFoundError
+from forgekit.forge import Forge
+from forgekit.model.settings import Settings
+from forgekit.text.plain import to_plain
+from forgekit.transcripts.kept_events import kept, limits, note
+from forgekit.worktree.roots import sessions_dir
+
+_SESSION = re.compile(r"[0-9A-Za-z_-]{1,64}")
+_FAMILIES = {
+    "decision": AnchorKind.DECISION,
+    "instruction": AnchorKind.CONSTRAINT,
+    "constraint": AnchorKind.CONSTRAINT,
+}
+_EVERYTHING = 1_000_000
+"""Characters of the block at full depth."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentSession:
+    """One session as far as its transcript goes.
+
+    Attributes:
+        name: of the transcript, without its ending.
+        stretches: between compactions, with what the reader found.
+        read: whether the reader has read all its turns.
+        risk: of a compaction that its user knows of.
+    """
+
+    name: str
+    transcript: Path
+    meter: Meter
+    stretches: tuple[Stretch, ...]
+    read: bool
+    risk: str
+
+    @property
+    def anchors(self) -> tuple[Anchor, ...]:
+        """What is kept of the stretches."""
+        return tuple(anchor for stretch in self.stretches for anchor in stretch.anchors)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many anchors there are of each kind."""
+        found = Counter(anchor.kind for anchor in self.anchors)
+        return {kind.value: found[kind] for kind in AnchorKind}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RestoredBlock:
+    """What comes back after a compaction."""
+
+    text: str
+    session: str
+    cut: str = ""
+
+    def data(self) -> dict[str, object]:
+        """Return the JSON values beside the text."""
+        return {"session": self.session}
+
+
+def status(forge: Forge | None, *, transcript: str | None = None, session: str | None = None) -> AgentSession:
+    """Return the session with its meter and anchors.
+
+    Args:
+        forge: the registry, None outside one.
+        transcript: its file.
+        session: its id; without both, the newest session of the working folder.
+
+    Raises NotFoundError.
+    """
+    return opened(forge, find_transcript(transcript, session))
+
+
+def preserve(
+    forge: Forge | None, *, level: str = "extended", transcript: str | None = None, session: str | None = None
+) -> AgentSession:
+    """Bring what is kept of a session up to date.
+
+    Args:
+        forge: the registry, None outside one.
+        level: `critical` reads the transcript; `extended` lets the reader find decisions and constraints in
+            its new turns; `full` in all turns again.
+        transcript: as of `status`.
+        session: as of `status`.
+
+    Raises NotFoundError.
+    """
+    path = find_transcript(transcript, session)
+    folder = sessions_dir(forge.root if forge else None)
+    known = kept(folder, path)
+    turns = _last_turn(known.events)
+    if level != "critical" and (turns > known.read_turns or level == "full"):
+        statements = statements_of(forge, known.events)
+        if statements is not None:
+            note(folder, path, statements=to_plain(tuple(statements)), read_turns=turns)
+    return opened(forge, path)
+
+
+def restore(
+    forge: Forge | None,
+    *,
+    depth: str = "recent",
+    transcript: str | None = None,
+    session: str | None = None,
+    budget: int = MOST,
+) -> RestoredBlock:
+    """Return what a session did and the summary of its last compaction does not hold.
+
+    Args:
+        forge: the registry, None outside one.
+        depth: of `Depth`.
+        transcript: as of `status`.
+        session: as of `status`.
+        budget: characters; at full depth there is no limit.
+
+    Raises NotFoundError, UsageError for too small a budget.
+    """
+    found = opened(forge, find_transcript(transcript, session))
+    far = Depth(depth)
+    text = block(found, budget=_EVERYTHING if far is Depth.FULL else budget, depth=far)
+    return RestoredBlock(text=text, session=found.name)
+
+
+def block(
+    session: AgentSession, *, budget: int = MOST, depth: Depth = Depth.RECENT, summary: str | None = None
+) -> str:
+    """Return the block of a session; just after a compaction it ends with the stretch before that.
+
+    Args:
+        session: with its stretches.
+        budget: characters.
+        depth: how far back it goes.
+        summary: what a model knows anyway; None for that of the last compaction.
+    """
+    parts = session.stretches
+    ended = [part for part in parts if part.boundary is not None]
+    if summary is None:
+        summary = ended[-1].summary if ended else ""
+    if ended and not parts[-1].anchors:
+        parts = parts[:-1]
+    return restored(parts, summary, name=session.name, depth=depth, budget=budget)
+
+
+def status_line(forge: Forge | None, given: bytes) -> str:
+    """Return one line on the context of a session, and keep the size of its window.
+
+    Args:
+        forge: the registry, None outside one.
+        given: the JSON that an agent gives the command of its status line; anything else gives no line.
+    """
+    try:
+        data = json.loads(given)
+        path = Path(data["transcript_path"])
+        window = data.get("context_window", {}).get("context_window_size")
+        if type(window) is int and window > 0:
+            note(sessions_dir(forge.root if forge else None), path, window=window)
+        meter = opened(forge, path).meter
+    except (ValueError, LookupError, TypeError, AttributeError, OSError):
+        return ""
+    return f"context {meter.share:.0%} of {meter.limit // 1000}k, risk of compaction {meter.risk.value}"
+
+
+def opened(forge: Forge | None, transcript: Path) -> AgentSession:
+    """Return the session of a transcript, with what is kept of it brought up to date."""
+    folder = sessions_dir(forge.root if forge else None)
+    known = kept(folder, transcript)
+    meter = measure(known.events, known.window, limits(folder))
+    if meter.observed:
+        limits(folder, **{meter.model: meter.limit})
+    return AgentSession(
+        name=transcript.name.partition(".")[0],
+        transcript=transcript,
+        meter=meter,
+        stretches=tuple(stretches_with(known.events, known.statements)),
+        read=known.read_turns >= _last_turn(known.events),
+        risk=known.risk,
+    )
+
+
+def find_transcript(
+    transcript: str | None,
+    session: str | None,
+    folder: Path | None = None,
+    env: Mapping[str, str] = os.environ,
+) -> Path:
+    """Return the file of a session: that named, that of an id, or the newest of a working folder.
+
+    Raises NotFoundError.
+    """
+    if transcript:
+        path = Path(transcript).expanduser()
+        if path.is_file():
+            return path.resolve()
+        raise NotFoundError("transcript", transcript, "give the path of the session's .jsonl file")
+    projects = Path(env.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude") / "projects"
+    if session:
+        found = [*projects.glob(f"*/{session}.jsonl")] if _SESSION.fullmatch(session) else []
+    else:
+        folder = (folder or Path.cwd()).resolve()
+        name = re.sub(r"[^a-zA-Z0-9]", "-", str(folder))
+        found = [*(projects / name).glob("*.jsonl")]
+    if not found:
+        raise NotFoundError("session", session or str(folder), "name its file with --transcript")
+    return max(found, key=lambda path: path.stat().st_mtime)
+
+
+def statements_of(forge: Forge | None, events: Sequence[Event]) -> list[Anchor] | None:
+    """Return the decisions of a session and what its user wants to hold; None without a reader."""
+    from forgekit.models.choice import find_reader
+    from forgekit.models.encoder import Missing
+
+    reader = forge.statement_reader if forge else find_reader(Settings(), sessions_dir(None).parent)
+    if isinstance(reader, Missing):
+        return None
+    spoken = [event for event in events if event.what in {What.PROMPT, What.REPLY}]
+    turns = [(event.what is What.PROMPT, event.text) for event in spoken]
+    found = []
+    for number, family, text in reader.lasting(turns):
+        kind = _FAMILIES[family]
+        if kind is AnchorKind.DECISION or turns[number][0]:
+            found.append(Anchor(kind=kind, turn=spoken[number].turn, text=text))
+    return found
+
+
+def _last_turn(events: Sequence[Event]) -> int:
+    return max((event.turn for event in events), default=0)

@@ -1,0 +1,311 @@
+"""Anchors: what a session must not lose, folded out of its events.
+
+Outcomes are those that the results name. A command that verifies is one that was run again, word for word,
+after files had changed, or one that failed and then passed; a program of version control verifies nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from forgekit.compaction.events import Event, What
+from forgekit.extraction.sentences import before_document, sentences
+from forgekit.text.blocks import brief
+
+_LONGEST, _BEGINNING, _LEAST_WORDS = 600, 300, 5
+"""Characters of a request that are kept, and of one whose own words are fewer than so many."""
+_SEGMENTS = re.compile(r"&&|\|\||;|\n")
+_CUT = re.compile(r"\s*(?:\||\d?>|<<)")
+_WORD = re.compile(r"[A-Za-z][\w:.-]*")
+_ASSIGNED = re.compile(r"\w+=\S*")
+_PREPARES = frozenset({"cd", "export", "set", "source", "sleep", "echo", "true"})
+_VERSION_CONTROL = frozenset({"git", "gh", "hg", "jj"})
+_DONE = frozenset({"completed", "deleted", "cancelled"})
+
+
+class AnchorKind(Enum):
+    """What an anchor is; in the order in which a block shows them."""
+
+    CONSTRAINT = "constraint"  # what the user asked to hold from now on, in their own words
+    TASK = "task"  # open
+    REQUEST = "request"  # what the user typed
+    DECISION = "decision"
+    FILE = "file"  # changed
+    ERROR = "error"  # failed, then passed; or failing still
+    COMMAND = "command"  # verifies
+    READ = "read"  # a file that was only read
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Anchor:
+    """One thing that must not be lost.
+
+    Attributes:
+        text: the user's words, the task, the path or the command.
+        turn: the last one that it belongs to.
+        state: of a task, a file or a command; "" for none.
+        detail: what else there is to say: the error's first line, the files of its fix.
+        files: changed between a failure and the pass.
+        times: how often.
+    """
+
+    kind: AnchorKind
+    text: str
+    turn: int
+    state: str = ""
+    detail: str = ""
+    files: tuple[str, ...] = ()
+    times: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Frame:
+    """A stretch of work: what the user asked for and what came of it.
+
+    Attributes:
+        tools: name and number of the calls, in the order of the first.
+        outcome: the assistant's last words.
+    """
+
+    turn: int
+    goal: str
+    outcome: str = ""
+    tools: tuple[tuple[str, int], ...] = ()
+    files: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stretch:
+    """What happened between two compactions.
+
+    Attributes:
+        anchors: without what a model reads (constraints, decisions), in the order of their turns.
+        tasks: open at its end.
+        boundary: the compaction that ended it; None for the last one.
+        used: tokens of the context at its end.
+        summary: what the compaction made of it.
+        again: the files that were read and the commands that failed in it.
+    """
+
+    anchors: tuple[Anchor, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    boundary: Event | None = None
+    used: int = 0
+    summary: str = ""
+    again: frozenset[str] = frozenset()
+
+
+def own_words(prompt: str) -> str:
+    """Return the sentences of a prompt that are its user's own, or its beginning where they are few words."""
+    found = sentences(before_document(prompt))
+    own = " ".join(prompt[each.start : each.start + len(each.raw)] for each in found)
+    chosen = own if len(own.split()) >= _LEAST_WORDS else " ".join(prompt.split())[:_BEGINNING]
+    return brief(chosen, _LONGEST)
+
+
+def command_key(command: str) -> str:
+    """Return the programs of a command line with their subcommands: `go test`, `npm run lint`.
+
+    Options, paths, variables, redirections and what only prepares are left out.
+    """
+    keys: dict[str, None] = {}
+    for segment in _SEGMENTS.split(command):
+        parts = _CUT.split(segment, maxsplit=1)[0].split()
+        while parts and _ASSIGNED.fullmatch(parts[0]):
+            parts = parts[1:]
+        if not parts or parts[0] in _PREPARES:
+            continue
+        words = [parts[0]]
+        for part in parts[1:3]:
+            if not _WORD.fullmatch(part):
+                break
+            words.append(part)
+        keys[" ".join(words)] = None
+    return " && ".join([*keys][:3]) or " ".join(command.split())[:80]
+
+
+@dataclass(slots=True)
+class _Command:
+    """The runs of one command."""
+
+    text: str
+    turn: int
+    runs: int = 0
+    failed: bool = False
+    error: str = ""
+    broke_at: int = 0
+    verifies: bool = False
+    changes: int = -1
+
+
+@dataclass(slots=True)
+class _File:
+    state: str
+    turn: int
+    times: int = 1
+
+
+class _Fold:
+    """The state of one stretch; the tasks and the last request of the one before go on."""
+
+    def __init__(self, before: _Fold | None = None) -> None:
+        self.tasks: dict[str, tuple[str, str, int]] = dict(before.tasks) if before else {}
+        self.used = 0
+        self.calls: dict[str, Event] = {}
+        self.files: dict[str, _File] = {}
+        self.commands: dict[str, _Command] = {}
+        self.requests: list[Anchor] = []
+        self.fixes: list[Anchor] = []
+        going_on = before.frames[-1:] if before else []
+        self.frames: list[Frame] = [Frame(turn=frame.turn, goal=frame.goal) for frame in going_on]
+        self.changed: list[str] = []
+        self.again: set[str] = set()
+
+    def take(self, event: Event) -> None:
+        """Take one event."""
+        what = event.what
+        if what is What.PROMPT:
+            text = own_words(event.text)
+            self.requests.append(Anchor(kind=AnchorKind.REQUEST, text=text, turn=event.turn))
+            self.frames.append(Frame(turn=event.turn, goal=text))
+        elif what is What.USAGE:
+            self.used = event.tokens
+        elif what is What.REPLY and self.frames:
+            self.frames[-1] = replace(self.frames[-1], outcome=event.text)
+        elif what is What.CALL:
+            self.calls[event.id] = event
+            if self.frames:
+                tools = dict(self.frames[-1].tools)
+                tools[event.name] = tools.get(event.name, 0) + 1
+                self.frames[-1] = replace(self.frames[-1], tools=tuple(tools.items()))
+        elif what is What.RESULT and event.id in self.calls:
+            self._result(self.calls.pop(event.id), event)
+        elif what is What.TASKS:
+            self.tasks = {key: task for key, task in self.tasks.items() if not key.startswith("todo")}
+        elif what is What.TASK:
+            state, text, _ = self.tasks.get(event.id, ("pending", "", 0))
+            self.tasks[event.id] = event.name or state, event.text or text, event.turn
+
+    def _result(self, call: Event, result: Event) -> None:
+        if result.name:  # refused, or a call that the program did not make
+            return
+        if call.path and call.change and not result.failed:
+            self._touch(call.path, result.change or call.change, call.turn)
+        elif call.change == "ran" and call.text.strip():
+            self._ran(call, result)
+
+    def _touch(self, path: str, change: str, turn: int) -> None:
+        if change == "read":
+            self.again.add(path)
+        known = self.files.get(path)
+        if known is None:
+            self.files[path] = _File(change, turn)
+        else:
+            known.turn = turn
+            if change != "read":
+                known.times = known.times + 1 if known.state != "read" else 1
+                known.state = known.state if known.state == "created" else change
+        if change != "read":
+            self.changed.append(path)
+            if self.frames and path not in self.frames[-1].files:
+                self.frames[-1] = replace(self.frames[-1], files=(*self.frames[-1].files, path))
+
+    def _ran(self, call: Event, result: Event) -> None:
+        key = command_key(call.text)
+        known = self.commands.setdefault(key, _Command(call.text, call.turn))
+        same = known.text == call.text
+        versions = key.split()[0] in _VERSION_CONTROL
+        if known.failed and not result.failed:
+            files = tuple(dict.fromkeys(self.changed[known.broke_at :]))
+            if files or same:
+                self.fixes.append(
+                    Anchor(
+                        kind=AnchorKind.ERROR,
+                        text=key,
+                        turn=call.turn,
+                        state="passed",
+                        detail=known.error,
+                        files=files,
+                    )
+                )
+                known.verifies = known.verifies or not versions
+                if self.frames:
+                    self.frames[-1] = replace(self.frames[-1], fixed=(*self.frames[-1].fixed, key))
+        elif known.runs and same and len(self.changed) > known.changes >= 0:
+            known.verifies = known.verifies or not versions
+        if result.failed and not known.failed:
+            known.broke_at = len(self.changed)
+        if result.failed:
+            known.error = _first_line(result.text)
+            self.again.add(key)
+        known.text, known.turn, known.failed = call.text, call.turn, result.failed
+        known.runs, known.changes = known.runs + 1, len(self.changed)
+
+    def stretch(self, boundary: Event | None) -> Stretch:
+        """Return what there is at the end."""
+        found = list(self.requests)
+        for state, text, turn in self.tasks.values():
+            if state not in _DONE and text:
+                found.append(Anchor(kind=AnchorKind.TASK, text=text, turn=turn, state=state))
+        for path, file in self.files.items():
+            kind = AnchorKind.READ if file.state == "read" else AnchorKind.FILE
+            found.append(Anchor(kind=kind, text=path, turn=file.turn, state=file.state, times=file.times))
+        last = {fix.text: fix for fix in self.fixes}
+        found += last.values()
+        for key, known in self.commands.items():
+            state = "failed" if known.failed else "passed"
+            one = Anchor(kind=AnchorKind.COMMAND, text=key, turn=known.turn, state=state, times=known.runs)
+            if known.verifies:
+                found.append(one)
+                if known.failed:
+                    found.append(replace(one, kind=AnchorKind.ERROR, detail=known.error))
+        return Stretch(
+            anchors=tuple(sorted(found, key=lambda anchor: anchor.turn)),
+            frames=tuple(self.frames),
+            boundary=boundary,
+            used=self.used,
+            again=frozenset(self.again),
+        )
+
+
+def stretches(events: Iterable[Event]) -> list[Stretch]:
+    """Return what happened between compactions, the last stretch open; repeated records count once."""
+    found: list[Stretch] = []
+    fold = _Fold()
+    seen: set[tuple[What, str]] = set()
+    for event in events:
+        if event.what in {What.PROMPT, What.CALL, What.BOUNDARY, What.SUMMARY} and event.id:
+            if (event.what, event.id) in seen:
+                continue
+            seen.add((event.what, event.id))
+        if event.what is What.BOUNDARY and event.name != "micro":
+            found.append(fold.stretch(event))
+            fold = _Fold(fold)
+        elif event.what is What.SUMMARY and found and not found[-1].summary:
+            found[-1] = replace(found[-1], summary=event.text)
+        else:
+            fold.take(event)
+    return [*found, fold.stretch(None)]
+
+
+def stretches_with(events: Sequence[Event], statements: Sequence[Anchor]) -> list[Stretch]:
+    """Return the stretches between compactions with what a reader found in their turns."""
+    found: list[Stretch] = []
+    first = 0
+    for part in stretches(events):
+        last = part.boundary.turn if part.boundary else max((s.turn for s in statements), default=0)
+        own = [statement for statement in statements if first < statement.turn <= last]
+        anchors = sorted([*part.anchors, *own], key=lambda anchor: anchor.turn)
+        found.append(replace(part, anchors=tuple(anchors)))
+        first = last
+    return found
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if not re.fullmatch(r"Exit code \d+", line)]
+    return (telling or lines or [""])[0][:160]

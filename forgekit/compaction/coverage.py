@@ -1,0 +1,68 @@
+"""Which anchors a text holds: a summary, or the block that is restored after it.
+
+A text holds a file by its name, with its folder where another file has the same name; a command by all its
+programs with their subcommands; words by one line that has most of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cached_property
+
+from forgekit.compaction.anchors import Anchor, AnchorKind
+from forgekit.text.words import words
+
+PATHS = frozenset({AnchorKind.FILE, AnchorKind.READ})
+COMMANDS = frozenset({AnchorKind.COMMAND, AnchorKind.ERROR})
+MOST_WORDS = 60
+"""The first words of a text that are looked for."""
+LEAST = 0.6
+"""Share of an anchor's words that a line has when it means the same."""
+
+
+class HeldText:
+    """A text in which anchors are looked for.
+
+    Args:
+        text: a summary, a block, or both.
+        anchors: all that are looked for; files of one name are told apart.
+    """
+
+    def __init__(self, text: str, anchors: Iterable[Anchor]) -> None:
+        self._text = text
+        names = Counter(
+            {anchor.text: _name(anchor.text) for anchor in anchors if anchor.kind in PATHS}.values()
+        )
+        self._shared = {name for name, number in names.items() if number > 1}
+
+    @cached_property
+    def lines(self) -> list[tuple[str, frozenset[str]]]:
+        """The lines with their words; a line without a word is left out."""
+        rows = ((line, frozenset(words(line))) for line in self._text.splitlines())
+        return [row for row in rows if row[1]]
+
+    def holds(self, anchor: Anchor, least: float = LEAST) -> bool:
+        """Say whether the text holds an anchor; `least` is the share of words."""
+        if anchor.kind in PATHS:
+            name = _name(anchor.text)
+            parts = anchor.text.replace("\\", "/").rsplit("/", 2)
+            return self._has("/".join(parts[-2:]) if name in self._shared else name)
+        if anchor.kind in COMMANDS:
+            return all(self._has(program) for program in anchor.text.split(" && "))
+        own = frozenset(words(anchor.text)[:MOST_WORDS])
+        return not own or any(len(own & line) >= least * len(own) for _, line in self.lines)
+
+    def nearest(self, anchor: Anchor, most: int) -> list[str]:
+        """Return the lines that share the most words with an anchor."""
+        own = frozenset(words(anchor.text))
+        ranked = sorted(((len(own & found), line) for line, found in self.lines), reverse=True)
+        return [line for common, line in ranked[:most] if common]
+
+    def _has(self, name: str) -> bool:
+        return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self._text) is not None
+
+
+def _name(path: str) -> str:
+    return path.replace("\\", "/").rsplit("/", 1)[-1]

@@ -1,0 +1,48 @@
+"""What happens in a coding agent's session, as its transcript records it: the input of this room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from forgekit.times import Instant
+
+
+class What(Enum):
+    """What happened."""
+
+    PROMPT = "prompt"  # a person typed `text`
+    REPLY = "reply"  # the assistant wrote `text`
+    CALL = "call"  # the assistant called tool `name`; `text` is its key input, `path` a file
+    RESULT = "result"  # of the call `id`; `failed`, with an excerpt of the error
+    TASK = "task"  # task `id` is in state `name`; `text` is its subject, "" where that is unchanged
+    TASKS = "tasks"  # the tasks that follow replace all others of the list
+    USAGE = "usage"  # the context had `tokens` when model `name` answered with message `id`
+    BOUNDARY = "boundary"  # a compaction of kind `name`, at `tokens`
+    SUMMARY = "summary"  # what the compaction made of the context
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """One thing that happened.
+
+    Attributes:
+        turn: number of the person's prompt before it, from 1; 0 before the first.
+        id: of the record, the call, the task or the message.
+        path: of the file that a call is about; "" for none.
+        change: what a call does where it succeeds: `read`, `edited` or `created` a file, `ran` a command.
+        failed: whether a result is an error.
+        tokens: in the context.
+        at: None where the record has no time.
+    """
+
+    what: What
+    turn: int = 0
+    id: str = ""
+    name: str = ""
+    text: str = ""
+    path: str = ""
+    change: str = ""
+    failed: bool = False
+    tokens: int = 0
+    at: Instant | None = None

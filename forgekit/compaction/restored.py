@@ -1,0 +1,164 @@
+"""The block that is given to a model after a compaction: what its summary does not hold.
+
+Statements of fact, the user's words in quotation marks. Nothing that a tool returned is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+
+from forgekit.compaction.anchors import Anchor, AnchorKind, Frame, Stretch
+from forgekit.compaction.coverage import PATHS, HeldText
+from forgekit.insight.budget import BlockPart, BlockRow, lay_out
+from forgekit.text.blocks import quote
+
+MOST = 9_900
+"""Characters of a block that a hook prints; an agent cuts one of 10,000."""
+_ALL_BUT = 0.8
+"""Share of the words of an anchor that a line of the summary has when the block leaves it out."""
+_LONG, _SHORT = 300, 110
+_MOST_ROWS = 400
+
+
+class Depth(Enum):
+    """How far back a block goes."""
+
+    RECENT = "recent"  # the stretch before the last compaction, and what lasts longer
+    SESSION = "session"  # every stretch
+    FULL = "full"  # every stretch, what the summaries hold too
+
+
+TITLES = {
+    AnchorKind.CONSTRAINT: "What holds from then on, in the user's words",
+    AnchorKind.TASK: "Open tasks",
+    AnchorKind.DECISION: "Decisions",
+    AnchorKind.FILE: "Files changed",
+    AnchorKind.ERROR: "Errors and what followed",
+    AnchorKind.COMMAND: "Commands that check the work",
+    AnchorKind.REQUEST: "What the user asked for",
+    AnchorKind.READ: "Files read",
+}
+_LASTING = frozenset({AnchorKind.CONSTRAINT, AnchorKind.DECISION, AnchorKind.REQUEST})
+
+
+def restored(
+    stretches: Sequence[Stretch],
+    summary: str,
+    *,
+    name: str,
+    depth: Depth = Depth.RECENT,
+    budget: int = MOST,
+) -> str:
+    """Return the block; "" where there is nothing to say.
+
+    Args:
+        stretches: of the session, up to the compaction.
+        summary: what the compaction made of the last one; "" for none.
+        name: of the session, for the heading.
+        depth: how far back it goes.
+        budget: characters.
+
+    Raises UsageError for a budget that does not hold the first rows.
+    """
+    anchors = _chosen(stretches, depth)
+    held = HeldText("" if depth is Depth.FULL else summary, anchors)
+    missing = [anchor for anchor in anchors if not held.holds(anchor, _ALL_BUT)]
+    frames = [frame for stretch in stretches for frame in stretch.frames]
+    parts = _parts(missing, frames)
+    if not parts:
+        return ""
+    turns = max((anchor.turn for anchor in anchors), default=0)
+    beyond = "; the summary does not hold it" if summary and depth is not Depth.FULL else ""
+    opening = (
+        f"## What session {name} did, turns 1 to {turns}\n\n"
+        f"Read from its transcript{beyond}. Words in quotation marks are the user's."
+    )
+    closing = "`forgekit compaction restore --depth full` prints all of it."
+    return lay_out(opening, parts, closing, budget=budget, cost=len).text
+
+
+def _chosen(stretches: Sequence[Stretch], depth: Depth) -> list[Anchor]:
+    """Return the anchors in the order in which a block shows them; of the same one the last."""
+    found: dict[tuple[AnchorKind, str], Anchor] = {}
+    last = len(stretches) - 1
+    for number, stretch in enumerate(stretches):
+        for anchor in stretch.anchors:
+            if anchor.kind is AnchorKind.TASK and number < last:
+                continue  # the last stretch has those that are open still
+            if number < last and depth is Depth.RECENT and anchor.kind not in _LASTING:
+                continue
+            found.pop((anchor.kind, anchor.text), None)
+            found[anchor.kind, anchor.text] = anchor
+    changed = {anchor.text for anchor in found.values() if anchor.kind is AnchorKind.FILE}
+    wrong = {anchor.text for anchor in found.values() if anchor.kind is AnchorKind.ERROR}
+    kept = [
+        anchor
+        for anchor in found.values()
+        if not (anchor.kind is AnchorKind.READ and anchor.text in changed)
+        and not (anchor.kind is AnchorKind.COMMAND and anchor.text in wrong)
+    ]
+    return sorted(kept, key=lambda anchor: -anchor.turn)
+
+
+def _parts(anchors: Sequence[Anchor], frames: Sequence[Frame]) -> list[BlockPart]:
+    parts = []
+    for rank, (kind, title) in enumerate(TITLES.items()):
+        some = [anchor for anchor in anchors if anchor.kind is kind]
+        folder = _common_folder(anchor.text for anchor in some) if kind in PATHS else ""
+        rows = [_row(anchor, folder) for anchor in some[:_MOST_ROWS]]
+        if rows:
+            head = f"Below {folder}" if folder else ""
+            parts.append(BlockPart(title=title, rows=rows, total=len(some), head=head, rank=rank))
+        if kind is AnchorKind.TASK and frames and (anchors or frames[-1].tools):
+            parts.append(_doing(frames[-1]))
+    return parts
+
+
+def _doing(frame: Frame) -> BlockPart:
+    tools = ", ".join(f"{name} {number} times" for name, number in frame.tools[:8])
+    did = f"; calls since: {tools}" if tools else ""
+    words = f"; the last words were: {_cut(frame.outcome, _LONG)}" if frame.outcome else ""
+    texts = (
+        f'- turn {frame.turn}: "{_cut(frame.goal, _LONG)}"{did}{words}',
+        f'- turn {frame.turn}: "{_cut(frame.goal, _SHORT)}"',
+    )
+    return BlockPart(title="What was being done", rows=[BlockRow(texts)], total=1, rank=1)
+
+
+def _row(anchor: Anchor, folder: str) -> BlockRow:
+    turn, text = f"turn {anchor.turn}", anchor.text
+    match anchor.kind:
+        case AnchorKind.FILE | AnchorKind.READ:
+            path = text.removeprefix(folder)
+            times = f" {anchor.times} times" if anchor.times > 1 else ""
+            return BlockRow(
+                (f"- `{_cut(path, _LONG)}` {anchor.state}{times}, {turn}", f"- `{_cut(path, 90)}`")
+            )
+        case AnchorKind.ERROR | AnchorKind.COMMAND:
+            files = ", ".join(f"`{path.rsplit('/', 1)[-1]}`" for path in anchor.files[:5])
+            after = f" after changes to {files}" if files else ""
+            how = f"failed, then passed{after}" if anchor.state == "passed" else "failed at last"
+            if anchor.kind is AnchorKind.COMMAND:
+                how = f"ran {anchor.times} times, {anchor.state} at last"
+            return BlockRow(
+                (f"- `{_cut(text, _LONG)}` {how}, {turn}", f"- `{_cut(text, 90)}` {anchor.state}")
+            )
+        case AnchorKind.TASK:
+            return BlockRow((f"- {anchor.state}: {_cut(text, _LONG)} ({turn})", f"- {_cut(text, _SHORT)}"))
+    return BlockRow((f'- {turn}: "{_cut(text, _LONG)}"', f'- {turn}: "{_cut(text, _SHORT)}"'))
+
+
+def _cut(text: str, most: int) -> str:
+    line = quote(text).replace('"', "'").replace("`", "'")
+    return line if len(line) <= most else line[: most - 1].rstrip() + "\u2026"
+
+
+def _common_folder(paths: Iterable[str]) -> str:
+    """Return the folder that all paths begin with, with its last slash; "" for none."""
+    found = sorted(paths)
+    if len(found) < 2:
+        return ""
+    a, b = found[0], found[-1]
+    same = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return a[: a.rfind("/", 0, same) + 1]

@@ -1,0 +1,137 @@
+"""What a compaction leaves: the share of the anchors before it that its summary holds, and with the block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from forgekit.compaction.anchors import Anchor, AnchorKind, Stretch
+from forgekit.compaction.coverage import HeldText
+from forgekit.compaction.restored import restored
+
+CHARACTERS_A_TOKEN = 4
+WORDED = frozenset({AnchorKind.CONSTRAINT, AnchorKind.DECISION, AnchorKind.TASK, AnchorKind.REQUEST})
+"""Kinds that a judge may find in other words."""
+_NEAREST = 3
+
+SameAs = Callable[[Sequence[tuple[str, str]]], Sequence[bool]]
+"""Returns of pairs of texts whether both have the same meaning."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Survived:
+    """How many anchors of a kind there are, and how many of them a text holds.
+
+    Attributes:
+        judged_summary, judged_both: counted too where the judge finds a line of the same meaning.
+    """
+
+    total: int = 0
+    summary: int = 0
+    both: int = 0
+    judged_summary: int = 0
+    judged_both: int = 0
+
+    def __add__(self, other: Survived) -> Survived:
+        return Survived(
+            total=self.total + other.total,
+            summary=self.summary + other.summary,
+            both=self.both + other.both,
+            judged_summary=self.judged_summary + other.judged_summary,
+            judged_both=self.judged_both + other.judged_both,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Survival:
+    """One compaction.
+
+    Attributes:
+        id: of the boundary's record.
+        session: the transcript.
+        turn: of the user's, in which it happened.
+        pre_tokens: as the transcript records them; 0 where it does not.
+        used: tokens of the context as measured before it.
+        kinds: what survived, by kind.
+        block: characters of the block.
+        again: files read and commands failed after it that had been before; and how many of these neither
+            the summary nor the block names.
+    """
+
+    id: str
+    session: str
+    turn: int
+    trigger: str
+    pre_tokens: int
+    used: int
+    kinds: dict[AnchorKind, Survived]
+    block: int
+    again: int
+    again_lost: int
+    lost: tuple[Anchor, ...] = ()
+
+
+def survivals(session: str, stretches: Sequence[Stretch], same: SameAs | None = None) -> list[Survival]:
+    """Return what each compaction of a session left.
+
+    Args:
+        session: its name.
+        stretches: all, in order.
+        same: a judge; None where there is none.
+    """
+    found = []
+    for number, stretch in enumerate(stretches[:-1]):
+        if stretch.boundary is None or not stretch.summary:
+            continue
+        block = restored(stretches[: number + 1], stretch.summary, name=session)
+        anchors = [anchor for anchor in stretch.anchors if anchor.kind is not AnchorKind.READ]
+        both = HeldText(f"{stretch.summary}\n{block}", stretch.anchors)
+        kinds, lost = _kinds(anchors, HeldText(stretch.summary, stretch.anchors), both, same)
+        known = {anchor.text: anchor for anchor in stretch.anchors}
+        again = [known[name] for name in stretches[number + 1].again if name in known]
+        found.append(
+            Survival(
+                id=stretch.boundary.id,
+                session=session,
+                turn=stretch.boundary.turn,
+                trigger=stretch.boundary.name,
+                pre_tokens=stretch.boundary.tokens,
+                used=stretch.used,
+                kinds=kinds,
+                block=len(block),
+                again=len(again),
+                again_lost=sum(not both.holds(anchor) for anchor in again),
+                lost=tuple(lost),
+            )
+        )
+    return found
+
+
+def _kinds(
+    anchors: Sequence[Anchor], summary: HeldText, both: HeldText, same: SameAs | None
+) -> tuple[dict[AnchorKind, Survived], list[Anchor]]:
+    kinds: dict[AnchorKind, Survived] = {}
+    lost = []
+    for anchor in anchors:
+        in_summary, in_both = summary.holds(anchor), both.holds(anchor)
+        judged = [in_summary, in_both]
+        if same is not None and anchor.kind in WORDED:
+            for at, text in enumerate((summary, both)):
+                if not judged[at]:
+                    judged[at] = any(same([(anchor.text, line) for line in text.nearest(anchor, _NEAREST)]))
+        one = Survived(
+            total=1, summary=in_summary, both=in_both, judged_summary=judged[0], judged_both=judged[1]
+        )
+        kinds[anchor.kind] = kinds.get(anchor.kind, Survived()) + one
+        if not in_both:
+            lost.append(anchor)
+    return kinds, lost
+
+
+def total(found: Sequence[Survival]) -> dict[AnchorKind, Survived]:
+    """Return what survived over several compactions, by kind."""
+    sums: dict[AnchorKind, Survived] = {}
+    for one in found:
+        for kind, kept in one.kinds.items():
+            sums[kind] = sums.get(kind, Survived()) + kept
+    return {kind: sums[kind] for kind in AnchorKind if kind in sums}

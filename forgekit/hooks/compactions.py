@@ -1,0 +1,95 @@
+"""Before and after the context of an agent's session is compacted; all of it works without a registry.
+
+What reads transcripts is imported where one is read: most calls find nothing to do.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from forgekit.console import count
+from forgekit.forge import Forge
+from forgekit.hooks import sessions
+from forgekit.hooks.agents import HookInput
+from forgekit.hooks.transcript_queue import transcript_of
+from forgekit.worktree.roots import sessions_dir
+
+EVERY = 100_000
+"""Bytes by which a transcript grows before it is read again at the end of a turn: some 10,000 tokens."""
+_INSTRUCTIONS = _HANDOFF = 4_000
+"""Characters of what is printed before a compaction, and when a session begins after another."""
+_NEAR = {"medium": "extended", "high": "full"}
+"""How much of a session the reader reads, by the risk of a compaction."""
+
+
+def before(forge: Forge | None, given: HookInput) -> str:
+    """Bring what is kept up to date, and return what the summary should name."""
+    transcript = transcript_of(given)
+    if transcript is None:
+        return ""
+    from forgekit.agent_sessions import block, opened
+
+    session = opened(forge, transcript)
+    _read_statements(forge, transcript, "extended")
+    text = block(session, budget=_INSTRUCTIONS, summary="")
+    return f"The summary should name what follows, the user's words as they are.\n\n{text}" if text else ""
+
+
+def after(forge: Forge | None, given: HookInput) -> str:
+    """Return what the summary does not hold; at a new or resumed session what the one before did."""
+    source = given.data.get("source")
+    transcript = transcript_of(given) if source in {"compact", "clear", "resume"} else None
+    if transcript is None:
+        return ""
+    if source == "clear":
+        others = [path for path in transcript.parent.glob("*.jsonl") if path != transcript]
+        if not others:
+            return ""
+        transcript = max(others, key=lambda path: path.stat().st_mtime)
+    from forgekit.agent_sessions import block, opened
+
+    session = opened(forge, transcript)
+    return block(session) if source == "compact" else block(session, budget=_HANDOFF, summary="")
+
+
+def at_turn_end(forge: Forge | None, given: HookInput) -> str:
+    """Keep what happened; say once when a compaction comes near, and let the reader read the turns."""
+    root = forge.root if forge is not None else None
+    transcript = transcript_of(given) if given.session else None
+    if transcript is None:
+        return ""
+    size, seen = transcript.stat().st_size, sessions.read(root, given.session)
+    if 0 <= size - seen.kept < EVERY:
+        return ""
+    from forgekit.agent_sessions import opened
+    from forgekit.transcripts.kept_events import note
+
+    sessions.write(root, given.session, seen._replace(kept=size))
+    session = opened(forge, transcript)
+    risk = session.meter.risk.value
+    if risk == session.risk:
+        return ""
+    note(sessions_dir(root), transcript, risk=risk)
+    if risk not in _NEAR:
+        return ""
+    _read_statements(forge, transcript, _NEAR[risk])
+    kept = ", ".join(count(number, kind) for kind, number in session.counts.items() if number)
+    return (
+        f"The context is at {session.meter.share:.0%} of where it compacts; kept for afterwards: {kept}. "
+        "`forgekit compaction status` shows it."
+    )
+
+
+def _read_statements(forge: Forge | None, transcript: Path, level: str) -> None:
+    """Start a process that lets the reader find decisions and constraints; it outlives the hook."""
+    root = ["-C", str(forge.root)] if forge is not None else []
+    command = ["compaction", "preserve", "--level", level, "--transcript", str(transcript)]
+    subprocess.Popen(  # noqa: S603 - this program, fixed arguments, no shell
+        [sys.executable, "-m", "forgekit", *root, *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )

@@ -1,0 +1,211 @@
+"""Events out of the records that Claude Code appends to a session's transcript, from a byte offset on.
+
+Records of side chains, of the program itself and of unknown types give nothing. What a tool returns is never
+kept but for the first lines of an error: it may hold secrets, and words that look like an instruction.
+A prompt is what a person typed, or answered when a tool call was refused or a question asked. Contracts:
+docs of the transcript's schema are in the agent's own help; every field may be missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from forgekit.compaction.events import Event, What
+from forgekit.text.secrets import redact
+from forgekit.transcripts.turns import from_the_program, instant_of, line_of, mapping, mappings, text_of
+
+LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes of a record; a longer one is passed over."""
+LONGEST_SUMMARY = 64_000
+_PROMPT, _INPUT, _ERROR, _SUBJECT = 4_000, 1_000, 400, 300
+"""Characters that are kept of a text."""
+_REFUSED = "The user doesn't want to proceed with this tool use."
+_REASON = "the user said:\n"
+_OTHER_FAILED = "Sibling tool call errored"
+_MISUSED = "<tool_use_error>"
+_INPUTS = ("command", "pattern", "query", "url", "description", "skill", "title", "prompt")
+"""The inputs that say what a call does, the most telling first."""
+_PATHS = ("file_path", "notebook_path", "filePath", "path")
+_CHANGES = {"Edit": "edited", "MultiEdit": "edited", "NotebookEdit": "edited"}
+_CHANGES |= {"Write": "edited", "Read": "read"}
+
+
+@dataclass(slots=True)
+class EventReader:
+    """Reads what a transcript holds beyond an offset; a last line without an end waits for the next call.
+
+    Attributes:
+        offset: bytes that were read.
+        turn: number of the person's last prompt.
+        calls: the tool of each call without a result, by its id.
+        usage: the last message whose tokens were counted, with the most that a record of it names.
+        seen: the records that were read; a file may repeat some.
+    """
+
+    offset: int = 0
+    turn: int = 0
+    calls: dict[str, str] = field(default_factory=dict)
+    usage: tuple[str, int] = ("", 0)
+    seen: set[str] = field(default_factory=set)
+
+    def read(self, stream: IO[bytes]) -> Iterator[Event]:
+        """Yield the events of the records beyond the offset, in the order of the file."""
+        stream.seek(self.offset)
+        while line := stream.readline(LONGEST_LINE):
+            if not line.endswith(b"\n"):
+                if len(line) < LONGEST_LINE:
+                    return
+                while line and not line.endswith(b"\n"):
+                    self.offset += len(line)
+                    line = stream.readline(LONGEST_LINE)
+                self.offset += len(line)
+                continue
+            self.offset += len(line)
+            if b'"type":"progress"' in line[:2_000]:
+                continue
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(record, dict):
+                yield from self._events(record)
+
+    def _events(self, record: dict[str, Any]) -> Iterator[Event]:
+        uuid = line_of(record.get("uuid"))
+        if record.get("isSidechain") is True or (uuid and uuid in self.seen):
+            return
+        self.seen.add(uuid)
+        kind, at = record.get("type"), instant_of(record.get("timestamp"))
+        if kind == "user":
+            found = self._user(record, uuid)
+        elif kind == "assistant":
+            found = self._assistant(record)
+        else:
+            found = _boundary(record, uuid)
+        for event in found:
+            self.turn += event.what is What.PROMPT
+            yield _at(event, self.turn, at)
+
+    def _user(self, record: dict[str, Any], uuid: str) -> Iterator[Event]:
+        content = mapping(record.get("message")).get("content")
+        blocks = mappings(content)
+        text = text_of(content) if isinstance(content, str) else ""
+        text = text or "\n".join(text_of(b.get("text")) for b in blocks if b.get("type") == "text")
+        if record.get("isCompactSummary") is True:
+            yield Event(what=What.SUMMARY, id=uuid, text=_kept(text, LONGEST_SUMMARY))
+            return
+        for block in blocks:
+            if block.get("type") == "tool_result":
+                yield from self._result(block, mapping(record.get("toolUseResult")), uuid)
+        if text.strip() and record.get("isMeta") is not True and not from_the_program(text):
+            yield Event(what=What.PROMPT, id=uuid, text=_kept(text, _PROMPT))
+
+    def _result(self, block: dict[str, Any], data: dict[str, Any], uuid: str) -> Iterator[Event]:
+        key = text_of(block.get("tool_use_id"))
+        name = self.calls.pop(key, "")
+        failed = block.get("is_error") is True
+        content = block.get("content")
+        text = content if isinstance(content, str) else ""
+        own = not name.startswith("mcp__")  # the words of another server are not the program's
+        if failed and own and text.startswith(_REFUSED):
+            yield Event(what=What.RESULT, id=key, name="refused", failed=True)
+            if reason := text.partition(_REASON)[2].strip():
+                yield Event(what=What.PROMPT, id=f"{uuid}:reason", text=_kept(reason, _PROMPT))
+            return
+        if failed and _OTHER_FAILED in text[:200]:
+            yield Event(what=What.RESULT, id=key, name="refused", failed=True)
+            return
+        misused = failed and text.startswith(_MISUSED)
+        change = "created" if data.get("type") == "create" else ""
+        yield Event(
+            what=What.RESULT,
+            id=key,
+            name="misused" if misused else "",
+            failed=failed,
+            change=change,
+            text=_kept(text, _ERROR) if failed and not misused else "",
+        )
+        if not failed and own:
+            yield from _answers(name, data, uuid)
+
+    def _assistant(self, record: dict[str, Any]) -> Iterator[Event]:
+        message = mapping(record.get("message"))
+        model = line_of(message.get("model"))
+        if record.get("isApiErrorMessage") is True or model == "<synthetic>":
+            return
+        key = line_of(message.get("id")) or line_of(record.get("requestId"))
+        tokens = _tokens(mapping(message.get("usage")))
+        if tokens and (key, tokens) > (self.usage if self.usage[0] == key else (key, 0)):
+            self.usage = key, tokens
+            yield Event(what=What.USAGE, id=key, name=model, tokens=tokens)
+        for block in mappings(message.get("content")):
+            kind = block.get("type")
+            if kind == "text" and (text := text_of(block.get("text")).strip()):
+                yield Event(what=What.REPLY, id=key, text=_kept(text, _INPUT))
+            elif kind == "tool_use":
+                yield from self._call(block)
+
+    def _call(self, block: dict[str, Any]) -> Iterator[Event]:
+        name, key, given = line_of(block.get("name")), text_of(block.get("id")), mapping(block.get("input"))
+        text = next((text_of(given.get(name)) for name in _INPUTS if given.get(name)), "")
+        path = next((text_of(given.get(name)) for name in _PATHS if given.get(name)), "")
+        self.calls[key] = name
+        change = _CHANGES.get(name, "ran" if text_of(given.get("command")) else "")
+        path = line_of(path)[:_INPUT]
+        yield Event(what=What.CALL, id=key, name=name, text=_kept(text, _INPUT), path=path, change=change)
+        if name == "TodoWrite":
+            yield Event(what=What.TASKS)
+            for number, each in enumerate(mappings(given.get("todos"))):
+                yield _task(f"todo{number}", each.get("status"), each.get("content"))
+        elif name == "TaskUpdate":
+            yield _task(given.get("taskId"), given.get("status"), given.get("subject"))
+
+
+def _answers(name: str, data: dict[str, Any], uuid: str) -> Iterator[Event]:
+    """Yield the tasks that a result numbers, and what a person answered to questions."""
+    if task := mapping(data.get("task")) if name == "TaskCreate" else {}:
+        yield _task(task.get("id"), "pending", task.get("subject"))
+    for number, each in enumerate(mapping(data.get("answers")).items() if name == "AskUserQuestion" else ()):
+        question, answer = (text_of(part) for part in each)
+        text = _kept(f"{question} {answer}", _PROMPT)
+        yield Event(what=What.PROMPT, id=f"{uuid}:answer{number}", name="answer", text=text)
+
+
+def _task(key: Any, state: Any, subject: Any) -> Event:
+    return Event(what=What.TASK, id=line_of(key), name=line_of(state), text=_kept(text_of(subject), _SUBJECT))
+
+
+def _boundary(record: dict[str, Any], uuid: str) -> Iterator[Event]:
+    kind = {"compact_boundary": "compact", "microcompact_boundary": "microcompact"}.get(
+        text_of(record.get("subtype"))
+    )
+    if kind is not None and record.get("type") == "system":
+        data = mapping(record.get(f"{kind}Metadata"))
+        trigger = "manual" if data.get("trigger") == "manual" else "auto"
+        name = trigger if kind == "compact" else "micro"
+        yield Event(what=What.BOUNDARY, id=uuid, name=name, tokens=_count(data.get("preTokens")))
+
+
+def _tokens(usage: dict[str, Any]) -> int:
+    """Return the tokens of the context that a model answered to, with its answer."""
+    keys = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    return sum(_count(usage.get(key)) for key in keys)
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def _kept(text: str, most: int) -> str:
+    """Return the beginning of a text without secrets."""
+    return redact(text_of(text)[: most + 200]).text[:most]
+
+
+def _at(event: Event, turn: int, at: Any) -> Event:
+    return Event(
+        what=event.what, turn=turn, id=event.id, name=event.name, text=event.text, path=event.path,
+        change=event.change, failed=event.failed, tokens=event.tokens, at=at,
+    )  # fmt: skip

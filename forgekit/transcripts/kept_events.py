@@ -1,0 +1,195 @@
+"""The events of agents' sessions as they are kept: one file of lines each, which only grows.
+
+A file can be deleted at any time: the transcript gives it again. A line that a crash tore, and all
+behind the last mark, is read again from the transcript.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+
+from forgekit.compaction.anchors import Anchor
+from forgekit.compaction.events import Event, What
+from forgekit.text.plain import from_plain, to_plain
+from forgekit.transcripts.agent_events import EventReader
+from forgekit.transcripts.turns import mapping, mappings
+
+MOST_EVENTS, MOST_LASTING = 6_000, 1_500
+"""Events of a session that are kept, and of earlier ones prompts, tasks and compactions."""
+MOST_SESSIONS = 200
+_LASTING = {What.PROMPT, What.TASK, What.TASKS, What.BOUNDARY, What.SUMMARY}
+_HEAD = 1_024
+_TYPES: dict[str, type] = {field.name: str for field in fields(Event)}
+_TYPES |= {"turn": int, "tokens": int, "at": int, "failed": bool}
+_GZIP = b"\x1f\x8b"
+
+
+class Kept(NamedTuple):
+    """What is known of a session.
+
+    Attributes:
+        statements: what the reader found in its first `read_turns` turns.
+        window: tokens of the model's context that the agent named; 0 where it named none.
+        risk: of a compaction that its user knows of.
+    """
+
+    events: tuple[Event, ...] = ()
+    statements: tuple[Anchor, ...] = ()
+    read_turns: int = 0
+    window: int = 0
+    risk: str = "low"
+
+
+def kept(folder: Path, transcript: Path) -> Kept:
+    """Return the events of a transcript, those that were read before from the kept file, which is brought up.
+
+    Args:
+        folder: where the files of sessions are kept.
+        transcript: a session's file of lines.
+
+    Raises OSError where the transcript cannot be read.
+    """
+    path = _path(folder, transcript)
+    with transcript.open("rb") as stream:
+        head = hashlib.sha256(stream.read(_HEAD)).hexdigest()[:16]
+        events, reader = _loaded(path, head, transcript.stat().st_size)
+        known, most = len(events), 2 * MOST_EVENTS
+        for event in reader.read(stream):
+            events.append(event)
+            if len(events) > most:
+                events, known = thinned(events), 0
+                most = len(events) + MOST_EVENTS
+    if len(events) > known or not path.exists():
+        mark = {"offset": reader.offset, "turn": reader.turn, "usage": list(reader.usage), "head": head}
+        folder.mkdir(parents=True, exist_ok=True)
+        if known == 0:
+            path.unlink(missing_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            lines = (json.dumps(to_plain(event), ensure_ascii=False) + "\n" for event in events[known:])
+            file.write("".join([*lines, json.dumps(mark), "\n"]))
+        _forget(folder)
+    facts = _json(path.with_suffix(".facts"))
+    read, window = facts.get("read_turns"), facts.get("window")
+    return Kept(
+        events=tuple(events),
+        statements=tuple(_statements(facts.get("statements"))),
+        read_turns=read if isinstance(read, int) else 0,
+        window=window if isinstance(window, int) else 0,
+        risk=str(facts.get("risk") or "low"),
+    )
+
+
+def thinned(events: Sequence[Event]) -> list[Event]:
+    """Return the newest `MOST_EVENTS`, and of those before what lasts; summaries without their text."""
+    older = (event for event in events[:-MOST_EVENTS] if event.what in _LASTING)
+    lasting = [replace(event, text="") if event.what is What.SUMMARY else event for event in older]
+    return [*lasting[-MOST_LASTING:], *events[-MOST_EVENTS:]]
+
+
+def note(folder: Path, transcript: Path, **facts: Any) -> None:
+    """Keep facts of a session beside its events: `statements`, `read_turns`, `window`, `risk`."""
+    path = _path(folder, transcript)
+    folder.mkdir(parents=True, exist_ok=True)
+    _replace(path.with_suffix(".facts"), _json(path.with_suffix(".facts")) | facts)
+
+
+def limits(folder: Path, **seen: int) -> dict[str, int]:
+    """Return the tokens at which models were seen to compact; `seen` is added to what is known."""
+    path = folder / "limits"
+    known = {k: v for k, v in _json(path).items() if isinstance(v, int) and v > 0}
+    if any(known.get(model) != tokens for model, tokens in seen.items()):
+        known |= seen
+        _replace(path, known)
+    return known
+
+
+def events_of(path: Path) -> list[Event]:
+    """Return the events of a transcript, packed or not; nothing is kept.
+
+    Raises OSError where it cannot be read.
+    """
+    with path.open("rb") as raw:
+        packed = raw.read(2) == _GZIP
+        raw.seek(0)
+        stream = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if packed else raw
+        return list(EventReader().read(stream))
+
+
+def _path(folder: Path, transcript: Path) -> Path:
+    name = hashlib.sha256(str(transcript).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    return folder / f"{name}.events"
+
+
+def _loaded(path: Path, head: str, size: int) -> tuple[list[Event], EventReader]:
+    """Return the events up to the last mark, and a reader that goes on behind it."""
+    events: list[Event] = []
+    reader = EventReader()
+    marked = 0
+    with contextlib.suppress(OSError):
+        for row in _rows(path.read_bytes()):
+            if "offset" not in row:
+                if (event := _event(row)) is not None:
+                    events.append(event)
+            elif row.get("head") == head and row["offset"] <= size:
+                usage = tuple(row["usage"])
+                reader = EventReader(offset=row["offset"], turn=row["turn"], usage=usage)
+                marked = len(events)
+            else:  # the transcript is another one, or was cut
+                events, reader, marked = [], EventReader(), 0
+                path.unlink(missing_ok=True)
+    del events[marked:]
+    for event in events:
+        if event.what is What.CALL:
+            reader.calls[event.id] = event.name
+        elif event.what is What.RESULT:
+            reader.calls.pop(event.id, "")
+    return events, reader
+
+
+def _event(row: dict[str, Any]) -> Event | None:
+    """Return the event of a kept row, None for a damaged one; many are read, so none is checked in depth."""
+    if any(type(value) is not _TYPES.get(key) for key, value in row.items()):
+        return None
+    try:
+        return Event(**row | {"what": What(row["what"])})
+    except (ValueError, LookupError):
+        return None
+
+
+def _rows(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in data.splitlines():
+        with contextlib.suppress(ValueError):
+            yield mapping(json.loads(line))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    with contextlib.suppress(OSError, ValueError):
+        return mapping(json.loads(path.read_bytes()))
+    return {}
+
+
+def _replace(path: Path, data: dict[str, Any]) -> None:
+    part = path.with_suffix(f".{os.getpid()}")
+    part.write_text(json.dumps(data), encoding="utf-8")
+    part.replace(path)
+
+
+def _statements(rows: Any) -> Iterator[Anchor]:
+    for row in mappings(rows):
+        with contextlib.suppress(ValueError):
+            yield from_plain(Anchor, row)
+
+
+def _forget(folder: Path) -> None:
+    """Forget the sessions that were read longest ago."""
+    for old in sorted(folder.glob("*.events"), key=lambda each: each.stat().st_mtime)[:-MOST_SESSIONS]:
+        old.unlink(missing_ok=True)
+        old.with_suffix(".facts").unlink(missing_ok=True)
