@@ -263,7 +263,7 @@ def _ids(forge: Forge, kinds: tuple[str, ...]) -> Iterable[tuple[str, str]]:
     from forgekit.model.kinds import Kind, short_id
 
     forge.catalogue.refresh()
-    for kind in map(Kind, kinds or tuple(noun for noun in NOUNS if noun not in {"index", "model"})):
+    for kind in map(Kind, kinds) if kinds else Kind:
         for entity in reversed(forge.catalogue.entities(kind)):
             yield short_id(kind, entity.id), entity.title
 
