@@ -120,6 +120,16 @@ def candidate_id(
     )
 
 
+def note_id(project: EntityId, name: str, created_ms: int) -> EntityId:
+    """Derive a note's id from its first title and text, or its source, and the time it was written."""
+    return v8_named(project, "note:" + text_hash(name), created_ms)
+
+
+def topic_id(project: EntityId, first_note: EntityId) -> EntityId:
+    """Derive a topic's id from the earliest note that it began with."""
+    return v8_named(project, "topic:" + first_note, timestamp(first_note))
+
+
 def archive_id(project: EntityId, conversation: EntityId, turns: str, compressed_ms: int) -> EntityId:
     """Derive an archive's id.
 

@@ -111,6 +111,7 @@ NOUNS = {
     "conflict": "Decisions that cannot both be followed",
     "compaction": "What a coding agent's session must not lose when its context is compacted",
     "archive": "Compressed conversations, kept verbatim",
+    "note": "What people write down, and its topics (threads of thought)",
     "index": "The cache behind searches; it can be deleted at any time",
     "model": "The embedding model that searches by meaning use",
 }
@@ -119,14 +120,15 @@ STATUSES = {
     "decision": ("active", "revised", "superseded", "invalidated"),
     "conflict": ("open", "resolved", "scoped", "dismissed", "moot", "found", "possible"),
     "candidate": ("waiting", "approved", "merged", "rejected", "registered"),
+    "topic": ("active", "archived", "merged"),
 }
 OF_AGENTS = ("claude-code", "codex", "cursor", "gemini", "copilot")
 """The coding agents that call hooks."""
 PLURALS = {"lineage": "lineage edges"}
 TRANSCRIPT_FORMATS = ("auto", "claude", "claude-code", "chatgpt", "specstory", "markdown")
 _PREFIXES = {"conversation": "con", "thread": "thr", "decision": "dec", "lineage": "lin", "conflict": "cfl"}
-_PREFIXES |= {"project": "prj", "candidate": "can", "archive": "arc"}
-_SCOPES = ("threads", "decisions", "lineage", "conversations", "archives", "messages", "all")
+_PREFIXES |= {"project": "prj", "candidate": "can", "archive": "arc", "note": "nte"}
+_SCOPES = ("threads", "decisions", "lineage", "conversations", "archives", "notes", "messages", "all")
 _COMPUTED = {"moot", "found", "possible"}  # no file has these
 _STATED = (status for kind in ("thread", "decision", "conflict") for status in STATUSES[kind])
 _FOUND = tuple(dict.fromkeys(status for status in _STATED if status not in _COMPUTED))
@@ -222,7 +224,7 @@ def _edit(kind: str, function: str, usage: str, *arguments: Argument) -> Operati
         function,
         (_id(kind), *arguments),
         (f"{command} {usage}", command),
-        fixed=() if kind in {"thread", "decision"} else (("kind", kind),),
+        fixed=() if kind in {"thread", "decision", "note"} else (("kind", kind),),
     )
 
 
@@ -237,7 +239,7 @@ def _ending(verb: str, status: str, summary: str, resolution: str) -> Operation:
     )
 
 
-_TAGGED = ("project", "conversation", "thread", "decision")
+_TAGGED = ("project", "conversation", "thread", "decision", "note")
 # fmt: off
 _FILE_ARCHIVES = Operation("sync-compression",
     "File archives and register their decisions, threads and lineage, in one commit.",
@@ -282,14 +284,15 @@ OPERATIONS: tuple[Operation, ...] = (
         "Conversations in",
         Operation("ingest", "File conversations from exports and transcripts; a second time changes nothing.",
             "forgekit.filing.conversations:ingest",
-            (_positional("form", Type.CHOICE, metavar="FORMAT", of=TRANSCRIPT_FORMATS),
+            (_positional("form", Type.CHOICE, metavar="FORMAT", of=(*TRANSCRIPT_FORMATS, "notes")),
                 _positional("paths", Type.PATH, metavar="PATH...", many=True), _FOR_OTHERS, _WITH_TEXT),
             ("forgekit ingest auto ~/.claude/projects --with-text",
-                'forgekit ingest claude conversations.json --project "The Nexus" --dry-run'), "ingested",
-            writes=True,
-            more=f"FORMAT is one of {', '.join(TRANSCRIPT_FORMATS)}. PATH may be a folder, a .zip or .gz "
-            "file, or `-`. Each commit files up to 500 conversations; after an interruption, run it again. A "
-            "dry run and --no-commit hold all of it in memory, --json the names of all that it filed."),
+                'forgekit ingest claude conversations.json --project "The Nexus" --dry-run',
+                "forgekit ingest notes ~/vault"), "ingested", writes=True,
+            more=f"FORMAT is one of {', '.join(TRANSCRIPT_FORMATS)}, or notes: a folder of Markdown. PATH "
+            "may be a folder, a .zip or .gz file, or `-`. Each commit files up to 500 conversations; after an "
+            "interruption, run it again. A dry run and --no-commit hold all of it in memory, --json the names "
+            "of all that it filed."),
         Operation("review", "List the candidates that wait for a person, and answer them.",
             "forgekit.filing.review:answer",
             (Argument("approve", help="Register it; repeatable.", metavar="ID", many=True),
@@ -478,6 +481,14 @@ OPERATIONS: tuple[Operation, ...] = (
             fixed=(("status", "dismissed"),)),
         *_reading("archive"),
         _FILE_ARCHIVES._replace(name="archive new", examples=("forgekit archive new archive.md",)),
+        *_reading("note"),
+        _writing("note add", "Keep a note; secrets are redacted.", "forgekit.notes:add",
+            (Argument("file", Type.PATH, "Markdown; `-` reads standard input.", metavar="[FILE|-]",
+                    positional=True), _TITLE._replace(help="Its title (default: its first heading or line)."),
+                _PROJECT, _TAGS, _AT),
+            ("forgekit note add idea.md --tag storage", 'pbpaste | forgekit note add --title "Backups"')),
+        _edit("note", "forgekit.notes:edit", '--title "Backups, again"', _TITLE,
+            _CONTENT._replace(help="The whole text, Markdown."), _NEW_TAGS),
     ),
     *_section(
         "Coding agents",

@@ -30,7 +30,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
     "use": (
         ("forge",),
         ("agent_sessions", "change", "history", "search"),
-        ("findings", "lineage", "projects", "survival_report", "threads"),
+        ("findings", "lineage", "notes", "projects", "survival_report", "threads"),
         ("conflicts", "context", "governing"),
         ("decisions", "filing", "upkeep"),
         ("briefing", "operations", "queries", "sharing"),

@@ -51,6 +51,7 @@ COMMANDS = {
     "model install": "maintenance:model",
     "model list": "maintenance:model",
     "model remove": "maintenance:model",
+    "note add": "filing:note_add",
     "review": "review:review",
     "setup": "maintenance:setup",
     "statusline": "maintenance:status_line",

@@ -163,7 +163,10 @@ def _remarks(filed: FiledArchive) -> Iterator[str]:
 
 
 def ingest(call: Call) -> None:
-    """File conversations."""
+    """File conversations, or the notes of folders."""
+    if call["form"] == "notes":
+        _ingest_notes(call)
+        return
     from forgekit.transcripts.formats import conversations
     from forgekit.transcripts.sources import ReadingState
 
@@ -180,6 +183,51 @@ def ingest(call: Call) -> None:
             f"{stay} in {name!r}, as the registry has it; to move it, `git revert` the commit that filed it "
             "and ingest again"
         )
+
+
+def _ingest_notes(call: Call) -> None:
+    from forgekit.notes import ingest_folder
+
+    for path in call["paths"]:
+        with console.progress(f"reading {path}"):
+            report = ingest_folder(call.forge, Path(path), project=call["project"], options=call.options)
+        if call.printed_json(report, view="ingested_notes", dry_run=call.dry_run):
+            continue
+        if report.outcome.diff:
+            console.diff(report.outcome.diff)
+        for problem in report.problems[:_ARCHIVE_PROBLEMS]:
+            console.info(f"left out: {problem.path} {problem.message}")
+        for note in report.gone[:_CONVERSATIONS]:
+            name = short_id(Kind.NOTE, note.id)
+            console.info(f"{name} {console.one_line(note.title)}: its file is gone; the note stays")
+        counts = {state: report.states.get(state, 0) for state in ("new", "changed", "unchanged")}
+        counts |= {"gone": len(report.gone), "left out": len(report.problems)}
+        counts |= {"redacted": sum(report.redacted.values())}
+        parts = ", ".join(f"{number:,} {state}" for state, number in counts.items())
+        console.info(f"ingest notes: {parts}: {done(report.outcome)}")
+
+
+def note_add(call: Call) -> None:
+    """Keep a note from a file or standard input."""
+    from forgekit.cli.changes import wrote
+    from forgekit.notes import TEXT_LIMIT, add
+
+    values = dict(call.values)
+    name = values.pop("file", None)
+    try:
+        if name not in {None, "-"}:
+            text = Path(name).read_text(encoding="utf-8")
+        else:
+            if sys.stdin.isatty():
+                console.info("type the note, then press Ctrl-D")
+            text = sys.stdin.buffer.read(TEXT_LIMIT + 1).decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{name or 'standard input'} is no text in UTF-8") from None
+    if len(text) > TEXT_LIMIT:
+        raise UsageError(f"a note has at most {TEXT_LIMIT:,} characters; split it")
+    written = add(call.forge, text, options=call.options, **values)
+    if not call.printed_json(written):
+        wrote(written, call)
 
 
 def _file(

@@ -33,6 +33,7 @@ _COLUMNS = {
     Kind.LINEAGE: ("id", "from", "to", "title", "project"),
     Kind.CONFLICT: ("id", "status", "one side", "one text", "other side", "other text"),
     Kind.CANDIDATE: ("id", "status", "confidence", "proposes", "title", "project"),
+    Kind.NOTE: ("id", "written", "title", "project"),
     Kind.ARCHIVE: ("id", "compressed", "title", "conversation", "project"),
 }
 _CELLS: dict[str, Callable[[Any], str]] = {
@@ -45,6 +46,7 @@ _CELLS: dict[str, Callable[[Any], str]] = {
     "tier": lambda entity: entity.tier_words,
     "confidence": lambda entity: f"{entity.confidence:.2f}",
     "proposes": lambda entity: entity.proposes.value,
+    "written": lambda entity: format_date(entity.updated_at),
     "started": lambda entity: format_date(entity.created_at),
     "compressed": lambda entity: format_date(entity.compressed_at),
     "conversation": lambda entity: short_id(Kind.CONVERSATION, entity.conversation_id),

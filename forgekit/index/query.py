@@ -41,6 +41,7 @@ SCOPES: dict[str, frozenset[Kind]] = {
     "lineage": frozenset({Kind.LINEAGE}),
     "conversations": frozenset({Kind.CONVERSATION}),
     "archives": frozenset({Kind.ARCHIVE}),
+    "notes": frozenset({Kind.NOTE, Kind.TOPIC}),
     "all": frozenset(kind for kind in Kind if kind.registered),
 }
 

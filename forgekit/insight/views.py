@@ -480,6 +480,17 @@ def written(found: Any, *, dry_run: bool, findings: Iterable[tuple[Finding, Enti
     }
 
 
+def ingested_notes(found: Any, *, dry_run: bool) -> Json:
+    """Return what became of the files of a folder."""
+    return {
+        **_outcome(found.outcome, dry_run=dry_run),
+        "notes": {state: found.states.get(state, 0) for state in ("new", "changed", "unchanged")},
+        "gone": [note.id for note in found.gone],
+        "redacted": dict(found.redacted),
+        "left_out": [{"path": problem.path, "why": problem.message} for problem in found.problems],
+    }
+
+
 def _outcome(outcome: Any, *, dry_run: bool) -> Json:
     return {"commit": outcome.commit, "dry_run": dry_run, "written": sorted(outcome.written)}
 

@@ -41,8 +41,10 @@ from forgekit.model.entities import (
     Decision,
     DecisionStatus,
     Entity,
+    Note,
     Thread,
     ThreadStatus,
+    Topic,
     TranscriptPart,
     group_fields,
 )
@@ -315,11 +317,20 @@ def longer_text(ours: TranscriptPart, theirs: TranscriptPart) -> tuple[Transcrip
     return max(ours, theirs, key=lambda part: (part.turn_range[::-1], len(part.body), part.body)), False
 
 
+def _one_of_two_makers(ours: Note | Topic, theirs: Note | Topic) -> tuple[Any, bool]:
+    """Choose either: what was made of another text than the merged one is made again."""
+    group = "essence" if ours.kind is Kind.NOTE else "digest"
+    names = group_fields(ours.kind, group)
+    return max(ours, theirs, key=lambda e: [str(getattr(e, name)) for name in names]), False
+
+
 CHOICES: Mapping[tuple[Kind, str], Choice] = {
     (Kind.THREAD, "state"): thread_state,
     (Kind.DECISION, "state"): _decision_state,
     (Kind.CONFLICT, "state"): _answer_over(ConflictStatus.OPEN),
     (Kind.CANDIDATE, "state"): _answer_over(CandidateStatus.WAITING),
+    (Kind.NOTE, "essence"): _one_of_two_makers,
+    (Kind.TOPIC, "digest"): _one_of_two_makers,
     (Kind.TRANSCRIPT, "text"): longer_text,
 }
 """Any other group that both sides changed is a conflict."""

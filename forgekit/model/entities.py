@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from forgekit.errors import FormatError, RuleError
-from forgekit.ids import EntityId, timestamp, v8_named
+from forgekit.ids import EntityId, text_hash, timestamp, v8_named
 from forgekit.model.fields import (
     CODE,
     COUNT,
@@ -561,6 +561,83 @@ class Candidate(Record):
 
 
 @stored
+class Note(Record):
+    """Something a person wrote down; the body is its text.
+
+    Attributes:
+        source: where it was ingested from, such as a path in a vault; None where it was typed.
+        source_hash: of what the source held when it was last read.
+        concepts: its key phrases.
+        essence: what it says, in one or two sentences.
+        essence_of: the hash of the title and text that the essence was made of.
+        essence_by: who made it.
+        updated_at: when its text last changed.
+    """
+
+    kind = Kind.NOTE
+
+    note_id: EntityId = key(ID)
+    title: str = key(TEXT)
+    project_name: str = key(TEXT, together="project", column=True, csv=True)
+    project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
+    source: str | None = key(TEXT, default=None, csv=True)
+    source_hash: str | None = key(CODE, default=None)
+    concepts: tuple[str, ...] = key(LINES, default=(), together="essence")
+    essence: str | None = key(TEXT, default=None, together="essence")
+    essence_of: str | None = key(CODE, default=None, together="essence")
+    essence_by: str | None = key(TEXT, default=None, together="essence")
+    created_at: Instant = key(INSTANT, merge=Merge.EARLIER, csv=True)
+    updated_at: Instant = key(INSTANT, merge=Merge.LATER, csv=True)
+    tags: tuple[str, ...] = key(LINES, default=(), csv=True)
+
+    @property
+    def made_of(self) -> str:
+        """The hash that an essence of the present text has."""
+        return text_hash(f"{self.title}\n{self.body}")
+
+
+class TopicStatus(Enum):
+    """The state of a topic."""
+
+    ACTIVE = "active"  # somebody wrote about it lately
+    ARCHIVED = "archived"  # nobody did
+    MERGED = "merged"  # its notes are another topic's
+
+
+@stored
+class Topic(Record):
+    """A thread of thought: notes on one subject.
+
+    Attributes:
+        merged_into: the topic that has its notes.
+        digest: what its notes say, in few sentences.
+        digest_of: the hash of the essences that the digest was made of.
+        digest_by: who made it.
+        updated_at: when the latest of its notes was written.
+    """
+
+    kind = Kind.TOPIC
+
+    topic_id: EntityId = key(ID)
+    title: str = key(TEXT)
+    status: TopicStatus = status_key(TopicStatus, default=TopicStatus.ACTIVE)
+    project_name: str = key(TEXT, together="project", column=True, csv=True)
+    project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
+    note_ids: tuple[EntityId, ...] = key(IDS, default=(), refers=(Kind.NOTE,))
+    merged_into: EntityId | None = key(ID, default=None, together="state", refers=(Kind.TOPIC,))
+    digest: str | None = key(TEXT, default=None, together="digest")
+    digest_of: str | None = key(CODE, default=None, together="digest")
+    digest_by: str | None = key(TEXT, default=None, together="digest")
+    created_at: Instant = key(INSTANT, merge=Merge.EARLIER, csv=True)
+    updated_at: Instant = key(INSTANT, merge=Merge.LATER, csv=True)
+
+    def require(self) -> None:
+        """Raise RuleError for a topic that was merged and names no other, or the reverse."""
+        if (self.merged_into is not None) != (self.status is TopicStatus.MERGED):
+            raise RuleError("merged_into: goes with status merged and no other")
+
+
+@stored
 class TranscriptPart(Record):
     """Some turns of a conversation, as Markdown; `text.transcript` writes and reads the body.
 
@@ -631,7 +708,17 @@ class Archive(Record):
 
 
 Entity = (
-    Project | Conversation | Thread | Decision | Lineage | Conflict | Candidate | TranscriptPart | Archive
+    Project
+    | Conversation
+    | Thread
+    | Decision
+    | Lineage
+    | Conflict
+    | Candidate
+    | Note
+    | Topic
+    | TranscriptPart
+    | Archive
 )
 
 CLASSES: dict[Kind, type[Entity]] = {cls.kind: cls for cls in get_args(Entity)}

@@ -22,6 +22,8 @@ class Kind(Enum):
     LINEAGE = "lineage", "lin", "registry/lineage"
     CONFLICT = "conflict", "cfl", "registry/conflicts"
     CANDIDATE = "candidate", "can", "registry/candidates"
+    NOTE = "note", "nte", "registry/notes"
+    TOPIC = "topic", "top", "registry/topics"
     TRANSCRIPT = "transcript", "trn", "archives/transcripts"
     ARCHIVE = "archive", "arc", "archives"
 

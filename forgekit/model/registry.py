@@ -17,8 +17,10 @@ from forgekit.model.entities import (
     Decision,
     Entity,
     Lineage,
+    Note,
     Project,
     Thread,
+    Topic,
     TranscriptPart,
 )
 from forgekit.model.kinds import Kind
@@ -127,5 +129,7 @@ class Registry:
     lineage = _Every(Lineage)
     conflicts = _Every(Conflict)
     candidates = _Every(Candidate)
+    notes = _Every(Note)
+    topics = _Every(Topic)
     transcripts = _Every(TranscriptPart)
     archives = _Every(Archive)

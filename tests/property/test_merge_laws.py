@@ -32,6 +32,7 @@ SETS = {
     "continues",
     "brought",
     "archived_as",
+    "note_ids",
 }
 RECORD = "## Conflicting edits"
 

@@ -26,11 +26,14 @@ from forgekit.model.entities import (
     DecisionStatus,
     Entity,
     Lineage,
+    Note,
     Priority,
     Project,
     Proposal,
     Thread,
     ThreadStatus,
+    Topic,
+    TopicStatus,
     TranscriptPart,
     known_fields,
 )
@@ -391,6 +394,50 @@ def candidates(draw: st.DrawFn) -> Candidate:
 
 
 @functools.cache
+def notes() -> st.SearchStrategy[Note]:
+    return st.builds(
+        Note,
+        note_id=ids(),
+        title=lines(),
+        project_name=lines(),
+        project_uuid=ids(),
+        source=maybe(lines()),
+        source_hash=st.sampled_from((None, "0" * 16)),
+        concepts=line_lists(),
+        essence=maybe(lines()),
+        essence_of=st.sampled_from((None, "0" * 16, "12e4567812e45678")),
+        essence_by=maybe(lines()),
+        created_at=instants(),
+        updated_at=instants(),
+        tags=line_lists(),
+        extra=extras(Kind.NOTE),
+        body=bodies(),
+    )
+
+
+@functools.cache
+@st.composite
+def topics(draw: st.DrawFn) -> Topic:
+    status = draw(st.sampled_from(TopicStatus))
+    return Topic(
+        topic_id=draw(ids()),
+        title=draw(lines()),
+        status=status,
+        project_name=draw(lines()),
+        project_uuid=draw(ids()),
+        note_ids=draw(id_lists()),
+        merged_into=draw(ids()) if status is TopicStatus.MERGED else None,
+        digest=draw(maybe(lines())),
+        digest_of=draw(st.sampled_from((None, "0" * 16))),
+        digest_by=draw(maybe(lines())),
+        created_at=draw(instants()),
+        updated_at=draw(instants()),
+        extra=draw(extras(Kind.TOPIC)),
+        body=draw(bodies()),
+    )
+
+
+@functools.cache
 def kept_texts() -> st.SearchStrategy[TranscriptPart]:
     return st.builds(
         TranscriptPart,
@@ -448,6 +495,8 @@ _OF_KIND: dict[Kind, st.SearchStrategy[Any]] = {
     Kind.LINEAGE: edges(),
     Kind.CONFLICT: conflicts(),
     Kind.CANDIDATE: candidates(),
+    Kind.NOTE: notes(),
+    Kind.TOPIC: topics(),
     Kind.TRANSCRIPT: kept_texts(),
     Kind.ARCHIVE: archives(),
 }
@@ -485,11 +534,14 @@ TOGETHER = (
         "kept",
         "reason",
         "became",
+        "merged_into",
         "decision_a",
         "decision_b",
     ),
     ("source_conversation_id", "target_conversation_id"),
     ("content_sha256", "body"),
+    ("concepts", "essence", "essence_of", "essence_by"),
+    ("digest", "digest_of", "digest_by"),
 )
 
 

@@ -1,0 +1,295 @@
+"""Notes: what people write down, typed or ingested from folders of Markdown."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from forgekit.change import COMMITTED, WriteOptions, Written, typed, unclaimed, write
+from forgekit.errors import FormatError, NotFoundError, UsageError
+from forgekit.forge import Forge
+from forgekit.ids import note_id, project_id, text_hash
+from forgekit.model.entities import UNSORTED, Entity, Note
+from forgekit.model.kinds import Kind
+from forgekit.model.problem import Problem, Severity
+from forgekit.model.registry import Registry
+from forgekit.model.rules import MERGE_MARKER, STATEMENT_LIMIT, clean, one_line
+from forgekit.store import Change, Outcome
+from forgekit.text import frontmatter
+from forgekit.text.blocks import brief
+from forgekit.text.secrets import redact
+from forgekit.times import Instant, parse_instant
+
+TEXT_LIMIT = 1_000_000
+"""Bytes of the longest note that is kept."""
+FILES_LIMIT = 100_000
+"""Files of a folder that are looked at."""
+_HEADING = re.compile(r"# +(.{1,2000})")
+_TAG = re.compile(r"(?:^|(?<=\s))#([^\W\d][\w/-]{0,60})")
+_WHEN = ("created", "created_at", "date")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NotesReport:
+    """What became of the files of a folder.
+
+    Attributes:
+        states: how many notes are `new`, `changed`, `unchanged`; `gone` have no file any more.
+        gone: the notes whose file was removed; they stay.
+        redacted: secrets by rule.
+    """
+
+    outcome: Outcome
+    states: Mapping[str, int]
+    gone: tuple[Note, ...] = ()
+    redacted: Mapping[str, int] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+
+def add(
+    forge: Forge,
+    text: str,
+    *,
+    title: str | None = None,
+    project: str | None = None,
+    tags: Iterable[str] = (),
+    at: Instant | None = None,
+    source: str | None = None,
+    options: WriteOptions = COMMITTED,
+) -> Written:
+    """Keep a note; one of the same source gets the new text.
+
+    Args:
+        forge: the registry.
+        text: Markdown; secrets in it are redacted.
+        title: one line, else the first heading, else the first words.
+        project: its name, else the default or only one.
+        tags: words, beside the `#tags` of the text.
+        at: when it was written, in ms since 1970, else now.
+        source: names what the note is made of again and again.
+        options: dry run, or without a commit.
+
+    Raises UsageError for a note without words, RuleError for a title that is too long.
+    """
+    body, _ = kept_text(text)
+    if not any(map(str.isalnum, body)):
+        raise UsageError("the note holds no word")
+    line = typed(title, "the text") if title is not None else title_of(body)
+
+    def decide(registry: Registry) -> list[Entity]:
+        standing = next((n for n in registry.notes if n.source == source), None) if source else None
+        if standing is not None:
+            return [_with_text(standing, line, body, tags, forge.now())]
+        name = forge.project(project, registry) or ""
+        note = _note(name, line, body, tags, at if at is not None else forge.now(), source)
+        same = registry.get(note.id)
+        if isinstance(same, Note) and same.body == body:
+            return [same]
+        return [unclaimed(note, registry), *forge.new_project(name, registry)]
+
+    return write(forge, decide, "note add", options)
+
+
+def edit(
+    forge: Forge,
+    name: str,
+    *,
+    title: str | None = None,
+    content: str | None = None,
+    tags: Iterable[str] | None = None,
+    options: WriteOptions = COMMITTED,
+) -> Written:
+    """Change a note's title, text or tags; its id stays.
+
+    Args:
+        forge: the registry.
+        name: any name of the note.
+        title: one line.
+        content: the whole text, Markdown.
+        tags: in place of the old ones.
+        options: dry run, or without a commit.
+
+    Raises RuleError for a title that is too long.
+    """
+    key = forge.resolve(name, Kind.NOTE)
+    line = None if title is None else typed(title, "--content")
+
+    def decide(registry: Registry) -> list[Note]:
+        note = registry.expect(Note, key)
+        values: dict[str, Any] = {} if tags is None else {"tags": tuple(dict.fromkeys(tags))}
+        if content is not None:
+            values |= {"body": kept_text(content)[0], "updated_at": max(forge.now(), note.updated_at)}
+        return [replace(note, title=line or note.title, **values)]
+
+    return write(forge, decide, "note edit", options)
+
+
+def ingest_folder(
+    forge: Forge, folder: Path, *, project: str | None = None, options: WriteOptions = COMMITTED
+) -> NotesReport:
+    """Keep the Markdown files of a folder as notes, in one commit; a second time changes nothing.
+
+    Args:
+        forge: the registry.
+        folder: such as a vault; folders that begin with a dot, links and other files are passed over.
+        project: of new notes, by name, else the default or only one, else `Unsorted`.
+        options: dry run, or without a commit.
+
+    Raises NotFoundError where there is no such folder.
+    """
+    if not folder.is_dir():
+        raise NotFoundError("folder", str(folder))
+    problems: list[Problem] = []
+    redacted: Counter[str] = Counter()
+    texts = dict(_texts(folder, problems))
+    states: Counter[str] = Counter()
+    gone: list[Note] = []
+
+    def change() -> Change:
+        registry = forge.registry()
+        known = {note.source: note for note in registry.notes if note.source}
+        name = forge.project(project, registry, required=False) or UNSORTED
+        writes: list[Entity] = []
+        states.clear()
+        redacted.clear()
+        for source, (text, modified) in texts.items():
+            standing = known.pop(source, None)
+            note, secrets = _from_file(standing, name, source, text, modified)
+            redacted.update(secrets)
+            state = "new" if standing is None else "unchanged" if note == standing else "changed"
+            states[state] += 1
+            if state != "unchanged":
+                writes.append(note)
+        inside = f"{_root(folder)}/"
+        gone[:] = [note for source, note in known.items() if source.startswith(inside)]
+        if states["new"]:
+            writes += forge.new_project(name, registry)
+        return Change(
+            writes=tuple(writes),
+            subject=f"note: ingest {states['new']:,} new, {states['changed']:,} changed",
+            trailers=(("Forgekit-Op", "ingest notes"),),
+        )
+
+    outcome = forge.commit(change, dry_run=options.dry_run, no_commit=options.no_commit)
+    return NotesReport(
+        outcome=outcome,
+        states=states,
+        gone=tuple(gone),
+        redacted=redacted,
+        problems=tuple(problems),
+    )
+
+
+def kept_text(text: str) -> tuple[str, list[str]]:
+    """Return a text as a note keeps it, without secrets, and the rules that found them."""
+    found = redact(clean(text))
+    body = MERGE_MARKER.sub(lambda match: "\\" + match[0], found.text)
+    return body, [finding.rule for finding in found.findings]
+
+
+def title_of(body: str, otherwise: str = "") -> str:
+    """Return a text's first heading, else a given title, else its first words."""
+    for line in body.split("\n"):
+        if match := _HEADING.match(line):
+            return brief(one_line(match[1]), STATEMENT_LIMIT)
+    first = next((line for line in body.split("\n") if any(map(str.isalnum, line))), "Note")
+    return otherwise or brief(one_line(first), 80)
+
+
+def _root(folder: Path) -> str:
+    return folder.resolve().name or "notes"
+
+
+def _texts(folder: Path, problems: list[Problem]) -> Iterable[tuple[str, tuple[str, Instant]]]:
+    """Yield the source of each Markdown file, its text and when it was changed; report what is none."""
+    seen = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(place) / name
+            seen += 1
+            if seen > FILES_LIMIT:
+                raise UsageError(f"{folder} holds more than {FILES_LIMIT:,} files; ingest a part of it")
+            if path.suffix.lower() not in {".md", ".markdown"} or path.is_symlink():
+                continue
+            source = one_line(f"{_root(folder)}/{path.relative_to(folder).as_posix()}")
+            why = ""
+            try:
+                state = path.stat()
+                if state.st_size > TEXT_LIMIT:
+                    why = f"is longer than {TEXT_LIMIT:,} bytes"
+                else:
+                    text = path.read_bytes().decode("utf-8-sig")
+                    why = "" if any(map(str.isalnum, text)) else "holds no word"
+            except (OSError, UnicodeDecodeError) as e:
+                why = "is no UTF-8" if isinstance(e, UnicodeDecodeError) else str(e.strerror)
+            if why:
+                problem = Problem(code="no-note", message=why, path=source, severity=Severity.WARNING)
+                problems.append(problem)
+            else:
+                yield source, (text, Instant(state.st_mtime_ns // 1_000_000))
+
+
+def _from_file(
+    standing: Note | None, project: str, source: str, text: str, modified: Instant
+) -> tuple[Note, list[str]]:
+    """Return the note of a file; its front matter gives a title, tags and a date, and stays in no text."""
+    digest = text_hash(text)
+    if standing is not None and standing.source_hash == digest:
+        return standing, []
+    try:
+        fields, _, text = frontmatter.read(text) if text.startswith("---") else ({}, {}, text)
+    except FormatError:
+        fields = {}  # a rule, or front matter of another kind: part of the text
+    body, secrets = kept_text(text)
+    given = fields.get("tags", [])
+    listed = given if isinstance(given, list) else str(given).replace(",", " ").split()
+    tags = [one_line(str(tag)).lstrip("#") for tag in listed]
+    named = fields.get("title")
+    line = one_line(named) if isinstance(named, str) else ""
+    line = redact(line).text or title_of(body, Path(source).stem)
+    line = brief(line, STATEMENT_LIMIT)
+    if standing is not None:
+        return replace(_with_text(standing, line, body, tags, modified), source_hash=digest), secrets
+    moment = next((at for name in _WHEN if (at := _instant(fields.get(name)))), modified)
+    return replace(_note(project, line, body, tags, moment, source), source_hash=digest), secrets
+
+
+def _instant(value: object) -> Instant | None:
+    try:
+        return parse_instant(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _note(project: str, title: str, body: str, tags: Iterable[str], at: Instant, source: str | None) -> Note:
+    owner = project_id(project)
+    return Note(
+        note_id=note_id(owner, source or f"{title}\n{body}", at),
+        title=title,
+        project_name=project,
+        project_uuid=owner,
+        source=source,
+        created_at=at,
+        updated_at=at,
+        tags=_tags(tags, body),
+        body=body,
+    )
+
+
+def _tags(given: Iterable[str], body: str) -> tuple[str, ...]:
+    found = dict.fromkeys((*filter(None, given), *_TAG.findall(body)))
+    return tuple(found)[:50]
+
+
+def _with_text(note: Note, title: str, body: str, tags: Iterable[str], at: Instant) -> Note:
+    """Return a note with what its source says now; the same note where that is no change."""
+    values: dict[str, Any] = {"title": title, "body": body, "tags": _tags(tags, body)}
+    if all(getattr(note, name) == value for name, value in values.items()):
+        return note
+    return replace(note, updated_at=max(at, note.updated_at), **values)

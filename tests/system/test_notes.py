@@ -1,0 +1,100 @@
+"""Notes: typed, edited, and ingested from a folder of Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from repositories import git
+
+from forgekit import notes, projects
+from forgekit.errors import NotFoundError, UsageError
+from forgekit.forge import Forge
+from forgekit.model.entities import Note, entity_path
+from forgekit.search import search
+from forgekit.times import parse_instant
+
+NOW = parse_instant("2026-09-20T09:00:00Z")
+TOKEN = "ghp_" + "a8Kz2LmN0pQ4rT6vX8yB1dF3gH5jW7sC9eUo"
+
+
+@pytest.fixture
+def forge(repository: Path) -> Forge:
+    forge = replace(Forge.open(repository), now=lambda: NOW)
+    projects.create(forge, "Ledger")
+    return forge
+
+
+def vault(folder: Path, **files: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_note_is_kept_whole_but_for_its_secrets_and_found(forge: Forge) -> None:
+    text = f"# Queue of payments\n\nRetries are safe with keys. #storage\n\n## Token\n\n{TOKEN}\n<<<<<<< x"
+    note = notes.add(forge, text, tags=["ops"]).entity
+    assert isinstance(note, Note)
+    assert (note.title, note.tags, note.created_at) == ("Queue of payments", ("ops", "storage"), NOW)
+    assert TOKEN not in note.body
+    assert "[redacted: github-token" in note.body
+    assert note.body.endswith("\\<<<<<<< x")
+    assert search(forge, "safe retries").ids == [note.id]
+    again = notes.add(forge, text, tags=["ops"])
+    assert (again.entity, again.outcome.commit) == (note, None)
+    with pytest.raises(UsageError, match="the note holds no word"):
+        notes.add(forge, " \n--\n")
+
+
+def test_an_edited_note_keeps_its_id_and_says_when_its_text_changed(forge: Forge) -> None:
+    note = notes.add(forge, "Buy milk", at=parse_instant("2026-01-01")).entity
+    titled = notes.edit(forge, note.id, title="Milk").entity
+    assert isinstance(titled, Note)
+    assert (titled.id, titled.title, titled.body, titled.updated_at) == (
+        note.id, "Milk", "Buy milk", parse_instant("2026-01-01"),
+    )  # fmt: skip
+    changed = notes.edit(forge, note.id, content="Buy tea", tags=["shop"]).entity
+    assert isinstance(changed, Note)
+    assert (changed.body, changed.tags, changed.updated_at) == ("Buy tea", ("shop",), NOW)
+
+
+def test_a_folder_is_ingested_once_and_only_its_changes_again(forge: Forge, tmp_path: Path) -> None:
+    folder = vault(
+        tmp_path / "vault",
+        dated="---\ntitle: Plan\ntags: [a, b]\ndate: 2025-03-04\n---\nSee [[other]] and ![[pic.png]]. #c/d\n",
+        other="No heading here.\n",
+        rule="---\nnot: [front matter\n",
+        empty="---\n",
+    )
+    (folder / "pic.png").write_bytes(b"\x89PNG")
+    (folder / ".obsidian").mkdir()
+    (folder / ".obsidian" / "app.md").write_text("settings")
+    report = notes.ingest_folder(forge, folder)
+    assert report.states == {"new": 3}
+    assert [(p.path, p.message) for p in report.problems] == [("vault/empty.md", "holds no word")]
+    found = {note.title: note for note in forge.registry().notes}
+    assert set(found) == {"Plan", "other", "rule"}
+    plan = found["Plan"]
+    assert (plan.tags, plan.created_at) == (("a", "b", "c/d"), parse_instant("2025-03-04"))
+    assert plan.body == "See [[other]] and ![[pic.png]]. #c/d"
+    again = notes.ingest_folder(forge, folder)
+    assert (again.states, again.outcome.commit) == ({"unchanged": 3}, None)
+
+    notes.edit(forge, plan.id, tags=["mine"])
+    vault(folder, other="Another text.\n")
+    (folder / "rule.md").unlink()
+    report = notes.ingest_folder(forge, folder)
+    assert report.states == {"unchanged": 1, "changed": 1}
+    assert [note.title for note in report.gone] == ["rule"]
+    later = {note.title: note for note in forge.registry().notes}
+    assert later["Plan"].tags == ("mine",), "an unchanged file does not undo what a person changed"
+    assert (later["other"].id, later["other"].body) == (found["other"].id, "Another text.")
+    assert git(forge.root, "log", "-1", "--format=%s").strip() == "note: ingest 0 new, 1 changed"
+    assert (forge.root / entity_path(later["rule"])).is_file()
+
+
+def test_a_folder_that_is_none_is_refused(forge: Forge, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError):
+        notes.ingest_folder(forge, tmp_path / "gone")
