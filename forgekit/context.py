@@ -8,30 +8,36 @@ from dataclasses import dataclass
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge, opened, reading
 from forgekit.ids import EntityId
-from forgekit.index.catalogue import Hit
-from forgekit.insight.budget import BlockPart, BlockRow, lay_out
+from forgekit.index.catalogue import NAMED_SCORE
+from forgekit.insight.budget import BlockPart, BlockRow, Placed, lay_out
+from forgekit.insight.essence import ESSENCE_LIMIT
+from forgekit.insight.fidelity import Fidelity, has_essence, theme, tiers, topics_of
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.insight.views import Derived
-from forgekit.model.entities import Decision, Thread
+from forgekit.model.entities import Decision, Note, Thread, Topic, TopicStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
-from forgekit.search import SearchResult, search
-from forgekit.text.blocks import NOTICE, brief, quote
+from forgekit.search import Scored, SearchResult, search
+from forgekit.text.blocks import NOTICE, brief, count, quote
 from forgekit.text.words import tokens
-from forgekit.times import format_date
+from forgekit.times import DAY_MS, format_date
+from forgekit.worktree import access_log
 
-HITS = 12
-"""Entities of one kind that a context considers."""
+HITS, NOTES = 12, 40
+"""Entities of one kind, and notes, that a context considers."""
+_WORTH = {Fidelity.FULL: 0.2, Fidelity.HIGH: 0.1, Fidelity.SUMMARY: 0.0, Fidelity.SKELETON: -0.1}
+_RECENT, _FADES_DAYS = 0.1, 90
 ECHO = 200
 """Characters of a query that are shown, a quarter of the budget at most."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """What bears on a query: as a block, and as JSON values."""
+    """What bears on a query: as a block, as JSON values, and how each item was fitted in."""
 
     text: str
     data: dict[str, object]
+    placed: tuple[Placed, ...] = ()
 
 
 @reading
@@ -66,28 +72,31 @@ def load(
 
     answers: list[SearchResult] = []
 
-    def find(kind: Kind, status: str | None) -> list[Hit]:
+    def find(kind: Kind, status: str | None, most: int = HITS) -> list[Scored]:
         where = None if everywhere else own
-        answer = search(forge, query, kinds=(kind,), status=status, project=where, limit=2 * HITS)
+        answer = search(forge, query, kinds=(kind,), status=status, project=where, limit=2 * most)
         answers.append(answer)
-        hits = [scored.hit for scored in answer.hits]
-        return sorted(hits, key=lambda hit: hit.project != own)[:HITS] if own else hits[:HITS]
+        return sorted(answer.hits, key=lambda one: own is not None and one.hit.project != own)[:most]
 
     decisions = find(Kind.DECISION, "active") if include_decisions else []
     threads = find(Kind.THREAD, None) if include_threads else []
     conversations = find(Kind.CONVERSATION, None)
+    notes = find(Kind.NOTE, None, NOTES) if forge.catalogue.titles(Kind.NOTE, limit=1) else []
+    topics = [t for t in registry.topics if everywhere or t.project_name == own]
     parts = [
-        _part("Decisions", _decisions(forge, registry, decisions), 1),
-        _part("Threads", _threads(registry, threads), 2),
-        _part("Conversations", _conversations(conversations), 3),
+        _part("Threads of thought", _topics(topics)),
+        _part("Decisions", _decisions(forge, registry, decisions)),
+        _part("Threads", _threads(registry, threads)),
+        _part("Notes", _notes(forge, registry, notes, topics)),
+        _part("Conversations", _conversations(conversations)),
     ]
     room = budget if budget is not None else forge.settings.budget
     opening = f"## Context: {_echo(quote(query), min(ECHO, room // 4))}\n\n{NOTICE}"
     laid = lay_out(opening, parts, "(end of context)", budget=room, cost=tokens)
     derived = Derived(registry)
     views = [
-        [derived.view(entity) for hit in hits if (entity := registry.get(hit.id)) is not None]
-        for hits in (decisions, threads, conversations)
+        [derived.view(entity) for scored in hits if (entity := registry.get(scored.hit.id)) is not None]
+        for hits in (decisions, threads, conversations, notes)
     ]
     data: dict[str, object] = {
         "query": query,
@@ -98,15 +107,61 @@ def load(
         "decisions": views[0],
         "threads": views[1],
         "conversations": views[2],
+        "notes": views[3],
+        "topics": [derived.view(topic) for topic in topics],
         "cut": [laid.cut] if laid.cut else [],
         "context_text": laid.text,
     }
-    return Context(text=laid.text, data=data)
+    return Context(text=laid.text, data=data, placed=laid.placed)
 
 
-def _part(title: str, rows: Sequence[tuple[str, ...]], rank: int) -> BlockPart:
-    """Return a section of rows, each in ever fewer words."""
-    return BlockPart(title=title, rows=[BlockRow(row) for row in rows], total=len(rows), rank=rank)
+def _part(title: str, rows: Sequence[BlockRow]) -> BlockPart:
+    return BlockPart(title=title, rows=rows, total=len(rows))
+
+
+def _topics(topics: Iterable[Topic]) -> list[BlockRow]:
+    """Return a row for each topic, before all other rows: the active ones first, then the latest."""
+    standing = [topic for topic in topics if topic.status is not TopicStatus.MERGED]
+    standing.sort(key=lambda t: (t.status is not TopicStatus.ACTIVE, -t.updated_at, t.id))
+    rows = []
+    for topic in standing:
+        short = short_id(Kind.TOPIC, topic.id)
+        line = f"- {short} {quote(brief(topic.title, 60))} ({count(len(topic.note_ids), 'note')})"
+        digest = f"{line}: {quote(topic.digest)}" if topic.digest else line
+        rows.append(BlockRow(tuple(dict.fromkeys((digest, line))), score=2 * NAMED_SCORE))
+    return rows
+
+
+def _notes(
+    forge: Forge, registry: Registry, hits: Iterable[Scored], topics: Iterable[Topic]
+) -> list[BlockRow]:
+    """Return the rows of notes, each in as many words as its fidelity allows."""
+    found = [(one.score, note) for one in hits if isinstance(note := registry.get(one.hit.id), Note)]
+    of_note, now = topics_of(topics), forge.now()
+    shown = tiers((note for _, note in found), of_note, now, access_log.read(forge.root))
+    rows = []
+    for score, note in found:
+        fresh = _RECENT * 2 ** (-max(now - note.updated_at, 0) / (_FADES_DAYS * DAY_MS))
+        words = _renditions(note, shown[note.id], theme(note, of_note.get(note.id, ())))
+        rows.append(BlockRow(words, score=score + _WORTH[shown[note.id]] + fresh))
+    return sorted(rows, key=lambda row: -row.score)
+
+
+def _renditions(note: Note, tier: Fidelity, about: str) -> tuple[str, ...]:
+    """Return a note in ever fewer words."""
+    name = f"- {short_id(Kind.NOTE, note.id)} {quote(brief(note.title, 60))}"
+    mark = f" [{quote(brief(about, 30))}]" if about else ""
+    skeleton = f"{name}{mark}"
+    essence = quote(note.essence or "") if has_essence(note) else quote(brief(note.body, ESSENCE_LIMIT))
+    summary = f"{skeleton}: {essence}"
+    words = {
+        Fidelity.SKELETON: (skeleton,),
+        Fidelity.SUMMARY: (summary, skeleton),
+        Fidelity.HIGH: (f"{summary} \u2014 {quote(note.body)}", summary, skeleton),
+        Fidelity.FULL: (f"{name}: {quote(note.body)}", summary, skeleton),
+    }[tier]
+    kept = [text for at, text in enumerate(words) if all(len(text) > len(more) for more in words[at + 1 :])]
+    return tuple(kept)
 
 
 def _echo(text: str, length: int) -> str:
@@ -114,11 +169,12 @@ def _echo(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: max(length - 1, 0)]}…"
 
 
-def _decisions(forge: Forge, registry: Registry, hits: Sequence[Hit]) -> list[tuple[str, ...]]:
-    findings = findings_of(forge, registry, {hit.id for hit in hits}, wait_ms=BLOCK_WAIT_MS)
+def _decisions(forge: Forge, registry: Registry, hits: Sequence[Scored]) -> list[BlockRow]:
+    findings = findings_of(forge, registry, {one.hit.id for one in hits}, wait_ms=BLOCK_WAIT_MS)
     blocked = blocked_from_carrying(registry, findings)
-    lines: list[tuple[str, ...]] = []
-    for hit in hits:
+    rows: list[BlockRow] = []
+    for one in hits:
+        hit = one.hit
         found = registry.get(hit.id)
         if isinstance(found, Decision):
             why = f" — {quote(found.rationale[:300])}" if found.rationale else ""
@@ -131,13 +187,15 @@ def _decisions(forge: Forge, registry: Registry, hits: Sequence[Hit]) -> list[tu
                 f"{_origin(found.local_id, found.originated_in)}): "
             )
             text, short = quote(found.decision), quote(brief(found.decision, 60))
-            lines.append((f"{head}{text}{mark}{why}", f"{head}{text}{mark}", f"{head}{short}{mark}"))
-    return lines
+            words = (f"{head}{text}{mark}{why}", f"{head}{text}{mark}", f"{head}{short}{mark}")
+            rows.append(BlockRow(words, score=one.score))
+    return rows
 
 
-def _threads(registry: Registry, hits: Iterable[Hit]) -> list[tuple[str, ...]]:
-    lines: list[tuple[str, ...]] = []
-    for hit in hits:
+def _threads(registry: Registry, hits: Iterable[Scored]) -> list[BlockRow]:
+    rows: list[BlockRow] = []
+    for one in hits:
+        hit = one.hit
         found = registry.get(hit.id)
         if isinstance(found, Thread):
             end = f": {quote(found.resolution)}" if found.status.ended and found.resolution else ""
@@ -146,12 +204,15 @@ def _threads(registry: Registry, hits: Iterable[Hit]) -> list[tuple[str, ...]]:
                 f"{_origin(found.local_id, found.first_seen_in)}): {quote(found.title)} "
                 f"[{found.status.value.upper()} {format_date(found.updated_at)}]"
             )
-            lines.append((f"{line}{end}", line))
-    return lines
+            rows.append(BlockRow((f"{line}{end}", line), score=one.score))
+    return rows
 
 
-def _conversations(hits: Iterable[Hit]) -> list[tuple[str, ...]]:
-    return [(f"- {hit.short} ({quote(hit.project or '')}): {quote(hit.title)}",) for hit in hits]
+def _conversations(hits: Iterable[Scored]) -> list[BlockRow]:
+    lines = (
+        (one, f"- {one.hit.short} ({quote(one.hit.project or '')}): {quote(one.hit.title)}") for one in hits
+    )
+    return [BlockRow((line,), score=one.score) for one, line in lines]
 
 
 def _origin(local_id: str | None, conversation: EntityId | None) -> str:

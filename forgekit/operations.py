@@ -290,9 +290,9 @@ OPERATIONS: tuple[Operation, ...] = (
                 'forgekit ingest claude conversations.json --project "The Nexus" --dry-run',
                 "forgekit ingest notes ~/vault"), "ingested", writes=True,
             more=f"FORMAT is one of {', '.join(TRANSCRIPT_FORMATS)}, or notes: a folder of Markdown. PATH "
-            "may be a folder, a .zip or .gz file, or `-`. Each commit files up to 500 conversations; after an "
-            "interruption, run it again. A dry run and --no-commit hold all of it in memory, --json the names "
-            "of all that it filed."),
+            "may be a folder, a .zip or .gz file, or `-`. Each commit files up to 500 conversations; after "
+            "an interruption, run it again. A dry run and --no-commit hold all of it in memory, --json the "
+            "names of all that it filed."),
         Operation("review", "List the candidates that wait for a person, and answer them.",
             "forgekit.filing.review:answer",
             (Argument("approve", help="Register it; repeatable.", metavar="ID", many=True),
@@ -343,7 +343,8 @@ OPERATIONS: tuple[Operation, ...] = (
             (_positional("query", Type.WORDS), _PROJECT,
                 Argument("cross_project", Type.FLAG, "Search other projects too."), _BUDGET,
                 Argument("include_threads", Type.OFF, "Leave threads out.", "--no-threads"),
-                Argument("include_decisions", Type.OFF, "Leave decisions out.", "--no-decisions")),
+                Argument("include_decisions", Type.OFF, "Leave decisions out.", "--no-decisions"),
+                Argument("explain", Type.FLAG, "Say how each item was fitted in.", printing=True)),
             ('forgekit context "message queue" --project "The Nexus" --cross-project',), "answer"),
         Operation("stale",
             "List active decisions that nobody validated lately, and those whose dependencies ended.",
@@ -487,6 +488,11 @@ OPERATIONS: tuple[Operation, ...] = (
                     positional=True), _TITLE._replace(help="Its title (default: its first heading or line)."),
                 _PROJECT, _TAGS, _AT),
             ("forgekit note add idea.md --tag storage", 'pbpaste | forgekit note add --title "Backups"')),
+        _writing("note threads",
+            "List the topics (threads of thought) and how they would change; `apply` changes them.",
+            "forgekit.upkeep.maintain:note_threads",
+            (Argument("action", Type.CHOICE, metavar="[apply]", of=("apply",), positional=True),),
+            ("forgekit note threads", "forgekit note threads apply"))._replace(view="note_threads"),
         _edit("note", "forgekit.notes:edit", '--title "Backups, again"', _TITLE,
             _CONTENT._replace(help="The whole text, Markdown."), _NEW_TAGS),
     ),
@@ -540,6 +546,21 @@ OPERATIONS: tuple[Operation, ...] = (
                 Argument("staged", Type.FLAG, "Check the files that are staged for the next commit.")),
             ("forgekit check", "forgekit check registry/decisions/2026-03 --json",
                 "forgekit check --fix --dry-run"), "checked", writes=True),
+        _writing("maintain", "Do what notes need: essences, topics, digests and the day's summary.",
+            "forgekit.upkeep.maintain:maintain",
+            (Argument("only", Type.CHOICE, "One step, even where nothing is due.",
+                    of=("distil", "threads", "digests", "fidelity", "daily")),),
+            ("forgekit maintain", "forgekit maintain --only distil --dry-run"))._replace(
+            view="maintained", more="An interrupted run is finished by the next one. Topics change only by "
+            "`forgekit note threads apply`, or with the setting `apply_topics`."),
+        Operation("schedule", "Print a unit that runs `forgekit maintain` every hour.",
+            "forgekit.upkeep.schedule:schedule",
+            (_positional("system", Type.CHOICE, of=("systemd", "launchd", "cron")),),
+            ("forgekit schedule systemd", "forgekit schedule cron")),
+        _writing("daily", "Write a day's summary as a note: decided, opened, resolved, noted.",
+            "forgekit.upkeep.daily:daily",
+            (Argument("date", Type.DATE, "The day (default: today, in UTC)."), _PROJECT),
+            ("forgekit daily", "forgekit daily --date 2026-03-01")),
         Operation("doctor",
             "Look at git, files, settings, cache and machine; exit status 1 when something is damaged.",
             "forgekit.upkeep.doctor:diagnose",

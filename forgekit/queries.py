@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,7 @@ from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge, reading
 from forgekit.model.kinds import Kind
 from forgekit.times import Instant
+from forgekit.worktree import access_log
 
 if TYPE_CHECKING:
     from forgekit.conflicts import ListedConflict
@@ -112,6 +113,8 @@ class Status:
         unreadable: paths of files that hold no entity.
         model: the embedding model, or "".
         vectors, texts: entities that are indexed by meaning, of those that can be.
+        notes: by fidelity; `essences` and `digests` count those that are made, of `topics`.
+        maintained: when `forgekit maintain` last ran, in ms since 1970, the next day it has work, failures.
         judge: who judges conflicts.
         judge_wanted: who shall, by the settings.
         judge_missing: why nobody judges and what to do about it, or "".
@@ -135,6 +138,11 @@ class Status:
     model: str
     vectors: int
     texts: int
+    notes: Mapping[str, int]
+    essences: int
+    digests: int
+    topics: int
+    maintained: tuple[Instant | None, str, int]
     judge: str
     judge_wanted: str
     judge_missing: str
@@ -260,6 +268,8 @@ def show(
         registry = forge.registry_at(at)
         entity, notice = past_entity(forge, registry, name, kinds, at), unread_then(registry)
     origin = provenance(forge, registry, entity, at)
+    if entity.kind is Kind.NOTE and at is None:
+        access_log.record(forge.root, entity.id, forge.now())
     if not isinstance(entity, Archive):
         return Shown(registry=registry, entity=entity, provenance=origin, notice=notice)
     from forgekit.filing.archive_facts import facts
@@ -435,10 +445,32 @@ def status(forge: Forge) -> Status:
         vectors=vectors.count if vectors else 0,
         texts=sum(number for kind, number in kinds.items() if kind.registered),
         judge="none" if findings.missing else judge,
+        **_notes(forge, registry),
         judge_wanted=judge,
         judge_missing=findings.missing,
         unjudged=findings.unjudged,
     )
+
+
+def _notes(forge: Forge, registry: Registry) -> dict[str, Any]:
+    """Return what `Status` says of notes."""
+    from forgekit.insight.fidelity import has_essence
+    from forgekit.upkeep.maintain import fidelity_counts, last_run, next_due
+
+    last, topics = last_run(forge), [t for t in registry.topics if t.merged_into is None]
+    at = last.get("at")
+    failed = last.get("failed")
+    return {
+        "notes": fidelity_counts(forge),
+        "essences": sum(map(has_essence, registry.notes)),
+        "digests": sum(topic.digest is not None for topic in topics),
+        "topics": len(topics),
+        "maintained": (
+            Instant(at) if isinstance(at, int) else None,
+            next_due(forge),
+            failed if isinstance(failed, int) else 0,
+        ),
+    }
 
 
 def _counts(counter: Counter[str], names: tuple[str, ...] = ()) -> Counts:

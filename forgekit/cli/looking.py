@@ -286,6 +286,9 @@ def status(found: Status, call: Call) -> None:
     lines["vectors"] = "none; `forgekit doctor` explains"
     if found.model:
         lines["vectors"] = f"{found.vectors:,} of {found.texts:,} ({found.model})"
+    if found.notes:
+        lines["notes"] = f"{_pairs(sorted(found.notes.items()))}; {found.essences:,} with an essence"
+        lines["topics"] = f"{found.topics:,}, {found.digests:,} with a digest"
     lines["findings"] = _pairs(pair for pair in found.conflicts if pair[0] in {"found", "possible"})
     lines["judge"] = f"none: {found.judge_missing}" if found.judge_missing else found.judge
     if found.unjudged and not found.judge_missing:
@@ -310,9 +313,11 @@ def _paths(paths: tuple[str, ...]) -> str:
 
 
 def block(found: Any, call: Call) -> None:
-    """Print a text to paste, or an answer; what it left out goes to stderr."""
-    del call
+    """Print a text to paste, or an answer; what it left out, and an explanation, go to stderr."""
     console.data(found.text.rstrip("\n"))
+    for rank, (section, at, of, cost, text) in enumerate(found.placed if call["explain"] else (), 1):
+        how = "left out" if at is None else f"rendition {at + 1} of {of}, {console.count(cost, 'token')}"
+        console.info(f"{rank}. {section}: {how}: {console.one_line(text[:60])}")
     if cut := getattr(found, "cut", ""):
         console.info(cut)
 

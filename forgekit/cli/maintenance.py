@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from forgekit import console
 from forgekit.cli.changes import done
 from forgekit.cli.commands import COMPLETE, root_of
 from forgekit.errors import UsageError
+from forgekit.model.kinds import Kind, short_id
 from forgekit.operations import OF_AGENTS
 
 if TYPE_CHECKING:
@@ -249,6 +250,60 @@ def index_verified(found: Checked, call: Call) -> None:
         console.info("`forgekit index build --force` makes the index anew")
     elif found.missing:
         console.info("`forgekit index build` makes the vectors that are missing")
+
+
+def maintain(call: Call) -> int:
+    """Run the steps that are due; return 1 where a text could not be distilled."""
+    with console.meter("distilling notes") as progress:
+        found = call.result(progress=progress)
+    if not call.printed_json(found):
+        console.diff(found.diff)
+        if not found.due:
+            console.info("nothing is due")
+            return 0
+        for tier, number in sorted(found.tiers.items()):
+            console.data(f"{tier}: {number:,}")
+        made = f"{console.count(found.essences, 'essence')}, {console.count(found.digests, 'digest')}"
+        failed = f", {found.failed:,} failed" if found.failed else ""
+        commits = ", ".join(commit[:10] for commit in found.commits) or "nothing committed"
+        console.info(f"maintain: {made}{failed}: {commits}")
+        _print_suggestions(found)
+    return int(found.failed > 0)
+
+
+def note_threads(call: Call) -> None:
+    """List topics and suggestions, or apply these."""
+    with console.progress("comparing notes"):
+        result = call.result()
+    if call.printed_json(result):
+        return
+    report, topics, links = result
+    console.diff(report.diff)
+    rows = [(short_id(Kind.TOPIC, t.id), t.status.value, f"{len(t.note_ids):,}", t.title) for t in topics]
+    console.table(("id", "status", "notes", "title"), rows)
+    registry = call.forge.registry()
+    for topic, other in sorted(links, key=lambda pair: (-links[pair], pair)):
+        near = registry.get(other)
+        if near is not None:
+            name = short_id(near.kind, other)
+            console.data(f"{short_id(Kind.TOPIC, topic)} is close to {name} {console.one_line(near.title)}")
+    _print_suggestions(report)
+
+
+def _print_suggestions(report: Any) -> None:
+    for each in report.suggestions:
+        name = short_id(Kind.TOPIC, each.topic.id)
+        change = f"+{each.added} -{each.removed} of {console.count(len(each.topic.note_ids), 'note')}"
+        console.info(f"{each.what}  {name}  {console.one_line(each.topic.title)}  ({change})")
+    if report.missing:
+        console.info(f"nothing was distilled or compared: {report.missing}")
+    elif report.suggestions and not report.applied:
+        console.info("to change the topics so: `forgekit note threads apply`")
+
+
+def schedule(call: Call) -> None:
+    """Print a unit."""
+    console.verbatim(call.result())
 
 
 def export(call: Call) -> None:

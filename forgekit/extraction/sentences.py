@@ -97,6 +97,18 @@ def sentences(message: str) -> Iterator[Sentence]:
         yield from _sentences(message, run)
 
 
+def whole_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text as they stand, each on one line, without headings, code and tables."""
+    for run in _runs(text):
+        raw = text[run.start : run.end]
+        place = 0
+        for stop in [*_sentence_ends(_QUOTED.sub(_filler, raw)), len(raw)]:
+            found = " ".join(raw[place:stop].translate(_PLAIN).split())
+            place = stop
+            if found and not found.startswith("|"):
+                yield found
+
+
 def before_document(message: str) -> str:
     """Return what stands before a document that is pasted into a message: it has two headings or more."""
     headings = [start for start, line in own_lines(message) if _HEADING.match(line.lstrip())]

@@ -432,7 +432,7 @@ def _texts(kind: Kind, title: str, fields: Mapping[str, Any], body: str) -> tupl
             return title, [*fields.get("evidence", ()), fields.get("reason", ""), *sections]
         case _:
             rejected = "; ".join(fields.get("alternatives_rejected", ()))
-            return title, [*sections, rejected, ", ".join(fields.get("tags", ()))]
+            return title, [fields.get("digest", ""), *sections, rejected, ", ".join(fields.get("tags", ()))]
 
 
 def _archive_texts(db: sqlite3.Connection, body: str) -> list[str]:

@@ -246,6 +246,28 @@ class Vectors:
         kept = self._folder / f"neighbours-{self._tree}-{space}.npy"
         return keys, *neighbours.nearest(keys, hashes, index.vectors(rows), count, kept)
 
+    def clusters(self, among: Collection[str]) -> list[list[str]]:
+        """Return the groups that some keys form by their vectors; those without one are left out."""
+        import numpy as np
+
+        from forgekit.index.clusters import COUNT, clusters
+
+        keys, near, cosines = self.neighbours(among, COUNT)
+        index = self._current()
+        if index is None or not keys:
+            return []
+        rows = np.array(_rows(index.keys, keys), np.int64)
+        return clusters(keys, near, cosines, index.vectors(rows))
+
+    def carry(self, same: Mapping[str, str]) -> None:
+        """Give the hashes of new texts the vectors that they have under former hashes: new -> former."""
+        cache = VectorCache(self._folder / "vectors.sqlite", self.space, self._encoder.dimension)
+        try:
+            known = cache.get(set(same.values()))
+            cache.put({new: known[old] for new, old in same.items() if old in known})
+        finally:
+            cache.close()
+
     def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """Return the cosine of each pair of keys; None where one of them is not in the index."""
         import numpy as np

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from forgekit.errors import UsageError
 
@@ -58,11 +59,23 @@ class BlockRow:
         renditions: the same in ever fewer words, each one line.
         group: rows of the same group stand together under this line.
         beside: what the machine block adds for a row that is shown.
+        score: among sections of one rank, rows with a greater one are filled first.
     """
 
     renditions: tuple[str, ...]
     group: str = ""
     beside: str = ""
+    score: float = 0.0
+
+
+class Placed(NamedTuple):
+    """How a row was fitted in: its section, rendition (0 the longest, None: left out) and cost in tokens."""
+
+    section: str
+    rendition: int | None
+    of: int
+    cost: int
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,11 +105,13 @@ class Laid:
         text: the Markdown.
         kept: how many rows of each section are in it.
         cut: how many rows are not, in words; "" where all are.
+        placed: every row, the most important first.
     """
 
     text: str
     kept: tuple[int, ...]
     cut: str
+    placed: tuple[Placed, ...] = ()
 
 
 def lay_out(
@@ -122,6 +137,7 @@ def lay_out(
     """
     ranked = sorted(range(len(parts)), key=lambda index: parts[index].rank)
     order = [(index, row) for index in ranked for row in parts[index].rows]
+    order.sort(key=lambda item: (parts[item[0]].rank, -item[1].score))
     costs = [[cost(f"{text}\n{row.beside}") + 1 for text in row.renditions] for _, row in order]
     first = (next((at for at, (index, _) in enumerate(order) if index == part), None) for part in ranked)
     required = frozenset(at for at in first if at is not None)
@@ -142,7 +158,13 @@ def lay_out(
     missing = total - sum(map(len, shown))
     cut = LEFT_OUT.format(missing, total) if missing else ""
     text = "\n\n".join(filter(None, [opening, *sections, cut, closing])) + "\n"
-    return Laid(text=text, kept=tuple(map(len, shown)), cut=cut)
+    placed = (
+        Placed(
+            parts[index].title, at, len(row.renditions), some[at] if at is not None else 0, row.renditions[-1]
+        )
+        for (index, row), at, some in zip(order, chosen, costs, strict=True)
+    )
+    return Laid(text=text, kept=tuple(map(len, shown)), cut=cut, placed=tuple(placed))
 
 
 def _frame(part: BlockPart) -> list[str]:

@@ -323,6 +323,15 @@ def status(found: Any) -> Json:
         "model": found.model or None,
         "vectors": found.vectors,
         "vectors_of": found.texts,
+        "notes": {
+            "tiers": dict(found.notes),
+            "essences": found.essences,
+            "topics": found.topics,
+            "digests": found.digests,
+            "last_run": None if found.maintained[0] is None else format_instant(found.maintained[0]),
+            "next_run": found.maintained[1],
+            "failed": found.maintained[2],
+        },
         "judge": found.judge,
         "judge_wanted": found.judge_wanted,
         "judge_missing": found.judge_missing or None,
@@ -477,6 +486,44 @@ def written(found: Any, *, dry_run: bool, findings: Iterable[tuple[Finding, Enti
         "short_id": short_id(entity.kind, entity.id),
         **_outcome(found.outcome, dry_run=dry_run),
         "conflicts": [finding_view(finding, loser) for finding, loser in findings],
+    }
+
+
+def maintained(found: Any, *, dry_run: bool) -> Json:
+    """Return what a run of maintenance did."""
+    return {
+        "due": found.due,
+        "dry_run": dry_run,
+        "essences": found.essences,
+        "digests": found.digests,
+        "failed": found.failed,
+        "tiers": dict(found.tiers),
+        "missing": found.missing or None,
+        "commits": list(found.commits),
+        "applied": found.applied,
+        "suggestions": [
+            {
+                "what": s.what,
+                "topic_id": s.topic.id,
+                "title": s.topic.title,
+                "added": s.added,
+                "removed": s.removed,
+            }
+            for s in found.suggestions
+        ],
+    }
+
+
+def note_threads(found: Any, *, dry_run: bool) -> Json:
+    """Return topics, what they are close to, and how they would change."""
+    report, topics, links = found
+    return {
+        **maintained(report, dry_run=dry_run),
+        "topics": [
+            json_fields(FIELDS[topic.kind], topic)
+            | {"close_to": [other for (key, other) in links if key == topic.id]}
+            for topic in topics
+        ],
     }
 
 

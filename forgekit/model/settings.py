@@ -84,6 +84,8 @@ class Settings:
     model: str | None = None
     judge: ModelKind = ModelKind.TRAINED
     reader: ModelKind = ModelKind.TRAINED
+    essences: ModelKind = ModelKind.TRAINED
+    apply_topics: bool = False
     judge_model: str | None = None
     judge_url: str | None = None
     judge_timeout: int = 60
@@ -109,6 +111,8 @@ conflicts = "record"    # commit hook: "record" conflicts, "require" a model tha
 model = ""              # name or folder of the embedding model; "" = the default one
 judge = "trained"       # judge of conflicts: "trained" (a small model), "llm" (a language model), "off"
 reader = "trained"      # reader of conversations: "trained", "llm", "off" (records and labelled lists alone)
+essences = "trained"    # who condenses notes: "trained" (chooses sentences of theirs), "llm", "off"
+apply_topics = false    # whether `forgekit maintain` changes topics; else `forgekit note threads apply` does
 judge_model = ""        # the language model's name, of the judge and the reader
 judge_url = ""          # the language model's server: http://127.0.0.1:11434 (Ollama), https://host/v1
 judge_timeout = 60      # seconds that one answer of the language model may take
@@ -207,6 +211,8 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "model": _TEXT,
     "judge": _one_of(ModelKind),
     "reader": _one_of(ModelKind),
+    "essences": _one_of(ModelKind),
+    "apply_topics": _value("true or false", lambda value: isinstance(value, bool)),
     "judge_model": _TEXT,
     "judge_url": _value(
         "an address such as http://127.0.0.1:11434 or https://host/v1, and no more",

@@ -20,6 +20,8 @@ from forgekit.models.encoder import Missing
 if TYPE_CHECKING:
     from forgekit.conflict.judge import Judge
     from forgekit.extraction.statements import StatementReader
+    from forgekit.models.encoder import Encoder
+    from forgekit.models.essences import Distiller
 
 KEY, HOST = "FORGEKIT_JUDGE_KEY", "FORGEKIT_JUDGE_HOST"
 
@@ -69,6 +71,20 @@ def find_reader(
     from forgekit.models.llm_reader import LlmReader
 
     return LlmReader(**server)
+
+
+def find_distiller(
+    settings: Settings, encoder: Encoder | Missing, env: Mapping[str, str] = os.environ
+) -> Distiller | Missing:
+    """Return who makes essences, as a registry's settings say; arguments as of `find_judge`."""
+    from forgekit.models.essences import ExtractiveDistiller, LlmDistiller
+
+    if settings.essences is ModelKind.OFF:
+        return _off("essences")
+    if settings.essences is ModelKind.TRAINED:
+        return encoder if isinstance(encoder, Missing) else ExtractiveDistiller(encoder)
+    server = _server(settings, "essences", "notes", env)
+    return server if isinstance(server, Missing) else LlmDistiller(**server)
 
 
 def _off(name: str) -> Missing:

@@ -1,0 +1,320 @@
+"""What notes need from time to time: essences, topics and digests; each step changes nothing when repeated.
+
+Essences are committed by `BATCH`, the last ones together with topics and digests. An interrupted run loses no
+more than one batch, and the next run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from forgekit.change import COMMITTED, WriteOptions
+from forgekit.forge import Forge, reading
+from forgekit.ids import EntityId
+from forgekit.insight.essence import DIGEST_LIMIT
+from forgekit.insight.fidelity import has_essence, tiers, topics_of
+from forgekit.insight.topics import Suggestion, digest_of, suggest
+from forgekit.model.entities import Entity, Note, Topic, TopicStatus
+from forgekit.model.kinds import Kind
+from forgekit.model.registry import Registry
+from forgekit.models.choice import find_distiller
+from forgekit.models.encoder import Missing
+from forgekit.search import CLOSE, bring_up
+from forgekit.store import Change
+from forgekit.times import DAY_MS, Instant, format_date
+from forgekit.worktree import access_log
+from forgekit.worktree.roots import cache_dir
+
+if TYPE_CHECKING:
+    from forgekit.models.essences import Distiller, Essence
+
+STEPS = ("distil", "threads", "digests", "fidelity", "daily")
+BATCH = 500
+"""Most essences of one commit."""
+_AT_ONCE = 16
+"""Texts that are distilled together."""
+Progress = Callable[[int, int], None]
+
+
+@dataclass(kw_only=True, slots=True)
+class Maintained:
+    """What a run did, or would do.
+
+    Attributes:
+        due: whether anything was to be looked at.
+        essences, digests: made.
+        failed: texts for which none could be made.
+        suggestions: changes of topics, applied or not.
+        tiers: notes by how much of them is shown.
+        missing: why nothing was distilled, or "".
+        commits: made.
+    """
+
+    due: bool = True
+    essences: int = 0
+    digests: int = 0
+    failed: int = 0
+    suggestions: tuple[Suggestion, ...] = ()
+    applied: bool = False
+    tiers: Mapping[str, int] = field(default_factory=dict)
+    missing: str = ""
+    commits: list[str] = field(default_factory=list)
+    diff: str = ""
+
+
+def maintain(
+    forge: Forge,
+    *,
+    only: str | None = None,
+    progress: Progress | None = None,
+    options: WriteOptions = COMMITTED,
+) -> Maintained:
+    """Run the steps that are due.
+
+    Args:
+        forge: the registry.
+        only: one of `STEPS`; it runs even where nothing seems due.
+        progress: called with the texts that are distilled, and of how many.
+        options: dry run, or without a commit.
+    """
+    forge.catalogue.refresh()
+    before = last_run(forge)
+    report = Maintained(applied=forge.settings.apply_topics)
+    if only is None and before.get("state") == _stamp(forge):
+        return replace(report, due=False)
+    steps = STEPS if only is None else (only,)
+    if only is None or only == "daily":
+        from forgekit.upkeep.daily import yesterday
+
+        if not options.dry_run and (written := yesterday(forge, options=options)) is not None:
+            report.commits += filter(None, [written.outcome.commit])
+    distiller = find_distiller(forge.settings, forge.encoder)
+    if isinstance(distiller, Missing):
+        report.missing = str(distiller)
+    else:
+        _distil(forge, distiller, steps, report, progress, options)
+    if "fidelity" in steps:
+        report.tiers = fidelity_counts(forge)
+    if only is None and not (options.dry_run or options.no_commit):
+        forge.catalogue.refresh()
+        done = "" if report.failed or report.missing else _stamp(forge)
+        _remember(forge, {"state": done, "at": forge.now(), "failed": report.failed})
+    return report
+
+
+def note_threads(
+    forge: Forge, *, action: str | None = None, options: WriteOptions = COMMITTED
+) -> tuple[Maintained, list[Topic], dict[tuple[EntityId, EntityId], float]]:
+    """Return how the topics would change, or apply it in one commit; with them, and what they are close to.
+
+    Args:
+        forge: the registry.
+        action: `apply`, else nothing is written.
+        options: dry run, or without a commit.
+    """
+    distiller = find_distiller(forge.settings, forge.encoder)
+    report = Maintained(applied=action == "apply")
+    if isinstance(distiller, Missing):
+        report.missing = str(distiller)
+    elif report.applied:
+        _distil(forge, distiller, ("threads", "digests"), report, None, options)
+    else:
+        report.suggestions = tuple(suggestions(forge))
+    registry = forge.registry()
+    topics = [topic for topic in registry.topics if topic.status is not TopicStatus.MERGED]
+    return report, topics, _links(forge, topics)
+
+
+def _links(forge: Forge, topics: Iterable[Topic]) -> dict[tuple[EntityId, EntityId], float]:
+    """Return the cosines of topics with open threads and active decisions that are close to them."""
+    if forge.vectors is None:
+        return {}
+    bring_up(forge, forge.vectors)
+    others = forge.catalogue.matching(kinds=(Kind.DECISION,), status="active")
+    others |= forge.catalogue.matching(kinds=(Kind.THREAD,), status="open")
+    pairs = forge.vectors.pairs([topic.id for topic in topics], others, CLOSE)
+    return {(EntityId(a), EntityId(b)): cosine for (a, b), cosine in pairs.items()}
+
+
+def _distil(
+    forge: Forge,
+    distiller: Distiller,
+    steps: Iterable[str],
+    report: Maintained,
+    progress: Progress | None,
+    options: WriteOptions,
+) -> None:
+    made: dict[str, Essence] = {}
+    notes = [note for note in forge.registry().notes if not has_essence(note)] if "distil" in steps else []
+    for start in range(0, len(notes), _AT_ONCE):
+        some = notes[start : start + _AT_ONCE]
+        for note, essence in zip(some, distiller.distil([(n.title, n.body) for n in some]), strict=True):
+            if essence.text:
+                made[note.made_of] = essence
+            else:
+                report.failed += 1
+        if progress is not None:
+            progress(min(start + _AT_ONCE, len(notes)), len(notes))
+        if len(made) >= BATCH and not options.dry_run:
+            _commit(forge, distiller, made, (), report, options)
+            made = {}
+    _commit(forge, distiller, made, steps, report, options)
+
+
+def _commit(
+    forge: Forge,
+    distiller: Distiller,
+    made: Mapping[str, Essence],
+    steps: Iterable[str],
+    report: Maintained,
+    options: WriteOptions,
+) -> None:
+    """Write essences, then the topics and digests that follow from all of them."""
+    groups = list(_clusters(forge)) if "threads" in steps else []
+    digests: dict[str, str] = {}
+    found: list[Suggestion] = []
+    counts: Counter[str] = Counter()
+
+    def change() -> Change:
+        registry = forge.registry()
+        notes = {note.id: _condensed(note, made, distiller.name) for note in registry.notes}
+        writes: dict[EntityId, Entity] = {
+            key: note for key, note in notes.items() if note is not registry.get(key)
+        }
+        counts.clear()
+        counts["essences"] = len(writes)
+        topics = {topic.id: topic for topic in registry.topics}
+        found[:] = _suggestions(registry, notes, groups, forge.now())
+        if report.applied:
+            changed = {each.topic.id: each.topic for each in found}
+            topics |= changed
+            writes |= changed
+        if "digests" in steps:
+            for topic in topics.values():
+                said, digest = digest_of(topic, notes.get)
+                if topic.status is TopicStatus.MERGED or not said or topic.digest_of == digest:
+                    continue
+                if digest not in digests:
+                    digests[digest] = next(iter(distiller.distil([(topic.title, said)], DIGEST_LIMIT))).text
+                if digests[digest]:
+                    new = {"digest": digests[digest], "digest_of": digest, "digest_by": distiller.name}
+                    writes[topic.id] = replace(topic, **new)  # type: ignore[arg-type] # texts, all three
+                    counts["digests"] += 1
+        parts = [f"{number:,} {name}" for name, number in counts.items() if number]
+        parts += [f"{len(found):,} topics"] if found and report.applied else []
+        return Change(
+            writes=tuple(writes.values()),
+            subject=f"note: maintain {', '.join(parts)}",
+            trailers=(("Forgekit-Op", "maintain"),),
+        )
+
+    blobs = dict(forge.catalogue.contents())
+    outcome = forge.commit(change, dry_run=options.dry_run, no_commit=options.no_commit)
+    report.essences += counts["essences"]
+    report.digests += counts["digests"]
+    report.failed += sum(not text for text in digests.values())
+    report.suggestions += tuple(found)
+    report.diff += outcome.diff
+    if outcome.commit is not None:
+        report.commits.append(outcome.commit)
+        if forge.vectors is not None:  # an essence changes a note's file, not what its vector is made of
+            forge.catalogue.refresh()
+            now = dict(forge.catalogue.contents())
+            changed = (entity.id for entity in outcome.change.writes if isinstance(entity, Note))
+            forge.vectors.carry({now[key]: blobs[key] for key in changed if key in now and key in blobs})
+
+
+def _condensed(note: Note, made: Mapping[str, Essence], maker: str) -> Note:
+    essence = None if has_essence(note) else made.get(note.made_of)
+    if essence is None:
+        return note
+    return replace(
+        note,
+        essence=essence.text,
+        concepts=essence.concepts,
+        essence_of=note.made_of,
+        essence_by=maker,
+    )
+
+
+def _clusters(forge: Forge) -> Iterator[list[EntityId]]:
+    """Yield the clusters of each project's notes; daily summaries belong to none."""
+    vectors = forge.vectors
+    if vectors is None:
+        return
+    forge.catalogue.refresh()
+    bring_up(forge, vectors)
+    of_project: dict[EntityId, list[str]] = {}
+    for note in forge.registry().notes:
+        if not (note.source or "").startswith("daily:"):
+            of_project.setdefault(note.project_uuid, []).append(note.id)
+    for keys in of_project.values():
+        yield from ([EntityId(key) for key in group] for group in vectors.clusters(keys) if len(group) > 2)
+
+
+def _suggestions(
+    registry: Registry, notes: Mapping[EntityId, Note], groups: Iterable[list[EntityId]], now: Instant
+) -> list[Suggestion]:
+    whole = [[key for key in group if key in notes] for group in groups]
+    if not whole:
+        return []
+    found: list[Suggestion] = []
+    for project in sorted({note.project_uuid for note in notes.values()}):
+        own = [note for note in notes.values() if note.project_uuid == project]
+        topics = [topic for topic in registry.topics if topic.project_uuid == project]
+        clusters = [group for group in whole if group and notes[group[0]].project_uuid == project]
+        found += suggest(topics, own, clusters, now)
+    return found
+
+
+@reading
+def suggestions(forge: Forge) -> list[Suggestion]:
+    """Return how the topics would change now."""
+    registry = forge.registry()
+    notes = {note.id: note for note in registry.notes}
+    return _suggestions(registry, notes, list(_clusters(forge)), forge.now())
+
+
+@reading
+def fidelity_counts(forge: Forge) -> dict[str, int]:
+    """Return how many notes are shown in each fidelity."""
+    registry = forge.registry()
+    opened = access_log.read(forge.root)
+    found = tiers(registry.notes, topics_of(registry.topics), forge.now(), opened)
+    return dict(Counter(tier.value for tier in found.values()))
+
+
+def last_run(forge: Forge) -> dict[str, object]:
+    """Return what is known of the last run: `at` in ms since 1970, `failed`, `state`."""
+    with contextlib.suppress(OSError, ValueError):
+        data = json.loads((cache_dir(forge.root) / "maintain.json").read_text(encoding="utf-8"))
+        return data if isinstance(data, dict) else {}
+    return {}
+
+
+def _remember(forge: Forge, data: Mapping[str, object]) -> None:
+    path = cache_dir(forge.root) / "maintain.json"
+    part = path.with_suffix(f".{os.getpid()}")
+    with contextlib.suppress(OSError):
+        part.write_text(json.dumps(data), encoding="utf-8")
+        part.replace(path)
+
+
+def _stamp(forge: Forge) -> str:
+    """Name all that a run depends on: the files, the settings, the day."""
+    settings = forge.settings.essences, forge.settings.apply_topics
+    parts = [forge.catalogue.contents(), *settings, format_date(forge.now())]
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def next_due(forge: Forge) -> str:
+    """Return the day from which a run has something to do, though no file changes."""
+    at = last_run(forge).get("at")
+    return format_date(Instant(at + DAY_MS)) if isinstance(at, int) else format_date(forge.now())

@@ -1,0 +1,183 @@
+"""Essences, topics and digests of notes: made once, when due, whatever interrupts the run."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_encoder import FakeEncoder
+from repositories import git
+
+from forgekit import context, notes, projects
+from forgekit.forge import Forge
+from forgekit.insight.fidelity import has_essence
+from forgekit.model.entities import Note, TopicStatus
+from forgekit.models.essences import Essence, ExtractiveDistiller, LlmDistiller
+from forgekit.queries import show, status
+from forgekit.times import DAY_MS, Instant, parse_instant
+from forgekit.upkeep import maintain as module
+from forgekit.upkeep.daily import daily
+from forgekit.upkeep.maintain import fidelity_counts, maintain, note_threads
+from forgekit.upkeep.schedule import schedule
+
+NOW = parse_instant("2026-09-20T09:00:00Z")
+SUBJECTS = {"queue": "The queue keeps messages until a worker reads the queue.",
+    "garden": "The garden needs water in the garden each dry summer."}  # fmt: skip
+
+
+def at(forge: Forge, moment: int) -> Forge:
+    """Return the registry opened at another time."""
+    other = replace(forge, now=lambda: Instant(moment))
+    vars(other)["encoder"] = FakeEncoder()
+    return other
+
+
+@pytest.fixture
+def forge(repository: Path) -> Forge:
+    forge = at(Forge.open(repository), NOW)
+    projects.create(forge, "Ledger")
+    for days, name in enumerate(("queue", "garden") * 3):
+        text = f"# {name} {days}\n\n{SUBJECTS[name]} Number {days} of the {name}.\n\n```\ncode of it.\n```"
+        notes.add(forge, text, at=Instant(NOW - (200 + days) * DAY_MS))
+    return forge
+
+
+def test_nothing_is_done_twice_and_a_changed_note_is_distilled_again(forge: Forge) -> None:
+    first = maintain(forge)
+    assert (first.essences, first.failed, len(first.commits)) == (6, 0, 1)
+    found = forge.registry().notes
+    for note in found:
+        assert has_essence(note)
+        assert note.essence_by == "fake extract-1"
+        assert note.essence is not None
+        assert note.essence in SUBJECTS["queue"] + " " + note.body.replace("\n", " ")
+        assert "code" not in note.essence
+    head = git(forge.root, "rev-parse", "HEAD")
+    assert not maintain(forge).due
+    assert maintain(forge, only="distil").commits == []
+    assert git(forge.root, "rev-parse", "HEAD") == head
+
+    notes.edit(forge, found[0].id, content="Another text is here now. It is short.")
+    again = maintain(forge)
+    assert (again.due, again.essences) == (True, 1)
+    said = status(forge)
+    assert (said.essences, said.maintained) == (6, (NOW, "2026-09-21", 0))
+
+
+def test_a_dry_run_writes_nothing(forge: Forge) -> None:
+    head = git(forge.root, "rev-parse", "HEAD")
+    report = maintain(forge, options=replace(module.COMMITTED, dry_run=True))
+    assert report.essences == 6
+    assert "essence: " in report.diff
+    assert git(forge.root, "rev-parse", "HEAD") == head
+    assert git(forge.root, "status", "--porcelain") == ""
+
+
+def test_topics_are_suggested_then_applied_archived_and_woken(forge: Forge) -> None:
+    assert [each.what for each in maintain(forge).suggestions] == ["new", "new"]
+    assert forge.registry().topics == []
+    report, topics, _ = note_threads(forge, action="apply")
+    assert report.digests == 2
+    assert [len(topic.note_ids) for topic in topics] == [3, 3]
+    assert {topic.status for topic in topics} == {TopicStatus.ARCHIVED}
+    assert all(topic.digest for topic in topics)
+    assert note_threads(forge)[0].suggestions == ()
+    assert fidelity_counts(forge) == {"skeleton": 6}
+
+    new = notes.add(forge, f"# queue 9\n\n{SUBJECTS['queue']}").entity
+    maintain(forge, only="distil")
+    found = note_threads(forge)[0].suggestions
+    assert [(each.what, each.added, each.removed) for each in found] == [("reactivate", 1, 0)]
+    note_threads(forge, action="apply")
+    (live,) = (topic for topic in forge.registry().topics if topic.status is TopicStatus.ACTIVE)
+    assert new.id in live.note_ids
+    assert live.id in {topic.id for topic in topics}
+    assert fidelity_counts(forge) == {"high": 3, "skeleton": 3, "full": 1}
+
+
+def test_an_opened_note_comes_back_for_a_week(forge: Forge) -> None:
+    maintain(forge)
+    note_threads(forge, action="apply")
+    show(forge, forge.registry().notes[0].id)
+    assert fidelity_counts(forge) == {"high": 1, "skeleton": 5}
+    assert fidelity_counts(at(forge, NOW + 8 * DAY_MS)) == {"skeleton": 6}
+
+
+class Stop(BaseException):
+    """What a killed process is like to its own code."""
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_run_that_is_killed_is_finished_by_the_next(
+    forge: Forge, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 2)
+    monkeypatch.setattr(module, "_AT_ONCE", 1)
+    calls = 0
+    plain = ExtractiveDistiller.distil
+
+    def dying(self: Any, texts: Sequence[tuple[str, str]], limit: int = 280) -> Iterator[Essence]:
+        nonlocal calls
+        calls += 1
+        if calls > step:
+            raise Stop
+        return plain(self, texts, limit)
+
+    monkeypatch.setattr(ExtractiveDistiller, "distil", dying)
+    with pytest.raises(Stop):
+        maintain(forge)
+    monkeypatch.setattr(ExtractiveDistiller, "distil", plain)
+    assert git(forge.root, "status", "--porcelain") == ""
+    report = maintain(forge)
+    assert report.essences == 6 - step // 2 * 2
+    assert all(map(has_essence, forge.registry().notes))
+    assert not maintain(forge).due
+
+
+def test_a_model_that_fails_leaves_notes_as_they_are(forge: Forge, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = LlmDistiller(url="http://127.0.0.1:9", model="m", seconds=1)
+    monkeypatch.setattr(module, "find_distiller", lambda *_: model)
+    before = {note.id: note for note in forge.registry().notes}
+    report = maintain(forge)
+    assert (report.essences, report.failed) == (0, 6)
+    assert {note.id: note for note in forge.registry().notes} == before
+    assert maintain(forge).due, "what failed is tried again"
+
+
+def test_a_context_mixes_notes_and_topics_and_says_what_it_left_out(forge: Forge) -> None:
+    maintain(forge)
+    note_threads(forge, action="apply")
+    found = context.load(forge, "queue worker", budget=400)
+    assert found.text == context.load(forge, "queue worker", budget=400).text
+    assert "### Threads of thought (2)" in found.text
+    placed = [each for each in found.placed if each.section == "Notes"]
+    assert "queue" in placed[0].text
+    assert {each.of for each in placed} == {1}, "old notes of idle topics have one rendition"
+    assert found.text.count("\n- nte_") == len(placed) >= 3
+
+
+def test_a_day_is_summarised_once(forge: Forge) -> None:
+    forge.registry()
+    notes.add(forge, "Water the roses", at=NOW)
+    written = daily(forge, date=NOW).entity
+    assert isinstance(written, Note)
+    assert (written.title, written.source) == ("Summary of 2026-09-20", "daily:2026-09-20")
+    assert "Noted:\n\n- nte_" in written.body
+    assert "Water the roses" in written.body
+    assert daily(forge, date=NOW).outcome.commit is None
+    assert maintain(at(forge, NOW + DAY_MS)).suggestions != ()
+    titles = [note.title for note in forge.registry().notes if note.source]
+    assert titles == ["Summary of 2026-09-20"]
+
+
+def test_units_name_the_registry_and_what_is_special_in_them_is_escaped(forge: Forge) -> None:
+    odd = replace(forge, root=Path('/home/a "b" %c$d & <e>'))
+    assert '"-C" "/home/a \\"b\\" %%c$$d & <e>" "maintain"' in schedule(odd, system="systemd")
+    assert '<string>/home/a "b" %c$d &amp; &lt;e&gt;</string>' in schedule(odd, system="launchd")
+    line = schedule(forge, system="cron")
+    assert line.startswith("7 * * * * ")
+    assert subprocess.run(["sh", "-n", "-c", line[10:]], check=False).returncode == 0
