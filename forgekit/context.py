@@ -142,12 +142,12 @@ def _notes(
     rows = []
     for score, note in found:
         fresh = _RECENT * 2 ** (-max(now - note.updated_at, 0) / (_FADES_DAYS * DAY_MS))
-        words = _renditions(note, shown[note.id], theme(note, of_note.get(note.id, ())))
+        words = note_renditions(note, shown[note.id], theme(note, of_note.get(note.id, ())))
         rows.append(BlockRow(words, score=score + _WORTH[shown[note.id]] + fresh))
     return sorted(rows, key=lambda row: -row.score)
 
 
-def _renditions(note: Note, tier: Fidelity, about: str) -> tuple[str, ...]:
+def note_renditions(note: Note, tier: Fidelity, about: str) -> tuple[str, ...]:
     """Return a note in ever fewer words."""
     name = f"- {short_id(Kind.NOTE, note.id)} {quote(brief(note.title, 60))}"
     mark = f" [{quote(brief(about, 30))}]" if about else ""

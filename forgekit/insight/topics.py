@@ -48,7 +48,8 @@ def suggest(
     known = {note.id: note for note in notes}
     groups = sorted((sorted(group) for group in clusters), key=lambda group: (-len(group), group))
     place = {note: at for at, group in enumerate(groups) for note in group}
-    standing = [t for t in topics if t.status is not TopicStatus.MERGED]
+    every = sorted(topics, key=lambda topic: topic.id)
+    standing = [topic for topic in every if topic.status is not TopicStatus.MERGED]
     shares = {t.id: Counter(place[n] for n in t.note_ids if n in place) for t in standing}
     heir = {key: min(share, key=lambda at: (-share[at], at)) for key, share in shares.items() if share}
     owner: dict[int, Topic] = {}

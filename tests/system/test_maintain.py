@@ -13,6 +13,7 @@ from fake_encoder import FakeEncoder
 from repositories import git
 
 from forgekit import context, notes, projects
+from forgekit.change import WriteOptions
 from forgekit.forge import Forge
 from forgekit.insight.fidelity import has_essence
 from forgekit.model.entities import Note, TopicStatus
@@ -70,7 +71,7 @@ def test_nothing_is_done_twice_and_a_changed_note_is_distilled_again(forge: Forg
 
 def test_a_dry_run_writes_nothing(forge: Forge) -> None:
     head = git(forge.root, "rev-parse", "HEAD")
-    report = maintain(forge, options=replace(module.COMMITTED, dry_run=True))
+    report = maintain(forge, options=WriteOptions(dry_run=True))
     assert report.essences == 6
     assert "essence: " in report.diff
     assert git(forge.root, "rev-parse", "HEAD") == head
