@@ -34,6 +34,7 @@ bench: $(VENV)/dev ## print the benchmark tables; DATA=folder holds what they me
 	$(BIN)/python benchmarks/judge.py $(DATA)
 	$(BIN)/python benchmarks/ingest.py $(DATA)
 	$(BIN)/python benchmarks/messages.py $(DATA)
+	$(BIN)/python benchmarks/notes.py $(DATA)
 	$(BIN)/python benchmarks/extraction.py $(DATA)
 
 judge: $(VENV)/dev ## train the conflict judge again, from a seed; under two hours

@@ -45,9 +45,10 @@ def records(data: Path, count: int) -> Iterator[tuple[str, str, str]]:
     """Yield (folder, title, text), chosen by a fixed seed."""
     found = []
     for one in _lines(data / "adr_documents.jsonl.gz"):
-        heading = re.search(r"^# +(.+)$", one["markdown"], re.MULTILINE)
-        if heading and len(one["markdown"]) > 300:
-            found.append((one["repo"].replace("/", "-"), heading[1].strip(), one["markdown"]))
+        text = re.sub(r"\A---\n.*?\n---\n", "", one["markdown"], flags=re.DOTALL)
+        heading = re.search(r"^# +(.+)$", text, re.MULTILINE)
+        if heading and len(text) > 300:
+            found.append((one["repo"].replace("/", "-"), heading[1].strip(), text))
     for one in _lines(data / "decisions.jsonl.gz"):
         if len(one.get("text") or "") > 200:
             text = f"# {one['title']}\n\n{one['text']}"

@@ -20,8 +20,9 @@ LEFT_OUT = "Left out for want of room: {:,} of {:,} rows; `--budget` shows more.
 def allocate(costs: Sequence[Sequence[int]], budget: int, required: frozenset[int]) -> list[int | None]:
     """Choose a rendition for each item.
 
-    Shortest renditions are all charged at the price of the dearest of them: so an item that comes later
-    never fits where an earlier one did not, and what a budget holds is a part of what a larger one holds.
+    Where not all fit, shortest renditions are charged at the price of the dearest of them: so an item that
+    comes later never fits where an earlier one did not, and what a budget holds is a part of what a larger
+    one holds.
 
     Args:
         costs: of each item, the most important first, what its renditions cost, from long to short.
@@ -34,7 +35,8 @@ def allocate(costs: Sequence[Sequence[int]], budget: int, required: frozenset[in
     wanted = [index for index in range(len(costs)) if index not in required]
     price = max((costs[index][-1] for index in wanted), default=0)
     room = budget - sum(costs[index][-1] for index in required)
-    kept = required.union(wanted[: room // price if price else None])
+    all_fit = sum(costs[index][-1] for index in wanted) <= room
+    kept = required.union(wanted if all_fit else wanted[: room // price])
     chosen = [shortest[index] if index in kept else None for index in range(len(costs))]
     if len(kept) < len(costs):
         return chosen
