@@ -21,7 +21,7 @@ from forgekit.search import Scored, SearchResult, search
 from forgekit.text.blocks import NOTICE, brief, count, quote
 from forgekit.text.words import tokens
 from forgekit.times import DAY_MS, format_date
-from forgekit.worktree import access_log
+from forgekit.worktree import local_state
 
 HITS, NOTES = 12, 40
 """Entities of one kind, and notes, that a context considers."""
@@ -138,7 +138,7 @@ def _notes(
     """Return the rows of notes, each in as many words as its fidelity allows."""
     found = [(one.score, note) for one in hits if isinstance(note := registry.get(one.hit.id), Note)]
     of_note, now = topics_of(topics), forge.now()
-    shown = tiers((note for _, note in found), of_note, now, access_log.read(forge.root))
+    shown = tiers((note for _, note in found), of_note, now, local_state.opened(forge.root))
     rows = []
     for score, note in found:
         fresh = _RECENT * 2 ** (-max(now - note.updated_at, 0) / (_FADES_DAYS * DAY_MS))

@@ -215,7 +215,7 @@ def _texts(folder: Path, problems: list[Problem]) -> Iterable[tuple[str, tuple[s
             seen += 1
             if seen > FILES_LIMIT:
                 raise UsageError(f"{folder} holds more than {FILES_LIMIT:,} files; ingest a part of it")
-            if path.suffix.lower() not in {".md", ".markdown"} or path.is_symlink():
+            if path.suffix.lower() not in {".md", ".markdown"} or path.is_symlink() or not path.is_file():
                 continue
             source = one_line(f"{_root(folder)}/{path.relative_to(folder).as_posix()}")
             why = ""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from forgekit.errors import NotFoundError, UsageError
 from forgekit.forge import Forge, reading
 from forgekit.model.kinds import Kind
-from forgekit.times import Instant
-from forgekit.worktree import access_log
+from forgekit.times import DAY_MS, Instant, format_date
+from forgekit.worktree import local_state
 
 if TYPE_CHECKING:
     from forgekit.conflicts import ListedConflict
@@ -269,7 +269,7 @@ def show(
         entity, notice = past_entity(forge, registry, name, kinds, at), unread_then(registry)
     origin = provenance(forge, registry, entity, at)
     if entity.kind is Kind.NOTE and at is None:
-        access_log.record(forge.root, entity.id, forge.now())
+        local_state.record_opening(forge.root, entity.id, forge.now())
     if not isinstance(entity, Archive):
         return Shown(registry=registry, entity=entity, provenance=origin, notice=notice)
     from forgekit.filing.archive_facts import facts
@@ -455,21 +455,18 @@ def status(forge: Forge) -> Status:
 def _notes(forge: Forge, registry: Registry) -> dict[str, Any]:
     """Return what `Status` says of notes."""
     from forgekit.insight.fidelity import has_essence
-    from forgekit.upkeep.maintain import fidelity_counts, last_run, next_due
+    from forgekit.upkeep.maintain import fidelity_counts
 
-    last, topics = last_run(forge), [t for t in registry.topics if t.merged_into is None]
-    at = last.get("at")
-    failed = last.get("failed")
+    topics = [topic for topic in registry.topics if topic.merged_into is None]
+    last = local_state.read(forge.root, local_state.MAINTAINED)
+    at = Instant(last["at"]) if isinstance(last.get("at"), int) else None
+    due = format_date(forge.now() if at is None else Instant(at + DAY_MS))
     return {
         "notes": fidelity_counts(forge),
         "essences": sum(map(has_essence, registry.notes)),
         "digests": sum(topic.digest is not None for topic in topics),
         "topics": len(topics),
-        "maintained": (
-            Instant(at) if isinstance(at, int) else None,
-            next_due(forge),
-            failed if isinstance(failed, int) else 0,
-        ),
+        "maintained": (at, due, last.get("failed", 0)),
     }
 
 

@@ -492,15 +492,11 @@ def written(found: Any, *, dry_run: bool, findings: Iterable[tuple[Finding, Enti
 def maintained(found: Any, *, dry_run: bool) -> Json:
     """Return what a run of maintenance did."""
     return {
-        "due": found.due,
+        **{name: getattr(found, name) for name in ("due", "essences", "digests", "failed", "applied")},
         "dry_run": dry_run,
-        "essences": found.essences,
-        "digests": found.digests,
-        "failed": found.failed,
         "tiers": dict(found.tiers),
         "missing": found.missing or None,
         "commits": list(found.commits),
-        "applied": found.applied,
         "suggestions": [
             {
                 "what": s.what,

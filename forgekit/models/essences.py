@@ -74,15 +74,9 @@ class ExtractiveDistiller:
             yield Essence(said, tuple(named[one] for one in kept[:_KEPT]))
 
 
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "essence": {"type": "string"},
-        "concepts": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["essence", "concepts"],
-    "additionalProperties": False,
-}
+_TEXT = {"type": "string"}
+_KEYS: dict[str, Any] = {"essence": _TEXT, "concepts": {"type": "array", "items": _TEXT}}
+_SCHEMA = {"type": "object", "properties": _KEYS, "required": list(_KEYS), "additionalProperties": False}
 _SYSTEM = f"""\
 You condense one text. "essence": what it says, in one or two whole sentences of its own language, at most
 {{limit}} characters, nothing that the text does not say. "concepts": up to three key phrases of it.
@@ -103,7 +97,7 @@ class LlmDistiller:
         system = _SYSTEM.format(limit=limit)
 
         def read(content: str) -> Essence:
-            found = read_object(content, _SCHEMA["properties"])
+            found = read_object(content, _KEYS)
             essence, concepts = found["essence"], found["concepts"]
             if not isinstance(essence, str) or not isinstance(concepts, list):
                 raise ValueError("essence must be a string, and concepts a list")

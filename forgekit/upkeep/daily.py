@@ -57,18 +57,12 @@ def summary(forge: Forge, registry: Registry, at: Instant) -> str:
     def on_day(moment: Instant) -> bool:
         return at <= moment < at + DAY_MS
 
+    written = (note for note in registry.notes if not (note.source or "").startswith(SOURCE))
     parts: list[tuple[str, Iterable[Entity]]] = [
         ("Decided", [d for d in registry.decisions if on_day(d.created_at)]),
         ("Opened", [t for t in registry.threads if on_day(t.created_at)]),
         ("Resolved", [t for t in registry.threads if t.status.ended and on_day(t.updated_at)]),
-        (
-            "Noted",
-            [
-                note
-                for note in registry.notes
-                if on_day(note.updated_at) and not (note.source or "").startswith(SOURCE)
-            ],
-        ),
+        ("Noted", [note for note in written if on_day(note.updated_at)]),
     ]
     sections = [
         f"{heading}:\n\n" + "\n".join(f"- {short_id(e.kind, e.id)}: {e.title}" for e in entities)

@@ -6,14 +6,11 @@ more than one batch, and the next run goes on where it stopped.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forgekit.change import COMMITTED, WriteOptions
 from forgekit.forge import Forge, reading
@@ -28,9 +25,8 @@ from forgekit.models.choice import find_distiller
 from forgekit.models.encoder import Missing
 from forgekit.search import CLOSE, bring_up
 from forgekit.store import Change
-from forgekit.times import DAY_MS, Instant, format_date
-from forgekit.worktree import access_log
-from forgekit.worktree.roots import cache_dir
+from forgekit.times import Instant, format_date
+from forgekit.worktree import local_state
 
 if TYPE_CHECKING:
     from forgekit.models.essences import Distiller, Essence
@@ -85,7 +81,7 @@ def maintain(
         options: dry run, or without a commit.
     """
     forge.catalogue.refresh()
-    before = last_run(forge)
+    before = local_state.read(forge.root, local_state.MAINTAINED)
     report = Maintained(applied=forge.settings.apply_topics)
     if only is None and before.get("state") == _stamp(forge):
         return replace(report, due=False)
@@ -105,7 +101,8 @@ def maintain(
     if only is None and not (options.dry_run or options.no_commit):
         forge.catalogue.refresh()
         done = "" if report.failed or report.missing else _stamp(forge)
-        _remember(forge, {"state": done, "at": forge.now(), "failed": report.failed})
+        run = {"state": done, "at": forge.now(), "failed": report.failed}
+        local_state.write(forge.root, local_state.MAINTAINED, run)
     return report
 
 
@@ -204,8 +201,8 @@ def _commit(
                 if digest not in digests:
                     digests[digest] = next(iter(distiller.distil([(topic.title, said)], DIGEST_LIMIT))).text
                 if digests[digest]:
-                    new = {"digest": digests[digest], "digest_of": digest, "digest_by": distiller.name}
-                    writes[topic.id] = replace(topic, **new)  # type: ignore[arg-type] # texts, all three
+                    new: dict[str, Any] = {"digest_of": digest, "digest_by": distiller.name}
+                    writes[topic.id] = replace(topic, digest=digests[digest], **new)
                     counts["digests"] += 1
         parts = [f"{number:,} {name}" for name, number in counts.items() if number]
         parts += [f"{len(found):,} topics"] if found and report.applied else []
@@ -235,13 +232,8 @@ def _condensed(note: Note, made: Mapping[str, Essence], maker: str) -> Note:
     essence = None if has_essence(note) else made.get(note.made_of)
     if essence is None:
         return note
-    return replace(
-        note,
-        essence=essence.text,
-        concepts=essence.concepts,
-        essence_of=note.made_of,
-        essence_by=maker,
-    )
+    values: dict[str, Any] = {"essence_of": note.made_of, "essence_by": maker}
+    return replace(note, essence=essence.text, concepts=essence.concepts, **values)
 
 
 def _clusters(forge: Forge) -> Iterator[list[EntityId]]:
@@ -286,25 +278,9 @@ def suggestions(forge: Forge) -> list[Suggestion]:
 def fidelity_counts(forge: Forge) -> dict[str, int]:
     """Return how many notes are shown in each fidelity."""
     registry = forge.registry()
-    opened = access_log.read(forge.root)
+    opened = local_state.opened(forge.root)
     found = tiers(registry.notes, topics_of(registry.topics), forge.now(), opened)
     return dict(Counter(tier.value for tier in found.values()))
-
-
-def last_run(forge: Forge) -> dict[str, object]:
-    """Return what is known of the last run: `at` in ms since 1970, `failed`, `state`."""
-    with contextlib.suppress(OSError, ValueError):
-        data = json.loads((cache_dir(forge.root) / "maintain.json").read_text(encoding="utf-8"))
-        return data if isinstance(data, dict) else {}
-    return {}
-
-
-def _remember(forge: Forge, data: Mapping[str, object]) -> None:
-    path = cache_dir(forge.root) / "maintain.json"
-    part = path.with_suffix(f".{os.getpid()}")
-    with contextlib.suppress(OSError):
-        part.write_text(json.dumps(data), encoding="utf-8")
-        part.replace(path)
 
 
 def _stamp(forge: Forge) -> str:
@@ -312,9 +288,3 @@ def _stamp(forge: Forge) -> str:
     settings = forge.settings.essences, forge.settings.apply_topics
     parts = [forge.catalogue.contents(), *settings, format_date(forge.now())]
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
-
-
-def next_due(forge: Forge) -> str:
-    """Return the day from which a run has something to do, though no file changes."""
-    at = last_run(forge).get("at")
-    return format_date(Instant(at + DAY_MS)) if isinstance(at, int) else format_date(forge.now())
