@@ -257,7 +257,8 @@ def maintain(call: Call) -> int:
     with console.meter("distilling notes") as progress:
         found = call.result(progress=progress)
     if not call.printed_json(found):
-        console.diff(found.diff)
+        if found.diff:
+            console.diff(found.diff)
         if not found.due:
             console.info("nothing is due")
             return 0
@@ -278,7 +279,8 @@ def note_threads(call: Call) -> None:
     if call.printed_json(result):
         return
     report, topics, links = result
-    console.diff(report.diff)
+    if report.diff:
+        console.diff(report.diff)
     rows = [(short_id(Kind.TOPIC, t.id), t.status.value, f"{len(t.note_ids):,}", t.title) for t in topics]
     console.table(("id", "status", "notes", "title"), rows)
     registry = call.forge.registry()
