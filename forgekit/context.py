@@ -152,13 +152,14 @@ def note_renditions(note: Note, tier: Fidelity, about: str) -> tuple[str, ...]:
     name = f"- {short_id(Kind.NOTE, note.id)} {quote(brief(note.title, 60))}"
     mark = f" [{quote(brief(about, 30))}]" if about else ""
     skeleton = f"{name}{mark}"
-    essence = quote(note.essence or "") if has_essence(note) else quote(brief(note.body, ESSENCE_LIMIT))
+    body = note.body.removeprefix(f"# {note.title}\n")
+    essence = quote(note.essence or "") if has_essence(note) else quote(brief(body, ESSENCE_LIMIT))
     summary = f"{skeleton}: {essence}"
     words = {
         Fidelity.SKELETON: (skeleton,),
         Fidelity.SUMMARY: (summary, skeleton),
-        Fidelity.HIGH: (f"{summary} \u2014 {quote(note.body)}", summary, skeleton),
-        Fidelity.FULL: (f"{name}: {quote(note.body)}", summary, skeleton),
+        Fidelity.HIGH: (f"{summary} \u2014 {quote(body)}", summary, skeleton),
+        Fidelity.FULL: (f"{name}: {quote(body)}", summary, skeleton),
     }[tier]
     kept = [text for at, text in enumerate(words) if all(len(text) > len(more) for more in words[at + 1 :])]
     return tuple(kept)

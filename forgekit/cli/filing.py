@@ -223,6 +223,8 @@ def note_add(call: Call) -> None:
             text = sys.stdin.buffer.read(TEXT_LIMIT + 1).decode()
     except UnicodeDecodeError:
         raise UsageError(f"{name or 'standard input'} is no text in UTF-8") from None
+    except OSError as e:
+        raise UsageError(f"cannot read {name}: {e.strerror}; a text comes from standard input") from None
     if len(text) > TEXT_LIMIT:
         raise UsageError(f"a note has at most {TEXT_LIMIT:,} characters; split it")
     written = add(call.forge, text, options=call.options, **values)

@@ -86,6 +86,15 @@ def test_a_file_that_is_not_there(cli: Cli, registry: Path) -> None:
     assert (ran.code, ran.err) == (2, "forgekit: cannot read nowhere.md: No such file or directory\n")
 
 
+def test_a_note_typed_in_place_of_a_file_is_said(cli: Cli, registry: Path) -> None:
+    ran = cli("note", "add", "Straw is four euros a bale", root=registry)
+    assert ran.code == 2
+    assert ran.err == (
+        "forgekit: cannot read Straw is four euros a bale: No such file or directory; "
+        "a text comes from standard input\n"
+    )
+
+
 def test_an_unknown_tag(cli: Cli, registry: Path) -> None:
     ran = _refused(cli, registry, "prepare-continuation", "--tag", "NOWHERE_RESULT")
     assert ran.code == 1
