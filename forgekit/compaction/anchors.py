@@ -1,14 +1,16 @@
 """Anchors: what a session must not lose, folded out of its events.
 
-Outcomes are those that the results name. A command that verifies is one that was run again, word for word,
-after files had changed, or one that failed and then passed; a program of version control verifies nothing.
+Outcomes are those that the results name; of a pipe they name that of its last program only, so that a pipe
+never passes. A command that verifies is one that was run again after files had changed, or one that failed
+and then passed, whatever its options; a program of version control verifies nothing.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from forgekit.compaction.events import Event, What
@@ -128,16 +130,39 @@ def command_key(command: str) -> str:
     return " && ".join([*keys][:3]) or " ".join(command.split())[:80]
 
 
+def target_of(command: str) -> str:
+    """Return a command line without options, redirections and what its output is piped to."""
+    segments = (_CUT.split(segment, maxsplit=1)[0].split() for segment in _SEGMENTS.split(command))
+    kept = (" ".join(word for word in words if not word.startswith("-")) for words in segments)
+    return " && ".join(filter(None, kept))
+
+
+def hides_outcome(command: str) -> bool:
+    """Say whether a command line has a pipe, whose outcome is that of its last program only."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+    lexer.commenters = ""
+    try:
+        found = list(lexer)
+    except ValueError:  # an open quotation mark, as in the text of a here-document
+        return "|" in command
+    pipes = (each for each in found if not each.strip("();<>|&"))
+    return "pipefail" not in found and any("|" in each.replace("||", "") for each in pipes)
+
+
 @dataclass(slots=True)
 class _Command:
-    """The runs of one command."""
+    """The runs of one command.
 
-    text: str
+    Attributes:
+        failing: of each target that failed last, the error and how many files had been changed.
+    """
+
+    target: str
     turn: int
     runs: int = 0
-    failed: bool = False
+    state: str = ""
     error: str = ""
-    broke_at: int = 0
+    failing: dict[str, tuple[str, int]] = field(default_factory=dict)
     verifies: bool = False
     changes: int = -1
 
@@ -216,33 +241,29 @@ class _Fold:
 
     def _ran(self, call: Event, result: Event) -> None:
         key = command_key(call.text)
-        known = self.commands.setdefault(key, _Command(call.text, call.turn))
-        same = known.text == call.text
-        versions = key.split()[0] in _VERSION_CONTROL
-        if known.failed and not result.failed:
-            files = tuple(dict.fromkeys(self.changed[known.broke_at :]))
-            if files or same:
-                self.fixes.append(
-                    Anchor(
-                        kind=AnchorKind.ERROR,
-                        text=key,
-                        turn=call.turn,
-                        state="passed",
-                        detail=known.error,
-                        files=files,
-                    )
+        target = target_of(call.text)
+        known = self.commands.setdefault(key, _Command(target, call.turn))
+        verifies = key.split()[0] not in _VERSION_CONTROL
+        passed = not result.failed and not hides_outcome(call.text)
+        if passed and target in known.failing:
+            error, broke_at = known.failing.pop(target)
+            files = tuple(dict.fromkeys(self.changed[broke_at:]))
+            self.fixes.append(
+                Anchor(
+                    kind=AnchorKind.ERROR, text=key, turn=call.turn, state="passed", detail=error, files=files
                 )
-                known.verifies = known.verifies or not versions
-                if self.frames:
-                    self.frames[-1] = replace(self.frames[-1], fixed=(*self.frames[-1].fixed, key))
-        elif known.runs and same and len(self.changed) > known.changes >= 0:
-            known.verifies = known.verifies or not versions
-        if result.failed and not known.failed:
-            known.broke_at = len(self.changed)
+            )
+            known.verifies = known.verifies or verifies
+            if self.frames:
+                self.frames[-1] = replace(self.frames[-1], fixed=(*self.frames[-1].fixed, key))
+        elif known.runs and known.target == target and len(self.changed) > known.changes >= 0:
+            known.verifies = known.verifies or verifies
         if result.failed:
             known.error = _first_line(result.text)
+            known.failing.setdefault(target, (known.error, len(self.changed)))
             self.again.add(key)
-        known.text, known.turn, known.failed = call.text, call.turn, result.failed
+        known.state = "failed" if result.failed else "passed" if passed else "unknown"
+        known.target, known.turn = target, call.turn
         known.runs, known.changes = known.runs + 1, len(self.changed)
 
     def stretch(self, boundary: Event | None) -> Stretch:
@@ -257,11 +278,12 @@ class _Fold:
         last = {fix.text: fix for fix in self.fixes}
         found += last.values()
         for key, known in self.commands.items():
-            state = "failed" if known.failed else "passed"
-            one = Anchor(kind=AnchorKind.COMMAND, text=key, turn=known.turn, state=state, times=known.runs)
+            one = Anchor(
+                kind=AnchorKind.COMMAND, text=key, turn=known.turn, state=known.state, times=known.runs
+            )
             if known.verifies:
                 found.append(one)
-                if known.failed:
+                if known.state == "failed":
                     found.append(replace(one, kind=AnchorKind.ERROR, detail=known.error))
         return Stretch(
             anchors=tuple(sorted(found, key=lambda anchor: anchor.turn)),

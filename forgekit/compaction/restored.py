@@ -140,7 +140,7 @@ def _row(anchor: Anchor, folder: str) -> BlockRow:
             after = f" after changes to {files}" if files else ""
             how = f"failed, then passed{after}" if anchor.state == "passed" else "failed at last"
             if anchor.kind is AnchorKind.COMMAND:
-                how = f"ran {anchor.times} times, {anchor.state} at last"
+                how = f"ran {anchor.times} times, last outcome: {anchor.state}"
             return BlockRow(
                 (f"- `{_cut(text, _LONG)}` {how}, {turn}", f"- `{_cut(text, 90)}` {anchor.state}")
             )

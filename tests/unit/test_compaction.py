@@ -12,7 +12,15 @@ from agent_transcripts import Transcript
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forgekit.compaction.anchors import Anchor, AnchorKind, Stretch, command_key, own_words, stretches
+from forgekit.compaction.anchors import (
+    Anchor,
+    AnchorKind,
+    Stretch,
+    command_key,
+    hides_outcome,
+    own_words,
+    stretches,
+)
 from forgekit.compaction.coverage import HeldText
 from forgekit.compaction.events import Event, What
 from forgekit.compaction.meter import Meter, Risk, measure
@@ -163,9 +171,9 @@ def test_files_have_their_last_state_and_failed_edits_change_none() -> None:
 def test_a_command_that_fails_and_then_passes_is_an_error_with_its_fix() -> None:
     talk = Transcript()
     talk.prompt("go")
-    talk.run("cd /w && go test ./... 2>&1 | tail", "undefined: x", failed=True)
+    talk.run("go test ./... 2>&1", "undefined: x", failed=True)
     talk.edit("/w/a.go")
-    talk.run("go test ./pkg")
+    talk.run("go test -v ./...")
     [error] = found(talk, AnchorKind.ERROR)
     assert (error.text, error.state, error.detail, error.files) == (
         "go test",
@@ -175,6 +183,47 @@ def test_a_command_that_fails_and_then_passes_is_an_error_with_its_fix() -> None
     )
     [command] = found(talk, AnchorKind.COMMAND)
     assert (command.text, command.state, command.times) == ("go test", "passed", 2)
+
+
+def test_a_pipe_whose_last_program_passes_fixes_nothing() -> None:
+    talk = Transcript()
+    talk.run("make check", "boom", failed=True)
+    talk.edit("/w/a.go")
+    talk.run("make check 2>&1 | tail -5", "FAIL")
+    assert found(talk, AnchorKind.ERROR) == []
+    [command] = found(talk, AnchorKind.COMMAND)
+    assert (command.text, command.state, command.times) == ("make check", "unknown", 2)
+    talk.run("make check")
+    [error] = found(talk, AnchorKind.ERROR)
+    assert (error.state, error.files) == ("passed", ("/w/a.go",))
+
+
+def test_another_target_that_passes_fixes_nothing_and_hides_no_later_fix() -> None:
+    talk = Transcript()
+    talk.run("go test ./a", "boom", failed=True)
+    talk.edit("/w/a.go")
+    talk.run("go test ./b")
+    assert found(talk, AnchorKind.ERROR) == []
+    talk.run("go test ./a -count=1")
+    [error] = found(talk, AnchorKind.ERROR)
+    assert (error.text, error.state, error.detail) == ("go test", "passed", "boom")
+
+
+@pytest.mark.parametrize(
+    ("command", "hidden"),
+    [
+        ("go test ./... 2>&1 | tail", True),
+        ("go test|tail && echo done", True),
+        ("(go test)|& tail", True),
+        ("go test || echo failed", False),
+        ("go test -run 'A|B'", False),
+        ("set -o pipefail; go test | tail", False),
+        ("cat <<E\nit's | open\nE", True),
+        ("make", False),
+    ],
+)
+def test_a_pipe_hides_the_outcome_of_its_first_program(command: str, hidden: bool) -> None:
+    assert hides_outcome(command) is hidden
 
 
 def test_a_command_that_failed_at_last_is_open() -> None:
