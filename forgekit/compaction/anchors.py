@@ -17,7 +17,7 @@ from forgekit.compaction.events import Event, What
 from forgekit.extraction.sentences import before_document, sentences
 from forgekit.text.blocks import brief
 
-_LONGEST, _BEGINNING, _LEAST_WORDS = 600, 300, 5
+_LONGEST, _BEGINNING, _LEAST_WORDS = 1_000, 300, 5
 """Characters of a request that are kept, and of one whose own words are fewer than so many."""
 _SEGMENTS = re.compile(r"&&|\|\||;|\n")
 _CUT = re.compile(r"\s*(?:\||\d?>|<<)")
@@ -52,6 +52,7 @@ class Anchor:
         detail: what else there is to say: the error's first line, the files of its fix.
         files: changed between a failure and the pass.
         times: how often.
+        command: as it was typed last; "" for no command.
     """
 
     kind: AnchorKind
@@ -61,6 +62,7 @@ class Anchor:
     detail: str = ""
     files: tuple[str, ...] = ()
     times: int = 1
+    command: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,6 +159,7 @@ class _Command:
         failing: of each target that failed last, the error and how many files had been changed.
     """
 
+    text: str
     target: str
     turn: int
     runs: int = 0
@@ -242,7 +245,7 @@ class _Fold:
     def _ran(self, call: Event, result: Event) -> None:
         key = command_key(call.text)
         target = target_of(call.text)
-        known = self.commands.setdefault(key, _Command(target, call.turn))
+        known = self.commands.setdefault(key, _Command(call.text, target, call.turn))
         verifies = key.split()[0] not in _VERSION_CONTROL
         passed = not result.failed and not hides_outcome(call.text)
         if passed and target in known.failing:
@@ -250,7 +253,13 @@ class _Fold:
             files = tuple(dict.fromkeys(self.changed[broke_at:]))
             self.fixes.append(
                 Anchor(
-                    kind=AnchorKind.ERROR, text=key, turn=call.turn, state="passed", detail=error, files=files
+                    kind=AnchorKind.ERROR,
+                    text=key,
+                    turn=call.turn,
+                    state="passed",
+                    detail=error,
+                    files=files,
+                    command=call.text,
                 )
             )
             known.verifies = known.verifies or verifies
@@ -263,7 +272,7 @@ class _Fold:
             known.failing.setdefault(target, (known.error, len(self.changed)))
             self.again.add(key)
         known.state = "failed" if result.failed else "passed" if passed else "unknown"
-        known.target, known.turn = target, call.turn
+        known.text, known.target, known.turn = call.text, target, call.turn
         known.runs, known.changes = known.runs + 1, len(self.changed)
 
     def stretch(self, boundary: Event | None) -> Stretch:
@@ -279,7 +288,12 @@ class _Fold:
         found += last.values()
         for key, known in self.commands.items():
             one = Anchor(
-                kind=AnchorKind.COMMAND, text=key, turn=known.turn, state=known.state, times=known.runs
+                kind=AnchorKind.COMMAND,
+                text=key,
+                turn=known.turn,
+                state=known.state,
+                times=known.runs,
+                command=known.text,
             )
             if known.verifies:
                 found.append(one)

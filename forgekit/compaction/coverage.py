@@ -18,8 +18,8 @@ PATHS = frozenset({AnchorKind.FILE, AnchorKind.READ})
 COMMANDS = frozenset({AnchorKind.COMMAND, AnchorKind.ERROR})
 MOST_WORDS = 60
 """The first words of a text that are looked for."""
-LEAST = 0.6
-"""Share of an anchor's words that a line has when it means the same."""
+LEAST, ALL_BUT = 0.6, 0.8
+"""Share of an anchor's words that a line has when it means the same, and when it need not be said again."""
 
 
 class HeldText:
@@ -53,6 +53,12 @@ class HeldText:
             return all(self._has(program) for program in anchor.text.split(" && "))
         own = frozenset(words(anchor.text)[:MOST_WORDS])
         return not own or any(len(own & line) >= least * len(own) for _, line in self.lines)
+
+    def repeats(self, anchor: Anchor) -> bool:
+        """Say whether an anchor need not be said again: a command as it was typed, words nearly all."""
+        if anchor.kind in COMMANDS and anchor.command:
+            return " ".join(anchor.command.split()) in " ".join(self._text.split())
+        return self.holds(anchor, ALL_BUT)
 
     def nearest(self, anchor: Anchor, most: int) -> list[str]:
         """Return the lines that share the most words with an anchor."""

@@ -15,9 +15,7 @@ from forgekit.text.blocks import quote
 
 MOST = 9_900
 """Characters of a block that a hook prints; an agent cuts one of 10,000."""
-_ALL_BUT = 0.8
-"""Share of the words of an anchor that a line of the summary has when the block leaves it out."""
-_LONG, _SHORT = 300, 110
+_WHOLE, _LONG, _SHORT = 1_000, 300, 110
 _MOST_ROWS = 400
 
 
@@ -63,7 +61,7 @@ def restored(
     """
     anchors = _chosen(stretches, depth)
     held = HeldText("" if depth is Depth.FULL else summary, anchors)
-    missing = [anchor for anchor in anchors if not held.holds(anchor, _ALL_BUT)]
+    missing = [anchor for anchor in anchors if not held.repeats(anchor)]
     frames = [frame for stretch in stretches for frame in stretch.frames]
     parts = _parts(missing, frames)
     if not parts:
@@ -141,12 +139,14 @@ def _row(anchor: Anchor, folder: str) -> BlockRow:
             how = f"failed, then passed{after}" if anchor.state == "passed" else "failed at last"
             if anchor.kind is AnchorKind.COMMAND:
                 how = f"ran {anchor.times} times, last outcome: {anchor.state}"
-            return BlockRow(
-                (f"- `{_cut(text, _LONG)}` {how}, {turn}", f"- `{_cut(text, 90)}` {anchor.state}")
-            )
+            typed = quote(anchor.command)
+            fits = len(typed) <= _LONG and all(each in typed for each in text.split(" && "))
+            whole = typed if fits else text
+            short = f"- `{_cut(text, 90)}` {anchor.state}"
+            return BlockRow((f"- `{_cut(whole, _LONG)}` {how}, {turn}", short))
         case AnchorKind.TASK:
             return BlockRow((f"- {anchor.state}: {_cut(text, _LONG)} ({turn})", f"- {_cut(text, _SHORT)}"))
-    return BlockRow((f'- {turn}: "{_cut(text, _LONG)}"', f'- {turn}: "{_cut(text, _SHORT)}"'))
+    return BlockRow(tuple(f'- {turn}: "{_cut(text, most)}"' for most in (_WHOLE, _LONG, _SHORT)))
 
 
 def _cut(text: str, most: int) -> str:

@@ -377,6 +377,28 @@ def test_the_block_holds_what_the_summary_does_not_in_order() -> None:
     assert "- `/w/src/a.py` edited, turn 1" in full
 
 
+def test_a_block_with_room_holds_whole_requests_and_commands() -> None:
+    talk = Transcript()
+    wish = " ".join(f"word{number}" for number in range(80))
+    talk.prompt(f"Please keep {wish}.")
+    talk.run("go test -run TestOne ./pkg", "boom", failed=True)
+    talk.edit("/w/a.go")
+    talk.run("go test -run TestOne ./pkg")
+    block = restored(stretches(events(talk)), "", name="s1")
+    assert f'- turn 1: "Please keep {wish}."' in block
+    assert "- `go test -run TestOne ./pkg` failed, then passed after changes to `a.go`, turn 1" in block
+
+
+def test_a_summary_that_names_a_program_does_not_hold_the_command() -> None:
+    talk = Transcript()
+    talk.run("go test -run TestOne ./pkg", "boom", failed=True)
+    talk.run("go test -run TestOne ./pkg")
+    parts = stretches(events(talk))
+    row = "- `go test -run TestOne ./pkg` failed, then passed, turn 0"
+    assert row in restored(parts, "Ran go test.", name="s1")
+    assert row not in restored(parts, "Ran `go test -run TestOne ./pkg`.", name="s1")
+
+
 def test_a_session_of_nothing_gives_no_block() -> None:
     assert restored([Stretch()], "", name="s") == ""
 
