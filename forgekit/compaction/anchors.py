@@ -284,7 +284,7 @@ class _Fold:
         for path, file in self.files.items():
             kind = AnchorKind.READ if file.state == "read" else AnchorKind.FILE
             found.append(Anchor(kind=kind, text=path, turn=file.turn, state=file.state, times=file.times))
-        last = {fix.text: fix for fix in self.fixes}
+        last = {(fix.text, target_of(fix.command)): fix for fix in self.fixes}
         found += last.values()
         for key, known in self.commands.items():
             one = Anchor(

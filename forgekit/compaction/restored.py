@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
-from forgekit.compaction.anchors import Anchor, AnchorKind, Frame, Stretch
+from forgekit.compaction.anchors import Anchor, AnchorKind, Frame, Stretch, target_of
 from forgekit.compaction.coverage import PATHS, HeldText
 from forgekit.insight.budget import BlockPart, BlockRow, lay_out
 from forgekit.text.blocks import quote
@@ -78,7 +78,7 @@ def restored(
 
 def _chosen(stretches: Sequence[Stretch], depth: Depth) -> list[Anchor]:
     """Return the anchors in the order in which a block shows them; of the same one the last."""
-    found: dict[tuple[AnchorKind, str], Anchor] = {}
+    found: dict[tuple[AnchorKind, str, str], Anchor] = {}
     last = len(stretches) - 1
     for number, stretch in enumerate(stretches):
         for anchor in stretch.anchors:
@@ -86,8 +86,9 @@ def _chosen(stretches: Sequence[Stretch], depth: Depth) -> list[Anchor]:
                 continue  # the last stretch has those that are open still
             if number < last and depth is Depth.RECENT and anchor.kind not in _LASTING:
                 continue
-            found.pop((anchor.kind, anchor.text), None)
-            found[anchor.kind, anchor.text] = anchor
+            key = anchor.kind, anchor.text, target_of(anchor.command)
+            found.pop(key, None)
+            found[key] = anchor
     changed = {anchor.text for anchor in found.values() if anchor.kind is AnchorKind.FILE}
     wrong = {anchor.text for anchor in found.values() if anchor.kind is AnchorKind.ERROR}
     kept = [

@@ -399,6 +399,16 @@ def test_a_summary_that_names_a_program_does_not_hold_the_command() -> None:
     assert row not in restored(parts, "Ran `go test -run TestOne ./pkg`.", name="s1")
 
 
+def test_each_target_of_a_program_that_was_fixed_is_restored() -> None:
+    talk = Transcript()
+    for target in ("./a", "./b"):
+        talk.run(f"go test {target}", "boom", failed=True)
+        talk.run(f"go test {target}")
+    block = restored(stretches(events(talk)), "", name="s1")
+    assert "- `go test ./a` failed, then passed, turn 0" in block
+    assert "- `go test ./b` failed, then passed, turn 0" in block
+
+
 def test_a_session_of_nothing_gives_no_block() -> None:
     assert restored([Stretch()], "", name="s") == ""
 
