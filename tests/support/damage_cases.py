@@ -320,7 +320,7 @@ CASES: dict[str, Case] = {
     "moved to another month": Case(
         "misplaced", lambda r: _move(r, ROWS, "registry/decisions/1999-01/{name}")
     ),
-    "moved to no place": Case("misplaced", lambda r: _move(r, ROWS, "registry/notes/{name}")),
+    "moved to no place": Case("misplaced", lambda r: _move(r, ROWS, "registry/drafts/{name}")),
     "moved, and committed": Case(
         "misplaced", committed(lambda r: _move(r, ROWS, "registry/decisions/1999-01/{name}")), F
     ),
