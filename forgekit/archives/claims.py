@@ -23,7 +23,6 @@ from forgekit.archives.labels import (
     ORDER,
     PREFIXES,
     STATES,
-    field_like,
     field_named,
     fold,
     leading,
@@ -444,7 +443,7 @@ def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dic
     unknown: dict[str, Any] = {}
     titled = any(field_named(str(key), kind) == "text" and text_of(value) for key, value in raw.items())
     for key, value in raw.items():
-        name = field_like(str(key), kind)
+        name = field_named(str(key), kind)
         if kind == "T" and name == "content" and not titled and fold(str(key)) == "description":
             name = "text"
         if name is None:

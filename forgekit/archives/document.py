@@ -197,11 +197,10 @@ class _Markup:
         self.elements = names if shallow else set()  # else they stand in indented code
         self.org = any(lines[number].startswith("#+") for number in outside[:60])
         self.depth = self.level = self.folded = 0
-        self.defined = False
         for number in outside:
             if not lines[number].isascii() and not _OTHER_HEADING.fullmatch(lines[number]):
                 lines[number] = _KEYCAP.sub(r"\1\2. ", lines[number].translate(_BRACKETS), count=1)
-            if not self._part(number) and not self._definition(number):
+            if not self._part(number):
                 self._item(number)
 
     def _part(self, number: int) -> bool:
@@ -225,18 +224,6 @@ class _Markup:
         else:
             return False
         return True
-
-    def _definition(self, number: int) -> bool:
-        """Write a definition as a term with its text and the items below it."""
-        line, before = self.lines[number], self.lines[number - 1].strip() if number else ""
-        if line[0] not in " :" or not (self.defined or line[:2] == ": "):
-            self.defined = False
-        elif not self.defined and before:
-            self.lines[number - 1] = f"{before.removesuffix(':')}: {line[2:].strip()}"
-            self.lines[number], self.defined = "", True
-        elif self.defined:
-            self.lines[number] = f"- {line[2:].lstrip()}" if line[0] == ":" else line.removeprefix("    ")
-        return self.defined
 
     def _item(self, number: int) -> None:
         line, before = self.lines[number], self.lines[number - 1].strip() if number else ""

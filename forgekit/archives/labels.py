@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, TypeVar
 
 from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
@@ -95,8 +94,6 @@ _PRIORITIES = _values(_TABLE["priorities"], Priority)
 _COLOURS = {mark: Priority(name) for name, marks in _TABLE["colours"].items() for mark in marks}
 BANDS = _values(_TABLE["bands"], float)
 CONFIDENCE = _values(_TABLE["confidence"], float)
-SURE = {fold(word) for word in _split(_TABLE["sure"]["words"])}
-"""Words that make a short sentence one about confidence."""
 MODES = _values(_TABLE["modes"], str)
 NONE = {word.casefold() for word in _split(_TABLE["none"]["words"])} | {""}
 PREFIXES = {word.casefold(): kind for kind, words in _TABLE["ids"].items() for word in [*_split(words), kind]}
@@ -360,20 +357,6 @@ def fact_named(label: str) -> str | None:
 def field_named(label: str, kind: str) -> str | None:
     """Return the field of a kind that a label names; of `Nivel / Tier` either half may be known."""
     return _look_up(label, KEYS[kind])
-
-
-@lru_cache(maxsize=8192)
-def field_like(label: str, kind: str) -> str | None:
-    """Return the field that a label names, or at least the one word in it that is known."""
-    if (name := field_named(label, kind)) is not None:
-        return name
-    words = fold(label).split()
-    phrases = (*words, *map(" ".join, pairwise(words)))
-    names = {KEYS[kind][each] for each in phrases if each in KEYS[kind]} - _VAGUE
-    return names.pop() if 2 <= len(words) <= 4 and len(names) == 1 else None
-
-
-_VAGUE = {"ignored", "text", "content", "context", "local_id", "scope", "turn", "entity", "summary"}
 
 
 def _look_up(label: str, table: Mapping[str, str]) -> str | None:

@@ -15,7 +15,6 @@ from typing import Any
 from forgekit.archives.claims import (
     LOCAL_ID,
     Claim,
-    ClaimList,
     ascii_of,
     items,
     key_of,
@@ -50,7 +49,6 @@ _REFERRING = ("dependencies", "blocked_by")
 """Fields that are certain only where a record is more than a part of a sentence."""
 _WHOLE = {Family.MACHINE, Family.YAML}
 """Families whose records have nothing beside their own fields."""
-_BESIDE = 12  # characters beside a value on its line that say nothing more
 SURE = 4.0
 """The least margin of a record without an id beside records that have ids; chosen, as all margins, on
 development archives."""
@@ -71,8 +69,8 @@ _WRITTEN = re.compile(
 """What may stand before a record's words: marks, its id, marks."""
 _ARTIFACT = re.compile(r"A-?\d{3}")
 _LONG_LIST = 50  # a greater number of an item is the id of its record
-_COMPARED = 500  # records whose words are compared
 _NOUNS = {"D": "decision", "T": "thread"}
+_COMPARED = 500  # records whose words are compared
 _WORDS = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 
@@ -131,8 +129,9 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     spans = [s for s in each.fields if s.margin >= _SURE_FIELD and not _is_labelled(page, s, kind)]
     sure = _fields(replace(each, fields=spans), kind)
     names = [name for name in _FILLED if claim.family is not Family.PROSE or name not in _REFERRING]
+    kept = str(claim.values.get("context" if kind == "D" else "content") or "")
     missing = {name: sure[name] for name in names if name in sure and not _has(claim, name)}
-    missing = {name: value for name, value in missing.items() if _freed(page.found, claim, value)}
+    missing = {name: value for name, value in missing.items() if not any(p in kept for p in _listed(value))}
     if missing and "entity" in claim.values:
         missing |= {name: claim.values[name] for name in ("entity", "text")}
     if missing:
@@ -202,6 +201,10 @@ def _resolved(span: Span, ids: Collection[str]) -> Span:
     return replace(span, text=", ".join(numbers)) if numbers else span
 
 
+def _listed(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
 def _has(claim: Claim, name: str) -> bool:
     names = ("tier", "confidence") if name == "tier" else (name,)
     return any(claim.values.get(each) not in (None, "", ()) for each in names)
@@ -219,28 +222,6 @@ def _is_labelled(page: Page, span: Span, kind: str) -> bool:
     return label != "" and field_named(label, kind) is not None
 
 
-def _freed(found: ClaimList, claim: Claim, value: str | list[str]) -> bool:
-    """Take the lines that hold a value out of a record's text; say whether the value is no part of it now.
-
-    A line whose label was not known was kept there and reported; now it is understood.
-    """
-    rest = "context" if claim.kind == "D" else "content"
-    parts = value if isinstance(value, list) else [value]
-    kept: list[str] = []
-    for line in str(claim.values.get(rest) or "").split("\n"):
-        label, value_of = labelled(line.removeprefix("- ")) if line.startswith("- ") else ("", "")
-        if not any(part in line for part in parts):
-            kept.append(line)
-        elif label and len(value_of.strip()) <= len(" ".join(parts)) + _BESIDE:
-            named = f"{claim.local_id}: the label {label[:40]!r} is not known"
-            found.problems[:] = [each for each in found.problems if not each.message.startswith(named)]
-        else:
-            return False
-    if rest in claim.values:
-        claim.values[rest] = "\n".join(kept)
-    return True
-
-
 Unnumbered = tuple[int, str, Mapping[str, Any], Any]
 
 
@@ -250,9 +231,9 @@ class _Known:
     def __init__(self, claims: Sequence[Claim], unnumbered: Sequence[Unnumbered]) -> None:
         self._by_id = {(claim.kind, key_of(claim.local_id)): claim for claim in reversed(claims)}
         texts: list[tuple[Claim | Unnumbered, int, Any]] = [
-            (claim, claim.line, claim.values.get("text", "")) for claim in claims
+            *((claim, claim.line, claim.values.get("text", "")) for claim in claims),
+            *((each, each[0], each[2].get("text", "")) for each in unnumbered),
         ]
-        texts += [(each, each[0], each[2].get("text", "")) for each in unnumbered]
         self._by_line = {line: known for known, line, _ in reversed(texts)}
         self._texts = [(known, _word_set(str(text))) for known, _, text in texts[:_COMPARED]]
 

@@ -31,7 +31,6 @@ from forgekit.archives.labels import (
     MARKS,
     OPENING,
     STATES,
-    SURE,
     fact_named,
     field_named,
     fold,
@@ -120,26 +119,17 @@ def _bracketed(text: str, kind: str, *, tails: bool) -> tuple[str, dict[str, Any
     """Take the brackets behind a title, and what is said of a thread behind it."""
     fields: dict[str, Any] = {}
     for _ in range(_BRACKETS_LIMIT):
-        match = _TRAILING.search(text[-240:])
-        notes = fields_of_note(match["inner"], kind) if match else {}
-        if (match is not None and notes) or (
-            (match := _LAST_PART.search(text[-240:]))
-            and (
-                notes := _colour(match["colour"], kind)
-                or fields_of_note(match["inner"] or match["code"] or "", kind)
-            )
-        ):
-            text = text[: len(text) - len(match.group())]
+        matches = filter(None, (_TRAILING.search(text[-240:]), _LAST_PART.search(text[-240:])))
+        noted = ((m.group(), fields_of_note(m[m.lastgroup or 0], kind)) for m in matches)
+        found, notes = next((pair for pair in noted if pair[1]), ("", {}))
+        if notes:
+            text = text.removesuffix(found)
         elif tails and kind == "T" and (tail := _tail(text)):
             text, notes = tail
         else:
             break
         fields = {**notes, **fields}
     return text, fields
-
-
-def _colour(symbol: str | None, kind: str) -> dict[str, Any]:
-    return {"priority": symbol} if symbol and kind == "T" and parse_priority(symbol) else {}
 
 
 def _answered(text: str, fields: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -244,9 +234,9 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
         said = sentence[: note.start()] if note and noted else sentence
         plain = said.strip(" .;,\u00b7|`*_()[]\u2014\u2013-")
         parts = [part.strip(" `*_()[]") for part in _PARTS.split(plain)]
-        found = [_field_of_part(part, kind) or _sureness(part, kind) for part in parts if part]
+        found = [_field_of_part(part, kind) for part in parts if part]
         if len(found) > 1 and not all(found):
-            found = [_field_of_part(plain, kind) or _sureness(plain, kind)]
+            found = [_field_of_part(plain, kind)]
         if not all(found) and kind in STATES and (rest := _ended(plain, kind)) is not None:
             found = [_end(plain, rest) if kind == "T" else {"status": plain}]
         if found and all(found):
@@ -259,20 +249,6 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
     if "resolution" in fields:
         fields.setdefault("status", "resolved")
     return " ".join(kept), fields
-
-
-def _sureness(sentence: str, kind: str) -> dict[str, Any]:
-    """Return the confidence that a short sentence states, such as `We are nearly sure of this (0.9)`."""
-    words = re.findall(r"[^\W\d_]+", letters(sentence)) if kind == "D" and "?" not in sentence else []
-    if len(words) > 9:
-        return {}
-    for size in (3, 2, 1):
-        for start in range(len(words) - size + 1):
-            phrase = " ".join(words[start : start + size])
-            if phrase in SURE or (size > 1 and phrase in CONFIDENCE and words[start + size - 1] in SURE):
-                number = re.search(r"(?<![\d.,])(?:0?[.,]\d{1,3}|\d{1,3}\s?%)", sentence)
-                return {"tier": number.group()} if number else {"confidence": phrase}
-    return {}
 
 
 def split_note(text: str, kind: str) -> tuple[str, dict[str, Any]]:
@@ -365,7 +341,7 @@ def _field_of_part(part: str, kind: str) -> dict[str, Any]:
     if len(words) > 4:
         return {}
     status = parse_decision_status(part) if kind == "D" else parse_thread_status(part)[0]
-    if kind != "D" and len(words) <= 2 and parse_priority(part) and not status and not is_symbol(part[0]):
+    if kind != "D" and len(words) <= 2 and parse_priority(part) and not status:
         named = len(words) == 1 or field_named(words[1], "T") == "priority"
         return {"priority": words[0]} if named else {}
     if (len(words) <= 2 and status) or (status and references(part)):

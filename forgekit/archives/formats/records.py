@@ -39,7 +39,6 @@ from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document
 from forgekit.archives.formats.notes import LABEL, annotated, beside, fields_of_note, split_labels, split_note
 from forgekit.archives.labels import (
     fact_named,
-    field_like,
     field_named,
     fold,
     is_symbol,
@@ -47,7 +46,6 @@ from forgekit.archives.labels import (
     names_kind,
     priority_in,
     state_of_label,
-    title_words,
 )
 from forgekit.model.archive_record import Chunk, Family
 from forgekit.model.entities import ThreadStatus
@@ -94,7 +92,6 @@ _DEFINES = re.compile(r"\s*(?:#{1,6}\s+|[-*+]\s+|\d{1,4}[.)]\s+|\|\s*)?(?:\[[ xX
 _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s?[:=\u2192\u2014\u2013])")
 _MAY_NAME = re.compile(r"[ACDRTcr](?:-?\d|_[0-9a-f])")
 """What every match of `_SEEN` holds: to look for it first is much faster."""
-_WORDS = re.compile(r"[^\W_]{3,}")
 _TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
 _REST_KEYS = {"D": "context", "T": "content", "A": "summary"}
 _LISTED_FIELDS = {
@@ -140,7 +137,6 @@ class _Above:
     priority: str = ""
     family: Family = Family.HEADING
     field: str = ""
-    tier: str = ""
 
     def under(self, label: str) -> _Above:
         """Return what counts below another label."""
@@ -152,7 +148,6 @@ class _Above:
             lists=lists or ("" if named else self.lists),
             states=tuple((dict(self.states) | states).items()),
             priority=label if rates else self.priority,
-            tier=tier_of_label(label) or self.tier,
             family=Family.INDEX if fold(label) == "decision index" else self.family,
             field=label
             if (" " in label or not states)
@@ -175,13 +170,6 @@ class _Start:
     alone: bool = False
     tail: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
-
-
-@lru_cache(maxsize=2048)
-def tier_of_label(label: str) -> str:
-    """Return the tier that a label gives to the decisions below it: `Validated (0.8-1.0)`, `Tier 2`."""
-    fields = fields_of_note(title_words(label), "D") if len(label.split()) <= 5 else {}
-    return str(fields.get("tier", fields.get("confidence", "")))
 
 
 def read_records(page: Page) -> None:
@@ -410,7 +398,7 @@ class _Reader:
         if ":" in sep:
             counts = (
                 bold
-                or field_like(match["key"], kind) is not None
+                or field_named(match["key"], kind) is not None
                 or (item and len(match["key"].split()) <= 4)
             )
         else:
@@ -490,8 +478,6 @@ class _Reader:
             keep_unknown(found, local_id, unknown, given, kind, line)
         if kind == "T" and above.priority:
             given.setdefault("priority", above.priority)
-        if kind == "D" and above.tier and "confidence" not in given:
-            given.setdefault("tier", above.tier)
         number, state = bare(str(given.pop("local_id", ""))), dict(above.states).get(kind)
         if not local_id and LOCAL_ID.fullmatch(ascii_of(number)):
             local_id, kind = number, kind_of(number)
@@ -561,7 +547,7 @@ class _Reader:
     def _labelled(self, node: Node, kind: str, *, in_list: bool) -> list[tuple[str, Any]]:
         """Return the labels and values of a line or item that begins with one, those behind it included."""
         pair, below = self._label_in(node, kind), self._plain(node.children)
-        if pair is not None and field_like(pair[0], kind) is None:
+        if pair is not None and field_named(pair[0], kind) is None:
             unknown = " ".join([pair[1].strip(), *below])
             return [] if in_list and "**" not in node.text[:6] else [(pair[0], unknown)]
         lead, pairs = split_labels(node.text, kind, opening=True)
@@ -736,16 +722,12 @@ def read_chunks(page: Page) -> Iterator[Chunk]:
 
 
 def number_records(found: ClaimList) -> None:
-    """Number the records without ids as `OT001`, `OD001`..., but for those that restate a recorded one."""
+    """Number the records without ids as `OT001`, `OD001`..."""
     used = {claim.local_id for claim in found.claims}
-    known = {
-        k: [_word_set(c.values.get("text", "")) for c in found.claims if c.kind == k][:1000] for k in "DTA"
-    }
     count = dict.fromkeys("DTA", 0)
     for line, kind, given, number in found.unnumbered:
         title = str(given.get("text", ""))
-        words = _word_set(title)
-        if not title.strip() or any(_restates(words, other) for other in known[kind]):
+        if not title.strip():
             continue
         wanted = parse_integer(number) or 0
         wanted = wanted if 1 <= wanted <= 999 else count[kind] + 1
@@ -756,7 +738,6 @@ def number_records(found: ClaimList) -> None:
             found.warn("unreadable-record", "more than 999 records without ids; the rest was left out", line)
             return
         used.add(f"O{kind}{wanted:03d}")
-        known[kind].append(words)
         raw = (
             ({"status": "open"} if kind == "T" else {})
             | dict(given)
@@ -764,15 +745,6 @@ def number_records(found: ClaimList) -> None:
         )
         found.tagged.append(f"O{kind}{wanted:03d}")
         make_claim(found, f"O{kind}{wanted:03d}", raw, line, Family.PROSE, kind=kind)
-
-
-def _word_set(text: str) -> set[str]:
-    return {word.casefold() for word in _WORDS.findall(text[:500])}
-
-
-def _restates(words: set[str], other: set[str]) -> bool:
-    common = len(words & other)
-    return common > 1 and 2 * common >= min(len(words), len(other)) + 1
 
 
 # Sentences
