@@ -457,8 +457,6 @@ def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dic
         place = ORDER[kind].get(fold(str(key)), 0)
         if name not in known or is_none(known[name]) or (place < rank[name] and not is_none(value)):
             known[name], rank[name] = value, place
-        if name == "resolution" and leading(str(key), STATES["T"])[0] is ThreadStatus.RESOLVED:
-            known.setdefault("status", "resolved")
     known.pop("ignored", None)
     return known, unknown
 

@@ -190,11 +190,6 @@ def _text_facts(facts: Facts, page: Page) -> None:
         plain = plain and nodes is places[0]
     lines = [*sections[:1], *takewhile(lambda n: n.line not in page.taken and n.kind != "table", head)]
     _loose_facts(facts, [node for node in lines if page.speaks(node)])
-    if not facts.first("tag"):
-        for node in parts:
-            match = LABEL.match(node.text) if node.kind in ("line", "item") and page.speaks(node) else None
-            if match and node.line not in page.taken and fact_named(match["key"]) == "tag":
-                _line_facts(facts, node, (), is_plain=True)
 
 
 def _is_metadata(section: Node) -> bool:

@@ -15,7 +15,6 @@ from forgekit.archives.claims import (
     LOCAL_ID,
     ascii_of,
     bare,
-    is_none,
     parse_decision_status,
     parse_integer,
     parse_moment,
@@ -235,10 +234,6 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
         plain = said.strip(" .;,\u00b7|`*_()[]\u2014\u2013-")
         parts = [part.strip(" `*_()[]") for part in _PARTS.split(plain)]
         found = [_field_of_part(part, kind) for part in parts if part]
-        if len(found) > 1 and not all(found):
-            found = [_field_of_part(plain, kind)]
-        if not all(found) and kind in STATES and (rest := _ended(plain, kind)) is not None:
-            found = [_end(plain, rest) if kind == "T" else {"status": plain}]
         if found and all(found):
             for each in found:
                 fields = {**each, **fields}
@@ -322,14 +317,6 @@ def _field_of_part(part: str, kind: str) -> dict[str, Any]:
     words = part.casefold().split()
     if pair := _labelled(part, kind):
         return pair
-    label = LABEL.match(part)
-    if (
-        label
-        and is_none(part[label.end() :])
-        and (name := field_named(label["key"], kind))
-        and label["sep"].strip() in (":", "::", "=")
-    ):
-        return {name: "none"}
     if kind == "D":
         if words[1:] in ([], ["tier"]) and leading(part, BANDS)[0] is not None:
             return {"band": words[0]}

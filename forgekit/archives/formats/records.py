@@ -8,7 +8,7 @@ label in it and is not understood is reported and kept in its text; so is an id 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
@@ -36,7 +36,7 @@ from forgekit.archives.claims import (
     parse_range,
 )
 from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document
-from forgekit.archives.formats.notes import LABEL, annotated, beside, fields_of_note, split_labels, split_note
+from forgekit.archives.formats.notes import LABEL, annotated, beside, split_labels, split_note
 from forgekit.archives.labels import (
     fact_named,
     field_named,
@@ -64,8 +64,6 @@ _START = re.compile(
     r"\s*(?P<title>.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_NOTE_THEN = re.compile(r"[(\[](?P<note>[^()\[\]]{1,120})[)\]]\s*[:\u2014\u2013-]*\s*")
-_NOTED = re.compile(r"[*_]{0,2}[\[(](?P<note>[^\[\]()\d]{2,30})[\])][*_]{0,2}\s*(?=\S)")
 _BRACKETED = re.compile(
     rf"^(?P<before>\W*?)[(\[](?P<id>{PLAIN_ID})(?:\s*[,;|\u00b7]\s*(?P<notes>[^()\[\]]*))?[)\]]\s+(?=\S)",
     re.IGNORECASE,
@@ -73,14 +71,6 @@ _BRACKETED = re.compile(
 _BEHIND = re.compile(rf"(?P<title>.*\S)\s+[(\[](?P<id>{PLAIN_ID})[)\]][*_]*$")
 _NUMBER = re.compile(r"\d{1,4}[.)]\s+")
 _BOLD_LINE = re.compile(r"(?:[^\w\s*]\s*)?(?:\*\*|__)(?P<label>[^*_]{1,120}?)(?:\*\*|__)\s*:?$")
-_BOLD_LEAD = re.compile(
-    r"(?P<mark>\*{1,3}|_{1,2})(?P<title>[^*_(\[\s][^*_]*?)[.:]?(?P=mark)[.:]?(?P<rest>\s+[^\s,;].*)$",
-    re.DOTALL,
-)
-_NOTE_FIRST = re.compile(
-    r"\*{0,2}\s*(?P<notes>[(\[][^()\[\]]{0,80}[)\]])\s*(?::|[\u2014\u2013]|--?(?=\s))\s*(?=\S)"
-)
-_ANSWERED = re.compile(r"(?P<title>[^:?]{3,}?(?::|\?))\s(?P<answer>.+)$")
 _WEAK = re.compile(r"(?:OT|[DTA])\d{1,2}[a-z]?", re.IGNORECASE)
 _LEAD_IN = re.compile(
     rf"(?:^|(?<=[.;\n])\s*|\*\*)(?P<label>[^.:;\n*]{{3,100}}):(?:\*\*)?\s+(?={PLAIN_ID})", re.MULTILINE
@@ -133,7 +123,7 @@ class _Above:
     """What the labels above a record say: kinds they list, states, priority."""
 
     lists: str = ""
-    states: tuple[tuple[str, Enum], ...] = ()
+    states: Mapping[str, Enum] = field(default_factory=dict)
     priority: str = ""
     family: Family = Family.HEADING
     field: str = ""
@@ -146,7 +136,7 @@ class _Above:
         rates = len(label.split()) <= 4 and not named and priority_in(label)
         return _Above(
             lists=lists or ("" if named else self.lists),
-            states=tuple((dict(self.states) | states).items()),
+            states={**self.states, **states},
             priority=label if rates else self.priority,
             family=Family.INDEX if fold(label) == "decision index" else self.family,
             field=label
@@ -159,7 +149,7 @@ class _Above:
 
 @dataclass(slots=True)
 class _Start:
-    """How a part begins a record; without an id the label above it says that it is one."""
+    """How a part begins a record."""
 
     id: str
     kind: str
@@ -236,8 +226,6 @@ class _Reader:
         if bracketed := _BRACKETED.match(text):
             notes = f" ({bracketed['notes']})" if bracketed["notes"] else ""
             text = f"{bracketed['before']}{bracketed['id']}{notes}: {text[bracketed.end() :]}"
-        if (noted := _NOTED.match(text)) and LOCAL_ID.match(ascii_of(text[noted.end() :])):
-            text = f"{text[noted.end() :]} ({noted['note']})"  # [resolved] T1: Who pays?
         plain = ascii_of(text)
         place = _end_of(_DECOR, plain, 0)
         marks = text[:place]
@@ -256,10 +244,6 @@ class _Reader:
         start = _Start(
             text[match.start("id") : match.end("id")], kind, text[match.start("title") :], words=noun
         )
-        if not match["sep"].strip() and node.kind != "heading":  # D2 depends on D1
-            said, pairs = split_labels(start.title, kind, clauses=True)
-            if pairs and not said.strip():
-                return replace(start, title="", fields=dict(reversed(pairs)))
         if bold and "**" not in match["shut"] + match["sep"]:
             start.title, start.tail = _cut_tail(start.title, kind)
         kept = "".join(re.findall(r"\[.\]\s|[^\x00-\x7f]", marks)).strip()
@@ -322,15 +306,12 @@ class _Reader:
     def label_of(self, node: Node, after: Sequence[Node] = ()) -> str:
         """Return the words of a lead-in: a line or item alone that is bold, ends with a colon, or lists."""
         text, colon = node.text, node.text[-1:] in (":", "\uff1a")
-        goes_on = bool(after) and after[0].level == 1 and after[0].kind == "line"
         if node.kind not in ("line", "item") or len(text) > 120:
             return ""
         plain_words = node.kind == "line" and re.fullmatch(r"[^\W\d_][^.!?:;,|`=\d]*", text)
         short = plain_words and len(text.split()) <= 6
         if short and node.level == 0 and (text.isupper() or (after and after[0].kind in ("item", "table"))):
             return text
-        if goes_on and not colon:
-            return ""
         if bold := _BOLD_LINE.match(text):
             return bold["label"].rstrip(": ")
         plain = text.rstrip(": \uff1a")
@@ -370,10 +351,9 @@ class _Reader:
             if heads:
                 break
             known = pair is not None and field_named(pair[0], start.kind) not in (None, "text")
-            beside = pair is not None and node.kind == before.kind == "item" and index == end > first
-            if reads_on or (known and (start.id or node.kind != "item")) or beside:
+            if reads_on or known:
                 end = index + 1
-            elif not (pair or start.alone) or not start.id:
+            elif not (pair or start.alone):
                 break
         return end
 
@@ -410,7 +390,7 @@ class _Reader:
     def _take(self, start: _Start, node: Node, behind: Sequence[Node], above: _Above) -> None:
         """Make the claim of a record, then read the records within it."""
         kind, inner = start.kind, list(node.children)
-        if start.fields or (start.id and above.field):
+        if start.fields or above.field:
             self.page.taken.add(node.line)
             said = start.fields or {field_named(above.field, kind) or "context": start.title.strip("*_ ")}
             make_claim(self.page.found, start.id, said, node.line, Family.PROSE, kind=kind)
@@ -418,17 +398,13 @@ class _Reader:
         ends = (n for n, each in enumerate(inner) if node.kind == "heading" and self._ends_record(each))
         cut = next(ends, len(inner))
         lines, body = self._title_lines(start, node, [*inner[:cut], *behind])
-        if not start.id and node.kind == "item" and not start.title:
-            body = [replace(node, kind="line", children=[]), *body]
         entries: list[tuple[str, Any]] = []
-        text, raw, rest = _read_title(start, lines, dict(above.states).get(kind))
+        text, raw, rest = _read_title(start, lines, above.states.get(kind))
         self._gather(body, kind, entries, rest)
         if not bare(text) and rest and not _is_titled(entries, kind):
             text = rest.pop(0)
         if bare(text):
             entries.append((_TEXT_KEYS[kind], bare(text) if text.startswith("`") else text.strip("* ")))
-        if node.number and not start.id:
-            raw["local_id"] = node.number
         self.page.taken.update((node.line, *(n for each in body for n in range(each.line, each.last + 1))))
         self._claim(start, raw, entries, rest, node.line, above)
         within = replace(above, lists="")
@@ -478,16 +454,10 @@ class _Reader:
             keep_unknown(found, local_id, unknown, given, kind, line)
         if kind == "T" and above.priority:
             given.setdefault("priority", above.priority)
-        number, state = bare(str(given.pop("local_id", ""))), dict(above.states).get(kind)
-        if not local_id and LOCAL_ID.fullmatch(ascii_of(number)):
-            local_id, kind = number, kind_of(number)
-        if not local_id:
-            given |= {"status": state.value} if state is not None and "status" not in given else {}
-            found.unnumbered.append((line, kind, given, number))
-        elif (
-            claim := make_claim(found, local_id, given, line, above.family, kind=kind)
-        ) and state is not None:
-            claim.values.setdefault("status", state)
+        given.pop("local_id", None)
+        if kind in above.states:
+            given.setdefault("status", above.states[kind].value)
+        make_claim(found, local_id, given, line, above.family, kind=kind)
 
     def _gather(
         self,
@@ -553,11 +523,9 @@ class _Reader:
         lead, pairs = split_labels(node.text, kind, opening=True)
         if lead.strip(" *_-") or not pairs:
             pairs = [pair] if pair else []
-        elif pair is not None:
-            pairs[0] = (pair[0], pairs[0][1])
         if not pairs:
             return []
-        value: Any = _unmarked(pairs[0][1].strip())
+        value: Any = pairs[0][1].strip()
         fields = [c for c in node.children if value and c.kind == "item" and self._known(c, kind)]
         nested = [each for child in fields for each in self._labelled(child, kind, in_list=False)]
         below = self._plain([child for child in node.children if child not in fields])
@@ -636,29 +604,15 @@ def _read_title(
     """
     kind, title, lead, raw, rest = start.kind, start.title, "", dict[str, Any](), list[str]()
     notes = start.notes
-    if start.id and not notes and (note := _NOTE_FIRST.match(title)):
-        notes, title = note["notes"], title[note.end() :]
     if notes:
         lead, raw = split_note(notes, kind)
     if start.tail:
         raw, lines = beside(" ".join([start.tail, *lines]), kind)[1] | raw, []
     title = " ".join([title, *lines])
-    bold = _BOLD_LEAD.match(title)
-    if bold and (not start.id or bold["rest"].strip()[0] not in "\u2014\u2013-(["):
-        title, behind = bold["title"], bold["rest"].strip()
-        if (note := _NOTE_THEN.match(behind)) and (noted := fields_of_note(note["note"], kind)):
-            raw, behind = noted | raw, behind[note.end() :]
-        said, fields = beside(behind.strip(" \u2014\u2013-"), kind)
-        rest += [said] if said else []
-        raw = fields | raw
-    elif not start.id and above is ThreadStatus.RESOLVED and (answer := _ANSWERED.match(title)):
-        title, raw["resolution"] = answer["title"].rstrip(":"), answer["answer"]
     given = {"status": above.value} if above is ThreadStatus.RESOLVED else {}
     text, fields = annotated(title, kind, clauses=True, given=given | raw)
     text = f"{text} ({lead})" if lead and bare(text) else text
     raw |= {name: value for name, value in fields.items() if name not in given or value != given[name]}
-    if start.words and kind != "A" and (state := state_of_label(start.words, kind)) is not None:
-        raw.setdefault("status", state.value)
     return text, raw, rest
 
 
@@ -674,11 +628,6 @@ def _joined(entries: Sequence[tuple[str, Any]], kind: str) -> dict[str, Any]:
             labelled[label] = f"{flat(labelled[label])}; {flat(value)}"
         labelled.setdefault(label, value)
     return labelled
-
-
-def _unmarked(value: str) -> str:
-    whole = re.fullmatch(r"(\*{1,2}|_{1,2})([^*_]+)\1?", value)
-    return whole[2] if whole else value.removesuffix("*") if value.count("*") == 1 else value
 
 
 def _more(value: Any, node: Node, below: Sequence[str]) -> Any:
