@@ -1,8 +1,6 @@
-"""Machine blocks: the records of an archive or a registry as YAML in a comment, and how one is written.
+"""Machine blocks: records as YAML in one comment, which no text in it can end; how forgekit writes them.
 
-`<!-- forgekit:machine-block v3` ... `-->` is one closed comment; no text in it can hold `--`, so none can end
-the comment; `sha256` is that of the rest of the document, so an edit beside it shows. `formats.machine` reads
-blocks.
+`formats.machine` reads blocks. A block with a `sha256` counts while the rest of the document has that sum.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forgekit.model.archive_record import split_lines
 from forgekit.model.rules import one_line
 from forgekit.text.blocks import HIDDEN, MARKS
 
@@ -28,21 +25,11 @@ END = "-->"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MachineRecord:
-    """A decision or thread as a machine block holds it: `text` is the decision or the title.
-
-    Attributes:
-        id: the local id, "" where the registry has none.
-        entity: the short id.
-    """
+    """The name of a decision or thread: its local id ("" if it has none), its short id, its status."""
 
     id: str
-    text: str
-    entity: str = ""
-    tier: float | None = None
+    entity: str
     status: str = ""
-    priority: str = ""
-    blocked_by: tuple[str, ...] = ()
-    resolution: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,24 +73,14 @@ def digest_of(lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def write_machine_block(block: MachineBlock, rest: str) -> str:
-    """Write a v3 block; `rest` is the document around it.
-
-    One with a purpose names entities: their text stands in the document.
-    """
+def write_machine_block(block: MachineBlock) -> str:
+    """Write a v3 block that names entities: their text stands in the document around it."""
     head = {"purpose": block.purpose, "project": block.project, "tag": block.tag}
     out = [START, "version: 3", *(f"{key}: {_quote(value)}" for key, value in head.items() if value)]
     if block.parents:
-        out.append(f"parents: {_flow(block.parents)}")
-    if block.purpose:
-        names = {"active": block.decisions, "open": block.threads}
-        out += [f"{key}: [{', '.join(map(record_name, some))}]" for key, some in names.items() if some]
-        return "\n".join([*out, END]) + "\n"
-    out.insert(2, f"sha256: {digest_of(split_lines(rest), [])}")
-    for name, key, records in (("decisions", "text", block.decisions), ("threads", "title", block.threads)):
-        if records:
-            out.append(f"{name}:")
-            out += [_record_line(record, key) for record in records]
+        out.append(f"parents: [{', '.join(map(_quote, block.parents))}]")
+    names = {"active": block.decisions, "open": block.threads}
+    out += [f"{key}: [{', '.join(map(record_name, some))}]" for key, some in names.items() if some]
     return "\n".join([*out, END]) + "\n"
 
 
@@ -111,32 +88,6 @@ def record_name(record: MachineRecord) -> str:
     """Return what a block that forgekit printed calls an entity."""
     own = record.id if re.fullmatch(r"[\w-]{1,20}", record.id, re.ASCII) else ""
     return f"{own} {record.entity}".strip()
-
-
-def _record_line(record: MachineRecord, key: str) -> str:
-    """Return a record as a line of a block; `key` is what its text is called there."""
-    pairs: list[tuple[str, str]] = [
-        (name, _quote(value))
-        for name, value in (
-            ("id", record.id),
-            ("entity", record.entity),
-            (key, record.text),
-            ("status", record.status),
-            ("priority", record.priority),
-            ("resolution", record.resolution),
-        )
-        if value
-    ]
-    if record.tier is not None:
-        tier = f"{record.tier:.6f}".rstrip("0")
-        pairs.append(("tier", f"{tier}0" if tier.endswith(".") else tier))  # a bare 1 is a class
-    if record.blocked_by:
-        pairs.append(("blocked_by", _flow(record.blocked_by)))
-    return "  - {" + ", ".join(f"{name}: {value}" for name, value in pairs) + "}"
-
-
-def _flow(values: Sequence[str]) -> str:
-    return f"[{', '.join(map(_quote, values))}]"
 
 
 def _quote(text: str) -> str:

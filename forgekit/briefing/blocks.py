@@ -181,7 +181,7 @@ def _block(forge: Forge, registry: Registry, state: ProjectState, page: _Page, b
         project=page.project,
         tag=page.archive.compression_tag if page.archive else "",
     )
-    rest = f"\n{write_machine_block(names, '')}active: []\nopen: []\n"
+    rest = f"\n{write_machine_block(names)}active: []\nopen: []\n"
     closing = f"(end of {page.words})"
     if page.instructions:
         closing = f"{page.instructions}\n\n{closing}"
@@ -193,7 +193,7 @@ def _block(forge: Forge, registry: Registry, state: ProjectState, page: _Page, b
         threads=tuple(record for record in records if record.status == "open"),
         decisions=tuple(record for record in records if record.status == "active"),
     )
-    text = f"{laid.text}\n{write_machine_block(names, laid.text)}"
+    text = f"{laid.text}\n{write_machine_block(names)}"
     return Block(text=text, data=partial(_data, registry, state, page.purpose), cut=laid.cut)
 
 
@@ -243,7 +243,7 @@ class _Rows:
     def row(self, entity: Decision | Thread, renditions: Iterable[str], group: str = "") -> BlockRow:
         """Return the row of an entity that the machine block names too."""
         local = self._local.get(entity.id, "")
-        record = MachineRecord(id=local, text="", entity=_name(entity), status=entity.status.value)
+        record = MachineRecord(id=local, entity=_name(entity), status=entity.status.value)
         beside = f"{record_name(record)}, "
         self.records[beside] = record
         return BlockRow(tuple(dict.fromkeys(renditions)), group, beside)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from machine_blocks import signed_block
 
 from forgekit.archives.claims import items, parse_priority, parse_thread_status, parse_tier
-from forgekit.archives.machine_block import MachineBlock, MachineRecord, write_machine_block
 from forgekit.archives.read import read_archive
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import Priority, ThreadStatus
@@ -86,16 +86,14 @@ def test_a_field_that_three_records_disagree_on_is_named_once() -> None:
 
 def test_a_machine_block_may_be_indented() -> None:
     rest = "# Conversation Archive: x\n\n"
-    block = MachineBlock(project="Ledger", tag="TAG", decisions=(MachineRecord(id="D001", text="Keep rows"),))
-    written = write_machine_block(block, rest)
+    written = signed_block(rest, project="Ledger", tag="TAG", decisions=[{"id": "D001", "text": "Keep rows"}])
     read = read_archive(rest + "  " + written)
     assert [(d.local_id, d.text) for d in read.decisions] == [("D001", "Keep rows")]
 
 
 def test_a_label_says_nothing_of_a_machine_blocks_threads() -> None:
-    block = MachineBlock(project="Ledger", tag="TAG", threads=(MachineRecord(id="T001", text="Who pays"),))
     rest = "# Conversation Archive: x\n\n**Resolved:**\n\n"
-    read = read_archive(rest + write_machine_block(block, rest))
+    read = read_archive(rest + signed_block(rest, tag="TAG", threads=[{"id": "T001", "title": "Who pays"}]))
     assert [(t.title, t.status) for t in read.threads] == [("Who pays", None)]
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from machine_blocks import signed_block
 
 from forgekit.archives.claims import parse_integer, parse_range, parse_thread_status, parse_tier
 from forgekit.archives.formats.machine import parse_machine_block
-from forgekit.archives.machine_block import MachineBlock, MachineRecord, write_machine_block
 from forgekit.archives.read import read_archive
 from forgekit.model.archive_record import ArchiveText, Family, Scope
 from forgekit.model.entities import CompressionMode, DecisionStatus, Priority, ThreadStatus
@@ -278,37 +278,33 @@ def test_a_later_stretch_that_says_full_is_no_partial_compression() -> None:
     assert read_archive(f"{head}- Compression Scope: full\n").mode is CompressionMode.LOSSLESS
 
 
-BLOCK = MachineBlock(
-    project="The Nexus",
-    tag="TOPIC_A",
-    parents=("OLD_TAG",),
-    decisions=(
-        MachineRecord(
-            id="D001", entity="dec_b34bfcd74276", text='Keep --> "x" -- é \\', tier=1.0, status="active"
-        ),
-    ),
-    threads=(MachineRecord(id="T001", text="t", status="open", priority="high", blocked_by=("T002",)),),
-)
+BLOCK = {
+    "project": "The Nexus",
+    "tag": "TOPIC_A",
+    "parents": ["OLD_TAG"],
+    "decisions": [{"id": "D001", "entity": "dec_b34bfcd74276", "text": 'Keep "x" \u00e9 \\', "tier": 1.0}],
+    "threads": [{"id": "T001", "title": "t", "status": "open", "priority": "high", "blocked_by": ["T002"]}],
+}
 
 
-def test_a_machine_block_comes_back_as_it_was_written() -> None:
+def test_a_machine_block_is_believed_as_long_as_the_text_is_not_edited() -> None:
     rest = "# Conversation Archive: x\n\n### D001: other\n\n"
-    block = write_machine_block(BLOCK, rest)
-    assert block.count("--") == 2  # the comment's own marks
+    block = signed_block(rest, **BLOCK)
     (read,) = parse_machine_block(rest + block)
-    assert (read.project, read.tag, read.parents) == (BLOCK.project, BLOCK.tag, BLOCK.parents)
-    assert (read.decisions, read.threads) == (BLOCK.decisions, BLOCK.threads)
+    assert (read.project, read.tag, read.parents) == ("The Nexus", "TOPIC_A", ("OLD_TAG",))
     assert (read.fresh, read.broken, read.first_line) == (True, "", 5)
     archive = read_archive(rest + block)
     assert [(d.text, d.entity, d.tier) for d in archive.decisions] == [
-        ('Keep --> "x" -- é \\', "dec_b34bfcd74276", 1.0)
+        ('Keep "x" \u00e9 \\', "dec_b34bfcd74276", 1.0)
     ]
+    (thread,) = archive.threads
+    assert (thread.title, thread.status, thread.priority) == ("t", ThreadStatus.OPEN, Priority.HIGH)
     assert (archive.tag, archive.inherits_from) == ("TOPIC_A", ("OLD_TAG",))
 
 
 def test_a_stale_machine_block_is_not_believed() -> None:
     rest = "# Conversation Archive: x\n\n### D001: other\n\n"
-    read = read_archive(rest.replace("other", "edited") + write_machine_block(BLOCK, rest))
+    read = read_archive(rest.replace("other", "edited") + signed_block(rest, **BLOCK))
     assert [d.text for d in read.decisions] == ["edited"]
     assert codes(read) == [("machine-block-stale", 5)]
 

@@ -10,14 +10,11 @@ BLOCK = write_machine_block(
         purpose="registry-state",
         project="Ledger",
         decisions=(
-            MachineRecord(
-                id="", text="Store amounts as integers", entity="dec_b34bfcd74276", status="active"
-            ),
-            MachineRecord(id="", text="Keys are time-ordered", entity="dec_0123456789ab", status="active"),
+            MachineRecord(id="", entity="dec_b34bfcd74276"),
+            MachineRecord(id="", entity="dec_0123456789ab"),
         ),
-        threads=(MachineRecord(id="", text="Retry window", entity="thr_0123456789ab", status="open"),),
-    ),
-    "",
+        threads=(MachineRecord(id="", entity="thr_0123456789ab"),),
+    )
 )
 ARCHIVE = """# Conversation Archive: Amounts
 
@@ -41,9 +38,6 @@ def test_a_pasted_block_adds_no_record_and_changes_none() -> None:
 
 
 def test_a_text_in_a_block_cannot_close_its_comment() -> None:
-    hostile = MachineBlock(
-        purpose="registry-state", decisions=(MachineRecord(id="", text="a --> b <!-- c", entity="dec_1"),)
-    )
-    written = write_machine_block(hostile, "")
+    written = write_machine_block(MachineBlock(purpose="registry-state", project="a --> b <!-- c"))
     assert written.count("-->") == 1
     assert written.endswith("-->\n")

@@ -67,9 +67,9 @@ def test_our_block_names_its_archive_and_its_records() -> None:
     block = MachineBlock(
         purpose="updated-context",
         tag="STORAGE_RESULT",
-        decisions=(MachineRecord(id="D001", text="Use Postgres for the queue", entity="dec_b34bfcd74276"),),
+        decisions=(MachineRecord(id="D001", entity="dec_b34bfcd74276"),),
     )
-    found = find_quoted(turns(f"{page}\n{write_machine_block(block, page)}"))
+    found = find_quoted(turns(f"{page}\n{write_machine_block(block)}"))
     assert (found.archives, found.tags, found.local_ids) == ((), ("STORAGE_RESULT",), ("D001",))
 
 
@@ -108,7 +108,7 @@ def test_an_archive_that_is_cut_off_is_left_in_the_words() -> None:
 def test_a_block_without_a_tag_is_continued_by_the_nearest_of_its_parents() -> None:
     page = "## Updated context\n\n(end of the updated context)\n"
     block = MachineBlock(purpose="updated-context", parents=("WEEK_TWO", "WEEK_ONE"))
-    assert find_quoted(turns(f"{page}\n{write_machine_block(block, page)}")).tags == ("WEEK_TWO",)
+    assert find_quoted(turns(f"{page}\n{write_machine_block(block)}")).tags == ("WEEK_TWO",)
 
 
 PAGE = """## {}
@@ -129,13 +129,13 @@ PAGE = """## {}
 
 def printed(purpose: str, title: str) -> str:
     page = PAGE.format(title, purpose.replace("-", " "))
-    record = MachineRecord(id="D001", text="Use Postgres for the queue", entity="dec_b34bfcd74276")
+    record = MachineRecord(id="D001", entity="dec_b34bfcd74276")
     block = MachineBlock(
         purpose=purpose,
         tag="STORAGE_RESULT" if purpose == "updated-context" else "",
         decisions=(record,),
     )
-    return f"{page}\n{write_machine_block(block, page)}"
+    return f"{page}\n{write_machine_block(block)}"
 
 
 CONTEXT = printed("updated-context", "Updated context: STORAGE_RESULT")

@@ -115,8 +115,8 @@ def _read(lines: Sequence[str], span: tuple[int, int, int, bool], digest: str) -
         project=_text(payload.get("project", meta.get("project"))),
         tag=_text(payload.get("tag", payload.get("compression_tag", meta.get("compression_tag")))),
         parents=items(payload.get("parents", meta.get("previous_session", ""))),
-        decisions=(*_machine_records(payload.get("decisions")), *_named(payload.get("active"), "active")),
-        threads=(*_machine_records(payload.get("threads")), *_named(payload.get("open"), "open")),
+        decisions=_named(payload.get("active"), "active"),
+        threads=_named(payload.get("open"), "open"),
         first_line=first,
         last_line=last,
         fresh=version != 3 or "purpose" in payload or payload.get("sha256") == digest,
@@ -131,35 +131,13 @@ def _text(value: Any) -> str:
     return "" if is_none(value) or not isinstance(value, str) else one_line(bare(value))
 
 
-def _machine_records(value: Any) -> tuple[MachineRecord, ...]:
-    rows = [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
-    return tuple(map(_machine_record, rows))
-
-
 def _named(value: Any, status: str) -> tuple[MachineRecord, ...]:
     """Read the names of a block that forgekit printed: a short id, with the archive's own id before it."""
     names = [bare(name).split() for name in value if isinstance(name, str)] if isinstance(value, list) else []
     return tuple(
-        MachineRecord(id=name[0] if len(name) > 1 else "", text="", entity=name[-1], status=status)
+        MachineRecord(id=name[0] if len(name) > 1 else "", entity=name[-1], status=status)
         for name in names
         if 1 <= len(name) <= 2
-    )
-
-
-def _machine_record(row: Mapping[str, Any]) -> MachineRecord:
-    try:
-        tier = float(row["tier"])
-    except (KeyError, TypeError, ValueError):
-        tier = -1.0
-    return MachineRecord(
-        id=_text(row.get("id")),
-        text=one_line(str(row.get("text", row.get("title", "")))),
-        entity=_text(row.get("entity")),
-        tier=tier if 0 <= tier <= 1 else None,
-        status=_text(row.get("status")),
-        priority=_text(row.get("priority")),
-        blocked_by=items(row.get("blocked_by")),
-        resolution=one_line(str(row.get("resolution", ""))),
     )
 
 
