@@ -1,7 +1,7 @@
-"""From what the archives said to what the files must say.
+"""From what the archives state to what the files must hold.
 
-Filing one more archive is a three-way merge: base is what the archives said before, theirs what they say
-now, ours the files as they stand, because people edit them. An entity that takes its parent's identity,
+Filing one more archive is a three-way merge: base is what the archives stated before, theirs what they state
+now, ours the files as they are, because people edit them. An entity that takes its parent's identity,
 because the parent has come, is renamed: its file's edits and every reference to it go along.
 """
 
@@ -27,7 +27,7 @@ class ChangeSet:
 
     Attributes:
         renamed: entities that took another identity.
-        conflicts: fields that archives and people changed in different ways; people's edits stand.
+        conflicts: fields that archives and people changed in different ways; people's edits are kept.
     """
 
     writes: tuple[Entity, ...]
@@ -37,7 +37,7 @@ class ChangeSet:
 
 
 def settle(before: FoldResult, after: FoldResult, ours: Registry) -> ChangeSet:
-    """Merge what the archives now say into the files as they stand."""
+    """Merge what the archives now state into the files as they are."""
     renamed = {
         old: after.mentions[mention]
         for mention, old in before.mentions.items()
@@ -51,7 +51,7 @@ def settle(before: FoldResult, after: FoldResult, ours: Registry) -> ChangeSet:
     gone: set[EntityId] = ours.entities.keys() - files.keys() if renamed else set()
     for key in sorted({*base, *after.entities}):
         if base.get(key) == after.entities.get(key) and not renamed:
-            continue  # nothing new was said; the file, whatever it holds, need not be read
+            continue  # nothing new was stated; the file, whatever it holds, need not be read
         merged = merge(base.get(key), files.get(key), after.entities.get(key))
         conflicts.extend((key, conflict) for conflict in merged.conflicts)
         if merged.entity is None:

@@ -449,11 +449,6 @@ def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dic
         if name is None:
             unknown[str(key)] = value
             continue
-        halves = [field_named(half, kind) for half in str(key).split("/")]
-        if kind == "T" and {"blocked_by", "resolution"} <= set(halves):  # its state says which
-            status = next((text_of(v) for k, v in raw.items() if field_named(str(k), kind) == "status"), "")
-            ended = parse_thread_status(status)[0]
-            name = "resolution" if ended is not None and ended.ended else "blocked_by"
         place = ORDER[kind].get(fold(str(key)), 0)
         if name not in known or is_none(known[name]) or (place < rank[name] and not is_none(value)):
             known[name], rank[name] = value, place

@@ -168,7 +168,7 @@ def read_document(text: str) -> Document:
 def _unquote_lists(lines: list[str]) -> None:
     """Take the marks of quotes off a section that lists records and has nothing but quotes, and off the head.
 
-    A quote beside anything else in its section is said by somebody else.
+    A quote beside anything else in its section is written by somebody else.
     """
     starts = [number for number, line in enumerate(lines) if _HEADING.match(line[:9])] + [len(lines)]
     titled = starts[0] < 3 and len(starts) > 1
@@ -194,7 +194,7 @@ class _Markup:
         text = "\n".join(lines[number] for number in outside)
         names = {name for name in _CLOSING.findall(text) if not _HTML.fullmatch(name)}
         shallow = re.search(rf"^ {{0,3}}</?(?:{'|'.join(names)})\b", text, re.MULTILINE)
-        self.elements = names if shallow else set()  # else they stand in indented code
+        self.elements = names if shallow else set()  # else they are in indented code
         self.org = any(lines[number].startswith("#+") for number in outside[:60])
         self.depth = self.level = self.folded = 0
         for number in outside:
@@ -625,7 +625,7 @@ def _transcript_end(document: Document, index: int) -> int:
     section = document.sections[index]
     after = [s for s in document.sections[index + 1 :] if s.level <= section.level]
     limit = next((s.heading_line for s in after if _begins_archive(s)), len(document.lines) + 1)
-    said = range(section.first_line, limit)
-    last_turn = max((n for n in said if _TURN.match(document.lines[n - 1][:120])), default=0)
+    inner = range(section.first_line, limit)
+    last_turn = max((n for n in inner if _TURN.match(document.lines[n - 1][:120])), default=0)
     ends = (s.heading_line - 1 for s in after if s.heading_line > last_turn and letters(s.title))
     return min(next(ends, len(document.lines)), limit - 1 if limit > last_turn else len(document.lines))

@@ -77,7 +77,7 @@ def grouped(
 
 
 class _Groups:
-    """Records to which fields are added; `_places` are where something is said of each, by number of span."""
+    """Records to which fields are added; `_places` are the spans about each, by number."""
 
     def __init__(self, spans: Sequence[Span], lines: Sequence[str], tables: Mapping[int, int]) -> None:
         self._spans, self._lines, self._tables = spans, lines, tables
@@ -93,7 +93,7 @@ class _Groups:
         self._usual = {tag: fmean(of) for tag, of in scores.items()}
 
     def add_ids(self) -> None:
-        """Give each record one id, the cheapest first; an id that comes again names its record once more."""
+        """Give each record one id, the cheapest first; an id that comes again names its record again."""
         offers: list[tuple[bool, float, int, Found]] = []
         for number, span in enumerate(self._spans):
             if span.tag == "id":

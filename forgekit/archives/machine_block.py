@@ -74,7 +74,7 @@ def digest_of(lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> str:
 
 
 def write_machine_block(block: MachineBlock) -> str:
-    """Write a v3 block that names entities: their text stands in the document around it."""
+    """Write a v3 block that names entities: their text is in the document around it."""
     head = {"purpose": block.purpose, "project": block.project, "tag": block.tag}
     out = [START, "version: 3", *(f"{key}: {_quote(value)}" for key, value in head.items() if value)]
     if block.parents:

@@ -1,9 +1,7 @@
 """The reader of archives: `read_archive` makes an `ArchiveText` of any text.
 
-Steps: find the Markdown blocks (`document`); take the claims of machine blocks, YAML fences, headings, tables
-and sentences (`formats`); read what the archive says of itself (`metadata`); merge the claims into records
-(`claims`). What could not be read is in `problems`, each with its line: every id in the archive's
-own lines has a record or a problem.
+Steps: find the Markdown blocks (`document`), read records in them (`formats`, `tagged`) and facts of the
+archive (`metadata`), merge the claims (`claims`). What could not be read is in `problems`, each with a line.
 """
 
 from __future__ import annotations
@@ -85,10 +83,10 @@ def _read(document: Document) -> ArchiveText:
     records.read_records(page)
     records.read_sentences(page)
     taken = set(page.taken)
-    said = [] if is_log_alone else read_tagged(page, _with_data(page, spans))
+    tagged = [] if is_log_alone else read_tagged(page, _with_data(page, spans))
     records.number_records(found)
     facts = metadata.collect(page, usable)
-    metadata.add_tagged(facts, said, taken, document.lines)
+    metadata.add_tagged(facts, tagged, taken, document.lines)
     tag = metadata.tag_of(found, facts)
     created = metadata.created_of(found, facts)
     turns, turn_range = metadata.turns_of(facts)
@@ -124,7 +122,7 @@ def _read(document: Document) -> ArchiveText:
         summary=records.read_summary(document),
         chunks=tuple(records.read_chunks(page)),
         possible=tuple(found.possible),
-        insights=tuple(dict.fromkeys(one_line(span.text) for span in said if span.tag == "insight")),
+        insights=tuple(dict.fromkeys(one_line(span.text) for span in tagged if span.tag == "insight")),
         sections=document.sections,
         truncated=_unclosed(blocks, document) or document.truncated,
         fields=sum(len(claim.values.keys() - {"text", "entity"}) for claim in merged),

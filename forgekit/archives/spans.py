@@ -1,4 +1,4 @@
-"""Spans of an archive's text: the words that the tagger says belong together.
+"""Spans of an archive's text: the words that belong together for the tagger.
 
 In: lines, and which of them speak. Out: `Span`, in order.
 """
@@ -16,7 +16,7 @@ _EMPHASIS = re.compile(r"[*_`~\"'\u201c\u201d\u00ab\u00bb\u300c\u300d]+")
 _OUTER = " \t*_`~"
 _GAP = 2
 _REDACTED = re.compile(r"\[redacted: [^\]]*\]")
-"""What stands in the place of a secret; the rule and fingerprint in it are no words of the archive."""
+"""What is put in the place of a secret; the rule and fingerprint in it are no words of the archive."""
 
 
 @dataclass(frozen=True, slots=True)

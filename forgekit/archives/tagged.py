@@ -66,7 +66,7 @@ _WRITTEN = re.compile(
     r"(?:[\s|)\[\]*_`:.\u00b7\u2014\u2013\u2192\u3011\u3001\u2605\u2606=>-]"
     r"|(?<=\s)[^\W\d_]{2,20}(?: \([^()]{1,20}\))?:)*"
 )
-"""What may stand before a record's words: marks, its id, marks."""
+"""What may be before a record's words: marks, its id, marks."""
 _ARTIFACT = re.compile(r"A-?\d{3}")
 _LONG_LIST = 50  # a greater number of an item is the id of its record
 _NOUNS = {"D": "decision", "T": "thread"}
@@ -261,7 +261,7 @@ def _id_of(each: Found) -> str:
 
 
 def _kind_of(each: Found) -> str:
-    """Return the kind: an id of known letters says it for certain."""
+    """Return the kind: an id of known letters decides it."""
     local_id = _id_of(each)
     known = kind_of(local_id) if LOCAL_ID.fullmatch(local_id) else ""
     return known if known in ("D", "T") else each.kind

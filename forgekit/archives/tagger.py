@@ -1,4 +1,4 @@
-"""The tagger: says of each token of an archive which field of a record it belongs to.
+"""The tagger: finds for each token of an archive which field of a record it belongs to.
 
 A small convolutional network over tokens and lines, with a conditional random field within each line
 (Lafferty et al. 2001), fitted by `training/reader`. Its numbers are multiples of 2**-10 and are added in
@@ -44,7 +44,7 @@ _BLOCK = 1024  # rows that stay in the processor's cache
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """What the tagger says of tokens.
+    """What the tagger finds for tokens.
 
     Attributes:
         tags: for each token the number of its tag in `TAGS`.
@@ -114,7 +114,7 @@ def tag(tokens: Tokens, given: Mapping[str, Floats] | None = None) -> Tagged:
 
 
 def _around(tokens: Tokens, words: Floats, context: Floats) -> Floats:
-    """Return what stands above and beside each token: the means of the segments around it."""
+    """Return what is above and beside each token: the means of the segments around it."""
     import numpy as np
 
     of, segments = tokens.pools

@@ -1,7 +1,7 @@
 """The tokens of an archive with what the tagger looks at: words, layout, and the words above and beside them.
 
 In: lines, and which of them speak for the archive. Out: `Tokens`, arrays with one row for each token. Lines
-that do not speak, and empty ones, have no tokens; only that something stood there is known to the next line.
+that do not speak, and empty ones, have no tokens; only that something was there is known to the next line.
 """
 
 from __future__ import annotations
@@ -313,7 +313,7 @@ def _line_tokens(
 
 
 class _Marks:
-    """Which marks are open at a place in a line, and how many colons stand before it."""
+    """Which marks are open at a place in a line, and how many colons are before it."""
 
     __slots__ = ("bold", "colons", "depth", "quoted", "strike", "tick")
 
