@@ -76,13 +76,7 @@ def names_of(archive: Archive) -> list[str]:
 
 
 def closest(archives: Sequence[Archive], project: EntityId, before: tuple[int, str]) -> Archive | None:
-    """Choose the parent among archives of one name: of the own project first, the last before a moment.
-
-    Args:
-        archives: in order of `moment`.
-        project: of the child.
-        before: moment of the child.
-    """
+    """Choose the parent among archives of one name: of the own project first, the last before a moment."""
     near = [a for a in archives if a.project_uuid == project] or archives
     earlier = [a for a in near if moment(a) < before]
     return earlier[-1] if earlier else near[0] if near else None

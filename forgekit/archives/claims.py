@@ -170,12 +170,7 @@ def bare(text: str) -> str:
 
 
 def items(value: Any, *, prefer: str = "") -> tuple[str, ...]:
-    """Return a YAML list, `[a, b]`, `a, b` or `a; b` as its items; every spelling of none is empty.
-
-    Args:
-        value: text, list or mapping.
-        prefer: a mark that alone separates items where it occurs.
-    """
+    """Return a list, `[a, b]`, `a, b` or `a; b` as items; a mark of `prefer` is the only one if it occurs."""
     if is_none(value):
         return ()
     if isinstance(value, str):
@@ -259,13 +254,9 @@ def _outside(number: str) -> tuple[float | None, str | None]:
 
 
 def parse_moment(text: str, *, day_first: bool = False) -> Instant:
-    """Read the first date in a text, in the forms people write.
+    """Read the first date in a text, in the forms people write; `day_first` decides what 03/04/2026 means.
 
-    Args:
-        text: holds the date.
-        day_first: whether 03/04/2026 is of April, as in every language but English.
-
-    Raises ValueError, also for 03/04/2026, which may be of March or of April.
+    Raises ValueError, also for 03/04/2026 without `day_first`.
     """
     head = ascii_of(text[:200])
     match = _DATE.search(head)
@@ -396,17 +387,7 @@ def make_claim(
     kind: str = "",
     carried: bool = False,
 ) -> Claim | None:
-    """Convert one record and add its claim and problems to what was found.
-
-    Args:
-        found: receives the claim and a problem for each value that cannot be converted.
-        local_id: as written, or the short id in its place.
-        raw: names of fields to raw values.
-        line: of the record.
-        family: the layout it was written in.
-        kind: D, T or A; else the id says it.
-        carried: whether it is a mention of a parent's record.
-    """
+    """Convert one record, and add its claim and a problem for each value that cannot be converted."""
     claims = found.carried if carried else found.claims
     if len(claims) >= RECORDS_LIMIT:
         if not any(problem.code == "too-many-records" for problem in found.problems[-1:]):
@@ -667,8 +648,8 @@ _NOUNS = {"D": "decision", "T": "title", "A": "name"}
 def join(found: ClaimList, claims: Sequence[Claim]) -> list[Claim]:
     """Merge claims about the same local id; the result is in the order of their first lines.
 
-    A claim with a short id (`D001 dec_...`) beside another D001 with another text goes under its short id, so
-    that lines which forgekit prints can be kept among the new records of an archive, which count from D001.
+    A claim with a short id (`D001 dec_...`) beside another D001 goes under its short id: lines that forgekit
+    prints can be kept among the new records of an archive.
     """
     own = {claim.local_id: _key(claim) for claim in claims if not _is_printed(claim)}
     groups: dict[tuple[str, str], list[Claim]] = {}

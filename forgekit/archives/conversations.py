@@ -106,7 +106,7 @@ def _by_name(conversations: Iterable[Conversation]) -> dict[str, list[Conversati
 def _twins(
     conversations: Sequence[Conversation], archives: Sequence[Archive]
 ) -> dict[EntityId, Conversation]:
-    """Return the ingested conversation that each archive's conversation is, by the archive's names.
+    """Return the ingested conversation that each archive's conversation is.
 
     Two projects may have given one tag. So a tag identifies a conversation of the archive's own project, or
     an unsorted one if only one conversation was archived under the tag.

@@ -546,13 +546,7 @@ def _cut_row(lines: Sequence[str], nodes: Sequence[Node]) -> str:
 def own_lines(
     document: Document, blocks: Iterable[tuple[int, int]] = (), *, code: bool = False
 ) -> list[bool]:
-    """Return for each line (0-based) whether it speaks for this archive.
-
-    Args:
-        document: the text.
-        blocks: first and last line (1-based) of each machine block.
-        code: whether code fences count like the lines around them.
-    """
+    """Return for each line (0-based) whether it is this archive's own; with `code`, fences count too."""
     fences = () if code else tuple((fence.first_line, fence.last_line) for fence in document.fences)
     own = [True] * len(document.lines)
     named = (*inherited_lines(document), *_titled(document, "earlier"))

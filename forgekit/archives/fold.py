@@ -65,12 +65,7 @@ class FoldResult:
 def fold(
     archives: Iterable[tuple[Archive, ArchiveText]], manual: Iterable[Decision | Thread] = ()
 ) -> FoldResult:
-    """Join what archives say.
-
-    Args:
-        archives: each archive with what was read from its text, in any order.
-        manual: manual entries, the likeliest match first.
-    """
+    """Join what archives state, in any order; of `manual` entries the likeliest match comes first."""
     state = _Fold(list(archives), {entity.id: entity for entity in manual})
     for archive in state.ancestry.order:
         inherited = state.add_records(archive)
@@ -89,10 +84,7 @@ def ids_of_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> set[Entit
 
 
 def named_by_records(archives: Iterable[tuple[Archive, ArchiveText]]) -> tuple[set[str], set[str]]:
-    """Return the match keys of all texts of the archives' records, and the ends of the ids that they name.
-
-    A manual entry that has none of them is in no record's history and behind no reference.
-    """
+    """Return the match keys of the texts of all records, and the ends of the ids that records name."""
     keys: set[str] = set()
     names: set[str] = set()
     for archive, text in archives:

@@ -60,13 +60,7 @@ class Found:
 def grouped(
     spans: Iterable[Span], lines: Sequence[str], tables: Mapping[int, int]
 ) -> tuple[list[Found], list[Span]]:
-    """Return records with their fields, and the facts of the archive.
-
-    Args:
-        spans: in order.
-        lines: of the archive.
-        tables: lines that are rows of tables.
-    """
+    """Return records with their fields, and the facts of the archive."""
     spans = list(spans)
     groups = _Groups(spans, lines, tables)
     groups.add_ids()

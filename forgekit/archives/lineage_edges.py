@@ -132,13 +132,7 @@ def links(ancestry: Ancestry, contributions: Sequence[Contribution]) -> tuple[Li
 def edges(
     joined: Links, decisions: Collection[EntityId], ended_at: Mapping[EntityId, Instant]
 ) -> Iterable[Lineage]:
-    """Yield one edge for each pair of conversations, with an entry for each tag of the parent.
-
-    Args:
-        joined: what links conversations.
-        decisions: ids of all decisions.
-        ended_at: when each ended decision first went out of force.
-    """
+    """Yield one edge for each pair of conversations, with an entry for each tag of the parent."""
     for (source, target), found in joined.items():
         child = found[0][1]
         by_parent: dict[EntityId, tuple[Contribution, list[Contribution]]] = {}

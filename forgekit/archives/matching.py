@@ -69,16 +69,7 @@ class EntityIndex:
         inherited: bool,
         short: str | None = None,
     ) -> EntityId | None:
-        """Return the entity that a record is about, or None for a new one.
-
-        Args:
-            text: the decision or the thread's title.
-            project: of the archive.
-            lineage: local ids of each parent and its ancestors, nearest first.
-            local_id: of the record; "" if it refers to no earlier one.
-            inherited: whether the archive marks the record as inherited.
-            short: the short id, if the record has one.
-        """
+        """Return the entity that a record is about, None for a new one; `lineage` is nearest first."""
         key = match_key(text)
         named = self.named(short)
         if named is not None and self.projects[named] == project:

@@ -92,14 +92,7 @@ def collect(page: Page, blocks: Sequence[MachineBlock]) -> Facts:
 
 
 def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int], lines: Sequence[str]) -> None:
-    """Add what the tagger took for facts, where no label gives them.
-
-    Args:
-        facts: as they were gathered.
-        spans: of the tagger.
-        taken: lines of records, which name no parent.
-        lines: of the archive.
-    """
+    """Add what the tagger took for facts, where no label gives them; `taken` lines name no parent."""
     others = {
         _bare_name(part) for value, _ in facts.all("parent", "inherited", "chain") for part in items(value)
     }

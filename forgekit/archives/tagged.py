@@ -76,14 +76,7 @@ _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 
 
 def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
-    """Add what the tagger finds to the claims of a page; return the facts of the archive that it found.
-
-    Records that were found by their ids get fields; beside them, those count of which the tagger is surest.
-
-    Args:
-        page: after its records were read.
-        own: the lines that the tagger may read, data in fences included.
-    """
+    """Add what the tagger finds to the claims of a page; return the facts of the archive that it found."""
     lines = page.document.lines
     tables = {row.line: 1 for node in page.document.nodes if node.kind == "table" for row in node.children}
     found, facts = grouped(spans_of(lines, own), lines, tables)

@@ -85,12 +85,7 @@ def stored_weights(weights: Mapping[str, Floats]) -> bytes:
 
 
 def tag(tokens: Tokens, given: Mapping[str, Floats] | None = None) -> Tagged:
-    """Tag tokens.
-
-    Args:
-        tokens: of an archive.
-        given: weights to use in the place of the package's.
-    """
+    """Tag tokens, with other weights than the package's if `given`."""
     import numpy as np
 
     w = given or weights()

@@ -143,12 +143,7 @@ def _known() -> tuple[dict[str, tuple[int, ...]], dict[str, list[int]], re.Patte
 
 
 def tokens_of(lines: Sequence[str], own: Sequence[bool]) -> Tokens:
-    """Return the tokens of the lines that speak for the archive.
-
-    Args:
-        lines: without their ends.
-        own: for each line whether it speaks; overlong lines do not.
-    """
+    """Return the tokens of the lines that speak for the archive, but for overlong lines."""
     import numpy as np  # for readers alone
 
     kept = [n for n, line in enumerate(lines) if own[n] and len(line) <= LINE_LIMIT and line.strip()]

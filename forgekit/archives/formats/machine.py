@@ -165,10 +165,7 @@ _NAMED = re.compile(
 
 
 def is_log(info: str, content: str, *, in_record: bool) -> bool:
-    """Say whether a fence holds YAML of an archive: by its info string, or by a known first key.
-
-    Under a record's own heading one with an info string is an example, unless it names local ids or a tag.
-    """
+    """Say whether a fence holds YAML of an archive: in a record only if it names local ids or a tag."""
     if info == "front matter":
         return True
     if info in ("yaml", "yml", "json"):
@@ -218,16 +215,9 @@ def with_quotes(text: str) -> str:
 def read_log(
     found: ClaimList, text: str, first_line: int, family: Family = Family.YAML, *, carried_only: bool = False
 ) -> list[Mapping[str, Any]]:
-    """Read the records of a YAML text.
+    """Read the records of a YAML text (`carried_only`: all are a parent's); return its mappings.
 
-    Args:
-        found: receives claims and problems.
-        text: the YAML, without fences.
-        first_line: the line number of its first line.
-        family: what its claims count as.
-        carried_only: nothing in it is the archive's own.
-
-    Returns its mappings. Raises FormatError for what is no YAML.
+    Raises FormatError for what is no YAML.
     """
     text = _LEADING_TABS.sub(lambda m: m.group().replace("\t", "  "), text)
     if len(text) > ENTITY_LIMIT:

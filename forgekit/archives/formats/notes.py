@@ -77,14 +77,7 @@ _SPLIT = re.compile(r",(?!\d)|(?<!\d),|[;|\u00b7\u3001\uff0c\uff1b]|(?<=[^\W\d_]
 def annotated(
     text: str, kind: str, *, clauses: bool = False, given: Mapping[str, Any] | None = None
 ) -> tuple[str, dict[str, Any]]:
-    """Split the text behind an id into title and fields; what states mean depends on `kind` (D, T or A).
-
-    Args:
-        text: one line or more.
-        kind: of the record.
-        clauses: whether labels and joining words (`because`) may end the title.
-        given: fields that are known already.
-    """
+    """Split the text behind an id into title and fields; with `clauses`, labels may end the title."""
     marks: dict[str, Any] = dict(given or {})
     text = _leading_marks(text.strip(), kind, marks)
     text, fields = _bracketed(text, kind, tails=not clauses)
@@ -363,16 +356,11 @@ def _labelled(part: str, kind: str) -> dict[str, Any]:
 def split_labels(
     text: str, kind: str, *, clauses: bool = False, opening: bool = False
 ) -> tuple[str, list[tuple[str, str]]]:
-    """Split a text at the labels in it: what stands before the first, and (field, value) of each.
+    """Split a text at the labels in it: what is before the first, and (field, value) of each.
 
-    A label stands at the beginning or behind a stop, a dash or a bracket. It has a colon; or its value is
+    A label is at the beginning or behind a stop, a dash or a bracket. It has a colon; or its value is
     one that its field has (`tier 0.8`); or, if `clauses`, it is a joining word (`because`, `depends on`).
-
-    Args:
-        text: a line or more.
-        kind: D, T or A; "" for what an archive says of itself.
-        clauses: whether joining words count.
-        opening: whether one that gives a reason counts at the beginning.
+    Kind "" is for what an archive states about itself.
     """
     plain = ascii_of(text)
     marks: list[tuple[int, int, str]] = []

@@ -468,10 +468,7 @@ class _Reader:
         *,
         part: bool = False,
     ) -> None:
-        """Gather labelled values, each reaching to the next label, and the prose beside them.
-
-        In a `part`, below a heading that names a field, prose goes on that field.
-        """
+        """Gather labelled values up to the next label, and prose; in a `part` prose is of its field."""
         open_, last = part, 0
         for node in nodes:
             follows, last = node.line == last + 1, node.last
@@ -595,13 +592,7 @@ def _cut_tail(title: str, kind: str) -> tuple[str, str]:
 def _read_title(
     start: _Start, lines: Sequence[str], above: Enum | None
 ) -> tuple[str, dict[str, Any], list[str]]:
-    """Return the words of a title, the fields beside them, and the sentences that are neither.
-
-    Args:
-        start: of the record.
-        lines: on which the title goes on.
-        above: the state that the label above gives.
-    """
+    """Return the words of a title, the fields beside them, and the sentences that are neither."""
     kind, title, lead, raw, rest = start.kind, start.title, "", dict[str, Any](), list[str]()
     notes = start.notes
     if notes:
