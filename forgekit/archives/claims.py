@@ -417,7 +417,7 @@ def make_claim(
 def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return labelled values under the names of their fields, and those whose label is not known.
 
-    If two labels name one field, the one that stands first in the table of labels counts.
+    If two labels name one field, the first one in the table of labels counts.
     """
     known: dict[str, Any] = {}
     rank: dict[str, int] = {}
@@ -489,7 +489,7 @@ def _tier(claim: Claim, _target: str, value: Any) -> Any:
 
 
 def _keep_words(claim: Claim, label: str, text: str) -> None:
-    """Keep a value in the record's text if it says more than the word or number that was read."""
+    """Keep a value in the record's text if it holds more than the word or number that was read."""
     if len(re.findall(r"[^\W\d_]{2,}", text)) > 3:
         _keep(claim, label, one_line(text))
 
@@ -523,7 +523,7 @@ def _status(claim: Claim, target: str, value: Any) -> Any:
         elif status is not None and status.ended and (rest := _behind_status(text)):
             claim.values.setdefault("resolution", rest)
     else:
-        # A state in words that are not known and the id of another record: it became that one.
+        # A state in words that are not known and the id of another record: it became the other one.
         status = parse_decision_status(text) or (DecisionStatus.SUPERSEDED if ids else None)
         if status in (DecisionStatus.SUPERSEDED, DecisionStatus.REVISED) and ids:
             claim.values["superseded_by"] = ids[0]
@@ -543,7 +543,7 @@ def _head(text: str) -> str:
 
 
 def _behind_status(text: str) -> str:
-    """Return what stands behind the word of a status: `Resolved - glass`, `done (see D002)`."""
+    """Return what is behind the word of a status: `Resolved - glass`, `done (see D002)`."""
     rest = leading(text, STATES["T"])[1].lstrip("*_`")
     if not re.match(r"\s+-|\s*[:,;(\u2013\u2014\uff1a]", rest):
         return ""
@@ -677,12 +677,12 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
             words = claim.values.pop(f"{name} words", "")
             if words and not kept:
                 _keep(claim, name.capitalize(), words)
-                message = f"{claim.local_id}: {words[:60]!r} names no record that may stand there"
+                message = f"{claim.local_id}: {words[:60]!r} names no record of a kind that fits"
                 found.warn("no-reference", f"{message}; it was kept in the text", claim.line)
             if name == "blocked_by" and "waits_for" in claim.values:
                 named = {_resolve(each, claim.kind, names, numbers): each for each in claim.values[name]}
                 spellings = {each for one, each in named.items() if one in kept}
-                parts = (each for each in claim.values["waits_for"] if _says_more(each, spellings))
+                parts = (each for each in claim.values["waits_for"] if _adds_words(each, spellings))
                 claim.values["waits_for"] = tuple(parts)
             if name in claim.values:
                 claim.values[name] = tuple(dict.fromkeys(kept))
@@ -690,7 +690,7 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
             claim.values["superseded_by"] = _resolve(successor, claim.kind, names, numbers)
 
 
-def _says_more(part: str, spellings: Collection[str]) -> bool:
+def _adds_words(part: str, spellings: Collection[str]) -> bool:
     """Say whether a part of what a thread waits for is more than ids of records and a word beside them."""
     named = [each for each in references(part) if each in spellings]
     for each in named:

@@ -221,7 +221,7 @@ _PHRASE = max(word.count(" ") for word in _ROLES) + 1
 
 @lru_cache(maxsize=8192)
 def _words_in(text: str) -> list[tuple[int, int, set[str]]]:
-    """Return where in a folded text words of `_ROLES` stand, inflected, and what they may be."""
+    """Return where in a folded text words of `_ROLES` are, inflected, and what they may be."""
     words = [(match.start(), match.end()) for match in _WORD.finditer(text)]
     found = []
     for n, (start, _) in enumerate(words):
@@ -253,7 +253,7 @@ def _state_words(text: str, kind: str) -> Iterator[str]:
 
 
 def _is_beside(text: str, kind: str) -> bool:
-    """Say whether a word of a state stands beside a noun of the kind, or alone."""
+    """Say whether a word of a state is beside a noun of the kind, or alone."""
     nouns = _spans(text, f"any {kind}")
     return any(
         (_BEFORE_STATE.fullmatch(text, 0, start) and _BEHIND_STATE.fullmatch(text, end))
@@ -349,7 +349,7 @@ def names_place(title: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def fact_named(label: str) -> str | None:
-    """Return what a label says of the archive itself."""
+    """Return what a label states about the archive itself."""
     return _look_up(label, _FACTS)
 
 

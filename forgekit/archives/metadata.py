@@ -1,4 +1,4 @@
-"""What an archive says of itself: tag, session, time, turns, mode, and what it continues.
+"""What an archive states about itself: tag, session, time, turns, mode, and what it continues.
 
 In: the page with its machine blocks and YAML mappings. Out: `Facts`, the values of each fact, the most
 trusted place first (machine blocks, text, tables, YAML); the other functions read one fact each from them.
@@ -153,7 +153,7 @@ def _mapping_facts(facts: Facts, mapping: Mapping[str, Any], line: int) -> None:
 
 
 def _text_facts(facts: Facts, page: Page) -> None:
-    """Gather the labelled lines of the head and of metadata sections, and what else the head says."""
+    """Gather the labelled lines of the head and of metadata sections, and what else the head states."""
     root, parts = page.document.root, page.document.nodes
     sections = [n for n in parts if n.kind == "heading"]
     before = [

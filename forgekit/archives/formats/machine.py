@@ -4,7 +4,7 @@ v1  `<!-- FORGE_OS_MACHINE_BLOCK v1 -->` ... `<!-- /FORGE_OS_MACHINE_BLOCK -->`
 v2  `<!-- FORGE_OS_MACHINE_BLOCK_START` ... `FORGE_OS_MACHINE_BLOCK_END -->`
 v3  `<!-- forgekit:machine-block v3` ... `-->`: as `machine_block` writes it
 
-A text that is not YAML is read once more with its one-line values quoted: an unquoted `: ` inside a value is
+A text that is not YAML is read again with its one-line values quoted: an unquoted `: ` inside a value is
 the usual slip.
 """
 
@@ -194,7 +194,7 @@ def is_bare_log(lines: Sequence[str]) -> bool:
 
 
 def own_part(text: str) -> str:
-    """Return a text that is no YAML without what it says of its parent; its lines keep their numbers."""
+    """Return a text that is no YAML without what it states about its parent; its lines keep their numbers."""
     lines, hidden = [], -1
     for line in text.split("\n"):
         indent = len(line) - len(line.lstrip())

@@ -1,4 +1,4 @@
-"""What stands beside the words of a record on its own line: brackets, marks, clauses and labels.
+"""What is beside the words of a record on its own line: brackets, marks, clauses and labels.
 
 `title [OPEN] (high, blocked by T001)`, `title - RESOLVED: so`, `~~title~~ (superseded by D004)`,
 `title - because so; depends on D001`, `Tier 0.8. Reason: so.` A bracket counts if all of it is understood;
@@ -108,7 +108,7 @@ def annotated(
 
 
 def _bracketed(text: str, kind: str, *, tails: bool) -> tuple[str, dict[str, Any]]:
-    """Take the brackets behind a title, and what is said of a thread behind it."""
+    """Take the brackets behind a title, and what is stated about a thread behind it."""
     fields: dict[str, Any] = {}
     for _ in range(_BRACKETS_LIMIT):
         matches = filter(None, (_TRAILING.search(text[-240:]), _LAST_PART.search(text[-240:])))
@@ -178,7 +178,7 @@ def _leading_marks(text: str, kind: str, fields: dict[str, Any]) -> str:
 
 
 def _ended(text: str, kind: str) -> str | None:
-    """Return what stands behind the word of an end that a text begins with, else None."""
+    """Return what is behind the word of an end that a text begins with, else None."""
     status = parse_thread_status(text)[0] if kind == "T" else parse_decision_status(text)
     if status is None or not status.ended or not re.match(r"[*\[(]*[^\W\d_]", text):
         return None
@@ -187,7 +187,7 @@ def _ended(text: str, kind: str) -> str | None:
 
 
 def _tail(text: str) -> tuple[str, dict[str, Any]] | None:
-    """Split a thread's title from what is said of it behind a dash, a stop, a tick or a strike."""
+    """Split a thread's title from what is stated about it behind a dash, a stop, a tick or a strike."""
     plain = ascii_of(text)
     for match in _TAIL.finditer(plain[:4000]):
         title, tail = text[: match.start()].removeprefix("~~").strip(), text[match.end() :]
@@ -214,7 +214,7 @@ def _end(tail: str, rest: str) -> dict[str, Any]:
 
 
 def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
-    """Split what stands beside or below a title into fields and the sentences that are none."""
+    """Split what is beside or below a title into fields and the sentences that are none."""
     lead, pairs = split_labels(text, kind, clauses=True)
     fields = dict(reversed(pairs))
     kept: list[str] = []
@@ -223,15 +223,15 @@ def beside(text: str, kind: str) -> tuple[str, dict[str, Any]]:
         noted = fields_of_note(note["inner"], kind) if note and note.start() else {}
         if noted:
             fields = noted | fields
-        said = sentence[: note.start()] if note and noted else sentence
-        plain = said.strip(" .;,\u00b7|`*_()[]\u2014\u2013-")
+        words = sentence[: note.start()] if note and noted else sentence
+        plain = words.strip(" .;,\u00b7|`*_()[]\u2014\u2013-")
         parts = [part.strip(" `*_()[]") for part in _PARTS.split(plain)]
         found = [_field_of_part(part, kind) for part in parts if part]
         if found and all(found):
             for each in found:
                 fields = {**each, **fields}
         elif plain:
-            kept.append(said.strip(" ,;\u00b7|"))
+            kept.append(words.strip(" ,;\u00b7|"))
     if "band" in fields:
         fields.setdefault("tier", fields.pop("band"))
     if "resolution" in fields:
@@ -281,7 +281,7 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
 
 
 def _end_in_note(inner: str, kind: str) -> dict[str, Any]:
-    """Return how a bracket that is one phrase says that the record ended."""
+    """Return how a bracket that is one phrase states that the record ended."""
     if kind == "T":
         rest = _ended(inner, kind)
         return {} if rest is None else _end(inner, rest)
@@ -305,7 +305,7 @@ def _agrees_with_band(fields: dict[str, Any]) -> bool:
 
 
 def _field_of_part(part: str, kind: str) -> dict[str, Any]:
-    """Return the field that one part of a bracket names, or {}."""
+    """Return the field that a part of a bracket names, or {}."""
     part = part.replace("*", "")
     words = part.casefold().split()
     if pair := _labelled(part, kind):
@@ -389,11 +389,11 @@ def split_labels(
     ends = [start for start, _, _ in marks[1:]] + [len(text)]
     lead, pairs = text[: marks[0][0]], list[tuple[str, str]]()
     for (first, start, name), end in zip(marks, ends, strict=True):
-        value, said = text[start:end], ""
+        value, rest = text[start:end], ""
         joined = clauses and name == "blocked_by" and not re.search(r"[:=\uff1a]\W*$", text[first:start])
         if name in _TYPED or joined:  # such a value ends with its sentence
-            value, said = _first_sentence(value, kind if joined else "")
-        lead = f"{lead} {said}" if said else lead
+            value, rest = _first_sentence(value, kind if joined else "")
+        lead = f"{lead} {rest}" if rest else lead
         pairs.append((name, _value(value)))
     return lead, [pair for pair in pairs if pair[1]]
 
@@ -401,12 +401,12 @@ def split_labels(
 def _first_sentence(value: str, kind: str) -> tuple[str, str]:
     """Split a value behind its first sentence and, for a kind, before the fields at the end of that."""
     stop = _STOP.search(value)
-    value, said = (value[: stop.start()], value[stop.end() :]) if stop else (value, "")
+    value, rest = (value[: stop.start()], value[stop.end() :]) if stop else (value, "")
     while (
         kind and "," in value and _field_of_part((part := value.rpartition(","))[2].strip(" .") or "-", kind)
     ):
-        value, said = part[0], f"{part[2].strip(' .')}. {said}"
-    return value, said
+        value, rest = part[0], f"{part[2].strip(' .')}. {rest}"
+    return value, rest
 
 
 def _value(text: str) -> str:

@@ -156,10 +156,8 @@ class _Start:
     title: str
     notes: str = ""
     entity: str = ""
-    words: str = ""
     alone: bool = False
     tail: str = ""
-    fields: dict[str, Any] = field(default_factory=dict)
 
 
 def read_records(page: Page) -> None:
@@ -241,9 +239,7 @@ class _Reader:
         named = noun and match["sep"].strip()
         if not kind or not (named or self._counts(node, match, above, kind, before, bold=marked)):
             return None
-        start = _Start(
-            text[match.start("id") : match.end("id")], kind, text[match.start("title") :], words=noun
-        )
+        start = _Start(text[match.start("id") : match.end("id")], kind, text[match.start("title") :])
         if bold and "**" not in match["shut"] + match["sep"]:
             start.title, start.tail = _cut_tail(start.title, kind)
         kept = "".join(re.findall(r"\[.\]\s|[^\x00-\x7f]", marks)).strip()
@@ -253,7 +249,7 @@ class _Reader:
         return start
 
     def _start_beside(self, node: Node, text: str, above: _Above) -> _Start | None:
-        """Return the start of a record whose id stands behind its title, or in a labelled line below it."""
+        """Return the start of a record whose id is behind its title, or in a labelled line below it."""
         ends = node.kind != "line" and ascii_of(text).rstrip("*_")[-1:] in (")", "]")
         match = _BEHIND.match(ascii_of(text)) if ends else None
         title = _NUMBER.sub("", text, count=1) if node.kind == "heading" else text
@@ -278,7 +274,7 @@ class _Reader:
     def _counts(
         self, node: Node, match: re.Match[str], above: _Above, kind: str, before: Node | None, *, bold: bool
     ) -> bool:
-        """Say whether what stands like an id begins a record here and is not just named."""
+        """Say whether what looks like an id begins a record here and is not just named."""
         sep, title = match["sep"].strip(" *_`"), match["title"].strip(" *:\u2014\u2013-~")
         listed, weak = kind in above.lists, _WEAK.fullmatch(match["id"]) is not None
         boxed = match.string[match.end("id") : match.end("id") + 1] == "]" or node.text[:1] in ("(", "[")
@@ -390,10 +386,10 @@ class _Reader:
     def _take(self, start: _Start, node: Node, behind: Sequence[Node], above: _Above) -> None:
         """Make the claim of a record, then read the records within it."""
         kind, inner = start.kind, list(node.children)
-        if start.fields or above.field:
+        if above.field:
             self.page.taken.add(node.line)
-            said = start.fields or {field_named(above.field, kind) or "context": start.title.strip("*_ ")}
-            make_claim(self.page.found, start.id, said, node.line, Family.PROSE, kind=kind)
+            values = {field_named(above.field, kind) or "context": start.title.strip("*_ ")}
+            make_claim(self.page.found, start.id, values, node.line, Family.PROSE, kind=kind)
             return
         ends = (n for n, each in enumerate(inner) if node.kind == "heading" and self._ends_record(each))
         cut = next(ends, len(inner))
@@ -791,7 +787,7 @@ def report_quoted_fields(page: Page) -> None:
         labels = (label for label, _ in map(labelled, lines))
         own = [each for each in labels if any(field_named(each, k) in OWN_FIELDS[k] for k in "DT")]
         if own and first > 2 and any(page.own[max(first - 4, 0) : first - 1]):
-            message = f"the quote labels {own[0][:40]!r} and was not read: what is quoted is not said"
+            message = f"the quote labels {own[0][:40]!r} and was not read: a quote is not part of the archive"
             page.found.warn("quoted-field", message, first, "write it without `>`")
 
 
