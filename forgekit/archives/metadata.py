@@ -86,6 +86,12 @@ def collect(page: Page, blocks: Sequence[MachineBlock]) -> Facts:
                 facts.add(name, value, block.first_line)
         _mapping_facts(facts, block.payload, block.first_line)
     _text_facts(facts, page)
+    for table in page.document.nodes:
+        if table.kind == "table" and len(table.cells) == 2 and page.own[table.line - 1]:
+            rows = [(fact_named(row.cells[0]), row) for row in table.children if len(row.cells) == 2]
+            known = [(each, row) for each, row in rows if each]
+            for each, row in known if 2 * len(known) > len(rows) else ():
+                facts.add(each, row.cells[1], row.line)
     for mapping in page.found.documents:
         _mapping_facts(facts, mapping, getattr(mapping, "line", 0) or 1)
     return facts

@@ -15,6 +15,7 @@ from typing import Any
 from forgekit.archives.claims import (
     LOCAL_ID,
     Claim,
+    ClaimList,
     ascii_of,
     items,
     key_of,
@@ -57,6 +58,7 @@ _SURE_FIELD = 2.5
 _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.5, 1.5, 2.0
 """The least margin of a record with an id of its own, of one in an archive without ids, and of what a person
 is asked about beside records that have ids."""
+_BESIDE = 12  # characters beside a value on its line that say nothing more
 _SLASH = re.compile(r"\s+/\s+|(?<=[\u3040-\u9fff])[/\uff0f](?=[\u3040-\u9fff])")
 _NUMBERED = re.compile(r"\s*(\d{1,3})[.)]\s")
 _WRITTEN = re.compile(
@@ -122,9 +124,8 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     spans = [s for s in each.fields if s.margin >= _SURE_FIELD and not _is_labelled(page, s, kind)]
     sure = _fields(replace(each, fields=spans), kind)
     names = [name for name in _FILLED if claim.family is not Family.PROSE or name not in _REFERRING]
-    kept = str(claim.values.get("context" if kind == "D" else "content") or "")
     missing = {name: sure[name] for name in names if name in sure and not _has(claim, name)}
-    missing = {name: value for name, value in missing.items() if not any(p in kept for p in _listed(value))}
+    missing = {name: value for name, value in missing.items() if _freed(page.found, claim, value)}
     if missing and "entity" in claim.values:
         missing |= {name: claim.values[name] for name in ("entity", "text")}
     if missing:
@@ -194,10 +195,6 @@ def _resolved(span: Span, ids: Collection[str]) -> Span:
     return replace(span, text=", ".join(numbers)) if numbers else span
 
 
-def _listed(value: str | list[str]) -> list[str]:
-    return value if isinstance(value, list) else [value]
-
-
 def _has(claim: Claim, name: str) -> bool:
     names = ("tier", "confidence") if name == "tier" else (name,)
     return any(claim.values.get(each) not in (None, "", ()) for each in names)
@@ -213,6 +210,28 @@ def _is_labelled(page: Page, span: Span, kind: str) -> bool:
         column = line.count("|", 0, span.column) - 1
         label = heads[column] if 0 <= column < len(heads) else ""
     return label != "" and field_named(label, kind) is not None
+
+
+def _freed(found: ClaimList, claim: Claim, value: str | list[str]) -> bool:
+    """Take the lines that hold a value out of a record's text; say whether the value is no part of it now.
+
+    A line whose label was not known was kept there and reported; now it is understood.
+    """
+    rest = "context" if claim.kind == "D" else "content"
+    parts = value if isinstance(value, list) else [value]
+    kept: list[str] = []
+    for line in str(claim.values.get(rest) or "").split("\n"):
+        label, value_of = labelled(line.removeprefix("- ")) if line.startswith("- ") else ("", "")
+        if not any(part in line for part in parts):
+            kept.append(line)
+        elif label and len(value_of.strip()) <= len(" ".join(parts)) + _BESIDE:
+            named = f"{claim.local_id}: the label {label[:40]!r} is not known"
+            found.problems[:] = [each for each in found.problems if not each.message.startswith(named)]
+        else:
+            return False
+    if rest in claim.values:
+        claim.values[rest] = "\n".join(kept)
+    return True
 
 
 Unnumbered = tuple[int, str, Mapping[str, Any], Any]
