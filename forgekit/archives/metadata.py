@@ -44,7 +44,12 @@ from forgekit.model.rules import one_line
 from forgekit.times import Instant
 
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/#-]{1,127}")
-_CODE = re.compile(r"[^\s,;:()\[\]{}\"'`*<>|\u201c\u201d\u00ab\u00bb\u300c\u300d]+")
+_CODE = re.compile(
+    r"[^\s,;:=()\[\]{}\"'`*<>|\u201c\u201d\u00ab\u00bb\u2190-\u21ff\u3000-\u9fff\uff00-\uff5e]+"
+)
+_COUNTED = re.compile(r"(?:\d{1,4}|(?<=[-_./#])(?:[IVX]{1,4}|[A-Za-z]))$")
+_ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
+_NEAR, _PAIR = 3, 2
 _OTHER_TAG = re.compile(r"(?<![A-Za-z0-9_])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![A-Za-z0-9_])")
 _NAMES_ONE = re.compile(r"[-_./#\d]")  # a mere word is no tag
 _BRIDGING = re.compile(
@@ -97,7 +102,9 @@ def collect(page: Page, blocks: Sequence[MachineBlock]) -> Facts:
     return facts
 
 
-def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int], lines: Sequence[str]) -> None:
+def add_tagged(
+    facts: Facts, spans: Iterable[Span], taken: Collection[int], lines: Sequence[str], own: Sequence[bool]
+) -> None:
     """Add what the tagger took for facts, where no label gives them; `taken` lines name no parent."""
     others = {
         _bare_name(part) for value, _ in facts.all("parent", "inherited", "chain") for part in items(value)
@@ -105,12 +112,20 @@ def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int], line
     known = {name for name in ("tag", "project") if facts.first(name)}
     known |= {"parent"} if others else set()
     known |= {"date"} if facts.first("created", "day") else set()
-    for span in spans:
+    tag = facts.first("tag")
+    loose = {n: line for n, line in enumerate(lines, 1) if n not in taken and own[n - 1]}
+    place = next((pair for pair in _successive(loose) if tag in (None, pair[0])), None)
+    for name, value in zip(("tag", "parent"), place[:2] if place else (), strict=False):
+        if name not in known:
+            facts.add(name, value, place[2] if place else 0)
+            others.add(value)
+    known |= {"tag"} if place else set()
+    for span in sorted(spans, key=lambda span: -span.margin if span.tag == "tag" else 0):
         if span.tag in known or span.tag not in ("tag", "project", "parent", "date"):
             continue
         if span.tag == "date" and not _is_date(span.text):
             continue
-        if span.tag == "parent" and span.line in taken:
+        if span.tag == "parent" and (span.line in taken or (place and abs(span.line - place[2]) > _NEAR)):
             continue
         names = [span.text]
         if span.tag in ("tag", "parent"):
@@ -119,12 +134,33 @@ def add_tagged(facts: Facts, spans: Iterable[Span], taken: Collection[int], line
             facts.add("day" if span.tag == "date" else span.tag, name, span.line)
 
 
+def _successive(lines: Mapping[int, str]) -> Iterator[tuple[str, str, int]]:
+    """Yield two names near each other that count one up, the later first, where no others count with them."""
+    counted: dict[str, dict[str, int]] = {}
+    for number, line in lines.items():
+        for name in (match.group().strip(".") for match in _CODE.finditer(line)):
+            count = _COUNTED.search(name) if _TAG.fullmatch(name) else None
+            if count and sum(map(str.isalpha, name[: count.start()])) >= _NEAR:
+                counted.setdefault(name[: count.start()], {}).setdefault(name, number)
+    for series, names in counted.items():
+        if len(names) == _PAIR:
+            older, newer = sorted(names, key=lambda name: _count(name.removeprefix(series)))
+            step = _count(newer.removeprefix(series)) - _count(older.removeprefix(series))
+            if step == 1 and abs(names[older] - names[newer]) < _NEAR:
+                yield newer, older, names[older]
+
+
+def _count(text: str) -> int:
+    """Return what a number, a Roman number up to ten or a letter counts."""
+    return int(text) if text.isdigit() else _ROMAN.index(text) if text in _ROMAN else ord(text.casefold())
+
+
 def _codes(line: str, span: Span) -> list[str]:
     """Return the names in a span, each as far as it reaches on its line."""
     first, last = span.column, span.column + len(span.text)
     found = (match for match in _CODE.finditer(line) if match.start() < last and first < match.end())
     names = (match.group().strip(".\u2605") for match in found)
-    return [name for name in names if _TAG.fullmatch(name) and _NAMES_ONE.search(name)]
+    return [n for n in names if _TAG.fullmatch(n) and _NAMES_ONE.search(n) and re.search("[A-Za-z]", n)]
 
 
 def _is_date(text: str) -> bool:

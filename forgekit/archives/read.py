@@ -86,7 +86,7 @@ def _read(document: Document) -> ArchiveText:
     tagged = [] if is_log_alone else read_tagged(page, _with_data(page, spans))
     records.number_records(found)
     facts = metadata.collect(page, usable)
-    metadata.add_tagged(facts, tagged, taken, document.lines)
+    metadata.add_tagged(facts, tagged, taken, document.lines, own)
     tag = metadata.tag_of(found, facts)
     created = metadata.created_of(found, facts)
     turns, turn_range = metadata.turns_of(facts)

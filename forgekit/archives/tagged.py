@@ -30,6 +30,7 @@ from forgekit.archives.claims import (
 from forgekit.archives.formats.records import Page, labelled
 from forgekit.archives.grouping import PLACE, Found, grouped
 from forgekit.archives.labels import CONFIDENCE, field_named, leading
+from forgekit.archives.series import with_series
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
 from forgekit.model.archive_record import Family, PossibleRecord
@@ -81,7 +82,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     """Add what the tagger finds to the claims of a page; return the facts of the archive that it found."""
     lines = page.document.lines
     tables = {row.line: 1 for node in page.document.nodes if node.kind == "table" for row in node.children}
-    found, facts = grouped(spans_of(lines, own), lines, tables)
+    found, facts = grouped(with_series(spans_of(lines, own), lines, own), lines, tables)
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     by_id = any(claim.kind != "A" for claim in claims)
     known = _Known(claims, unnumbered)

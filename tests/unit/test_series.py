@@ -1,0 +1,67 @@
+"""Series of ids: records found by what counts them, and names that count archives."""
+
+from __future__ import annotations
+
+import pytest
+
+from forgekit.archives.read import read_archive
+from forgekit.archives.series import with_series
+from forgekit.archives.spans import Span
+
+PLAN = [
+    "- dec/1: rail of steel",
+    "- dec/2: roof stays",
+    "- dec/3: no paint; too dear",
+    "",
+    "Plans",
+    "- dec/4: a pier",
+]
+
+
+def decision(line: int, column: int, text: str) -> Span:
+    return Span("D", "active", text, line, line, 0.0, 1.0, column)
+
+
+def seen(spans: list[Span], lines: list[str]) -> list[tuple[int, str, str]]:
+    found = with_series(spans, lines, [True] * len(lines))
+    return [(span.line, span.tag, span.text) for span in found]
+
+
+def test_a_line_that_counts_among_records_is_one_up_to_its_first_mark() -> None:
+    spans = [decision(1, 9, "rail of steel"), decision(2, 9, "roof stays")]
+    assert seen(spans, PLAN) == [
+        (1, "id", "dec/1"),
+        (1, "D", "rail of steel"),
+        (2, "id", "dec/2"),
+        (2, "D", "roof stays"),
+        (3, "id", "dec/3"),
+        (3, "D", "no paint"),
+    ]
+
+
+@pytest.mark.parametrize("lines", [PLAN[:2], [line.replace("dec/", "") for line in PLAN]])
+def test_two_ids_or_plain_numbers_are_no_series(lines: list[str]) -> None:
+    assert seen([decision(1, 9, "rail of steel")], lines) == [(1, "D", "rail of steel")]
+
+
+def test_a_list_of_which_few_lines_are_records_gives_no_more() -> None:
+    assert seen([decision(1, 9, "rail of steel")], PLAN) == [(1, "D", "rail of steel")]
+
+
+@pytest.mark.parametrize(
+    ("names", "tag", "parents"),
+    [
+        ("this is PHC/26/03 | prev PHC/26/02", "PHC/26/03", ("PHC/26/02",)),
+        ("treaty SHED-III, the one before it SHED-II", "SHED-III", ("SHED-II",)),
+    ],
+)
+def test_two_names_that_count_one_up_are_the_tag_and_the_parent(
+    names: str, tag: str, parents: tuple[str, ...]
+) -> None:
+    read = read_archive(f"Boat shed, {names}\n\nWe keep the roof.\n")
+    assert (read.tag, read.inherits_from) == (tag, parents)
+
+
+@pytest.mark.parametrize("names", ["with SHED-1 | SHED-3", "with SHED-1 | SHED-2 | SHED-3"])
+def test_names_that_count_otherwise_do_not_make_the_last_one_the_tag(names: str) -> None:
+    assert read_archive(f"Boat shed, {names}\n\nWe keep the roof.\n").tag != "SHED-3"
