@@ -147,7 +147,7 @@ _YEAR_FIRST = re.compile(
     r"(?<!\d)(\d{4})\s*(?:[./-]|\u5e74)\s*(\d{1,2})\s*(?:[./-]|\u6708)\s*(\d{1,2})(?!\d)"
 )
 _DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})\s?([./-])\s?(\d{1,2})\s?[./-]\s?(\d{4})(?!\d)")
-_MARK = re.compile(r"[\n,;()\[\]{}\uff0c\u3001\uff1b\uff08\uff09]")
+_MARK = re.compile(r"(?!(?<=\d)(?<!\d{3}),\d{3}(?!\d))[\n,;()\[\]{}\uff0c\u3001\uff1b\uff08\uff09]")
 _LETTERS = re.compile(r"[^a-z ]+")
 _CLASSES = {"1": 0.9, "2": 0.5, "3": 0.1}
 _OPEN, _SHUT = "([{\uff08", ")]}\uff09"

@@ -21,6 +21,11 @@ def test_a_list_is_split_at_semicolons_where_a_bracket_is_never_closed() -> None
     assert items("rows (fast; columns, trees") == ("rows (fast", "columns", "trees")
 
 
+def test_a_list_is_not_split_within_a_number_of_thousands() -> None:
+    assert items("offer 150, split the 1,200") == ("offer 150", "split the 1,200")
+    assert items("100,200,300") == ("100", "200", "300")
+
+
 def test_of_a_key_that_is_written_twice_the_first_stands() -> None:
     record = "{id: D001, decision: Keep rows, Decision: Drop rows}"
     read = read_archive(f"```yaml\ndecisions:\n  - {record}\n```\n")
