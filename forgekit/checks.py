@@ -25,6 +25,7 @@ from forgekit.model.entities import (
     Archive,
     Conflict,
     ConflictStatus,
+    Convention,
     Decision,
     DecisionStatus,
     Entity,
@@ -119,6 +120,8 @@ def _expected(entity: Entity) -> tuple[EntityId, str]:
             return pair_id(*ends), "source_conversation_id and target_conversation_id"
         case Conflict():
             return pair_id(*entity.sides), "decision_a and decision_b"
+        case Convention():
+            return ids.convention_id(entity.project_uuid, entity.convention), "project_uuid and convention"
         case Archive():
             turns = "{}-{}".format(*entity.turn_range) if entity.turn_range else "all"
             made = ids.archive_id(entity.project_uuid, entity.conversation_id, turns, entity.compressed_at)
@@ -208,6 +211,7 @@ _CHAINS = (
     (Decision, "dependencies", "decisions depend on"),
     (Decision, "superseded_by", "decisions replace"),
     (Thread, "blocked_by", "threads wait for"),
+    (Convention, "superseded_by", "conventions replace"),
 )
 
 

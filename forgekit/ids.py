@@ -130,6 +130,11 @@ def topic_id(project: EntityId, first_note: EntityId) -> EntityId:
     return v8_named(project, "topic:" + first_note, timestamp(first_note))
 
 
+def convention_id(project: EntityId, text: str) -> EntityId:
+    """Derive a convention's id from its text: whoever states it, and when, it is the same."""
+    return EntityId(str(uuid.uuid5(uuid.UUID(project), "convention:" + text_hash(match_key(text)))))
+
+
 def archive_id(project: EntityId, conversation: EntityId, turns: str, compressed_ms: int) -> EntityId:
     """Derive an archive's id.
 

@@ -110,6 +110,7 @@ NOUNS = {
     "lineage": "Which conversation continues which",
     "conflict": "Decisions that cannot both be followed",
     "compaction": "What a coding agent's session must not lose when its context is compacted",
+    "convention": "How the team wants work done",
     "archive": "Compressed conversations, kept verbatim",
     "note": "What people write down, and its topics (threads of thought)",
     "index": "The cache behind searches; it can be deleted at any time",
@@ -119,6 +120,7 @@ STATUSES = {
     "thread": ("open", "resolved", "superseded", "abandoned"),
     "decision": ("active", "revised", "superseded", "invalidated"),
     "conflict": ("open", "resolved", "scoped", "dismissed", "moot", "found", "possible"),
+    "convention": ("observed", "ready", "active", "decayed", "rejected", "retired", "revised"),
     "candidate": ("waiting", "approved", "merged", "rejected", "registered"),
     "topic": ("active", "archived", "merged"),
 }
@@ -128,7 +130,9 @@ PLURALS = {"lineage": "lineage edges"}
 TRANSCRIPT_FORMATS = ("auto", "claude", "claude-code", "chatgpt", "specstory", "markdown")
 _PREFIXES = {"conversation": "con", "thread": "thr", "decision": "dec", "lineage": "lin", "conflict": "cfl"}
 _PREFIXES |= {"project": "prj", "candidate": "can", "archive": "arc", "note": "nte"}
-_SCOPES = ("threads", "decisions", "lineage", "conversations", "archives", "notes", "messages", "all")
+_PREFIXES |= {"convention": "cnv"}
+_SCOPES = ("threads", "decisions", "lineage", "conversations", "archives", "notes", "conventions", "messages",
+    "all")
 _COMPUTED = {"moot", "found", "possible"}  # no file has these
 _STATED = (status for kind in ("thread", "decision", "conflict") for status in STATUSES[kind])
 _FOUND = tuple(dict.fromkeys(status for status in _STATED if status not in _COMPUTED))
@@ -160,6 +164,8 @@ _DEPENDS_ON = Argument(
     many=True)
 _GOVERNS = Argument(
     "governs", help="A path pattern or component that it governs; repeatable.", metavar="GLOB", many=True)
+_SCOPE = Argument("scope", help="A path pattern or component that it applies to; repeatable.", metavar="GLOB",
+    many=True)
 _BLOCKED_BY = Argument(
     "blocked_by", Type.ID, "A thread it waits for, or what else in words; repeatable.", of=("thread",),
     many=True)
@@ -224,7 +230,7 @@ def _edit(kind: str, function: str, usage: str, *arguments: Argument) -> Operati
         function,
         (_id(kind), *arguments),
         (f"{command} {usage}", command),
-        fixed=() if kind in {"thread", "decision", "note"} else (("kind", kind),),
+        fixed=() if kind in {"thread", "decision", "note", "convention"} else (("kind", kind),),
     )
 
 
@@ -236,6 +242,17 @@ def _ending(verb: str, status: str, summary: str, resolution: str) -> Operation:
         (_id("thread"), _RESOLUTION, _CONVERSATION, _AT),
         (f'forgekit thread {verb} thr_5a6b7c8d9e0f --resolution "{resolution}"',),
         fixed=() if verb == "resolve" else (("status", status),),
+    )
+
+
+def _answering(verb: str, status: str, summary: str) -> Operation:
+    return _writing(
+        f"convention {verb}",
+        summary,
+        "forgekit.conventions:answer",
+        (_positional("names", Type.ID, metavar="ID...", of=("convention",), many=True),),
+        (f"forgekit convention {verb} cnv_b34bfcd74276",),
+        fixed=(("status", status),),
     )
 
 
@@ -480,6 +497,26 @@ OPERATIONS: tuple[Operation, ...] = (
             "forgekit.conflicts:settle", (_id("conflict"), _REASON),
             ('forgekit conflict dismiss cfl_0d1e2f3a4b5c --reason "one is about tests"',),
             fixed=(("status", "dismissed"),)),
+        Operation("convention list", "List conventions and where each stands.",
+            "forgekit.conventions:listed",
+            (_PROJECT, Argument("status", Type.CHOICE, "Only this stage.", of=STATUSES["convention"])),
+            ("forgekit convention list --status ready",), "conventions"),
+        *_reading("convention")[1:],
+        _writing("convention new", "Register a convention; it is active at once.",
+            "forgekit.conventions:create",
+            (_positional("text", Type.STATEMENT, "The convention, one line; `-` reads standard input."),
+                Argument("anti_pattern", Type.FLAG, "It says what not to do."), _SCOPE, _PROJECT,
+                _CONVERSATION, _TAGS, _AT), ('forgekit convention new "Run tests with `make test`"',)),
+        _answering("approve", "active", "Make conventions active, decayed ones too."),
+        _answering("reject", "rejected", "Reject proposed conventions; they are not suggested again."),
+        _answering("retire", "retired", "End active conventions."),
+        _writing("convention merge", "State that a convention says the same as another one.",
+            "forgekit.conventions:merge", (_id("convention"), _id("convention", name="into")),
+            ("forgekit convention merge cnv_b34bfcd74276 cnv_0a1b2c3d4e5f",)),
+        _edit("convention", "forgekit.conventions:edit", '--text "Run tests with `make test`"',
+            Argument("text", help="A new text; the old one is kept as revised."),
+            Argument("form", Type.CHOICE, "What it asks for.", of=("convention", "anti-pattern")),
+            _SCOPE._replace(help=_INSTEAD, replaces=True), _NEW_TAGS),
         *_reading("archive"),
         _FILE_ARCHIVES._replace(name="archive new", examples=("forgekit archive new archive.md",)),
         *_reading("note"),

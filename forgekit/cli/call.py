@@ -68,6 +68,7 @@ PRINTERS = {
     "block": "looking:block",
     "bridge": "looking:bridge",
     "commits": "looking:commits",
+    "conventions": "looking:conventions",
     "explained": "looking:explained",
     "index_status": "maintenance:index_status",
     "index_verified": "maintenance:index_verified",

@@ -16,6 +16,7 @@ from forgekit.times import UNKNOWN, format_date, format_instant
 
 if TYPE_CHECKING:
     from forgekit.agent_sessions import AgentSession
+    from forgekit.conventions import Lives
     from forgekit.git.program import Commit
     from forgekit.governing import Explanation
     from forgekit.lineage import Bridge, Trace
@@ -56,7 +57,13 @@ _CELLS: dict[str, Callable[[Any], str]] = {
 """Column -> its cell of an entity; of a project's counts and of a conflict's sides, the registry is asked."""
 _HIDDEN = (
     *("kind", "short_id", "path", "extra", "body", "records", "compressions", "moot"),
-    *("title", "decision", "candidate", "project_uuid"),  # the headline and the project's name say it
+    *(
+        "title",
+        "decision",
+        "candidate",
+        "convention",
+        "project_uuid",
+    ),  # the headline and the project's name say it
 )
 _PATHS = 3
 """Paths that are named of those that a decision governs."""
@@ -89,6 +96,27 @@ def listing(found: Listing, call: Call) -> None:
     if found.unjudged:
         pairs = console.count(found.unjudged, "pair")
         console.info(f"{pairs} not judged yet; `forgekit conflict scan` judges them")
+
+
+def conventions(found: Lives, call: Call) -> None:
+    """Print conventions and where they stand."""
+    del call
+    columns = ("id", "stage", "confidence", "seen", "used", "title", "project")
+    rows = [
+        (
+            short_id(Kind.CONVENTION, life.convention.id),
+            life.stage.value,
+            f"{life.confidence:.2f}",
+            f"{life.observations} in {life.sessions}",
+            str(life.uses),
+            life.convention.title,
+            life.convention.project_name,
+        )
+        for life in found.rows
+    ]
+    console.table(columns, rows)
+    if not rows:
+        console.info("no conventions")
 
 
 def _row(entity: Any, columns: Iterable[str]) -> list[str]:

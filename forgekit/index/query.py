@@ -42,6 +42,7 @@ SCOPES: dict[str, frozenset[Kind]] = {
     "conversations": frozenset({Kind.CONVERSATION}),
     "archives": frozenset({Kind.ARCHIVE}),
     "notes": frozenset({Kind.NOTE, Kind.TOPIC}),
+    "conventions": frozenset({Kind.CONVENTION}),
     "all": frozenset(kind for kind in Kind if kind.registered),
 }
 

@@ -18,6 +18,7 @@ from typing import Any
 from forgekit.conflict.judge import Level
 from forgekit.conflict.pairs import Finding
 from forgekit.ids import EntityId
+from forgekit.insight.conventions import Life, lives
 from forgekit.insight.staleness import MOOT, Ages, conflict_state, open_conflicts
 from forgekit.model.entities import (
     COMPRESSION,
@@ -25,6 +26,7 @@ from forgekit.model.entities import (
     Archive,
     Candidate,
     Conflict,
+    Convention,
     Conversation,
     Decision,
     Entity,
@@ -98,6 +100,8 @@ class Derived:
             return {"quote": entity.quote, "rationale": entity.rationale}
         if isinstance(entity, (Archive, TranscriptPart)):
             return {"body": entity.body} if body else {}
+        if isinstance(entity, Convention):
+            return {"content": entity.body} | life_view(self._lives[entity.id])
         if isinstance(entity, Conflict):
             return {"content": entity.body, "moot": conflict_state(self._registry, entity) == MOOT}
         return {"content": entity.body}
@@ -117,6 +121,10 @@ class Derived:
     @cached_property
     def _ages(self) -> Ages:
         return Ages(self._registry)
+
+    @cached_property
+    def _lives(self) -> dict[EntityId, Life]:
+        return lives(self._registry.conventions, self._registry.conversations)
 
     @cached_property
     def _same(self) -> dict[EntityId, EntityId]:
@@ -183,6 +191,25 @@ def _edge(edge: Lineage) -> Json:
         flat = json_fields(COMPRESSION, edge.compressions[0])
         flat |= {field.name: list(flat[field.name]) for field in COMPRESSION if field.type is PAIRS}
     return {**flat, "bridge_summary": edge.body}
+
+
+def conventions(found: Any) -> list[Json]:
+    """Return conventions and where they stand."""
+    derived = Derived(found.registry)
+    return [derived.view(life.convention) | life_view(life) for life in found.rows]
+
+
+def life_view(life: Life) -> Json:
+    """Return where a convention stands."""
+    return {
+        "stage": life.stage.value,
+        "observations": life.observations,
+        "sessions": life.sessions,
+        "uses": life.uses,
+        "unused": life.unused,
+        "confidence": life.confidence,
+        "same": list(life.same),
+    }
 
 
 def listing(found: Any) -> list[Json]:

@@ -38,6 +38,9 @@ from forgekit.model.entities import (
     CandidateStatus,
     Conflict,
     ConflictStatus,
+    Convention,
+    ConventionOrigin,
+    ConventionStatus,
     Decision,
     DecisionStatus,
     Entity,
@@ -312,6 +315,21 @@ def _answer_over(unanswered: Enum) -> Choice:
     return choose
 
 
+def _convention_state(ours: Convention, theirs: Convention) -> tuple[Convention, bool]:
+    """Choose what a person answered, the later answer first, then any answer, then the surer source.
+
+    A person chooses between two different answers of people.
+    """
+
+    def rank(one: Convention) -> tuple[Any, ...]:
+        answered = one.status is not ConventionStatus.PROPOSED
+        sure = -list(ConventionOrigin).index(one.origin), one.confidence
+        return one.answered_at or 0, answered, sure, one.status.value, one.superseded_by or ""
+
+    disagree = ours.status is not theirs.status and None not in {ours.answered_at, theirs.answered_at}
+    return max(ours, theirs, key=rank), disagree
+
+
 def longer_text(ours: TranscriptPart, theirs: TranscriptPart) -> tuple[TranscriptPart, bool]:
     """Choose the text that covers more turns, then the longer one, then the greater one."""
     return max(ours, theirs, key=lambda part: (part.turn_range[::-1], len(part.body), part.body)), False
@@ -331,6 +349,7 @@ CHOICES: Mapping[tuple[Kind, str], Choice] = {
     (Kind.CANDIDATE, "state"): _answer_over(CandidateStatus.WAITING),
     (Kind.NOTE, "essence"): _one_of_two_makers,
     (Kind.TOPIC, "digest"): _one_of_two_makers,
+    (Kind.CONVENTION, "state"): _convention_state,
     (Kind.TRANSCRIPT, "text"): longer_text,
 }
 """Any other group that both sides changed is a conflict."""

@@ -57,6 +57,7 @@ UNSORTED = "Unsorted"
 
 _CONVERSATION, _DECISION, _THREAD = (Kind.CONVERSATION,), (Kind.DECISION,), (Kind.THREAD,)
 _RECORD = (Kind.DECISION, Kind.THREAD)
+_CONVENTION = (Kind.CONVENTION,)
 _PROJECT = (Kind.PROJECT,)
 Pairs = tuple[tuple[str, EntityId], ...]
 """(local id or "", id) pairs, in a file a map."""
@@ -560,6 +561,71 @@ class Candidate(Record):
         return section(self.body, "Rationale")
 
 
+class ConventionStatus(Enum):
+    """What was answered to a convention; `insight.conventions` computes its stage."""
+
+    PROPOSED = "proposed"  # observed or read from files; waits for a person
+    ACTIVE = "active"  # a person approved it, or stated it outright
+    REJECTED = "rejected"  # is none, and is never offered again
+    RETIRED = "retired"  # was one
+    REVISED = "revised"  # its text changed; superseded_by names the new one
+
+
+class ConventionForm(Enum):
+    """What a convention asks for."""
+
+    CONVENTION = "convention"  # do it
+    ANTI_PATTERN = "anti-pattern"  # do not do it
+
+
+class ConventionOrigin(Enum):
+    """How a convention was found, the surest first."""
+
+    EXPLICIT = "explicit"  # a person stated it outright
+    BOOTSTRAP = "bootstrap"  # a file of the project says it
+    OBSERVED = "observed"  # a person asked for it in conversations
+
+
+@stored
+class Convention(Record):
+    """How a team wants work done; the body says why.
+
+    Attributes:
+        scope: path globs and names of components that it applies to; everywhere without one.
+        confidence: 0.0 to 1.0 at the last answer.
+        evidence: `con_b34bfcd74276 turn 12` or `pyproject.toml:14`, one for each observation.
+        sessions_seen: the conversations that stated it.
+        cited_in: the conversations that referred to it or followed it.
+        answered_at: when a person approved, rejected or retired it.
+    """
+
+    kind = Kind.CONVENTION
+    shown = "convention"
+
+    convention_id: EntityId = key(ID)
+    convention: str = key(TEXT)
+    form: ConventionForm = key(one_of(ConventionForm), default=ConventionForm.CONVENTION)
+    status: ConventionStatus = status_key(ConventionStatus, default=ConventionStatus.PROPOSED)
+    origin: ConventionOrigin = key(one_of(ConventionOrigin), together="state")
+    confidence: float = key(NUMBER, together="state")
+    project_name: str = key(TEXT, together="project", column=True, csv=True)
+    project_uuid: EntityId = key(ID, together="project", refers=_PROJECT, column=True)
+    scope: tuple[str, ...] = key(LINES, default=())
+    evidence: tuple[str, ...] = key(LINES, default=(), merge=Merge.SET)
+    sessions_seen: tuple[EntityId, ...] = key(IDS, default=(), refers=_CONVERSATION)
+    cited_in: tuple[EntityId, ...] = key(IDS, default=(), refers=_CONVERSATION)
+    superseded_by: EntityId | None = key(ID, default=None, together="state", refers=_CONVENTION, csv=True)
+    answered_at: Instant | None = key(INSTANT, default=None, together="state")
+    created_at: Instant = key(INSTANT, default=UNKNOWN, unset=UNKNOWN, merge=Merge.EARLIER, csv=True)
+    tags: tuple[str, ...] = key(LINES, default=(), csv=True)
+
+    def require(self) -> None:
+        """Raise RuleError for a confidence out of range, and for a successor without the status revised."""
+        require_between("confidence", self.confidence, 1)
+        if self.superseded_by is not None and self.status is not ConventionStatus.REVISED:
+            raise RuleError("superseded_by: goes with status revised and no other")
+
+
 @stored
 class Note(Record):
     """Something a person wrote down; the body is its text.
@@ -717,6 +783,7 @@ Entity = (
     | Candidate
     | Note
     | Topic
+    | Convention
     | TranscriptPart
     | Archive
 )

@@ -24,6 +24,7 @@ class Kind(Enum):
     CANDIDATE = "candidate", "can", "registry/candidates"
     NOTE = "note", "nte", "registry/notes"
     TOPIC = "topic", "top", "registry/topics"
+    CONVENTION = "convention", "cnv", "registry/conventions"
     TRANSCRIPT = "transcript", "trn", "archives/transcripts"
     ARCHIVE = "archive", "arc", "archives"
 
@@ -40,6 +41,11 @@ class Kind(Enum):
     def id_field(self) -> str:
         """The front-matter key that holds the id."""
         return "project_uuid" if self is Kind.PROJECT else f"{self.value}_id"
+
+    @property
+    def dated(self) -> bool:
+        """Whether its ids hold a time, and its files lie in a folder for each month."""
+        return self not in {Kind.PROJECT, Kind.CONVENTION}
 
     @property
     def quoted(self) -> bool:
@@ -64,7 +70,7 @@ def is_short(name: str) -> bool:
 
 def path_of(kind: Kind, entity: EntityId) -> str:
     """Return the one path an entity can have, relative to the registry's root."""
-    if kind is Kind.PROJECT:
+    if not kind.dated:
         return f"{kind.folder}/{entity}.md"
     return f"{kind.folder}/{month(timestamp(entity))}/{entity}.md"
 

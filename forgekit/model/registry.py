@@ -13,6 +13,7 @@ from forgekit.model.entities import (
     Archive,
     Candidate,
     Conflict,
+    Convention,
     Conversation,
     Decision,
     Entity,
@@ -131,5 +132,6 @@ class Registry:
     candidates = _Every(Candidate)
     notes = _Every(Note)
     topics = _Every(Topic)
+    conventions = _Every(Convention)
     transcripts = _Every(TranscriptPart)
     archives = _Every(Archive)

@@ -47,7 +47,7 @@ def entity_of_path(path: str) -> tuple[Kind, EntityId] | None:
 
 @lru_cache(maxsize=4096)
 def _folder_of(kind: Kind, day: int) -> str:
-    return kind.folder if kind is Kind.PROJECT else f"{kind.folder}/{month(day * DAY_MS)}"
+    return f"{kind.folder}/{month(day * DAY_MS)}" if kind.dated else kind.folder
 
 
 def parse(path: str, data: bytes) -> tuple[Entity, str]:

@@ -21,6 +21,10 @@ from forgekit.model.entities import (
     CompressionMode,
     Conflict,
     ConflictStatus,
+    Convention,
+    ConventionForm,
+    ConventionOrigin,
+    ConventionStatus,
     Conversation,
     Decision,
     DecisionStatus,
@@ -438,6 +442,32 @@ def topics(draw: st.DrawFn) -> Topic:
 
 
 @functools.cache
+@st.composite
+def conventions(draw: st.DrawFn) -> Convention:
+    status = draw(st.sampled_from(ConventionStatus))
+    return Convention(
+        convention_id=draw(ids()),
+        convention=draw(lines()),
+        form=draw(st.sampled_from(ConventionForm)),
+        status=status,
+        origin=draw(st.sampled_from(ConventionOrigin)),
+        confidence=draw(tiers()),
+        project_name=draw(lines()),
+        project_uuid=draw(ids()),
+        scope=draw(line_lists()),
+        evidence=draw(line_lists()),
+        sessions_seen=draw(id_lists()),
+        cited_in=draw(id_lists()),
+        superseded_by=draw(ids()) if status is ConventionStatus.REVISED else None,
+        answered_at=draw(maybe(instants())),
+        created_at=draw(instants()),
+        tags=draw(line_lists()),
+        extra=draw(extras(Kind.CONVENTION)),
+        body=draw(bodies()),
+    )
+
+
+@functools.cache
 def kept_texts() -> st.SearchStrategy[TranscriptPart]:
     return st.builds(
         TranscriptPart,
@@ -497,6 +527,7 @@ _OF_KIND: dict[Kind, st.SearchStrategy[Any]] = {
     Kind.CANDIDATE: candidates(),
     Kind.NOTE: notes(),
     Kind.TOPIC: topics(),
+    Kind.CONVENTION: conventions(),
     Kind.TRANSCRIPT: kept_texts(),
     Kind.ARCHIVE: archives(),
 }
@@ -537,6 +568,9 @@ TOGETHER = (
         "merged_into",
         "decision_a",
         "decision_b",
+        "answered_at",
+        "origin",
+        "confidence",
     ),
     ("source_conversation_id", "target_conversation_id"),
     ("content_sha256", "body"),

@@ -1,0 +1,195 @@
+"""The life of a convention, computed from facts: what was observed, answered, and cited in which session.
+
+    observed    until 3 observations in 2 sessions
+    ready       then, for a person to approve or reject; what files state is ready at once
+    active      approved by a person, or stated outright by one
+    decayed     active, and 5 sessions of the project in a row neither stated nor cited it
+
+Facts are sets: neither their order nor their repetition changes a stage. Being injected is no fact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from forgekit.ids import EntityId
+from forgekit.model.entities import (
+    Convention,
+    ConventionForm,
+    ConventionOrigin,
+    ConventionStatus,
+    Conversation,
+)
+
+OBSERVATIONS, SESSIONS = 3, 2
+"""From which on an observed convention is ready for review."""
+UNUSED = 5
+"""Sessions in a row without a use after which an active convention is decayed."""
+MOST = 50
+"""Active conventions of a project that are injected."""
+CONFIDENCE = {ConventionOrigin.EXPLICIT: 1.0, ConventionOrigin.BOOTSTRAP: 0.6, ConventionOrigin.OBSERVED: 0.3}
+"""Of what nobody approved yet; what states itself in two files has more."""
+APPROVED, GROWTH = 0.7, 0.05
+"""Confidence after an approval, and what each session that cites it adds."""
+TOKENS, ANTI_PATTERN_TOKENS = 1_000, 200
+"""Room for what is injected, and for the anti-patterns in it."""
+RULE_FILE = 3
+"""Files of evidence below one folder of two levels from which on a convention goes to that folder's rules."""
+
+
+class Stage(Enum):
+    """Where a convention stands."""
+
+    OBSERVED = "observed"
+    READY = "ready"
+    ACTIVE = "active"
+    DECAYED = "decayed"
+    REJECTED = "rejected"
+    RETIRED = "retired"
+    REVISED = "revised"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Life:
+    """Where a convention stands, and why.
+
+    Attributes:
+        observations: of it and of the proposals that say the same.
+        sessions: in which those were made.
+        uses: sessions that cited it.
+        unused: sessions of the project since the last use; 0 where it is not active.
+        confidence: with what the uses added.
+        same: conventions that say the same.
+    """
+
+    convention: Convention
+    stage: Stage
+    observations: int
+    sessions: int
+    uses: int
+    unused: int
+    confidence: float
+    same: tuple[EntityId, ...] = ()
+
+
+Same = Mapping[EntityId, Collection[EntityId]]
+"""The conventions that say the same as each, as the judge reads them."""
+
+
+def lives(
+    conventions: Iterable[Convention], conversations: Iterable[Conversation], same: Same | None = None
+) -> dict[EntityId, Life]:
+    """Return the life of each convention.
+
+    Args:
+        conventions: of any projects.
+        conversations: of those projects.
+        same: which conventions say the same.
+    """
+    known = {each.id: each for each in conventions}
+    session_of, starts = _sessions(conversations)
+    by_project: dict[EntityId, list[tuple[int, EntityId]]] = {}
+    for project, start in starts.values():
+        by_project.setdefault(project, []).append(start)
+    found = {}
+    for key, each in known.items():
+        alike = [known[other] for other in sorted((same or {}).get(key, ())) if other in known]
+        group = [each, *(one for one in alike if one.status is ConventionStatus.PROPOSED)]
+        seen = {session_of.get(c, c) for one in group for c in one.sessions_seen}
+        cited = {session_of.get(c, c) for c in each.cited_in}
+        observed = len({line for one in group for line in one.evidence})
+        unused = 0
+        if each.status is ConventionStatus.ACTIVE:
+            own = {session_of.get(c, c) for c in each.sessions_seen} | cited
+            uses = [starts[s][1] for s in own if s in starts]
+            last = max([*uses, (each.answered_at or 0, EntityId("~"))])
+            unused = sum(start > last for start in by_project.get(each.project_uuid, ()))
+        found[key] = Life(
+            convention=each,
+            stage=_stage(each, alike, observed, len(seen), unused),
+            observations=observed,
+            sessions=len(seen),
+            uses=len(cited),
+            unused=unused,
+            confidence=min(1.0, round(each.confidence + GROWTH * len(cited), 2)),
+            same=tuple(one.id for one in alike),
+        )
+    return found
+
+
+def _stage(each: Convention, alike: list[Convention], observed: int, sessions: int, unused: int) -> Stage:
+    if each.status is ConventionStatus.ACTIVE:
+        return Stage.DECAYED if unused >= UNUSED else Stage.ACTIVE
+    if each.status is not ConventionStatus.PROPOSED:
+        return Stage(each.status.value)
+    # What says the same as one that a person answered, or as a proposal that is offered, is not offered too.
+    answered = any(one.status is not ConventionStatus.PROPOSED for one in alike)
+    enough = each.origin is ConventionOrigin.BOOTSTRAP or (observed >= OBSERVATIONS and sessions >= SESSIONS)
+    first = min([each, *alike], key=lambda one: (-len(one.evidence), one.id))
+    return Stage.READY if enough and not answered and first is each else Stage.OBSERVED
+
+
+def _sessions(
+    conversations: Iterable[Conversation],
+) -> tuple[dict[EntityId, EntityId], dict[EntityId, tuple[EntityId, tuple[int, EntityId]]]]:
+    """Return the session of each conversation that was read, and the project and start of each session.
+
+    Conversations with one session id are one session, and so are those of which one resumes the other.
+    """
+    read = sorted((c for c in conversations if c.source is not None), key=lambda c: (c.created_at, c.id))
+    named = {name: c.id for c in reversed(read) for name in (c.external_id, c.session_id) if name}
+    parent = {c.id: c.id for c in read}
+
+    def root(key: EntityId) -> EntityId:
+        while parent[key] != key:
+            key = parent[key]
+        return key
+
+    order = {c.id: (c.created_at, c.id) for c in read}
+    for each in read:
+        for name in (each.external_id, each.session_id, *each.continues):
+            if name in named:
+                first, second = sorted((root(each.id), root(named[name])), key=lambda key: order[key])
+                parent[second] = first
+    projects = {c.id: c.project_uuid for c in read}
+    session_of = {key: root(key) for key in parent}
+    return session_of, {key: (projects[key], order[key]) for key in set(session_of.values())}
+
+
+def injected(found: Iterable[Life]) -> tuple[list[Life], list[Life]]:
+    """Return the active conventions that are injected, the surest and most used first, and those left out."""
+    active = sorted(
+        (life for life in found if life.stage is Stage.ACTIVE),
+        key=lambda life: (-life.confidence, -life.uses, life.convention.id),
+    )
+    return active[:MOST], active[MOST:]
+
+
+def within(lives: Iterable[Life], line: Callable[[Life], str], frame: str) -> tuple[list[Life], list[Life]]:
+    """Return the conventions that there is room for, in their order, and the others.
+
+    Args:
+        lives: the most important first.
+        line: what one is written as.
+        frame: what is written beside them.
+    """
+    found = list(lives)
+    left, kept = TOKENS - tokens(frame), set()
+    for form, most in (
+        (ConventionForm.ANTI_PATTERN, ANTI_PATTERN_TOKENS),
+        (ConventionForm.CONVENTION, TOKENS),
+    ):
+        room = min(left, most)
+        for life in found:
+            cost = tokens(line(life) + "\n")
+            if life.convention.form is form and cost <= room:
+                kept.add(life.convention.id)
+                room, left = room - cost, left - cost
+    return [x for x in found if x.convention.id in kept], [x for x in found if x.convention.id not in kept]
+
+
+def tokens(text: str) -> int:
+    """Estimate the tokens of a text: a third of its characters, which holds for wide scripts too."""
+    return -(-len(text) // 3)
