@@ -32,7 +32,7 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("agent_sessions", "change", "history", "search"),
         ("findings", "lineage", "notes", "projects", "survival_report", "threads"),
         ("conflicts", "context", "governing"),
-        ("conventions", "decisions", "filing", "upkeep"),
+        ("conventions", "decisions", "filing", "injection", "upkeep"),
         ("briefing", "operations", "queries", "sharing"),
     ),
     "doors": (("hooks", "mcp"), ("cli",), ("__main__",)),

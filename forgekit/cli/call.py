@@ -70,6 +70,7 @@ PRINTERS = {
     "commits": "looking:commits",
     "conventions": "looking:conventions",
     "explained": "looking:explained",
+    "injected": "looking:injected",
     "index_status": "maintenance:index_status",
     "index_verified": "maintenance:index_verified",
     "listing": "looking:listing",
@@ -84,6 +85,7 @@ PRINTERS = {
 }
 FAILS: dict[str, Callable[[Any], bool]] = {
     "ask": lambda answer: not answer.found,
+    "convention inject": lambda found: found.checked and bool(found.edits),
     "index verify": lambda checked: checked.wrong > 0,
 }
 """Which results end the process with exit status 1."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from forgekit.conventions import Lives
     from forgekit.git.program import Commit
     from forgekit.governing import Explanation
+    from forgekit.injection import Injection
     from forgekit.lineage import Bridge, Trace
     from forgekit.model.entities import Conflict
     from forgekit.model.registry import Registry
@@ -117,6 +118,19 @@ def conventions(found: Lives, call: Call) -> None:
     console.table(columns, rows)
     if not rows:
         console.info("no conventions")
+
+
+def injected(found: Injection, call: Call) -> None:
+    """Print which files change, and which conventions have no room."""
+    del call
+    if found.checked:
+        console.diff("".join(edit.diff for edit in found.edits))
+    for edit in found.edits:
+        console.info(f"{'would change' if found.checked else 'changed'} {edit.path}")
+    for life in found.left_out:
+        console.info(f"left out: {short_id(Kind.CONVENTION, life.convention.id)}  {life.convention.title}")
+    if not found.edits:
+        console.info(f"unchanged: {console.count(len(found.kept), 'convention')} in it")
 
 
 def _row(entity: Any, columns: Iterable[str]) -> list[str]:

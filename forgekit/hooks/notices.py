@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from forgekit.console import count, one_line
+from forgekit.errors import ForgeError
 from forgekit.forge import Forge
 from forgekit.governing import governing, relative
 from forgekit.hooks import sessions
@@ -34,19 +35,30 @@ _PROMPT, _WORDS = 8_000, 200
 
 
 def at_start(forge: Forge, given: HookInput) -> str:
-    """Return the state of the project that a folder belongs to; after a compaction another hook speaks."""
-    if given.data.get("source") == "compact":
-        return ""
+    """Return the state of the project that a folder belongs to; after a compaction another hook speaks.
+
+    Where the settings ask for it, the conventions are written into the agent's memory file before.
+    """
+    failed = ""
     with forge.catalogue.held():
         forge.catalogue.refresh()
         project, name = project_of(forge, given.folder)
+        if forge.settings.inject and project:
+            from forgekit.injection import inject_for
+
+            try:
+                inject_for(forge, project, forge.settings.inject, check=False, folder=given.folder)
+            except ForgeError as e:
+                failed = f"forgekit could not write the conventions: {one_line(str(e))}"
+        if given.data.get("source") == "compact":
+            return failed
         counts = forge.catalogue.counts()
         active, opened = (
             counts.get((kind, state, project), 0)
             for kind, state in ((Kind.DECISION, "active"), (Kind.THREAD, "open"))
         )
         if not active and not opened:
-            return ""
+            return failed
         threads = forge.catalogue.titles(Kind.THREAD, "open", project, _ROWS)
         decisions = forge.catalogue.titles(Kind.DECISION, "active", project, _ROWS)
     head = (
@@ -54,6 +66,7 @@ def at_start(forge: Forge, given: HookInput) -> str:
         f"{count(opened, 'open thread')}. The newest, as recorded; the tools `search`, `ask` and `get` of "
         "forgekit, or `forgekit search`, find the others:"
     )
+    head = f"{failed}\n{head}" if failed else head
     return _within(head, _lines("open", Kind.THREAD, threads), _lines("decided", Kind.DECISION, decisions))
 
 

@@ -199,6 +199,15 @@ def conventions(found: Any) -> list[Json]:
     return [derived.view(life.convention) | life_view(life) for life in found.rows]
 
 
+def injected(found: Any) -> Json:
+    """Return the files that change, and which conventions are in them."""
+    return {
+        "edits": edits(found.edits),
+        "kept": [short_id(Kind.CONVENTION, life.convention.id) for life in found.kept],
+        "left_out": [short_id(Kind.CONVENTION, life.convention.id) for life in found.left_out],
+    }
+
+
 def life_view(life: Life) -> Json:
     """Return where a convention stands."""
     return {

@@ -93,6 +93,7 @@ class Settings:
     keep_text: bool = False
     mcp_write: bool = False
     prompt_hook: bool = True
+    inject: str | None = None
     components: tuple[tuple[str, tuple[str, ...]], ...] = ()
     projects: tuple[tuple[str, tuple[str, ...]], ...] = ()
     warnings: tuple[Problem, ...] = ()
@@ -120,6 +121,7 @@ allowed_secrets = []    # fingerprints of what looks like a secret and may be wr
 keep_text = false       # whether `ingest` keeps the whole text of conversations
 mcp_write = false       # whether agents write over MCP; else what they record waits for `forgekit review`
 prompt_hook = true      # whether a coding agent is told of decisions that a prompt touches
+inject = ""             # file that conventions are written into at the start of a session: "CLAUDE.md"
 
 [components]            # that decisions govern, by path: "storage" = ["src/store/**", "migrations/*.sql"]
 
@@ -228,6 +230,11 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "keep_text": _value("true or false", lambda value: isinstance(value, bool)),
     "mcp_write": _value("true or false", lambda value: isinstance(value, bool)),
     "prompt_hook": _value("true or false", lambda value: isinstance(value, bool)),
+    "inject": _value(
+        '"CLAUDE.md", "AGENTS.md" or ""',
+        ("CLAUDE.md", "AGENTS.md", "").__contains__,
+        lambda value: value or None,
+    ),
     "components": partial(_patterns, "components", '"storage" = ["src/store/**"]'),
     "projects": partial(_patterns, "projects", '"The Nexus" = ["*nexus*"]'),
 }

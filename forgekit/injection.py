@@ -1,0 +1,172 @@
+"""The conventions in force, written between marks into the memory files of coding agents."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from pathlib import Path
+
+from forgekit.errors import ForgeError, FormatError
+from forgekit.forge import Forge
+from forgekit.ids import EntityId
+from forgekit.insight.conventions import RULE_FILE, Life, injected, lives, within
+from forgekit.model.entities import Convention, ConventionForm, Conversation
+from forgekit.model.kinds import Kind, short_id
+from forgekit.text.blocks import quote
+from forgekit.text.markers import put
+from forgekit.worktree import files
+from forgekit.worktree.roots import work_tree
+
+TARGETS = ("CLAUDE.md", "AGENTS.md")
+RULES = ".claude/rules"
+_OWN_RULES = re.compile(r"forgekit-[a-z0-9-]{1,80}\.md")
+_FRAME = "## Conventions\n\n\nDo not:\n\n"
+_HEAD = '---\npaths: ["{}/**"]\n---\n'
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileEdit:
+    """One file before and after; None where there is none."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def diff(self) -> str:
+        """The change as a unified diff."""
+        texts = [(data or b"").decode("utf-8", "replace") for data in (self.before, self.after)]
+        a, b = (text.splitlines(keepends=True) for text in texts)
+        return "".join(unified_diff(a, b, str(self.path), str(self.path)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Injection:
+    """What is injected.
+
+    Attributes:
+        edits: files that change.
+        kept: the conventions in them.
+        left_out: active ones that the cap or the budget leaves out.
+        checked: nothing was to be written.
+    """
+
+    edits: Sequence[FileEdit]
+    kept: Sequence[Life]
+    left_out: Sequence[Life] = field(default=())
+    checked: bool = False
+
+
+def inject(
+    forge: Forge,
+    target: str = TARGETS[0],
+    *,
+    project: str | None = None,
+    check: bool = False,
+    folder: Path | None = None,
+) -> Injection:
+    """Write the conventions in force into an agent's files of the project that a folder belongs to.
+
+    Args:
+        forge: the registry.
+        target: of `TARGETS`.
+        project: a project's name, else the default or only one.
+        check: write nothing.
+        folder: the working folder where None.
+
+    Raises FormatError for a file that cannot be read or whose marks are broken; then no file is changed.
+    """
+    registry = forge.registry()
+    name = forge.project(project, registry)
+    owner = forge.known_project(name or "", registry).id
+    return inject_for(forge, owner, target, check=check, folder=folder or Path.cwd())
+
+
+def inject_for(forge: Forge, owner: EntityId, target: str, *, check: bool, folder: Path) -> Injection:
+    """Do as `inject`, for a project's id; no library is loaded and no other entity is read."""
+    every = forge.catalogue.entities(Kind.CONVENTION, project=owner)
+    talks = forge.catalogue.entities(Kind.CONVERSATION, project=owner) if every else []
+    found = lives(
+        (each for each in every if isinstance(each, Convention)),
+        (each for each in talks if isinstance(each, Conversation)),
+    )
+    chosen, beyond = injected(found.values())
+    kept, cut = within(chosen, _line, _FRAME)
+    try:
+        top = work_tree(folder)
+    except ForgeError:
+        top = folder
+    scoped: dict[str, list[Life]] = defaultdict(list)
+    for life in kept:
+        scoped[_prefix(life.convention.evidence)].append(life)
+    wanted = {target: ("", _block(scoped.pop("", [])))}
+    rules = sorted((top / RULES).glob("forgekit-*.md"))
+    wanted |= {f"{RULES}/{path.name}": ("", "") for path in rules if _OWN_RULES.fullmatch(path.name)}
+    for prefix, some in sorted(scoped.items()):
+        slug = re.sub(r"[^a-z0-9]+", "-", prefix.lower()).strip("-")[:80]
+        wanted[f"{RULES}/forgekit-{slug}.md"] = (_HEAD.format(prefix), _block(some))
+    edits = [edit for path, (head, block) in wanted.items() if (edit := _edit(top, path, head, block))]
+    if not check:
+        _write(top, edits)
+    return Injection(edits=edits, kept=kept, left_out=[*cut, *beyond], checked=check)
+
+
+def _line(life: Life) -> str:
+    """Return a convention as one list item that nothing in its text can leave."""
+    scope = ", ".join(f"`{quote(each).replace('`', '')}`" for each in life.convention.scope)
+    name = short_id(Kind.CONVENTION, life.convention.id)
+    return f"- {quote(life.convention.convention)} ({f'{scope}; ' if scope else ''}{name})"
+
+
+def _block(kept: Sequence[Life]) -> str:
+    """Return the lines between the marks; "" without conventions."""
+    lines = {
+        form: "".join(_line(life) + "\n" for life in kept if life.convention.form is form)
+        for form in ConventionForm
+    }
+    avoid = lines[ConventionForm.ANTI_PATTERN]
+    parts = [lines[ConventionForm.CONVENTION], f"Do not:\n\n{avoid}" if avoid else ""]
+    return "## Conventions\n\n" + "\n".join(filter(None, parts)) if any(parts) else ""
+
+
+def _prefix(evidence: Iterable[str]) -> str:
+    """Return the folder of two levels that holds most files of evidence, "" where it holds too few."""
+    paths = {line.rpartition(":")[0] for line in evidence if ":" in line}
+    below: dict[str, int] = defaultdict(int)
+    for path in paths:
+        parts = path.split("/")
+        if len(parts) > 2 and re.fullmatch(r"[\w.-]+/[\w.-]+", "/".join(parts[:2])):
+            below["/".join(parts[:2])] += 1
+    best = max(below, key=lambda prefix: (below[prefix], prefix), default="")
+    return best if best and below[best] >= RULE_FILE else ""
+
+
+def _edit(top: Path, path: str, head: str, block: str) -> FileEdit | None:
+    """Return the change of a file, None for none; a file of rules without rules is deleted."""
+    before = files.read_bytes(top, path)
+    text = before.decode("utf-8", "surrogateescape") if before is not None else head
+    try:
+        after: str | None = put(text, block)
+    except FormatError as e:
+        raise e.at(path) from None
+    if path.startswith(RULES) and not block and re.fullmatch(r"(?s)---\npaths: [^\n]*\n---\n", after or ""):
+        after = None
+    data = (
+        None if after is None or (before is None and not block) else after.encode("utf-8", "surrogateescape")
+    )
+    return FileEdit(path=top / path, before=before, after=data) if data != before else None
+
+
+def _write(top: Path, edits: Iterable[FileEdit]) -> None:
+    mark = str(os.getpid())
+    for edit in edits:
+        path = edit.path.relative_to(top).as_posix()
+        if edit.after is None:
+            files.remove(top, path)
+        else:
+            files.stage(top, path, edit.after, mark)
+            files.place(top, path, mark)
