@@ -10,7 +10,7 @@ from forgekit.change import COMMITTED, WriteOptions, Written, origin_of, typed, 
 from forgekit.errors import RuleError, TransitionError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, convention_id, project_id
-from forgekit.insight.conventions import APPROVED, CONFIDENCE, Life, lives
+from forgekit.insight.conventions import APPROVED, CONFIDENCE, Life, joined, lives
 from forgekit.model.entities import Convention, ConventionForm, ConventionOrigin, ConventionStatus, Entity
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
@@ -81,17 +81,6 @@ def create(
         return [answered(new, ACTIVE, forge.now()), *origin.beside]
 
     return write(forge, decide, "convention new", options)
-
-
-def joined(known: Convention, more: Convention) -> Convention:
-    """Return a convention with the observations and citations of another record of it."""
-    return replace(
-        known,
-        evidence=tuple(sorted({*known.evidence, *more.evidence})),
-        sessions_seen=tuple(sorted({*known.sessions_seen, *more.sessions_seen})),
-        cited_in=tuple(sorted({*known.cited_in, *more.cited_in})),
-        created_at=min(known.created_at, more.created_at),
-    )
 
 
 def answered(convention: Convention, status: ConventionStatus, now: Instant) -> Convention:

@@ -286,6 +286,16 @@ def _print_conversations(report: IngestReport, to: Any) -> None:
             f"nothing names the project of {conversations}: {undo}give [projects] patterns in forgekit.toml "
             "or --project NAME, and ingest again"
         )
+    from forgekit.model.entities import ConventionStatus
+
+    active = [each for each in report.conventions if each.status is ConventionStatus.ACTIVE]
+    for each in active:
+        name = short_id(Kind.CONVENTION, each.id)
+        console.info(f"active at once, as it was stated: {name}  {console.one_line(each.title)}")
+    if active:
+        console.info("`forgekit convention retire ID` ends it")
+    if proposed := len(report.conventions) - len(active):
+        console.info(f"{console.count(proposed, 'convention')} observed; `forgekit convention list`")
     if counts["waiting"]:
         console.info("next: `forgekit review`")
 

@@ -26,13 +26,17 @@ from forgekit.filing.archive_facts import Fact, facts, refold
 from forgekit.filing.archives import Incoming, arrival, of_compaction, same_archive, words_behind
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, candidate_id, conversation_id, normalise, project_id, text_hash
+from forgekit.insight.conventions import Said, observed, stated
 from forgekit.merge.merge import longer_text
 from forgekit.model.entities import (
     UNSORTED,
     Candidate,
     CandidateStatus,
+    Convention,
+    ConventionStatus,
     Conversation,
     Entity,
+    Proposal,
     TranscriptPart,
     entity_path,
     part_id,
@@ -84,6 +88,8 @@ class Unpacked:
             `nothing`.
         written: archives that were written in it.
         pasted: archives that were pasted into it, perhaps followed by other text.
+        observed: conventions that its user asks for.
+        said: from which follows which conventions it used.
         parts: its text; empty where the text is not kept.
         redacted: number of secrets by rule.
     """
@@ -93,6 +99,8 @@ class Unpacked:
     written: tuple[Fact, ...]
     pasted: tuple[Fact, ...]
     candidates: tuple[Candidate, ...]
+    observed: tuple[Convention, ...]
+    said: Said
     parts: tuple[TranscriptPart, ...]
     redacted: Mapping[str, int]
     problems: tuple[Problem, ...]
@@ -158,12 +166,18 @@ def unpack(
         archived_as=tuple(archives.written_tags),
     )
     kept = keep is None or part_id(conversation.id, 1, started) in keep
+    own = quoted.own_turns
+    finds = extract(own, reader)
     return Unpacked(
         conversation=conversation,
         project_from=project_from,
         written=tuple(archives.written),
         pasted=tuple(archives.pasted),
-        candidates=_candidates(conversation, extract(quoted.own_turns, reader), quoted.own_turns, redactor),
+        candidates=_candidates(
+            conversation, (find for find in finds if find.kind is not Proposal.INSTRUCTION), own, redactor
+        ),
+        observed=tuple(_observed(conversation, finds, own, redactor)),
+        said=Said.of((turn.text for turn in own), (call for turn in turns for call in turn.calls)),
         parts=_parts(conversation, turns, redactor) if kept else (),
         redacted=redactor.counts,
         problems=tuple(archives.problems),
@@ -309,6 +323,41 @@ def _parts(
     )
 
 
+def _observed(
+    conversation: Conversation, finds: Iterable[Find], turns: tuple[Turn, ...], redactor: _Redactor
+) -> Iterator[Convention]:
+    """Yield the standing instructions in the user's own words."""
+    own = {t.number: t for t in turns if t.speaker is Speaker.USER and not t.compaction}
+    for find in finds:
+        turn, text = own.get(find.turn), statement(redactor.text(find.title))
+        if find.kind is Proposal.INSTRUCTION and turn is not None and text:
+            at = turn.time if turn.time is not None else conversation.created_at
+            yield observed(conversation, text, find.confidence, find.turn, at)
+
+
+def _conventions(ours: Registry, read: Iterable[Unpacked]) -> dict[EntityId, Convention]:
+    """Return the conventions that conversations state or use, as they are to be.
+
+    All of the batch are stated before any is cited, so the order of conversations does not matter.
+    """
+    before = {each.id: each for each in ours.conventions}
+    known = dict(before)
+    for unpacked in read:
+        for new in unpacked.observed:
+            each = stated(known, new)
+            known[each.id] = each
+    active = [each for each in known.values() if each.status is ConventionStatus.ACTIVE]
+    for each in active:
+        used = {
+            one.conversation.id
+            for one in read
+            if one.conversation.project_uuid == each.project_uuid and one.said.uses(each)
+        }
+        if not used <= {*each.cited_in, *each.sessions_seen}:
+            known[each.id] = replace(each, cited_in=tuple(sorted({*each.cited_in, *used})))
+    return {key: each for key, each in known.items() if before.get(key) != each}
+
+
 def _candidates(
     conversation: Conversation, finds: Iterable[Find], turns: tuple[Turn, ...], redactor: _Redactor
 ) -> tuple[Candidate, ...]:
@@ -378,6 +427,7 @@ class IngestReport:
         counts: new `archives`, `edges` and `waiting` candidates, `registered` decisions and threads that are
             new or changed, and `unplaced` conversations, new ones in `Unsorted`.
         candidates: ids of the new ones that wait for review; empty where the report was limited.
+        conventions: that are new, or active now because a person stated them outright.
         redacted: number of secrets by rule.
         problems: what could not be read, and what is doubtful.
     """
@@ -389,6 +439,7 @@ class IngestReport:
     filed: list[FiledConversation] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     candidates: list[EntityId] = field(default_factory=list)
+    conventions: list[Convention] = field(default_factory=list)
     redacted: Counter[str] = field(default_factory=Counter)
     problems: list[Problem] = field(default_factory=list)
 
@@ -419,6 +470,7 @@ class IngestReport:
         self.states.update(batch.states)
         self.elsewhere.update(batch.elsewhere)
         self.counts.update(batch.counts)
+        self.conventions += batch.conventions
         self.redacted.update(batch.redacted)
         self.problems += batch.problems
 
@@ -553,9 +605,15 @@ def _decide(forge: Forge, read: list[Unpacked], project: str) -> Change:
         writes[conversation.id] = grown
         for new in forge.new_project(conversation.project_name, ours):
             writes.setdefault(new.id, new)
-    writes |= {**parts, **candidates}
+    conventions = _conventions(ours, read)
+    writes |= {**parts, **candidates, **conventions}
     waiting = [one for one in candidates.values() if one.status is CandidateStatus.WAITING]
     report = _report(ours, read, conversations, waiting, project)
+    report.conventions = [
+        each
+        for key, each in sorted(conventions.items())
+        if (before := ours.get(key)) is None or getattr(before, "status", None) is not each.status
+    ]
     report.counts["archives"] = len(archives)
     report.counts["registered"] = sum(e.kind in {Kind.DECISION, Kind.THREAD} for e in changes.writes)
     report.counts["edges"] = sum(e.kind is Kind.LINEAGE and e.id not in ours.entities for e in changes.writes)

@@ -10,11 +10,13 @@ Facts are sets: neither their order nor their repetition changes a stage. Being 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
-from forgekit.ids import EntityId
+from forgekit.ids import EntityId, convention_id
 from forgekit.model.entities import (
     Convention,
     ConventionForm,
@@ -22,9 +24,14 @@ from forgekit.model.entities import (
     ConventionStatus,
     Conversation,
 )
+from forgekit.model.kinds import Kind, short_id
+from forgekit.text.words import STOP_WORDS
+from forgekit.times import Instant
 
 OBSERVATIONS, SESSIONS = 3, 2
 """From which on an observed convention is ready for review."""
+EXPLICIT = 0.8
+"""Probability of a standing instruction from which on it counts as stated outright."""
 UNUSED = 5
 """Sessions in a row without a use after which an active convention is decayed."""
 MOST = 50
@@ -37,6 +44,11 @@ TOKENS, ANTI_PATTERN_TOKENS = 1_000, 200
 """Room for what is injected, and for the anti-patterns in it."""
 RULE_FILE = 3
 """Files of evidence below one folder of two levels from which on a convention goes to that folder's rules."""
+
+_SHORT = re.compile(r"\bcnv_[0-9a-f]{12}\b")
+_CODE = re.compile(r"`([^`]{1,200})`")
+_WORD = re.compile(r"[\w.-]{2,}")
+_PARTS = re.compile(r"[;|&\n]+")
 
 
 class Stage(Enum):
@@ -156,6 +168,96 @@ def _sessions(
     projects = {c.id: c.project_uuid for c in read}
     session_of = {key: root(key) for key in parent}
     return session_of, {key: (projects[key], order[key]) for key in set(session_of.values())}
+
+
+def joined(known: Convention, more: Convention) -> Convention:
+    """Return a convention with the observations and citations of another record of it."""
+    return replace(
+        known,
+        evidence=tuple(sorted({*known.evidence, *more.evidence})),
+        sessions_seen=tuple(sorted({*known.sessions_seen, *more.sessions_seen})),
+        cited_in=tuple(sorted({*known.cited_in, *more.cited_in})),
+        created_at=min(known.created_at, more.created_at),
+    )
+
+
+def observed(talk: Conversation, text: str, sure: float, turn: int, at: Instant) -> Convention:
+    """Return what a person asks for in a conversation: active where it is stated outright, else proposed.
+
+    Args:
+        talk: the conversation.
+        text: one line, in the person's words.
+        sure: how likely it is a standing instruction, 0 to 1.
+        turn: that states it.
+        at: when.
+    """
+    explicit = sure >= EXPLICIT
+    origin = ConventionOrigin.EXPLICIT if explicit else ConventionOrigin.OBSERVED
+    return Convention(
+        convention_id=convention_id(talk.project_uuid, text),
+        convention=text,
+        status=ConventionStatus.ACTIVE if explicit else ConventionStatus.PROPOSED,
+        origin=origin,
+        confidence=CONFIDENCE[origin],
+        project_name=talk.project_name,
+        project_uuid=talk.project_uuid,
+        evidence=(f"{short_id(Kind.CONVERSATION, talk.id)} turn {turn}",),
+        sessions_seen=(talk.id,),
+        created_at=at,
+    )
+
+
+def stated(known: Mapping[EntityId, Convention], new: Convention) -> Convention:
+    """Return what a further observation makes of a convention; a person's answer stands.
+
+    Args:
+        known: by id.
+        new: the observation; of a text that was revised, its successor takes it.
+    """
+    old, passed = known.get(new.id), {new.id}
+    while old is not None and old.superseded_by is not None and old.superseded_by not in passed:
+        passed.add(old.superseded_by)
+        old = known.get(old.superseded_by, old)
+    if old is None:
+        return new
+    more = joined(old, new)
+    if old.status is ConventionStatus.PROPOSED and new.status is ConventionStatus.ACTIVE:
+        return replace(more, status=new.status, origin=new.origin, confidence=new.confidence)
+    return more
+
+
+class Said(NamedTuple):
+    """What of a session says which conventions it used: short ids in its texts, and calls of tools."""
+
+    mentions: frozenset[str]
+    calls: frozenset[str]
+
+    @classmethod
+    def of(cls, texts: Iterable[str], calls: Iterable[str]) -> Said:
+        """Return it of the texts of turns, and of command lines and paths."""
+        return cls(frozenset(name for text in texts for name in _SHORT.findall(text)), frozenset(calls))
+
+    def uses(self, convention: Convention) -> bool:
+        """Say whether a text names a convention, or a call follows what its text names.
+
+        That is code between backquotes, which a command begins with or a path ends with, or the name of a
+        program. What follows an anti-pattern leaves nothing to see.
+        """
+        if short_id(Kind.CONVENTION, convention.id) in self.mentions:
+            return True
+        if convention.form is ConventionForm.ANTI_PATTERN:
+            return False
+        text = convention.convention
+        code = [span.split() for span in _CODE.findall(text)]
+        words = {word for word in _WORD.findall(_CODE.sub(" ", text).casefold()) if word not in STOP_WORDS}
+        for call in self.calls:
+            for part in _PARTS.split(call):
+                given = part.split()
+                if given and (given[0].casefold() in words or any(given[: len(s)] == s for s in code)):
+                    return True
+                if any(len(s) == 1 and f"/{part}".endswith(f"/{s[0]}") for s in code):
+                    return True
+        return False
 
 
 def injected(found: Iterable[Life]) -> tuple[list[Life], list[Life]]:

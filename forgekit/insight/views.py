@@ -689,6 +689,10 @@ def ingested(found: Any, *, dry_run: bool) -> Json:
         "registered": found.counts["registered"],
         "edges": found.counts["edges"],
         "candidates": list(found.candidates),
+        "conventions": [
+            {"convention_id": each.id, "convention": each.convention, "status": each.status.value}
+            for each in found.conventions
+        ],
         "redacted": dict(found.redacted),
         "problems": [problem(p) for p in found.problems],
     }

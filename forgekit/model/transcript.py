@@ -35,7 +35,8 @@ class Turn:
         number: 1 for the first; turns are counted as they are shown, whoever speaks. 0 before that.
         time: None where the export does not say.
         text: the speaker's own words, Markdown; "" where the assistant only called tools.
-        tools: name of each tool that was called; their input and output are left out.
+        tools: name of each tool that was called; their output is left out.
+        calls: what they were called with: a command line or a path each; never kept.
         external_id: the platform's id of its first message, "" if unknown.
         line: 1-based line of its first record in a file of lines, else None.
         compaction: a summary that the assistant's program wrote of the turns before.
@@ -48,6 +49,7 @@ class Turn:
     text: str
     attachments: tuple[Attachment, ...] = ()
     tools: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
     external_id: str = ""
     line: int | None = None
     compaction: bool = False

@@ -290,7 +290,7 @@ class _Session:
                 elif number := self.builder.add(replace(turn, text=text)):
                     self.messages[key] = number
             elif kind.endswith("tool_use"):
-                self.builder.add_call(block.get("name"), turn)
+                self.builder.add_call(block.get("name"), turn, block.get("input"))
             elif not kind.endswith("tool_result") and kind not in _THINKING:
                 self.builder.count_unknown("block", block.get("type"))
 

@@ -22,6 +22,7 @@ _PROGRAM = (
     *("<local-command-caveat>", "<local-command-stderr>", "<local-command-stdout>"),
     *("<system-reminder>", "<task-notification>", "[Request interrupted"),
 )
+_LONGEST_CALL = 1_000
 
 
 def problem(
@@ -81,6 +82,7 @@ class _Open:
     texts: list[str] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     tools: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
 
 
 class TurnBuilder:
@@ -137,12 +139,13 @@ class TurnBuilder:
         if self._prompt is not None:
             self._prompt.attachments.extend(attachments)
 
-    def add_call(self, tool: Any, turn: Turn) -> None:
+    def add_call(self, tool: Any, turn: Turn, given: Any = None) -> None:
         """Add a tool call; those past 1,000 of a turn are left out.
 
         Args:
             tool: its name.
             turn: the assistant's turn that it opens where there is none before it.
+            given: its input, of which a command line or a path is noted.
         """
         last = self._turns[-1] if self._turns else None
         if last is None or last.seed.speaker is Speaker.USER or last.seed.compaction:
@@ -150,6 +153,9 @@ class TurnBuilder:
             self._turns.append(last)
         if len(last.tools) < MOST_CALLS:
             last.tools.append(line_of(tool) or "tool")
+            said = mapping(given)
+            if call := text_of(said.get("command") or said.get("file_path"))[:_LONGEST_CALL]:
+                last.calls.append(call)
 
     def count_unknown(self, kind: str, value: Any) -> None:
         """Count a type that the reader does not know, such as `block video`."""
@@ -171,6 +177,7 @@ class TurnBuilder:
                 text="\n\n".join(text for text in one.texts if text),
                 attachments=tuple(one.attachments),
                 tools=tuple(one.tools),
+                calls=tuple(one.calls),
             )
             for number, one in enumerate(self._turns, 1)
         )

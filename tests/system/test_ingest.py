@@ -340,16 +340,8 @@ def test_what_is_approved_is_registered_at_the_time_of_its_turn(repository: Path
     assert file(repository, TALK, project="Nexus").outcome.commit is None
 
 
-@pytest.mark.parametrize(
-    ("said", "proposes", "kind"),
-    [
-        ("The size of the queue is still open", Proposal.THREAD_OPEN, Kind.THREAD),
-        ("From now on, answer in short sentences", Proposal.INSTRUCTION, Kind.DECISION),
-    ],
-)
-def test_a_question_becomes_a_thread_and_an_instruction_a_decision(
-    repository: Path, said: str, proposes: Proposal, kind: Kind
-) -> None:
+def test_a_question_becomes_a_thread(repository: Path) -> None:
+    said, proposes, kind = "The size of the queue is still open", Proposal.THREAD_OPEN, Kind.THREAD
     file(repository, transcript("Alpha", f"{said}.", "Noted."), project="Nexus")
     forge = opened(repository)
     (found,) = (one.candidate for one in review.waiting(forge))
