@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from forgekit.change import COMMITTED, WriteOptions, Written, origin_of, typed, write
-from forgekit.errors import RuleError, TransitionError
+from forgekit.conflict.judge import Judgement, Level, Statement
+from forgekit.conflict.pairs import statement as statement_of
+from forgekit.errors import FormatError, RuleError, TransitionError
+from forgekit.extraction.config_files import FILES, PROSE, WORKFLOW, Stated, stated_in
+from forgekit.findings import judged_texts
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, convention_id, project_id
-from forgekit.insight.conventions import APPROVED, CONFIDENCE, Life, joined, lives
-from forgekit.model.entities import Convention, ConventionForm, ConventionOrigin, ConventionStatus, Entity
+from forgekit.insight.conventions import APPROVED, CONFIDENCE, Life, Stage, injected, joined, lives
+from forgekit.model.entities import (
+    Convention,
+    ConventionForm,
+    ConventionOrigin,
+    ConventionStatus,
+    Decision,
+    Entity,
+)
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
+from forgekit.model.rules import statement
+from forgekit.models.encoder import Missing
+from forgekit.text.markers import put
 from forgekit.times import Instant
+from forgekit.worktree import files
+from forgekit.worktree.roots import top_of
 
 PROPOSED, ACTIVE = ConventionStatus.PROPOSED, ConventionStatus.ACTIVE
 REVISED = ConventionStatus.REVISED
+SECOND, MOST_SURE = 0.1, 0.9
+"""What a further file adds to the confidence in what files state, and the most."""
+REWARDED = 10
+"""Sessions of which the trend is shown."""
+WAIT_MS = 5_000
+"""How long to judge pairs that are not cached."""
+Judged = tuple[EntityId, EntityId, Judgement]
+Contradiction = tuple[Convention | Decision, Convention | Decision, Judgement]
 _ALLOWED = {
     ConventionStatus.REJECTED: (PROPOSED, ConventionStatus.REJECTED),
     ConventionStatus.RETIRED: (ACTIVE, ConventionStatus.RETIRED),
@@ -181,12 +207,87 @@ def _replaced(old: Convention, by: EntityId, now: Instant) -> Convention:
     return replace(old, status=REVISED, superseded_by=by, answered_at=now)
 
 
+def bootstrap(
+    forge: Forge, *, project: str | None = None, folder: Path | None = None, options: WriteOptions = COMMITTED
+) -> Written:
+    """Propose what the files of a project state, each with file and line; what was answered stays.
+
+    Args:
+        forge: the registry.
+        project: a project's name, else the default or only one.
+        folder: in the project's repository; the working folder where None.
+        options: dry run, or without a commit.
+
+    Raises RuleError where no file states anything, FormatError for a file whose marks are broken.
+    """
+    top = top_of(folder or Path.cwd())
+    flows = sorted(path.name for path in (top / WORKFLOW).glob("*.y*ml"))
+    shipped = forge.statement_reader
+    reader = None if isinstance(shipped, Missing) else shipped
+    rows: list[tuple[str, Stated]] = []
+    for path in (*FILES, *(f"{WORKFLOW}{name}" for name in flows)):
+        if (data := files.read_bytes(top, path)) is None:
+            continue
+        text = data.decode("utf-8", "replace")
+        try:
+            own = put(text, "") if path in PROSE else text
+        except FormatError as e:
+            raise e.at(path) from None
+        rows += [(path, each) for each in stated_in(path, own, reader)]
+
+    def decide(registry: Registry) -> list[Entity]:
+        origin = origin_of(forge, registry, project, None, None)
+        known = {each.id: each for each in registry.conventions}
+        found: dict[EntityId, Convention] = {}
+        for path, each in rows:
+            new = proposed(origin.project, path, each, forge.now())
+            old = known.get(new.id, new)
+            if old.status is PROPOSED and old is not new:
+                others = tuple(line for line in old.evidence if not line.startswith(f"{path}:"))
+                sure = max(old.confidence, new.confidence) + SECOND * (len(others) == len(old.evidence))
+                more = joined(replace(old, evidence=others), new)
+                old = replace(more, origin=ConventionOrigin.BOOTSTRAP, confidence=min(sure, MOST_SURE))
+            known[new.id] = found[new.id] = old
+        if not found:
+            raise RuleError(
+                f"no file of {top} states a convention; state them with `forgekit convention new`"
+            )
+        return [*found.values(), *origin.beside]
+
+    return write(forge, decide, "convention bootstrap", options)
+
+
+def proposed(project: str, path: str, each: Stated, now: Instant) -> Convention:
+    """Return what a line of a file states, as a convention that waits for a person."""
+    owner, text = project_id(project), statement(each.text)
+    return Convention(
+        convention_id=convention_id(owner, text),
+        convention=text,
+        origin=ConventionOrigin.BOOTSTRAP,
+        confidence=each.confidence,
+        project_name=project,
+        project_uuid=owner,
+        scope=(each.scope,) if each.scope else (),
+        evidence=(f"{path}:{each.line}",),
+        created_at=now,
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lives:
-    """Conventions and where they stand, in the order in which they are shown."""
+    """Conventions and where they stand, in the order in which they are shown.
+
+    Attributes:
+        left_out: active ones that the cap leaves out of what is injected.
+        contradictions: pairs of active conventions, or of one and an active decision, that the judge found.
+        rewards: share of the turns of each of the last sessions, the oldest first, that state no convention.
+    """
 
     registry: Registry
     rows: Sequence[Life]
+    left_out: Sequence[Life] = ()
+    contradictions: Sequence[Contradiction] = ()
+    rewards: Sequence[float] = ()
 
 
 def listed(forge: Forge, *, project: str | None = None, status: str | None = None) -> Lives:
@@ -196,17 +297,77 @@ def listed(forge: Forge, *, project: str | None = None, status: str | None = Non
     """
     registry = forge.registry()
     owner = forge.known_project(project, registry).id if project is not None else None
-    rows = [life for life in _lives(registry, owner) if status in {None, life.stage.value}]
+    rows = [life for life in _lives(forge, registry, owner)[0] if status in {None, life.stage.value}]
     return Lives(registry=registry, rows=rows)
 
 
-def _lives(registry: Registry, owner: EntityId | None) -> list[Life]:
-    conventions = [c for c in registry.conventions if owner in {None, c.project_uuid}]
-    found = lives(conventions, registry.conversations if conventions else ())
-    order = {key: number for number, key in enumerate(_STAGES)}
-    return sorted(
-        found.values(), key=lambda life: (order[life.stage.value], -life.confidence, life.convention.id)
+def overview(forge: Forge, *, project: str | None = None) -> Lives:
+    """Return the conventions of a project, what contradicts them, and how often they were restated.
+
+    Raises UsageError where there is a choice of projects and nobody made it.
+    """
+    registry = forge.registry()
+    owner = forge.known_project(forge.project(project, registry) or "", registry).id
+    rows, found = _contradictions(forge, registry, owner)
+    talks = sorted(
+        (c for c in registry.conversations if c.project_uuid == owner and c.source and c.turns),
+        key=lambda c: (c.created_at, c.id),
+    )[-REWARDED:]
+    told = Counter(line.partition(" ")[0] for life in rows for line in life.convention.evidence)
+    rewards = [1 - min(1.0, told[short_id(c.kind, c.id)] / (c.turns or 1)) for c in talks]
+    return Lives(
+        registry=registry,
+        rows=rows,
+        left_out=injected(rows)[1],
+        contradictions=found,
+        rewards=[round(share, 2) for share in rewards],
     )
 
 
-_STAGES = ("ready", "active", "decayed", "observed", "retired", "rejected", "revised")
+def contradictions(forge: Forge, *, project: str | None = None) -> Sequence[Contradiction]:
+    """Return the pairs of active conventions, or of one and an active decision, that the judge found.
+
+    Raises NotFoundError for a project that is not known.
+    """
+    registry = forge.registry()
+    owner = forge.known_project(project, registry).id if project is not None else None
+    return _contradictions(forge, registry, owner)[1] if registry.conventions else ()
+
+
+def _contradictions(
+    forge: Forge, registry: Registry, owner: EntityId | None
+) -> tuple[list[Life], Sequence[Contradiction]]:
+    decisions = registry.with_status(Decision, "active", owner)
+    rows, judged = _lives(forge, registry, owner, beside=decisions)
+    sides = {x.convention.id: x.convention for x in rows if x.stage in {Stage.ACTIVE, Stage.DECAYED}}
+    every: dict[EntityId, Convention | Decision] = {**sides, **{d.id: d for d in decisions}}
+    return rows, [
+        (every[a], every[b], said)
+        for a, b, said in judged
+        if {a, b} <= every.keys() and {a, b} & sides.keys() and said.level in {Level.CONFLICT, Level.POSSIBLE}
+    ]
+
+
+def _lives(
+    forge: Forge, registry: Registry, owner: EntityId | None, beside: Sequence[Decision] = ()
+) -> tuple[list[Life], list[Judged]]:
+    """Return where conventions stand, and what the judge says of pairs of them and of some decisions."""
+    conventions = [c for c in registry.conventions if owner in {None, c.project_uuid}]
+    alive = [c for c in conventions if c.status not in {REVISED, ConventionStatus.RETIRED}]
+    judged: list[Judged] = []
+    for project in {c.project_uuid for c in alive}:
+        texts = {c.id: Statement(text=c.convention) for c in alive if c.project_uuid == project}
+        near = {d.id: statement_of(d) for d in beside if d.project_uuid == project}
+        judged += judged_texts(forge, texts | near, WAIT_MS)
+    same: dict[EntityId, set[EntityId]] = {}
+    for a, b, said in judged:
+        if said.level is Level.DUPLICATE:
+            same.setdefault(a, set()).add(b)
+            same.setdefault(b, set()).add(a)
+    found = lives(conventions, registry.conversations if conventions else (), same)
+    order = list(_ORDER)
+    rows = sorted(found.values(), key=lambda x: (order.index(x.stage), -x.confidence, x.convention.id))
+    return rows, judged
+
+
+_ORDER = (Stage.READY, Stage.ACTIVE, Stage.DECAYED, Stage.OBSERVED, *Stage)

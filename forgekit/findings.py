@@ -12,6 +12,8 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from heapq import nlargest
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from forgekit.conflict.judge import Judgement, Level, Statement
@@ -47,6 +49,7 @@ BLOCK_WAIT_MS = 200
 """How long a block waits for judgements that are not cached."""
 _BATCH = 8  # pairs between two looks at the clock
 _PART = 512  # pairs looked up together
+_NEAR = 5  # texts nearest to one that it is judged with, where all are of one project
 _FEW = 64  # pairs judged, up to which they are not worth keeping the list of all
 
 
@@ -146,6 +149,40 @@ def of_written(forge: Forge, entities: Iterable[Entity]) -> Findings:
     decisions = {entity.id for entity in written if isinstance(entity, Decision)}
     filed = any(isinstance(entity, Archive) for entity in written)
     return findings_of(forge, forge.registry(), decisions, index_all=filed) if decisions else NOTHING
+
+
+def judged_texts(
+    forge: Forge, texts: Mapping[EntityId, Statement], wait_ms: int | None = None
+) -> list[tuple[EntityId, EntityId, Judgement]]:
+    """Return the pairs of texts that a judge says something of; none where there is no judge.
+
+    Args:
+        forge: the registry's judge and cache.
+        texts: by id; each is judged with the few nearest to it.
+        wait_ms: how long to judge pairs that are not cached; without end where None.
+    """
+    from forgekit.index.finding_cache import FindingCache, text_cosines
+    from forgekit.models.encoder import Missing
+
+    judge, encoder = forge.judge, forge.encoder
+    if len(texts) < 2 or isinstance(judge, Missing) or isinstance(encoder, Missing):
+        return []
+    until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
+    encode = getattr(judge, "vector", None) or (lambda text: encoder.encode_documents([text])[0])
+    sides = list(combinations(sorted(texts), 2))
+    with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
+        both = [(texts[a].text, texts[b].text) for a, b in sides]
+        cosines = text_cosines(cache, judge.version, encode, both, lambda: _late(until))
+        near: dict[EntityId, list[tuple[float, Pair]]] = {key: [] for key in texts}
+        for side, cosine in zip(sides, cosines, strict=True):
+            for key in side if cosine is not None else ():
+                near[key].append((cosine or 0.0, side))
+        chosen = {side: cosine for rows in near.values() for cosine, side in nlargest(_NEAR, rows)}
+        asked = [
+            _Asked(side, (texts[side[0]], texts[side[1]]), cosine, judge.version)
+            for side, cosine in chosen.items()
+        ]
+        return [(*one.sides, said) for one, said in _judged(judge, cache, asked, until) if _speaks(said)]
 
 
 def of_project(forge: Forge, project: str | None = None, progress: Progress | None = None) -> Findings:

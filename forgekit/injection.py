@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
 
-from forgekit.errors import ForgeError, FormatError
+from forgekit.errors import FormatError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.insight.conventions import RULE_FILE, Life, injected, lives, within
@@ -19,7 +19,7 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.text.blocks import quote
 from forgekit.text.markers import put
 from forgekit.worktree import files
-from forgekit.worktree.roots import work_tree
+from forgekit.worktree.roots import top_of
 
 TARGETS = ("CLAUDE.md", "AGENTS.md")
 RULES = ".claude/rules"
@@ -96,10 +96,7 @@ def inject_for(forge: Forge, owner: EntityId, target: str, *, check: bool, folde
     )
     chosen, beyond = injected(found.values())
     kept, cut = within(chosen, _line, _FRAME)
-    try:
-        top = work_tree(folder)
-    except ForgeError:
-        top = folder
+    top = top_of(folder)
     scoped: dict[str, list[Life]] = defaultdict(list)
     for life in kept:
         scoped[_prefix(life.convention.evidence)].append(life)

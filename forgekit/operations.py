@@ -131,8 +131,17 @@ TRANSCRIPT_FORMATS = ("auto", "claude", "claude-code", "chatgpt", "specstory", "
 _PREFIXES = {"conversation": "con", "thread": "thr", "decision": "dec", "lineage": "lin", "conflict": "cfl"}
 _PREFIXES |= {"project": "prj", "candidate": "can", "archive": "arc", "note": "nte"}
 _PREFIXES |= {"convention": "cnv"}
-_SCOPES = ("threads", "decisions", "lineage", "conversations", "archives", "notes", "conventions", "messages",
-    "all")
+_SCOPES = (
+    "threads",
+    "decisions",
+    "lineage",
+    "conversations",
+    "archives",
+    "notes",
+    "conventions",
+    "messages",
+    "all",
+)
 _COMPUTED = {"moot", "found", "possible"}  # no file has these
 _STATED = (status for kind in ("thread", "decision", "conflict") for status in STATUSES[kind])
 _FOUND = tuple(dict.fromkeys(status for status in _STATED if status not in _COMPUTED))
@@ -501,12 +510,19 @@ OPERATIONS: tuple[Operation, ...] = (
             "forgekit.conventions:listed",
             (_PROJECT, Argument("status", Type.CHOICE, "Only this stage.", of=STATUSES["convention"])),
             ("forgekit convention list --status ready",), "conventions"),
+        Operation("convention status", "Show the conventions of a project on one screen.",
+            "forgekit.conventions:overview", (_PROJECT,), ("forgekit convention status",),
+            "convention_status"),
         *_reading("convention")[1:],
         _writing("convention new", "Register a convention; it is active at once.",
             "forgekit.conventions:create",
             (_positional("text", Type.STATEMENT, "The convention, one line; `-` reads standard input."),
                 Argument("anti_pattern", Type.FLAG, "It says what not to do."), _SCOPE, _PROJECT,
                 _CONVERSATION, _TAGS, _AT), ('forgekit convention new "Run tests with `make test`"',)),
+        _writing("convention bootstrap", "Propose what the configuration files of a project state.",
+            "forgekit.conventions:bootstrap",
+            (_PROJECT, Argument("folder", Type.PATH, "In the project's repository.", metavar="DIR")),
+            ("forgekit convention bootstrap",)),
         _answering("approve", "active", "Make conventions active, decayed ones too."),
         _answering("reject", "rejected", "Reject proposed conventions; they are not suggested again."),
         _answering("retire", "retired", "End active conventions."),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from forgekit.change import Written
     from forgekit.cli.call import Call
     from forgekit.conflict.pairs import Finding, Findings
+    from forgekit.conventions import Contradiction
     from forgekit.ids import EntityId
     from forgekit.model.entities import Entity
     from forgekit.store import Outcome
@@ -42,6 +43,20 @@ def decided(call: Call) -> None:
     if not call.printed_json(written, findings=findings.with_losers()):
         wrote(written, call)
         print_findings(findings)
+
+
+def bootstrapped(call: Call) -> None:
+    """Propose conventions, and print them."""
+    written: Written = call.result()
+    if call.printed_json(written):
+        return
+    if written.outcome.diff:
+        console.diff(written.outcome.diff)
+    new = [each for each in written.outcome.change.writes if each.kind is Kind.CONVENTION]
+    for each in new:
+        console.data(f"{short_id(each.kind, each.id)}  {console.one_line(each.title)}")
+    waiting = console.count(len(new), "convention")
+    console.info(f"{waiting} stated; `forgekit review` approves: {done(written.outcome)}")
 
 
 def validated(call: Call) -> None:
@@ -81,6 +96,18 @@ def print_findings(findings: Findings) -> None:
         console.info(finding_text(finding, loser))
     for finding in findings.replacements:
         console.info(finding_text(finding, None))
+
+
+def print_contradictions(found: Iterable[Contradiction]) -> None:
+    """Print which conventions contradict each other or a decision, and what to do."""
+    for a, b, said in found:
+        sides = [(short_id(each.kind, each.id), each) for each in (a, b)]
+        name = next(name for name, each in sides if each.kind is Kind.CONVENTION)
+        console.data(
+            f"{said.level.value} (probability {said.probability:.2f})\n"
+            + "".join(f"  {name}: {console.one_line(each.title)}\n" for name, each in sides)
+            + f"  choose: forgekit convention retire {name}; or edit one of them"
+        )
 
 
 def _replacement_text(finding: Finding) -> str:
@@ -130,6 +157,7 @@ def _judged(call: Call) -> Findings:
 def scan(call: Call) -> None:
     """Judge the pairs of active decisions, and list what contradicts."""
     from forgekit.conflict.judge import Level
+    from forgekit.conventions import contradictions
 
     found = _judged(call)
     wanted = {Level.CONFLICT, Level.POSSIBLE} if call["possible"] else {Level.CONFLICT}
@@ -141,6 +169,9 @@ def scan(call: Call) -> None:
     if found.missing:
         console.info(f"nothing was judged: {found.missing}")
         return
+    print_contradictions(
+        each for each in contradictions(call.forge, project=call["project"]) if each[2].level in wanted
+    )
     console.info(
         f"{console.count(found.judged, 'pair')} judged: {console.count(len(found.conflicts), 'conflict')}, "
         f"{console.count(len(found.possible), 'possible conflict')}"

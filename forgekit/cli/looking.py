@@ -120,6 +120,23 @@ def conventions(found: Lives, call: Call) -> None:
         console.info("no conventions")
 
 
+def convention_status(found: Lives, call: Call) -> None:
+    """Print how many conventions stand where, what contradicts them, and the trend."""
+    del call
+    from forgekit.cli.changes import print_contradictions
+    from forgekit.insight.views import convention_status as view
+
+    shown = view(found)
+    lines = {stage: f"{number:,}" for stage, number in shown["stages"].items()}
+    lines["observations"] = f"{shown['observations']:,}"
+    lines["injected"] = f"at most {shown['most']}; left out: {', '.join(shown['left_out']) or 'none'}"
+    lines["turns without a correction"] = "  ".join(f"{share:.0%}" for share in shown["rewards"])
+    if shown["ready"]:
+        lines["next"] = f"`forgekit review`: {', '.join(shown['ready'])}"
+    console.fields({key: value for key, value in lines.items() if value})
+    print_contradictions(found.contradictions)
+
+
 def injected(found: Injection, call: Call) -> None:
     """Print which files change, and which conventions have no room."""
     del call

@@ -6,7 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from forgekit import console
-from forgekit.cli.changes import done, finding_text, findings_after, print_findings, wrote
+from forgekit.cli.changes import (
+    done,
+    finding_text,
+    findings_after,
+    print_contradictions,
+    print_findings,
+    wrote,
+)
 from forgekit.errors import AmbiguousError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.rules import statement
@@ -18,6 +25,7 @@ if TYPE_CHECKING:
     from forgekit.filing.review import Answers, Reviewed, Seen, Waiting
     from forgekit.forge import Forge
     from forgekit.ids import EntityId
+    from forgekit.insight.conventions import Life
     from forgekit.model.entities import Candidate, Decision
 
 _ANSWERS = "y registers, e rewords, m merges, n rejects, s skips, q ends"
@@ -26,6 +34,7 @@ _CHOICES = "1 or 2 keeps that one, b keeps both for different scopes, d dismisse
 
 def review(call: Call) -> None:
     """Review candidates."""
+    from forgekit.conventions import contradictions
     from forgekit.filing import review
 
     options, forge, project, approve_above = call.options, call.forge, call["project"], call["approve_above"]
@@ -45,9 +54,12 @@ def review(call: Call) -> None:
         answers = _asked(forge, found)
         if answers != review.Answers():
             _print_reviewed(review.answer(forge, answers, options), call)
+        ready = _ready(call)
+        _ask_conventions(call, ready)
+        print_contradictions(contradictions(forge, project=project))
         rows = _findings(call)
         _ask_findings(call, rows)
-        if answers == review.Answers() and not rows:
+        if answers == review.Answers() and not rows and not ready:
             console.info("nothing to do" if found else "nothing waits")
         return
     answers = _given(call)
@@ -76,6 +88,50 @@ def _given(call: Call) -> Answers:
         approved |= {one for item in sure for one in item.ids} - others
     titles = tuple((forge.resolve(name, Kind.CANDIDATE), text) for name, text in call["titles"] or ())
     return Answers(approve=approved, reject=rejected, merge=merged, titles=titles)
+
+
+def _ready(call: Call) -> list[Life]:
+    """Return the conventions that wait for a person."""
+    from forgekit.conventions import listed
+
+    return list(listed(call.forge, project=call["project"], status="ready").rows)
+
+
+def _ready_text(life: Life) -> str:
+    """Return a convention with its evidence and what says the same."""
+    each = life.convention
+    lines = [f"{short_id(each.kind, each.id)}  {life.confidence:.2f}  convention, {each.origin.value}"]
+    lines += [f"  {console.one_line(each.title)}  ({console.one_line(each.project_name)})"]
+    lines += [f"  {console.one_line(line)}" for line in each.evidence]
+    lines += [f"  says the same: {short_id(each.kind, key)}" for key in life.same]
+    return "\n".join(lines)
+
+
+def _ask_conventions(call: Call, rows: list[Life]) -> None:
+    """Ask about each convention; each answer is a commit."""
+    from forgekit import conventions
+
+    forge, options = call.forge, call.options
+    for number, life in enumerate(rows, 1):
+        console.data(f"\n{number}/{len(rows)}  {_ready_text(life)}")
+        name = life.convention.id
+        while (reply := console.ask_key("y/e/m/n/s/q [s]: ")) not in {None, "q", "", "s"}:
+            if reply in {"y", "n"}:
+                status = "active" if reply == "y" else "rejected"
+                wrote(conventions.answer(forge, [name], status, options=options), call)
+            elif reply == "e" and (text := console.ask("text: ")):
+                edited = conventions.edit(forge, name, text=text, options=options)
+                wrote(edited, call)
+                if not call.dry_run:
+                    wrote(conventions.answer(forge, [edited.entity.id], "active", options=options), call)
+            elif reply == "m" and (into := console.ask("into: ")):
+                wrote(conventions.merge(forge, name, into, options=options), call)
+            else:
+                console.info(f"{str(reply)[:40]!r} is no answer: {_ANSWERS}")
+                continue
+            break
+        if reply in {None, "q"}:
+            break
 
 
 def _findings(call: Call) -> list[tuple[Finding, EntityId | None]]:
@@ -125,6 +181,8 @@ def _list(found: list[Waiting], call: Call) -> None:
     """List the candidates, and what the judge found, which wait for a person too."""
     if call.printed_json(found, "waiting"):
         return
+    from forgekit.conventions import contradictions
+
     for item in found:
         candidate, same = item.candidate, ""
         if item.same is not None:
@@ -134,6 +192,9 @@ def _list(found: list[Waiting], call: Call) -> None:
         again = f"  [{_times(item)}]" if item.again else ""
         console.data(f"{_headline(candidate)}  {title}  ({_source(candidate)}){same}{again}")
     console.info(f"{console.count(len(found), 'candidate')} waiting")
+    for life in _ready(call):
+        console.data(_ready_text(life))
+    print_contradictions(contradictions(call.forge, project=call["project"]))
     for finding, loser in _findings(call):
         console.data(finding_text(finding, loser))
 

@@ -10,7 +10,7 @@ what was asked for, which an outcome that changed nothing does not say.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from forgekit.conflict.judge import Level
 from forgekit.conflict.pairs import Finding
 from forgekit.ids import EntityId
-from forgekit.insight.conventions import Life, lives
+from forgekit.insight.conventions import MOST, Life, Stage, lives
 from forgekit.insight.staleness import MOOT, Ages, conflict_state, open_conflicts
 from forgekit.model.entities import (
     COMPRESSION,
@@ -197,6 +197,28 @@ def conventions(found: Any) -> list[Json]:
     """Return conventions and where they stand."""
     derived = Derived(found.registry)
     return [derived.view(life.convention) | life_view(life) for life in found.rows]
+
+
+def convention_status(found: Any) -> Json:
+    """Return how many conventions stand where, what contradicts them, and the trend."""
+    stages = Counter(life.stage.value for life in found.rows)
+    return {
+        "stages": dict(stages),
+        "observations": sum(life.observations for life in found.rows),
+        "ready": [short_id(Kind.CONVENTION, x.convention.id) for x in found.rows if x.stage is Stage.READY],
+        "most": MOST,
+        "left_out": [short_id(Kind.CONVENTION, life.convention.id) for life in found.left_out],
+        "contradictions": [
+            {
+                "ids": [short_id(each.kind, each.id) for each in (a, b)],
+                "texts": [a.title, b.title],
+                "level": said.level.value,
+                "probability": said.probability,
+            }
+            for a, b, said in found.contradictions
+        ],
+        "rewards": list(found.rewards),
+    }
 
 
 def injected(found: Any) -> Json:

@@ -80,6 +80,14 @@ def work_tree(root: Path) -> Path:
     raise RepositoryError(f"{base} is in no git repository; run `git init` there first")
 
 
+def top_of(folder: Path) -> Path:
+    """Return the top of the git repository that a folder is in, else the folder."""
+    try:
+        return work_tree(folder)
+    except RepositoryError:
+        return folder
+
+
 def git_dirs(root: Path) -> tuple[Path, Path]:
     """Return the work tree's own git folder and the one that all its work trees share.
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fake_judge
 import pytest
 from cli_runner import Cli
+from repositories import git
 
 TEXT = "Run tests with `make test`"
 
@@ -40,3 +42,89 @@ def test_a_convention_is_stated_listed_edited_and_retired(cli: Cli) -> None:
         f"convention: retire {edited} Run tests with `make check`",
         f"convention: edit {name} Run tests with `make test`",
     ]
+
+
+RULES = """\
+[tool.ruff]
+line-length = 100
+"""
+WORKFLOW = """\
+jobs:
+  test:
+    steps:
+      - run: make check
+      - run: |
+          make other
+"""
+
+
+def bootstrap(registry: Path, cli: Cli, *more: str) -> list[str]:
+    """Return the short ids of what two files state."""
+    (registry / "pyproject.toml").write_text(RULES, encoding="utf-8")
+    (registry / "uv.lock").touch()
+    (registry / ".github" / "workflows").mkdir(parents=True, exist_ok=True)
+    (registry / ".github" / "workflows" / "ci.yml").write_text(WORKFLOW, encoding="utf-8")
+    ran = cli("convention", "bootstrap", "--project", "The Nexus", *more)
+    assert ran.code == 0, ran.err
+    return [row.split()[0] for row in ran.out.splitlines()]
+
+
+def commits(root: Path) -> list[str]:
+    return git(root, "log", "--format=%s").splitlines()
+
+
+def test_what_files_state_is_proposed_with_file_and_line_and_never_active(registry: Path, cli: Cli) -> None:
+    found = bootstrap(registry, cli)
+    shown = [cli("show", name, "--json").json for name in found]
+    assert [(each["convention"], each["evidence"], each["status"]) for each in shown] == [
+        ("Keep to `ruff` as pyproject.toml configures it", ["pyproject.toml:1"], "proposed"),
+        ("Keep lines of Python to 100 characters", ["pyproject.toml:2"], "proposed"),
+        ("Install packages with `uv`", ["uv.lock:1"], "proposed"),
+        ("CI runs `make check`, and it must pass", [".github/workflows/ci.yml:4"], "proposed"),
+    ]
+    assert {row.split("\t")[1] for row in cli("convention", "list").out.splitlines()} == {"ready"}
+    assert cli("convention", "inject", "--check").code == 0  # nothing is active
+    before = commits(registry)
+    assert cli("convention", "reject", found[0]).code == 0
+    bootstrap(registry, cli)
+    assert cli("show", found[0], "--json").json["status"] == "rejected"
+    assert len(commits(registry)) == len(before) + 1
+    status = cli("convention", "status").out
+    assert status.splitlines()[:3] == ["ready         3", "rejected      1", "observations  4"]
+
+
+def test_a_review_writes_each_answer_at_once(
+    registry: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = bootstrap(registry, cli)
+    order = [row.split("\t")[0] for row in cli("convention", "list").out.splitlines()]
+    assert sorted(order) == sorted(found)
+    before = commits(registry)
+    monkeypatch.setattr("forgekit.console.is_terminal", lambda: True)
+    ran = cli("review", stdin=f"y\nx\nn\ne\nUse uv only\nm\n{order[0]}\n".encode())
+    assert ran.code == 0, ran.err
+    assert "'x' is no answer: y registers, e rewords, m merges, n rejects, s skips, q ends\n" in ran.err
+    subjects = [each.split(" cnv_")[0] for each in commits(registry)[: -len(before)]]
+    assert subjects == [f"convention: {verb}" for verb in ("merge", "approve", "edit", "reject", "approve")]
+    stages = {row.split("\t")[1] for row in cli("convention", "list").out.splitlines()}
+    assert stages == {"active", "rejected", "revised"}
+    assert cli("review").err.endswith("nothing waits\n")
+
+
+def test_contradictions_are_shown_where_findings_are(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_judge.install(monkeypatch)
+    one, two = (
+        cli("convention", "new", text, "--project", "The Nexus").out.strip()
+        for text in ("Always mock the database", "Never mock the database")
+    )
+    decision = cli("decision", "new", "Always mock the clock", "--project", "The Nexus").out.strip()
+    shown = [cli(*command).out for command in (("convention", "status"), ("review", "--list"))]
+    shown.append(cli("conflict", "scan").out)
+    for out in shown:
+        blocks = out.split("conflict (probability 0.95)\n")[1:]
+        assert len(blocks) == 2, out
+        assert sum(f"{decision}: Always mock the clock" in block for block in blocks) == 1
+        assert sum(f"{one}: Always mock the database" in block for block in blocks) == 1
+        assert all(f"{two}: Never mock the database" in block for block in blocks)
+    cli("convention", "retire", two)
+    assert "probability" not in cli("convention", "status").out
