@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from forgekit.change import COMMITTED, WriteOptions, Written, origin_of, typed, write
+from forgekit.change import COMMITTED, WriteOptions, Written, commit_subject, origin_of, typed, write
 from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.conflict.pairs import statement as statement_of
-from forgekit.errors import FormatError, RuleError, TransitionError
+from forgekit.errors import FormatError, RuleError, TransitionError, UsageError
 from forgekit.extraction.config_files import FILES, PROSE, WORKFLOW, Stated, stated_in
 from forgekit.findings import judged_texts
 from forgekit.forge import Forge
@@ -24,6 +24,8 @@ from forgekit.model.entities import (
     ConventionStatus,
     Decision,
     Entity,
+    Project,
+    entity_path,
 )
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
@@ -197,6 +199,34 @@ def merge(forge: Forge, name: str, into: str, *, options: WriteOptions = COMMITT
         return [joined(kept, old), _replaced(old, target, forge.now())]
 
     return write(forge, decide, "convention merge", options)
+
+
+def reset(
+    forge: Forge, *, project: str | None = None, yes: bool = False, options: WriteOptions = COMMITTED
+) -> Written:
+    """Delete the conventions of a project in one commit, which `git revert` undoes.
+
+    Raises UsageError where nobody said `yes`, NotFoundError for a project that is not known.
+    """
+    from forgekit.store import Change
+
+    registry = forge.registry()
+    owner = registry.expect(Project, forge.known_project(forge.project(project, registry) or "", registry).id)
+    if not yes and not options.dry_run:
+        raise UsageError(
+            "this deletes every convention of the project; say --yes, or see them with --dry-run"
+        )
+
+    def change() -> Change:
+        every = [each for each in forge.registry().conventions if each.project_uuid == owner.id]
+        return Change(
+            deletes=tuple(entity_path(each) for each in every),
+            subject=commit_subject(f"convention: reset {short_id(owner.kind, owner.id)}", owner.title),
+            trailers=(("Forgekit-Op", "convention reset"), ("Forgekit-Entity", owner.id)),
+        )
+
+    outcome = forge.commit(change, dry_run=options.dry_run, no_commit=options.no_commit)
+    return Written(entity=owner, outcome=outcome)
 
 
 def _require_unrevised(convention: Convention) -> None:

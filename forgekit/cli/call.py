@@ -35,6 +35,7 @@ COMMANDS = {
     "completion": "maintenance:completion",
     "conflict scan": "changes:scan",
     "convention bootstrap": "changes:bootstrapped",
+    "convention reset": "changes:reset",
     "decision duplicates": "changes:duplicates",
     "decision new": "changes:decided",
     "decision revise": "changes:decided",

@@ -59,6 +59,21 @@ def bootstrapped(call: Call) -> None:
     console.info(f"{waiting} stated; `forgekit review` approves: {done(written.outcome)}")
 
 
+def reset(call: Call) -> None:
+    """Delete the conventions of a project, after a question on a terminal."""
+    yes = call["yes"]
+    if not yes and not call.dry_run and console.is_terminal():
+        if console.ask_key("delete every convention of the project? y/n [n]: ") != "y":
+            console.info("nothing written")
+            return
+        yes = True
+    written: Written = call.result(yes=yes)
+    if not call.printed_json(written):
+        wrote(written, call)
+        if commit := written.outcome.commit:
+            console.info(f"`git revert {commit[:10]}` brings them back")
+
+
 def validated(call: Call) -> None:
     """Validate a decision; a later validation stays, and is named."""
     written: Written = call.result()

@@ -128,3 +128,19 @@ def test_contradictions_are_shown_where_findings_are(cli: Cli, monkeypatch: pyte
         assert all(f"{two}: Never mock the database" in block for block in blocks)
     cli("convention", "retire", two)
     assert "probability" not in cli("convention", "status").out
+
+
+def test_a_reset_asks_and_can_be_undone(registry: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = cli("convention", "new", TEXT, "--project", "The Nexus").out.strip()
+    refused = cli("convention", "reset")
+    assert (refused.code, refused.err) == (
+        2,
+        "forgekit: this deletes every convention of the project; say --yes, or see them with --dry-run\n",
+    )
+    monkeypatch.setattr("forgekit.console.is_terminal", lambda: True)
+    assert cli("convention", "reset", stdin=b"n\n").err.endswith("nothing written\n")
+    assert cli("convention", "list").out.startswith(name)
+    assert "`git revert " in cli("convention", "reset", stdin=b"y\n").err
+    assert cli("convention", "list").out == ""
+    git(registry, "revert", "--no-edit", "HEAD")
+    assert cli("convention", "list").out.startswith(f"{name}\tactive")
