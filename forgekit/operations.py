@@ -132,15 +132,8 @@ _PREFIXES = {"conversation": "con", "thread": "thr", "decision": "dec", "lineage
 _PREFIXES |= {"project": "prj", "candidate": "can", "archive": "arc", "note": "nte"}
 _PREFIXES |= {"convention": "cnv"}
 _SCOPES = (
-    "threads",
-    "decisions",
-    "lineage",
-    "conversations",
-    "archives",
-    "notes",
-    "conventions",
-    "messages",
-    "all",
+    *("threads", "decisions", "lineage", "conversations", "archives"),
+    *("notes", "conventions", "messages", "all"),
 )
 _COMPUTED = {"moot", "found", "possible"}  # no file has these
 _STATED = (status for kind in ("thread", "decision", "conflict") for status in STATUSES[kind])

@@ -58,13 +58,8 @@ _CELLS: dict[str, Callable[[Any], str]] = {
 """Column -> its cell of an entity; of a project's counts and of a conflict's sides, the registry is asked."""
 _HIDDEN = (
     *("kind", "short_id", "path", "extra", "body", "records", "compressions", "moot"),
-    *(
-        "title",
-        "decision",
-        "candidate",
-        "convention",
-        "project_uuid",
-    ),  # the headline and the project's name say it
+    # The headline and the project's name say these.
+    *("title", "decision", "candidate", "convention", "project_uuid"),
 )
 _PATHS = 3
 """Paths that are named of those that a decision governs."""
