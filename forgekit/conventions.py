@@ -238,7 +238,7 @@ def _replaced(old: Convention, by: EntityId, now: Instant) -> Convention:
 
 
 def bootstrap(
-    forge: Forge, *, project: str | None = None, folder: Path | None = None, options: WriteOptions = COMMITTED
+    forge: Forge, *, project: str | None = None, folder: str | None = None, options: WriteOptions = COMMITTED
 ) -> Written:
     """Propose what the files of a project state, each with file and line; what was answered stays.
 
@@ -250,7 +250,7 @@ def bootstrap(
 
     Raises RuleError where no file states anything, FormatError for a file whose marks are broken.
     """
-    top = top_of(folder or Path.cwd())
+    top = top_of(Path(folder or "."))
     flows = sorted(path.name for path in (top / WORKFLOW).glob("*.y*ml"))
     shipped = forge.statement_reader
     reader = None if isinstance(shipped, Missing) else shipped

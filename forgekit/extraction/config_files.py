@@ -6,9 +6,11 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from forgekit.extraction.extract import extract
+from forgekit.extraction.sentences import own_lines
 from forgekit.extraction.statements import StatementReader
 from forgekit.model.entities import Proposal
 from forgekit.model.rules import clean
@@ -114,10 +116,14 @@ def stated_in(path: str, text: str, reader: StatementReader | None = None) -> It
         yield Stated(1, f"Install packages with `{_LOCKS[path]}`")
     elif path in PROSE:
         prose = clean(text)
-        turn = Turn(number=1, speaker=Speaker.USER, text=prose)
-        for find in extract([turn], reader):
+        heads = (start for start, line in own_lines(prose) if line.lstrip().startswith("#"))
+        sections = {  # by first line; a message of several sections would count as a pasted document
+            prose.count("\n", 0, a) + 1: prose[a:b] for a, b in pairwise((0, *heads, len(prose)))
+        }
+        turns = [Turn(number=n, speaker=Speaker.USER, text=section) for n, section in sections.items()]
+        for find in extract(turns, reader):
             if find.kind is Proposal.INSTRUCTION:
-                line = prose.count("\n", 0, find.start) + 1
+                line = find.turn + sections[find.turn].count("\n", 0, find.start)
                 yield Stated(line, find.title, confidence=READ)
     else:
         yield from READERS.get(path, _workflow)(text)

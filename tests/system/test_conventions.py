@@ -87,11 +87,30 @@ def test_what_files_state_is_proposed_with_file_and_line_and_never_active(regist
     assert cli("convention", "inject", "--check").code == 0  # nothing is active
     before = commits(registry)
     assert cli("convention", "reject", found[0]).code == 0
-    bootstrap(registry, cli)
+    bootstrap(registry, cli, "--folder", ".github")
     assert cli("show", found[0], "--json").json["status"] == "rejected"
     assert len(commits(registry)) == len(before) + 1
     status = cli("convention", "status").out
     assert status.splitlines()[:3] == ["ready         3", "rejected      1", "observations  4"]
+
+
+def test_what_prose_states_is_proposed_but_not_what_was_injected(registry: Path, cli: Cli) -> None:
+    cli("convention", "new", "From now on use `pnpm`", "--project", "The Nexus")
+    cli("convention", "inject")
+    text = (
+        "# Work\n\nHi.\n\n## Commits\n\n- Short.\n\nFrom now on squash commits.\n\n```\n# From now on\n```\n"
+    )
+    (registry / "CONTRIBUTING.md").write_text(text, encoding="utf-8")
+    (row,) = cli("convention", "bootstrap").out.splitlines()
+    name = row.split()[0]
+    shown = cli("show", name, "--json").json
+    assert [shown[key] for key in ("convention", "evidence", "confidence", "status")] == [
+        *("From now on squash commits", ["CONTRIBUTING.md:9"], 0.6, "proposed"),
+    ]
+    (registry / "CLAUDE.md").write_text("```\n", encoding="utf-8")
+    assert cli("convention", "bootstrap").err == (
+        "forgekit: CLAUDE.md:1: this code fence is never closed; close it, then run this again\n"
+    )
 
 
 def test_a_review_writes_each_answer_at_once(
