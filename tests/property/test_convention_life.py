@@ -187,3 +187,18 @@ def test_a_convention_decays_exactly_after_five_unused_sessions() -> None:
         assert (life.unused, life.stage) == (count, Stage.DECAYED if count >= 5 else Stage.ACTIVE)
         (cited,) = lives([with_citation(first, talks[-1].id)], talks).values()
         assert (cited.unused, cited.stage) == (0, Stage.ACTIVE)
+
+
+def test_what_says_the_same_is_counted_together_and_offered_once() -> None:
+    talks = [session(1), session(2)]
+    first = observed(talks[0], "Use pnpm", 0.4, 3, Instant(START))
+    first = stated({first.id: first}, observed(talks[0], "Use pnpm", 0.4, 9, Instant(START)))
+    other = observed(talks[1], "Packages are installed with pnpm", 0.4, 1, Instant(START))
+    alone = lives([first, other], talks)
+    assert {life.stage for life in alone.values()} == {Stage.OBSERVED}
+    same = {first.id: {other.id}, other.id: {first.id}}
+    both = lives([first, other], talks, same)
+    assert [both[key].stage for key in (first.id, other.id)] == [Stage.READY, Stage.OBSERVED]
+    assert (both[first.id].observations, both[first.id].sessions) == (3, 2)
+    rejected = answered(first, ConventionStatus.REJECTED, Instant(START))
+    assert lives([rejected, other], talks, same)[other.id].stage is Stage.OBSERVED
