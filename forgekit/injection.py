@@ -144,6 +144,8 @@ def _prefix(evidence: Iterable[str]) -> str:
 
 def _edit(top: Path, path: str, head: str, block: str) -> FileEdit | None:
     """Return the change of a file, None for none; a file of rules without rules is deleted."""
+    if (top / path).is_symlink():
+        raise FormatError("is a link; give the file itself as --target", path=path)
     before = files.read_bytes(top, path)
     text = before.decode("utf-8", "surrogateescape") if before is not None else head
     try:

@@ -239,6 +239,16 @@ def test_no_convention_leaves_its_list_item(registry: Path, cli: Cli) -> None:
     assert (registry / "CLAUDE.md").read_bytes().decode() == f"{before}\r\n"
 
 
+def test_a_link_is_not_written_through(registry: Path, cli: Cli, tmp_path: Path) -> None:
+    cli("convention", "new", TEXT, "--project", "The Nexus")
+    outside = tmp_path / "outside.md"
+    outside.write_text("not ours\n")
+    (registry / "CLAUDE.md").symlink_to(outside)
+    ran = cli("convention", "inject")
+    assert (ran.code, ran.err) == (1, "forgekit: CLAUDE.md: is a link; give the file itself as --target\n")
+    assert outside.read_text() == "not ours\n"
+
+
 def test_what_is_injected_keeps_to_its_budget(registry: Path, cli: Cli) -> None:
     for number in range(9):
         for more in ((), ("--anti-pattern",)):
