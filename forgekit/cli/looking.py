@@ -63,6 +63,8 @@ _HIDDEN = (
 )
 _PATHS = 3
 """Paths that are named of those that a decision governs."""
+_LEFT_OUT = 20
+"""Conventions without room that are named."""
 _WHEN = ("created_at", "compressed_at")
 _LONG = ("content", "quote", "rationale", "context", "resolution", "bridge_summary")
 _GROUPS = ("decisions_carried", "decisions_dropped", "threads_carried", "threads_resolved")
@@ -124,7 +126,7 @@ def convention_status(found: Lives, call: Call) -> None:
     shown = view(found)
     lines = {stage: f"{number:,}" for stage, number in shown["stages"].items()}
     lines["observations"] = f"{shown['observations']:,}"
-    lines["injected"] = f"at most {shown['most']}; left out: {', '.join(shown['left_out']) or 'none'}"
+    lines["injected"] = f"at most {shown['most']}; {len(shown['left_out']):,} left out"
     lines["turns without a correction"] = "  ".join(f"{share:.0%}" for share in shown["rewards"])
     if shown["ready"]:
         lines["next"] = f"`forgekit review`: {', '.join(shown['ready'])}"
@@ -139,8 +141,12 @@ def injected(found: Injection, call: Call) -> None:
         console.diff("".join(edit.diff for edit in found.edits))
     for edit in found.edits:
         console.info(f"{'would change' if found.checked else 'changed'} {edit.path}")
-    for life in found.left_out:
-        console.info(f"left out: {short_id(Kind.CONVENTION, life.convention.id)}  {life.convention.title}")
+    if found.edits:
+        for life in found.left_out[:_LEFT_OUT]:
+            name = short_id(Kind.CONVENTION, life.convention.id)
+            console.info(f"left out: {name}  {life.convention.title}")
+        if (more := len(found.left_out) - _LEFT_OUT) > 0:
+            console.info(f"left out: {more:,} more; `forgekit convention list --json` has all")
     if not found.edits:
         console.info(f"unchanged: {console.count(len(found.kept), 'convention')} in it")
 
