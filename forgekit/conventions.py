@@ -388,7 +388,7 @@ def _lives(
     for project in {c.project_uuid for c in alive}:
         texts = {c.id: Statement(text=c.convention) for c in alive if c.project_uuid == project}
         near = {d.id: statement_of(d) for d in beside if d.project_uuid == project}
-        judged += judged_texts(forge, texts | near, WAIT_MS)
+        judged += judged_texts(forge, texts, near, WAIT_MS)
     same: dict[EntityId, set[EntityId]] = {}
     for a, b, said in judged:
         if said.level is Level.DUPLICATE:

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 from forgekit.conflict.judge import Judgement, Level, Statement
@@ -32,7 +31,7 @@ from forgekit.forge import Forge
 from forgekit.ids import EntityId
 from forgekit.model.entities import Archive, Decision, Entity
 from forgekit.model.registry import Registry
-from forgekit.search import INLINE_TEXTS, bring_up
+from forgekit.search import COSINE_FLOOR, INLINE_TEXTS, bring_up
 from forgekit.worktree.roots import cache_dir
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ BLOCK_WAIT_MS = 200
 """How long a block waits for judgements that are not cached."""
 _BATCH = 8  # pairs between two looks at the clock
 _PART = 512  # pairs looked up together
-_NEAR = 5  # texts nearest to one that it is judged with, where all are of one project
+_NEAR = 5  # texts nearest to a convention that it is judged with
 _FEW = 64  # pairs judged, up to which they are not worth keeping the list of all
 
 
@@ -152,35 +151,39 @@ def of_written(forge: Forge, entities: Iterable[Entity]) -> Findings:
 
 
 def judged_texts(
-    forge: Forge, texts: Mapping[EntityId, Statement], wait_ms: int | None = None
+    forge: Forge,
+    own: Mapping[EntityId, Statement],
+    others: Mapping[EntityId, Statement],
+    wait_ms: int | None = None,
 ) -> list[tuple[EntityId, EntityId, Judgement]]:
     """Return the pairs of texts that a judge says something of; none where there is no judge.
 
     Args:
-        forge: the registry's judge and cache.
-        texts: by id; each is judged with the few nearest to it.
+        forge: the registry's vectors, judge and cache.
+        own: by id; each is judged with the few nearest to it.
+        others: by id; they are not judged with each other.
         wait_ms: how long to judge pairs that are not cached; without end where None.
     """
-    from forgekit.index.finding_cache import FindingCache, text_cosines
+    from forgekit.index.finding_cache import FindingCache
     from forgekit.models.encoder import Missing
 
-    judge, encoder = forge.judge, forge.encoder
-    if len(texts) < 2 or isinstance(judge, Missing) or isinstance(encoder, Missing):
+    judge, vectors, texts = forge.judge, forge.vectors, {**others, **own}
+    if not own or len(texts) < 2 or isinstance(judge, Missing) or vectors is None:
         return []
     until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
-    encode = getattr(judge, "vector", None) or (lambda text: encoder.encode_documents([text])[0])
-    sides = list(combinations(sorted(texts), 2))
+    bring_up(forge, vectors, limit=INLINE_TEXTS, only=texts)
+    near: dict[str, list[tuple[float, Pair]]] = {}
+    for (one, other), cosine in vectors.pairs(own, texts, COSINE_FLOOR).items():
+        if one != other:
+            low, high = sorted((EntityId(one), EntityId(other)))
+            near.setdefault(one, []).append((cosine, (low, high)))
+    sides = sorted({side for rows in near.values() for _, side in nlargest(_NEAR, rows)})
     with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
-        both = [(texts[a].text, texts[b].text) for a, b in sides]
-        cosines = text_cosines(cache, judge.version, encode, both, lambda: _late(until))
-        near: dict[EntityId, list[tuple[float, Pair]]] = {key: [] for key in texts}
-        for side, cosine in zip(sides, cosines, strict=True):
-            for key in side if cosine is not None else ():
-                near[key].append((cosine or 0.0, side))
-        chosen = {side: cosine for rows in near.values() for cosine, side in nlargest(_NEAR, rows)}
+        cosines = _cosines(judge, cache, vectors, texts, sides, until)
         asked = [
             _Asked(side, (texts[side[0]], texts[side[1]]), cosine, judge.version)
-            for side, cosine in chosen.items()
+            for side, cosine in zip(sides, cosines, strict=True)
+            if cosine is not None
         ]
         return [(*one.sides, said) for one, said in _judged(judge, cache, asked, until) if _speaks(said)]
 

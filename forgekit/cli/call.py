@@ -34,6 +34,7 @@ COMMANDS = {
     "check": "maintenance:check",
     "completion": "maintenance:completion",
     "conflict scan": "changes:scan",
+    "convention new": "changes:stated",
     "convention bootstrap": "changes:bootstrapped",
     "convention reset": "changes:reset",
     "decision duplicates": "changes:duplicates",

@@ -12,7 +12,7 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.times import UNKNOWN, format_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from forgekit.change import Written
     from forgekit.cli.call import Call
@@ -43,6 +43,20 @@ def decided(call: Call) -> None:
     if not call.printed_json(written, findings=findings.with_losers()):
         wrote(written, call)
         print_findings(findings)
+
+
+def stated(call: Call) -> None:
+    """Register a convention, and print what contradicts it."""
+    from forgekit.conventions import contradictions
+
+    written: Written = call.result()
+    if call.printed_json(written):
+        return
+    wrote(written, call)
+    if written.outcome.commit:
+        own = written.entity.id
+        found = contradictions(call.forge, project=getattr(written.entity, "project_name", None))
+        print_contradictions((each for each in found if own in {each[0].id, each[1].id}), to=console.info)
 
 
 def bootstrapped(call: Call) -> None:
@@ -113,12 +127,12 @@ def print_findings(findings: Findings) -> None:
         console.info(finding_text(finding, None))
 
 
-def print_contradictions(found: Iterable[Contradiction]) -> None:
+def print_contradictions(found: Iterable[Contradiction], to: Callable[[str], None] = console.data) -> None:
     """Print which conventions contradict each other or a decision, and what to do."""
     for a, b, said in found:
         sides = [(short_id(each.kind, each.id), each) for each in (a, b)]
         name = next(name for name, each in sides if each.kind is Kind.CONVENTION)
-        console.data(
+        to(
             f"{said.level.value} (probability {said.probability:.2f})\n"
             + "".join(f"  {name}: {console.one_line(each.title)}\n" for name, each in sides)
             + f"  choose: forgekit convention retire {name}; or edit one of them"

@@ -133,10 +133,11 @@ def test_a_review_writes_each_answer_at_once(
 
 def test_contradictions_are_shown_where_findings_are(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_judge.install(monkeypatch)
-    one, two = (
-        cli("convention", "new", text, "--project", "The Nexus").out.strip()
-        for text in ("Always mock the database", "Never mock the database")
-    )
+    one = cli("convention", "new", "Always mock the database", "--project", "The Nexus").out.strip()
+    second = cli("convention", "new", "Never mock the database", "--project", "The Nexus")
+    two = second.out.strip()
+    assert second.err.partition("\n")[2].startswith("conflict (probability 0.95)\n")
+    assert second.err.endswith("; or edit one of them\n")
     decision = cli("decision", "new", "Always mock the clock", "--project", "The Nexus").out.strip()
     shown = [cli(*command).out for command in (("convention", "status"), ("review", "--list"))]
     shown.append(cli("conflict", "scan").out)
