@@ -1,4 +1,4 @@
-"""Conventions: how a team wants work done, answered by people, and where each stands."""
+"""Conventions: how a team wants work done, answered by people, and the stage of each."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def edit(
 
 
 def merge(forge: Forge, name: str, into: str, *, options: WriteOptions = COMMITTED) -> Written:
-    """State that a convention says the same as another one, which takes its observations.
+    """State that a convention repeats another one, which takes its observations.
 
     Raises TransitionError for one that was revised, RuleError for one and the same.
     """
@@ -206,7 +206,7 @@ def reset(
 ) -> Written:
     """Delete the conventions of a project in one commit, which `git revert` undoes.
 
-    Raises UsageError where nobody said `yes`, NotFoundError for a project that is not known.
+    Raises UsageError where nobody judgement `yes`, NotFoundError for a project that is not known.
     """
     from forgekit.store import Change
 
@@ -305,7 +305,7 @@ def proposed(project: str, path: str, each: Stated, now: Instant) -> Convention:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lives:
-    """Conventions and where they stand, in the order in which they are shown.
+    """Conventions with their stages, in the order in which they are shown.
 
     Attributes:
         left_out: active ones that the cap leaves out of what is injected.
@@ -321,7 +321,7 @@ class Lives:
 
 
 def listed(forge: Forge, *, project: str | None = None, status: str | None = None) -> Lives:
-    """Return the conventions of a project, or of all, and where each stands.
+    """Return the conventions of a project, or of all, and the stage of each.
 
     Raises NotFoundError for a project that is not known.
     """
@@ -339,12 +339,12 @@ def overview(forge: Forge, *, project: str | None = None) -> Lives:
     registry = forge.registry()
     owner = forge.known_project(forge.project(project, registry) or "", registry).id
     rows, found = _contradictions(forge, registry, owner)
-    talks = sorted(
+    conversations = sorted(
         (c for c in registry.conversations if c.project_uuid == owner and c.source and c.turns),
         key=lambda c: (c.created_at, c.id),
     )[-REWARDED:]
-    told = Counter(line.partition(" ")[0] for life in rows for line in life.convention.evidence)
-    rewards = [1 - min(1.0, told[short_id(c.kind, c.id)] / (c.turns or 1)) for c in talks]
+    restated = Counter(line.partition(" ")[0] for life in rows for line in life.convention.evidence)
+    rewards = [1 - min(1.0, restated[short_id(c.kind, c.id)] / (c.turns or 1)) for c in conversations]
     return Lives(
         registry=registry,
         rows=rows,
@@ -372,16 +372,18 @@ def _contradictions(
     sides = {x.convention.id: x.convention for x in rows if x.stage in {Stage.ACTIVE, Stage.DECAYED}}
     every: dict[EntityId, Convention | Decision] = {**sides, **{d.id: d for d in decisions}}
     return rows, [
-        (every[a], every[b], said)
-        for a, b, said in judged
-        if {a, b} <= every.keys() and {a, b} & sides.keys() and said.level in {Level.CONFLICT, Level.POSSIBLE}
+        (every[a], every[b], judgement)
+        for a, b, judgement in judged
+        if {a, b} <= every.keys()
+        and {a, b} & sides.keys()
+        and judgement.level in {Level.CONFLICT, Level.POSSIBLE}
     ]
 
 
 def _lives(
     forge: Forge, registry: Registry, owner: EntityId | None, beside: Sequence[Decision] = ()
 ) -> tuple[list[Life], list[Judged]]:
-    """Return where conventions stand, and what the judge says of pairs of them and of some decisions."""
+    """Return the stages of conventions, and the judgements of pairs of them and of some decisions."""
     conventions = [c for c in registry.conventions if owner in {None, c.project_uuid}]
     alive = [c for c in conventions if c.status not in {REVISED, ConventionStatus.RETIRED}]
     judged: list[Judged] = []
@@ -390,8 +392,8 @@ def _lives(
         near = {d.id: statement_of(d) for d in beside if d.project_uuid == project}
         judged += judged_texts(forge, texts, near, WAIT_MS)
     same: dict[EntityId, set[EntityId]] = {}
-    for a, b, said in judged:
-        if said.level is Level.DUPLICATE:
+    for a, b, judgement in judged:
+        if judgement.level is Level.DUPLICATE:
             same.setdefault(a, set()).add(b)
             same.setdefault(b, set()).add(a)
     found = lives(conventions, registry.conversations if conventions else (), same)

@@ -1,4 +1,4 @@
-"""Findings: which active decisions a judge says contradict or repeat each other.
+"""Findings: pairs of active decisions that a judge takes for contradictions or repetitions.
 
 A finding is a function of the two decisions and the judge's version. Which pairs are judged is a function of
 the current set of active decisions. So the same files give the same findings whatever the order of filing,
@@ -63,7 +63,7 @@ def findings_of(
 ) -> Findings:
     """Return the findings of active decisions that no verdict answers.
 
-    It never fails: where nothing can be judged, `missing` says why.
+    It never fails: where nothing can be judged, `missing` is the reason.
 
     Args:
         forge: the registry's vectors, judge and cache.
@@ -156,7 +156,7 @@ def judged_texts(
     others: Mapping[EntityId, Statement],
     wait_ms: int | None = None,
 ) -> list[tuple[EntityId, EntityId, Judgement]]:
-    """Return the pairs of texts that a judge says something of; none where there is no judge.
+    """Return the pairs of texts with a level, and their judgements; none where there is no judge.
 
     Args:
         forge: the registry's vectors, judge and cache.
@@ -185,7 +185,11 @@ def judged_texts(
             for side, cosine in zip(sides, cosines, strict=True)
             if cosine is not None
         ]
-        return [(*one.sides, said) for one, said in _judged(judge, cache, asked, until) if _speaks(said)]
+        return [
+            (*one.sides, judgement)
+            for one, judgement in _judged(judge, cache, asked, until)
+            if _speaks(judgement)
+        ]
 
 
 def of_project(forge: Forge, project: str | None = None, progress: Progress | None = None) -> Findings:
@@ -247,7 +251,9 @@ def _judge_all(
         if progress is not None:
             progress(start, len(todo))
         found = _judged(judge, cache, asked, until)
-        flagged = [(*one.sides, one.cosine, _written(said)) for one, said in found if _speaks(said)]
+        flagged = [
+            (*one.sides, one.cosine, _written(judgement)) for one, judgement in found if _speaks(judgement)
+        ]
         pairs.add((one.sides for one, _ in found), flagged)
         count += len(found)
     return count

@@ -288,7 +288,7 @@ def _tags(given: Iterable[str], body: str) -> tuple[str, ...]:
 
 
 def _with_text(note: Note, title: str, body: str, tags: Iterable[str], at: Instant) -> Note:
-    """Return a note with what its source says now; the same note where that is no change."""
+    """Return a note with what its source holds now; the same note where that is no change."""
     values: dict[str, Any] = {"title": title, "body": body, "tags": _tags(tags, body)}
     if all(getattr(note, name) == value for name, value in values.items()):
         return note

@@ -129,11 +129,11 @@ def print_findings(findings: Findings) -> None:
 
 def print_contradictions(found: Iterable[Contradiction], to: Callable[[str], None] = console.data) -> None:
     """Print which conventions contradict each other or a decision, and what to do."""
-    for a, b, said in found:
+    for a, b, judgement in found:
         sides = [(short_id(each.kind, each.id), each) for each in (a, b)]
         name = next(name for name, each in sides if each.kind is Kind.CONVENTION)
         to(
-            f"{said.level.value} (probability {said.probability:.2f})\n"
+            f"{judgement.level.value} (probability {judgement.probability:.2f})\n"
             + "".join(f"  {name}: {console.one_line(each.title)}\n" for name, each in sides)
             + f"  choose: forgekit convention retire {name}; or edit one of them"
         )

@@ -17,7 +17,7 @@ from forgekit.model.rules import clean
 from forgekit.model.transcript import Speaker, Turn
 
 SURE, READ = 0.8, 0.6
-"""Confidence in what a configuration says, and in what is read out of prose."""
+"""Confidence in what a configuration states, and in what is read out of prose."""
 _LOCKS = {
     "pnpm-lock.yaml": "pnpm",
     "yarn.lock": "yarn",

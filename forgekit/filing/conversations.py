@@ -26,7 +26,7 @@ from forgekit.filing.archive_facts import Fact, facts, refold
 from forgekit.filing.archives import Incoming, arrival, of_compaction, same_archive, words_behind
 from forgekit.forge import Forge
 from forgekit.ids import EntityId, candidate_id, conversation_id, normalise, project_id, text_hash
-from forgekit.insight.conventions import Said, observed, stated
+from forgekit.insight.conventions import Mentions, observed, stated
 from forgekit.merge.merge import longer_text
 from forgekit.model.entities import (
     UNSORTED,
@@ -89,7 +89,7 @@ class Unpacked:
         written: archives that were written in it.
         pasted: archives that were pasted into it, perhaps followed by other text.
         observed: conventions that its user asks for.
-        said: from which follows which conventions it used.
+        mentions: from which follows which conventions it used.
         parts: its text; empty where the text is not kept.
         redacted: number of secrets by rule.
     """
@@ -100,7 +100,7 @@ class Unpacked:
     pasted: tuple[Fact, ...]
     candidates: tuple[Candidate, ...]
     observed: tuple[Convention, ...]
-    said: Said
+    mentions: Mentions
     parts: tuple[TranscriptPart, ...]
     redacted: Mapping[str, int]
     problems: tuple[Problem, ...]
@@ -177,7 +177,7 @@ def unpack(
             conversation, (find for find in finds if find.kind is not Proposal.INSTRUCTION), own, redactor
         ),
         observed=tuple(_observed(conversation, finds, own, redactor)),
-        said=Said.of((turn.text for turn in own), (call for turn in turns for call in turn.calls)),
+        mentions=Mentions.of((turn.text for turn in own), (call for turn in turns for call in turn.calls)),
         parts=_parts(conversation, turns, redactor) if kept else (),
         redacted=redactor.counts,
         problems=tuple(archives.problems),
@@ -351,7 +351,7 @@ def _conventions(ours: Registry, read: Iterable[Unpacked]) -> dict[EntityId, Con
         used = {
             one.conversation.id
             for one in read
-            if one.conversation.project_uuid == each.project_uuid and one.said.uses(each)
+            if one.conversation.project_uuid == each.project_uuid and one.mentions.uses(each)
         }
         if not used <= {*each.cited_in, *each.sessions_seen}:
             known[each.id] = replace(each, cited_in=tuple(sorted({*each.cited_in, *used})))

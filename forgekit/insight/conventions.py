@@ -52,7 +52,7 @@ _PARTS = re.compile(r"[;|&\n]+")
 
 
 class Stage(Enum):
-    """Where a convention stands."""
+    """The stage of a convention's life."""
 
     OBSERVED = "observed"
     READY = "ready"
@@ -65,7 +65,7 @@ class Stage(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Life:
-    """Where a convention stands, and why.
+    """The stage of a convention, and why.
 
     Attributes:
         observations: of it and of the proposals that say the same.
@@ -136,7 +136,7 @@ def _stage(each: Convention, alike: list[Convention], observed: int, sessions: i
         return Stage.DECAYED if unused >= UNUSED else Stage.ACTIVE
     if each.status is not ConventionStatus.PROPOSED:
         return Stage(each.status.value)
-    # What says the same as one that a person answered, or as a proposal that is offered, is not offered too.
+    # What repeats one that a person answered, or as a proposal that is offered, is not offered too.
     answered = any(one.status is not ConventionStatus.PROPOSED for one in alike)
     enough = each.origin is ConventionOrigin.BOOTSTRAP or (observed >= OBSERVATIONS and sessions >= SESSIONS)
     first = min([each, *alike], key=lambda one: (-len(one.evidence), one.id))
@@ -181,11 +181,11 @@ def joined(known: Convention, more: Convention) -> Convention:
     )
 
 
-def observed(talk: Conversation, text: str, sure: float, turn: int, at: Instant) -> Convention:
+def observed(conversation: Conversation, text: str, sure: float, turn: int, at: Instant) -> Convention:
     """Return what a person asks for in a conversation: active where it is stated outright, else proposed.
 
     Args:
-        talk: the conversation.
+        conversation: the conversation.
         text: one line, in the person's words.
         sure: how likely it is a standing instruction, 0 to 1.
         turn: that states it.
@@ -194,21 +194,21 @@ def observed(talk: Conversation, text: str, sure: float, turn: int, at: Instant)
     explicit = sure >= EXPLICIT
     origin = ConventionOrigin.EXPLICIT if explicit else ConventionOrigin.OBSERVED
     return Convention(
-        convention_id=convention_id(talk.project_uuid, text),
+        convention_id=convention_id(conversation.project_uuid, text),
         convention=text,
         status=ConventionStatus.ACTIVE if explicit else ConventionStatus.PROPOSED,
         origin=origin,
         confidence=CONFIDENCE[origin],
-        project_name=talk.project_name,
-        project_uuid=talk.project_uuid,
-        evidence=(f"{short_id(Kind.CONVERSATION, talk.id)} turn {turn}",),
-        sessions_seen=(talk.id,),
+        project_name=conversation.project_name,
+        project_uuid=conversation.project_uuid,
+        evidence=(f"{short_id(Kind.CONVERSATION, conversation.id)} turn {turn}",),
+        sessions_seen=(conversation.id,),
         created_at=at,
     )
 
 
 def stated(known: Mapping[EntityId, Convention], new: Convention) -> Convention:
-    """Return what a further observation makes of a convention; a person's answer stands.
+    """Return what a further observation makes of a convention; a person's answer is kept.
 
     Args:
         known: by id.
@@ -226,14 +226,14 @@ def stated(known: Mapping[EntityId, Convention], new: Convention) -> Convention:
     return more
 
 
-class Said(NamedTuple):
-    """What of a session says which conventions it used: short ids in its texts, and calls of tools."""
+class Mentions(NamedTuple):
+    """What shows which conventions a session used: short ids in its texts, and calls of tools."""
 
     mentions: frozenset[str]
     calls: frozenset[str]
 
     @classmethod
-    def of(cls, texts: Iterable[str], calls: Iterable[str]) -> Said:
+    def of(cls, texts: Iterable[str], calls: Iterable[str]) -> Mentions:
         """Return it of the texts of turns, and of command lines and paths."""
         return cls(frozenset(name for text in texts for name in _SHORT.findall(text)), frozenset(calls))
 

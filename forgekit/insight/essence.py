@@ -1,7 +1,7 @@
-"""What a text says in few sentences of its own, chosen by how near they are to the whole.
+"""The essence of a text: few sentences of its own, chosen by how near they are to the whole.
 
 A sentence counts by its cosine with the text's centroid and its title, the earlier ones somewhat more; a
-second one is added where it says something else and there is room.
+second one is added where it adds something else and there is room.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def candidates(sentences: Iterable[str], text: str, limit: int = ESSENCE_LIMIT) 
     """Return what an essence may be made of: whole sentences that fit, else the text's first words.
 
     Args:
-        sentences: of the text, as they stand.
+        sentences: of the text, unchanged.
         text: the whole of it.
         limit: characters of the longest.
     """
@@ -48,7 +48,7 @@ def candidates(sentences: Iterable[str], text: str, limit: int = ESSENCE_LIMIT) 
 
 
 def _tells(sentence: str) -> bool:
-    """Say whether a text is a sentence with words enough to stand alone."""
+    """Say whether a text is a sentence with words enough to be understood alone."""
     words = _WORDS.findall(sentence)
     letters = sum(map(str.isalpha, sentence))
     return len(words) > 3 and sentence[-1] in _ENDS and 2 * letters > len(sentence)
@@ -99,5 +99,5 @@ def phrases(title: str, text: str) -> list[str]:
                     run = []
                 else:
                     run.append(word)
-    told = [(phrase, number) for phrase, number in counts.items() if len(phrase) > 3 and number > 1]
-    return [phrase for phrase, _ in sorted(told, key=lambda item: (-item[1], item[0]))[:PHRASES]]
+    repeated = [(phrase, number) for phrase, number in counts.items() if len(phrase) > 3 and number > 1]
+    return [phrase for phrase, _ in sorted(repeated, key=lambda item: (-item[1], item[0]))[:PHRASES]]

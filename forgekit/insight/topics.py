@@ -51,11 +51,11 @@ def suggest(
     every = sorted(topics, key=lambda topic: topic.id)
     standing = [topic for topic in every if topic.status is not TopicStatus.MERGED]
     shares = {t.id: Counter(place[n] for n in t.note_ids if n in place) for t in standing}
-    heir = {key: min(share, key=lambda at: (-share[at], at)) for key, share in shares.items() if share}
+    successor = {key: min(share, key=lambda at: (-share[at], at)) for key, share in shares.items() if share}
     owner: dict[int, Topic] = {}
-    for topic in sorted(standing, key=lambda t: (-shares[t.id][heir.get(t.id, -1)], t.id)):
-        if topic.id in heir:
-            owner.setdefault(heir[topic.id], topic)
+    for topic in sorted(standing, key=lambda t: (-shares[t.id][successor.get(t.id, -1)], t.id)):
+        if topic.id in successor:
+            owner.setdefault(successor[topic.id], topic)
     taken = {topic.id for topic in topics}
     found: list[Suggestion] = []
     for at, group in enumerate(groups):
@@ -78,10 +78,10 @@ def suggest(
             )
         found.append(_with_notes(topic, members, what, now))
     for topic in standing:
-        if topic.id in heir and (into := owner[heir[topic.id]]) is not topic:
+        if topic.id in successor and (into := owner[successor[topic.id]]) is not topic:
             merged = replace(topic, status=TopicStatus.MERGED, merged_into=into.id)
             found.append(Suggestion("merge", merged))
-        elif topic.id not in heir:
+        elif topic.id not in successor:
             found.append(_with_notes(topic, [known[n] for n in topic.note_ids if n in known], "notes", now))
     before = {topic.id: topic for topic in topics}
     return [each for each in found if before.get(each.topic.id) != each.topic]
@@ -115,5 +115,5 @@ def digest_of(topic: Topic, note: Callable[[EntityId], Note | None]) -> tuple[st
     """Return the essences of a topic's notes as one text, the latest first, and the hash of that."""
     found = (note(key) for key in topic.note_ids)
     notes = sorted((n for n in found if n is not None), key=lambda n: (-n.updated_at, n.id))
-    said = "\n\n".join(n.essence or "" for n in notes if has_essence(n))
-    return said, text_hash(f"{topic.title}\n{said}")
+    essences = "\n\n".join(n.essence or "" for n in notes if has_essence(n))
+    return essences, text_hash(f"{topic.title}\n{essences}")

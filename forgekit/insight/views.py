@@ -194,13 +194,13 @@ def _edge(edge: Lineage) -> Json:
 
 
 def conventions(found: Any) -> list[Json]:
-    """Return conventions and where they stand."""
+    """Return conventions with their stages."""
     derived = Derived(found.registry)
     return [derived.view(life.convention) | life_view(life) for life in found.rows]
 
 
 def convention_status(found: Any) -> Json:
-    """Return how many conventions stand where, what contradicts them, and the trend."""
+    """Return how many conventions are in each stage, what contradicts them, and the trend."""
     stages = Counter(life.stage.value for life in found.rows)
     return {
         "stages": dict(stages),
@@ -212,10 +212,10 @@ def convention_status(found: Any) -> Json:
             {
                 "ids": [short_id(each.kind, each.id) for each in (a, b)],
                 "texts": [a.title, b.title],
-                "level": said.level.value,
-                "probability": said.probability,
+                "level": judgement.level.value,
+                "probability": judgement.probability,
             }
-            for a, b, said in found.contradictions
+            for a, b, judgement in found.contradictions
         ],
         "rewards": list(found.rewards),
     }
@@ -231,7 +231,7 @@ def injected(found: Any) -> Json:
 
 
 def life_view(life: Life) -> Json:
-    """Return where a convention stands."""
+    """Return the stage of a convention."""
     return {
         "stage": life.stage.value,
         "observations": life.observations,

@@ -195,11 +195,13 @@ def _commit(
             writes |= changed
         if "digests" in steps:
             for topic in topics.values():
-                said, digest = digest_of(topic, notes.get)
-                if topic.status is TopicStatus.MERGED or not said or topic.digest_of == digest:
+                essences, digest = digest_of(topic, notes.get)
+                if topic.status is TopicStatus.MERGED or not essences or topic.digest_of == digest:
                     continue
                 if digest not in digests:
-                    digests[digest] = next(iter(distiller.distil([(topic.title, said)], DIGEST_LIMIT))).text
+                    digests[digest] = next(
+                        iter(distiller.distil([(topic.title, essences)], DIGEST_LIMIT))
+                    ).text
                 if digests[digest]:
                     new: dict[str, Any] = {"digest_of": digest, "digest_by": distiller.name}
                     writes[topic.id] = replace(topic, digest=digests[digest], **new)
