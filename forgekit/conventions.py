@@ -206,7 +206,7 @@ def reset(
 ) -> Written:
     """Delete the conventions of a project in one commit, which `git revert` undoes.
 
-    Raises UsageError where nobody judgement `yes`, NotFoundError for a project that is not known.
+    Raises UsageError without `yes`, NotFoundError for a project that is not known.
     """
     from forgekit.store import Change
 
@@ -354,14 +354,16 @@ def overview(forge: Forge, *, project: str | None = None) -> Lives:
     )
 
 
-def contradictions(forge: Forge, *, project: str | None = None) -> Sequence[Contradiction]:
-    """Return the pairs of active conventions, or of one and an active decision, that the judge found.
+def waiting(forge: Forge, *, project: str | None = None) -> Lives:
+    """Return what waits for a person: the conventions that are ready, and the contradictions.
 
     Raises NotFoundError for a project that is not known.
     """
     registry = forge.registry()
     owner = forge.known_project(project, registry).id if project is not None else None
-    return _contradictions(forge, registry, owner)[1] if registry.conventions else ()
+    rows, found = _contradictions(forge, registry, owner) if registry.conventions else ((), ())
+    ready = [life for life in rows if life.stage is Stage.READY]
+    return Lives(registry=registry, rows=ready, contradictions=found)
 
 
 def _contradictions(

@@ -160,8 +160,8 @@ def judged_texts(
 
     Args:
         forge: the registry's vectors, judge and cache.
-        own: by id; each is judged with the few nearest to it.
-        others: by id; they are not judged with each other.
+        own: by id; each is judged with the few of them that are nearest to it.
+        others: by id; each of `own` is judged with the few nearest of these too.
         wait_ms: how long to judge pairs that are not cached; without end where None.
     """
     from forgekit.index.finding_cache import FindingCache
@@ -172,24 +172,18 @@ def judged_texts(
         return []
     until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
     bring_up(forge, vectors, limit=INLINE_TEXTS, only=texts)
-    near: dict[str, list[tuple[float, Pair]]] = {}
-    for (one, other), cosine in vectors.pairs(own, texts, COSINE_FLOOR).items():
-        if one != other:
-            low, high = sorted((EntityId(one), EntityId(other)))
-            near.setdefault(one, []).append((cosine, (low, high)))
-    sides = sorted({side for rows in near.values() for _, side in nlargest(_NEAR, rows)})
+    chosen: set[Pair] = set()
+    for pool in (own, others):
+        near: dict[str, list[tuple[float, Pair]]] = {}
+        for (one, other), cosine in vectors.pairs(own, pool, COSINE_FLOOR).items():
+            if one != other:
+                low, high = sorted((EntityId(one), EntityId(other)))
+                near.setdefault(one, []).append((cosine, (low, high)))
+        chosen.update(side for rows in near.values() for _, side in nlargest(_NEAR, rows))
+    sides = sorted(chosen)
     with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
-        cosines = _cosines(judge, cache, vectors, texts, sides, until)
-        asked = [
-            _Asked(side, (texts[side[0]], texts[side[1]]), cosine, judge.version)
-            for side, cosine in zip(sides, cosines, strict=True)
-            if cosine is not None
-        ]
-        return [
-            (*one.sides, judgement)
-            for one, judgement in _judged(judge, cache, asked, until)
-            if _speaks(judgement)
-        ]
+        found = _judged_sides(judge, cache, vectors, texts, sides, until)
+        return [(*one.sides, judgement) for one, judgement in found if _speaks(judgement)]
 
 
 def of_project(forge: Forge, project: str | None = None, progress: Progress | None = None) -> Findings:
@@ -241,16 +235,10 @@ def _judge_all(
         if start and _late(until):
             break
         sides = todo[start : start + _PART]
-        texts = _statements(registry, {key for pair in sides for key in pair})
-        cosines = _cosines(judge, cache, vectors, texts, sides, until)
-        asked = [
-            _Asked(pair, (texts[pair[0]], texts[pair[1]]), cosine, judge.version)
-            for pair, cosine in zip(sides, cosines, strict=True)
-            if cosine is not None
-        ]
         if progress is not None:
             progress(start, len(todo))
-        found = _judged(judge, cache, asked, until)
+        texts = _statements(registry, {key for pair in sides for key in pair})
+        found = _judged_sides(judge, cache, vectors, texts, sides, until)
         flagged = [
             (*one.sides, one.cosine, _written(judgement)) for one, judgement in found if _speaks(judgement)
         ]
@@ -278,6 +266,24 @@ class _Asked:
     def turned(self, judgement: Judgement) -> Judgement:
         """Return a judgement of the texts as one of the sides, in their order."""
         return replace(judgement, words=judgement.words[::-1]) if self.swapped else judgement
+
+
+def _judged_sides(
+    judge: Judge,
+    cache: FindingCache,
+    vectors: Vectors,
+    texts: Mapping[EntityId, Statement],
+    sides: Sequence[Pair],
+    until: float | None,
+) -> list[tuple[_Asked, Judgement]]:
+    """Return the judgements of pairs, of as many as are cached or there is time for."""
+    cosines = _cosines(judge, cache, vectors, texts, sides, until)
+    asked = [
+        _Asked(pair, (texts[pair[0]], texts[pair[1]]), cosine, judge.version)
+        for pair, cosine in zip(sides, cosines, strict=True)
+        if cosine is not None
+    ]
+    return _judged(judge, cache, asked, until)
 
 
 def _cosines(

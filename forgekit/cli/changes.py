@@ -47,7 +47,7 @@ def decided(call: Call) -> None:
 
 def stated(call: Call) -> None:
     """Register a convention, and print what contradicts it."""
-    from forgekit.conventions import contradictions
+    from forgekit.conventions import waiting
 
     written: Written = call.result()
     if call.printed_json(written):
@@ -55,7 +55,7 @@ def stated(call: Call) -> None:
     wrote(written, call)
     if written.outcome.commit:
         own = written.entity.id
-        found = contradictions(call.forge, project=getattr(written.entity, "project_name", None))
+        found = waiting(call.forge, project=getattr(written.entity, "project_name", None)).contradictions
         print_contradictions((each for each in found if own in {each[0].id, each[1].id}), to=console.info)
 
 
@@ -186,7 +186,7 @@ def _judged(call: Call) -> Findings:
 def scan(call: Call) -> None:
     """Judge the pairs of active decisions, and list what contradicts."""
     from forgekit.conflict.judge import Level
-    from forgekit.conventions import contradictions
+    from forgekit.conventions import waiting
 
     found = _judged(call)
     wanted = {Level.CONFLICT, Level.POSSIBLE} if call["possible"] else {Level.CONFLICT}
@@ -199,7 +199,9 @@ def scan(call: Call) -> None:
         console.info(f"nothing was judged: {found.missing}")
         return
     print_contradictions(
-        each for each in contradictions(call.forge, project=call["project"]) if each[2].level in wanted
+        each
+        for each in waiting(call.forge, project=call["project"]).contradictions
+        if each[2].level in wanted
     )
     console.info(
         f"{console.count(found.judged, 'pair')} judged: {console.count(len(found.conflicts), 'conflict')}, "

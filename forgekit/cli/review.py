@@ -20,6 +20,8 @@ from forgekit.model.rules import statement
 from forgekit.times import format_date
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from forgekit.cli.call import Call
     from forgekit.conflict.pairs import Finding
     from forgekit.filing.review import Answers, Reviewed, Seen, Waiting
@@ -34,7 +36,7 @@ _CHOICES = "1 or 2 keeps that one, b keeps both for different scopes, d dismisse
 
 def review(call: Call) -> None:
     """Review candidates."""
-    from forgekit.conventions import contradictions
+    from forgekit.conventions import waiting
     from forgekit.filing import review
 
     options, forge, project, approve_above = call.options, call.forge, call["project"], call["approve_above"]
@@ -54,9 +56,9 @@ def review(call: Call) -> None:
         answers = _asked(forge, found)
         if answers != review.Answers():
             _print_reviewed(review.answer(forge, answers, options), call)
-        ready = _ready(call)
+        ready = waiting(forge, project=project).rows
         _ask_conventions(call, ready)
-        print_contradictions(contradictions(forge, project=project))
+        print_contradictions(waiting(forge, project=project).contradictions)
         rows = _findings(call)
         _ask_findings(call, rows)
         if answers == review.Answers() and not rows and not ready:
@@ -90,13 +92,6 @@ def _given(call: Call) -> Answers:
     return Answers(approve=approved, reject=rejected, merge=merged, titles=titles)
 
 
-def _ready(call: Call) -> list[Life]:
-    """Return the conventions that wait for a person."""
-    from forgekit.conventions import listed
-
-    return list(listed(call.forge, project=call["project"], status="ready").rows)
-
-
 def _ready_text(life: Life) -> str:
     """Return a convention with its evidence and what says the same."""
     each = life.convention
@@ -107,7 +102,7 @@ def _ready_text(life: Life) -> str:
     return "\n".join(lines)
 
 
-def _ask_conventions(call: Call, rows: list[Life]) -> None:
+def _ask_conventions(call: Call, rows: Sequence[Life]) -> None:
     """Ask about each convention; each answer is a commit."""
     from forgekit import conventions
 
@@ -181,7 +176,7 @@ def _list(found: list[Waiting], call: Call) -> None:
     """List the candidates, and what the judge found, which wait for a person too."""
     if call.printed_json(found, "waiting"):
         return
-    from forgekit.conventions import contradictions
+    from forgekit.conventions import waiting
 
     for item in found:
         candidate, same = item.candidate, ""
@@ -192,9 +187,10 @@ def _list(found: list[Waiting], call: Call) -> None:
         again = f"  [{_times(item)}]" if item.again else ""
         console.data(f"{_headline(candidate)}  {title}  ({_source(candidate)}){same}{again}")
     console.info(f"{console.count(len(found), 'candidate')} waiting")
-    for life in _ready(call):
+    conventions = waiting(call.forge, project=call["project"])
+    for life in conventions.rows:
         console.data(_ready_text(life))
-    print_contradictions(contradictions(call.forge, project=call["project"]))
+    print_contradictions(conventions.contradictions)
     for finding, loser in _findings(call):
         console.data(finding_text(finding, loser))
 
