@@ -56,7 +56,7 @@ def sync_compression(call: Call) -> int:
         inherits_from=call["parents"] or (),
     )
     incoming = [
-        Incoming(envelope=given, data=_pasted(), name="standard input")
+        Incoming(envelope=given, data=_pasted("paste the archive", _LONGEST), name="standard input")
         if name == "-"
         else Incoming(envelope=given, path=Path(name), name=name)
         for name in names
@@ -81,10 +81,11 @@ def sync_compression(call: Call) -> int:
     return int(bool(report.refused) or any(filed.lost for filed in report.filed if filed.new))
 
 
-def _pasted() -> bytes:
+def _pasted(do: str, most: int) -> bytes:
+    """Read standard input; `do` is what a person at a terminal is asked to do."""
     if sys.stdin.isatty():
-        console.info("paste the archive, then press Ctrl-D")
-    return sys.stdin.buffer.read(_LONGEST)
+        console.info(f"{do}, then press Ctrl-D")
+    return sys.stdin.buffer.read(most)
 
 
 def _print_archives(report: SyncReport, to: Any) -> None:
@@ -215,18 +216,18 @@ def note_add(call: Call) -> None:
     values = dict(call.values)
     name = values.pop("file", None)
     try:
-        if name not in {None, "-"}:
-            text = Path(name).read_text(encoding="utf-8")
+        if name in {None, "-"}:
+            data = _pasted("type the note", TEXT_LIMIT + 1)
         else:
-            if sys.stdin.isatty():
-                console.info("type the note, then press Ctrl-D")
-            text = sys.stdin.buffer.read(TEXT_LIMIT + 1).decode()
+            with Path(name).open("rb") as file:
+                data = file.read(TEXT_LIMIT + 1)
+        if len(data) > TEXT_LIMIT:
+            raise UsageError(f"a note has at most {TEXT_LIMIT:,} bytes; split it")
+        text = data.decode()
     except UnicodeDecodeError:
         raise UsageError(f"{name or 'standard input'} is no text in UTF-8") from None
     except OSError as e:
         raise UsageError(f"cannot read {name}: {e.strerror}; a text comes from standard input") from None
-    if len(text) > TEXT_LIMIT:
-        raise UsageError(f"a note has at most {TEXT_LIMIT:,} characters; split it")
     written = add(call.forge, text, options=call.options, **values)
     if not call.printed_json(written):
         wrote(written, call)

@@ -86,6 +86,12 @@ def test_a_file_that_is_not_there(cli: Cli, registry: Path) -> None:
     assert (ran.code, ran.err) == (2, "forgekit: cannot read nowhere.md: No such file or directory\n")
 
 
+def test_a_note_is_refused_above_its_limit_and_within_a_character(cli: Cli, registry: Path) -> None:
+    (registry / "long.md").write_text("x" + "\u00e9" * 500_000, encoding="utf-8")
+    ran = cli("note", "add", "long.md", root=registry)
+    assert (ran.code, ran.err) == (2, "forgekit: a note has at most 1,000,000 bytes; split it\n")
+
+
 def test_a_note_typed_in_place_of_a_file_is_said(cli: Cli, registry: Path) -> None:
     ran = cli("note", "add", "Straw is four euros a bale", root=registry)
     assert ran.code == 2
