@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -117,10 +117,9 @@ def command_key(command: str) -> str:
     Options, paths, variables, redirections and what only prepares are left out.
     """
     keys: dict[str, None] = {}
-    for segment in _SEGMENTS.split(command):
-        parts = _CUT.split(segment, maxsplit=1)[0].split()
+    for parts in _programs(command):
         while parts and _ASSIGNED.fullmatch(parts[0]):
-            parts = parts[1:]
+            del parts[0]
         if not parts or parts[0] in _PREPARES:
             continue
         words = [parts[0]]
@@ -134,9 +133,14 @@ def command_key(command: str) -> str:
 
 def target_of(command: str) -> str:
     """Return a command line without options, redirections and what its output is piped to."""
-    segments = (_CUT.split(segment, maxsplit=1)[0].split() for segment in _SEGMENTS.split(command))
-    kept = (" ".join(word for word in words if not word.startswith("-")) for words in segments)
+    kept = (" ".join(word for word in words if not word.startswith("-")) for words in _programs(command))
     return " && ".join(filter(None, kept))
+
+
+def _programs(command: str) -> Iterator[list[str]]:
+    """Yield the words of each program that a command line runs, without what its output is piped to."""
+    for segment in _SEGMENTS.split(command):
+        yield _CUT.split(segment, maxsplit=1)[0].split()
 
 
 def hides_outcome(command: str) -> bool:

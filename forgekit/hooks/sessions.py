@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
-import os
 from pathlib import Path
 from typing import NamedTuple
 
+from forgekit.worktree.local_state import read_json, write_json
 from forgekit.worktree.roots import sessions_dir
 
 _MOST_FILES, _MOST_SESSIONS = 500, 200
@@ -38,8 +37,8 @@ class Session(NamedTuple):
 
 def read(root: Path | None, session: str) -> Session:
     """Return the notices that a session had; none where that is not known."""
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-        data = json.loads(_path(root, session).read_text(encoding="utf-8"))
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        data = read_json(_path(root, session))
         return Session(tuple(map(str, data["files"])), data["reminded"] is True, int(data.get("kept", 0)))
     return Session()
 
@@ -48,9 +47,7 @@ def write(root: Path | None, session: str, had: Session) -> None:
     """Keep the notices that a session had, and forget the sessions that were written longest ago."""
     path = _path(root, session)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{os.getpid()}")
-    part.write_text(json.dumps(had._asdict()), encoding="utf-8")
-    part.replace(path)
+    write_json(path, had._asdict())
     old = sorted(path.parent.glob("*.json"), key=lambda each: each.stat().st_mtime)[:-_MOST_SESSIONS]
     for each in old:
         each.unlink(missing_ok=True)

@@ -153,8 +153,8 @@ class TurnBuilder:
             self._turns.append(last)
         if len(last.tools) < MOST_CALLS:
             last.tools.append(line_of(tool) or "tool")
-            said = mapping(given)
-            if call := text_of(said.get("command") or said.get("file_path"))[:_LONGEST_CALL]:
+            values = mapping(given)
+            if call := text_of(values.get("command") or values.get("file_path"))[:_LONGEST_CALL]:
                 last.calls.append(call)
 
     def count_unknown(self, kind: str, value: Any) -> None:

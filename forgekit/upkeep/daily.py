@@ -32,23 +32,33 @@ def daily(
         project: of the note, else the default or only one, else `Unsorted`.
         options: dry run, or without a commit.
     """
-    day = format_date(date if date is not None else forge.now())
+    at = _beginning(date if date is not None else forge.now())
     registry = forge.registry()
-    owner = forge.project(project, registry, required=False) or UNSORTED
-    at = Instant((date if date is not None else forge.now()) // DAY_MS * DAY_MS)
     text = summary(forge, registry, at) or "Nothing was decided, opened, resolved or noted."
-    title = f"Summary of {day}"
-    return add(forge, text, title=title, project=owner, at=at, source=f"{SOURCE}{day}", options=options)
+    return _write(forge, registry, at, text, project, options)
 
 
 def yesterday(forge: Forge, *, options: WriteOptions = COMMITTED) -> Written | None:
     """Write the summary of the day before, where anything happened and no summary is there."""
-    at = Instant(forge.now() // DAY_MS * DAY_MS - DAY_MS)
+    at = _beginning(Instant(forge.now() - DAY_MS))
     registry = forge.registry()
-    known = any(note.source == f"{SOURCE}{format_date(at)}" for note in registry.notes)
-    if known or not summary(forge, registry, at):
+    if any(note.source == f"{SOURCE}{format_date(at)}" for note in registry.notes):
         return None
-    return daily(forge, date=at, options=options)
+    text = summary(forge, registry, at)
+    return _write(forge, registry, at, text, None, options) if text else None
+
+
+def _beginning(moment: Instant) -> Instant:
+    return Instant(moment // DAY_MS * DAY_MS)
+
+
+def _write(
+    forge: Forge, registry: Registry, at: Instant, text: str, project: str | None, options: WriteOptions
+) -> Written:
+    day = format_date(at)
+    owner = forge.project(project, registry, required=False) or UNSORTED
+    source = f"{SOURCE}{day}"
+    return add(forge, text, title=f"Summary of {day}", project=owner, at=at, source=source, options=options)
 
 
 def summary(forge: Forge, registry: Registry, at: Instant) -> str:

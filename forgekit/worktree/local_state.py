@@ -19,19 +19,28 @@ MOST_OPENED = 5_000
 
 def read(root: Path, name: str) -> dict[str, Any]:
     """Return what a file holds; nothing where that cannot be read."""
-    with contextlib.suppress(OSError, ValueError):
-        data = json.loads((cache_dir(root) / name).read_text(encoding="utf-8"))
-        return data if isinstance(data, dict) else {}
-    return {}
+    return read_json(cache_dir(root) / name)
 
 
 def write(root: Path, name: str, data: Mapping[str, Any]) -> None:
     """Replace a file at once; where nothing can be written, it stays."""
-    path = cache_dir(root) / name
-    part = path.with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):
-        part.write_text(json.dumps(data), encoding="utf-8")
-        part.replace(path)
+        write_json(cache_dir(root) / name, data)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object that a file holds; nothing where that cannot be read."""
+    with contextlib.suppress(OSError, ValueError):
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return data if isinstance(data, dict) else {}
+    return {}
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Replace a file at once; raises OSError."""
+    part = path.with_suffix(f".{os.getpid()}")
+    part.write_text(json.dumps(data), encoding="utf-8")
+    part.replace(path)
 
 
 def opened(root: Path) -> dict[str, Instant]:
