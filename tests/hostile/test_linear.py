@@ -2,7 +2,8 @@
 
 Time is this process's own, best of three, judged over two doublings at once: four times the input may take
 2.5 x 2.5 times as long, where growth with the square takes sixteen. What takes less than a floor counts as
-the floor, so neither a busy machine nor a short measurement is a failure.
+the floor, and growth that looks too fast is measured twice more: a busy machine slows one measurement,
+growth with the square fails all three.
 """
 
 from __future__ import annotations
@@ -95,6 +96,7 @@ WORK: dict[str, Callable[[str], object]] = {
 }
 FLOOR_S = 0.05
 RATIO = 2.5
+ATTEMPTS = 3
 
 
 def _seconds(work: Callable[[str], object], text: str) -> float:
@@ -113,16 +115,26 @@ def _seconds(work: Callable[[str], object], text: str) -> float:
     return best
 
 
+def _growth(work: Callable[[str], object], small: str, large: str) -> float:
+    """Return how often longer the large text takes than the small one, the least of three attempts."""
+    least = 99.9
+    for _ in range(ATTEMPTS):
+        before, after = (max(FLOOR_S, _seconds(work, text)) for text in (small, large))
+        least = min(least, after / before)
+        if least <= RATIO**2:
+            break
+    return least
+
+
 @pytest.mark.parametrize("name", WORK)
 def test_work_grows_with_the_input_and_no_faster(level: Level, guarantee: Report, name: str) -> None:
     smallest = level.pick(20_000, 100_000)
     worst = 0.0
     for shape, unit in SHAPES.items():
         small, large = (smallest * factor // len(unit) for factor in (1, 4))
-        before = max(FLOOR_S, _seconds(WORK[name], unit * small))
-        after = max(FLOOR_S, _seconds(WORK[name], unit * large))
-        assert after / before <= RATIO**2, f"{name} on {shape}: {before:.3f} s, then {after:.3f} s"
-        worst = max(worst, (after / before) ** 0.5)
+        growth = _growth(WORK[name], unit * small, unit * large)
+        assert growth <= RATIO**2, f"{name} on {shape}: {growth:.1f} times as long for 4 times the text"
+        worst = max(worst, growth**0.5)
     guarantee("G16", f"time per doubling of the input: {name}", f"{len(SHAPES)} shapes, x{worst:.2f} at most")
 
 
@@ -141,8 +153,6 @@ def test_reading_decisions_grows_with_their_number_and_no_faster(level: Level, g
     def work(number: str) -> object:
         return extract(_decisions(int(number)), READER)
 
-    before, after = (max(FLOOR_S, _seconds(work, str(smallest * factor))) for factor in (1, 4))
-    assert after / before <= RATIO**2, f"{smallest} decisions: {before:.3f} s, then {after:.3f} s"
-    guarantee(
-        "G16", "time per doubling of the decisions of a conversation", f"x{(after / before) ** 0.5:.2f}"
-    )
+    growth = _growth(work, str(smallest), str(smallest * 4))
+    assert growth <= RATIO**2, f"{smallest} decisions: {growth:.1f} times as long for 4 times as many"
+    guarantee("G16", "time per doubling of the decisions of a conversation", f"x{growth**0.5:.2f}")
