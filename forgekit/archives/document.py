@@ -35,6 +35,10 @@ _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _DEEP_HEADING = re.compile(r" {0,3}#{2,6}[ \t]")
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[\w+-]*)[ \t]*$")
 _QUOTE = re.compile(r" {0,3}> ?")
+_CALLOUT = re.compile(r"\[!(?P<type>[^\]\s]{1,40})\][+-]?\s*")
+_CITATIONS = ("quote", "cite")
+_LINK = re.compile(r"\[\[#?\^?([^\]\[|#^]{1,200})[^\]\[]{0,200}\]\]")
+_BLOCK_ID = re.compile(r"\s\^[A-Za-z\d-]{1,40}$")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 _SUMMARY = re.compile(r"^.*<summary>(?:<[bh]\w*>)?(.*?)(?:</[bh]\w*>)?</summary>.*$", re.IGNORECASE)
@@ -148,6 +152,7 @@ def read_document(text: str) -> Document:
         problems.append(Problem(code="too-long", message=message, line=cut + 1, fix=fix))
         del lines[cut:]
     _unwrap(lines)
+    _open_callouts(lines)
     _Markup(lines)
     _unquote_lists(lines)
     builder = _Builder(lines)
@@ -185,6 +190,22 @@ def _unquote_lists(lines: list[str]) -> None:
         lines[number] = _QUOTE.sub("", lines[number], count=1)
 
 
+def _open_callouts(lines: list[str]) -> None:
+    """Write each callout (`> [!note] title`, of Obsidian and GitHub) as a list item: it quotes nobody."""
+    before, is_callout = -1, False
+    for number in _outside(lines, quoted=True):
+        mark = _QUOTE.match(lines[number])
+        if mark is None:
+            continue
+        inner = lines[number][mark.end() :]
+        head = _CALLOUT.match(inner)
+        if head or number != before + 1:
+            is_callout = head is not None and head["type"].casefold() not in _CITATIONS
+        if is_callout:
+            lines[number] = f"- {head['type']}: {inner[head.end() :]}" if head else f"  {inner}"
+        before = number
+
+
 class _Markup:
     """Writes the marks of other markups as those of Markdown; each line stays where it is."""
 
@@ -198,6 +219,9 @@ class _Markup:
         self.org = any(lines[number].startswith("#+") for number in outside[:60])
         self.depth = self.level = self.folded = 0
         for number in outside:
+            if "[[" in lines[number]:
+                lines[number] = _LINK.sub(r"\1", lines[number])
+            lines[number] = _BLOCK_ID.sub("", lines[number])
             if not lines[number].isascii() and not _OTHER_HEADING.fullmatch(lines[number]):
                 lines[number] = _KEYCAP.sub(r"\1\2. ", lines[number].translate(_BRACKETS), count=1)
             if not self._part(number):
@@ -264,9 +288,10 @@ def _org_notes(match: re.Match[str]) -> str:
     return f"{match['title'].strip()} ({', '.join(words)})" if words else match["title"].strip()
 
 
-def _outside(lines: Sequence[str]) -> list[int]:
-    """Return the numbers of the full lines outside of fences and quotes."""
+def _outside(lines: Sequence[str], *, quoted: bool = False) -> list[int]:
+    """Return the numbers of the full lines outside of fences and, unless `quoted`, of quotes."""
     found, fence = [], ""
+    hidden = ("",) if quoted else ("", ">")
     for number, line in enumerate(lines):
         mark = _FENCE_MARK.match(line)
         if mark and not fence:
@@ -274,7 +299,7 @@ def _outside(lines: Sequence[str]) -> list[int]:
         elif fence:
             is_end = mark and mark[1].startswith(fence) and not line.strip(" " + fence[0])
             fence = "" if is_end else fence
-        elif len(line) <= LINE_LIMIT and line.lstrip()[:1] not in ("", ">"):
+        elif len(line) <= LINE_LIMIT and line.lstrip()[:1] not in hidden:
             found.append(number)
     return found
 

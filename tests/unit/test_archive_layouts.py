@@ -279,3 +279,14 @@ def test_fields_that_were_lost_once(text: str, found: tuple[object, ...]) -> Non
 @pytest.mark.parametrize("written", ["D0", "D000001", "d001", "D001a", "D-001", "Ｄ００１", "Decision 1"])
 def test_an_id_of_any_shape_is_read_as_it_is_written(written: str) -> None:
     assert decisions(f"## Decisions\n\n- {written}: Rows\n") == [(written, "Rows", None, "", ())]
+
+
+def test_a_callout_is_the_archives_own_and_a_quotation_is_not() -> None:
+    read = read_archive(
+        "# Vault\n\nUp: [[Home|the start]]\n\n"
+        "> [!decision]+ D001: Use gas\n> Tier:: 0.7\n> Why:: it is [[Gas stove|cheap]]\n\n"
+        "> [!quote] the landlord\n> - D002: Use oil\n\n"
+        "> [!IMPORTANT]\n> - D003: Use wood ^wood\n"
+    )
+    decisions = {(d.local_id, d.text, d.tier, d.rationale) for d in read.decisions}
+    assert decisions == {("D001", "Use gas", 0.7, "it is Gas stove"), ("D003", "Use wood", None, "")}
