@@ -5,5 +5,5 @@ Order of reading: `document` (Markdown structure), `formats` (shapes of records)
 `conversations`, `changes`. `machine_block` writes records as a block.
 """
 
-READER_VERSION = "9"
+READER_VERSION = "10"
 """Raise it when `read_archive` reads a text in another way: it is part of the key of the reader's cache."""

@@ -300,7 +300,7 @@ def tag_of(found: ClaimList, facts: Facts) -> str | None:
         tag = _bare_name(value)
         if _TAG.fullmatch(tag):
             tags.append((tag, line))
-        else:
+        elif not value.startswith("["):  # a list of topics, as in front matter
             found.warn("bad-tag", f"{tag[:40]!r} is no compression tag", line, "write TOPIC_A_RESULT")
     if not tags:
         return None
