@@ -42,6 +42,7 @@ _BLOCK_ID = re.compile(r"\s\^[A-Za-z\d-]{1,40}$")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 _SUMMARY = re.compile(r"^.*<summary>(?:<[bh]\w*>)?(.*?)(?:</[bh]\w*>)?</summary>.*$", re.IGNORECASE)
+_RULE = re.compile(r"([^\w\s])\1{2,}")
 _BULLETS = tuple("\u2022\u25e6\u25aa\u25b8\u2023\u25cf\u25cb\u30fb")
 _FENCE_MARK = re.compile(r" {0,3}(`{3,}|~{3,})")
 _OTHER_HEADING = re.compile(
@@ -474,6 +475,8 @@ class _Builder:
             text = _TAG.sub(" ", line).strip() if "<" in line else line.strip()
             if inner.kind == "item" and number == inner.line and not inner.text:
                 inner.text = line[inner.column :].strip()
+                continue
+            if _RULE.fullmatch(text):
                 continue
             lazy = number > first and inner.kind == "item" and indent < min(inner.column, 2)
             holder = next(n for n in reversed(self._stack) if n.kind != "item") if lazy else inner
