@@ -15,10 +15,13 @@ from dataclasses import replace
 from forgekit.archives.spans import Span
 
 _HEAD = re.compile(
-    r"(?:[^\w#\u00a7]|:\w+:\s|#+\s)*(?:(?:[^\W\d_][\w'\u2019+-]*,?\s+){1,3}(?=[^\s:.]+\s?[:.)\]]))?[<(\[]?"
+    r"(?:[^\w#\u00a7]|:\w+:\s|#+\s)*(?:(?:[^\W\d_][\w'\u2019+-]*,?\s+){1,3}(?=[^\s:.]+\s?[:.)\]]|[(\[][^\s:.,]+[,;]))?"
+    r"[<(\[]?"
     r"(?P<id>[^\W_]*[#\u00a7\u00b0\u00ba_./-]{0,2}[^\W_]+)(?:[>)\]*'_]|\s?[:.=](?=\s|\w)|(?=[\s\u3000,;]|$))+"
 )
 _COUNT = re.compile(r"(?:(?<=^0x)[0-9a-f]+|\d{1,4}|(?<=[^\w.])[a-z])(?=[a-z]?$)")
+_REST = re.compile(r"[,;][^()\[\]]{0,120}[)\]][.:*_]*\s")
+"""What else a bracket says of the record whose id it opens with."""
 _LONGEST, _FEWEST, _HEAD_LIMIT, _FARTHEST = 14, 3, 120, 60
 _PARTS = re.compile(
     r"\s+[\u2014\u2013\u00b7|/\u00b6\u27f5\u2190\u2192(\[]|[;\u3002\uff1b]|\.{3,}|(?<=\w\w)[.](?=\s|$)|(?<=[?!\uff1f])\s"
@@ -65,7 +68,9 @@ def _series(lines: Sequence[str], own: Sequence[bool]) -> Iterable[dict[str, Pla
         if match and len(match["id"]) <= _LONGEST and (count := _COUNT.search(match["id"])):
             prefix = match["id"][: count.start()]
             if prefix.strip("0123456789."):
-                series[prefix].setdefault(match["id"], (number, match.start("id"), match.end()))
+                rest = _REST.match(line, match.end()) if line[match.start("id") - 1] in "([" else None
+                end = rest.end() if rest else match.end()
+                series[prefix].setdefault(match["id"], (number, match.start("id"), end))
     return series.values()
 
 
@@ -93,7 +98,10 @@ def _begun(name: str, place: Place, nearest: Span, kind: str, spans: Sequence[Sp
         return list(spans)
     identity = replace(words, tag="id", value="", text=name, last=line, column=first, ahead=_CERTAIN)
     words = replace(words, tag=kind or words.tag, margin=max(words.margin, _CERTAIN))
+    noted = [
+        replace(span, ahead=_CERTAIN) for span in spans if first < span.column < end and span.tag != "id"
+    ]
     others = [
         span for span in spans if span.column > words.column or (span.tag == "state" and span.column < first)
     ]
-    return sorted([identity, words, *others], key=lambda span: span.column)
+    return sorted([identity, words, *noted, *others], key=lambda span: span.column)

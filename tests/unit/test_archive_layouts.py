@@ -290,3 +290,16 @@ def test_a_callout_is_the_archives_own_and_a_quotation_is_not() -> None:
     )
     decisions = {(d.local_id, d.text, d.tier, d.rationale) for d in read.decisions}
     assert decisions == {("D001", "Use gas", 0.7, "it is Gas stove"), ("D003", "Use wood", None, "")}
+
+
+def test_a_bracket_opens_with_an_id_of_a_series_and_says_more() -> None:
+    read = read_archive(
+        "**Decided (Dec-1, tier 0.8).** Glacier work comes first. One page is read.\n\n"
+        "**Decided (Dec-2, tier 0.6; rests on Dec-1).** Sediment papers share one heading.\n\n"
+        "**Decided (Dec-3, tier 0.4).** Citation counts are left out of the statement.\n"
+    )
+    assert [(d.local_id, d.text, d.dependencies or ()) for d in read.decisions] == [
+        ("Dec-1", "Glacier work comes first", ()),
+        ("Dec-2", "Sediment papers share one heading", ("Dec-1",)),
+        ("Dec-3", "Citation counts are left out of the statement", ()),
+    ]
