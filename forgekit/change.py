@@ -89,7 +89,6 @@ def write(
     """Write what `decide` makes of the registry.
 
     Args:
-        forge: the registry.
         decide: returns the entities to write, the one that the command is about first; it runs again
             when another commit came first.
         operation: noun and verb, such as `decision revise`.
@@ -156,8 +155,6 @@ def origin_of(
     """Return where and when something is recorded.
 
     Args:
-        forge: the registry.
-        registry: all entities.
         project: a project's name, else the conversation's, else the default or only one.
         conversation: any name of one, or the uuid of one that is not registered yet.
         at: event time.

@@ -153,7 +153,6 @@ def _revised_id(registry: Registry, edited: Decision, old: Decision, now: Instan
     """Return the id that an edited text has as a decision of its own, or None where the edit is to be undone.
 
     Args:
-        registry: all entities.
         edited: whose text does not give its id.
         old: the same decision, when its text gave the id.
         now: when it is revised.
@@ -475,7 +474,6 @@ def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
     """Plan the fixes that need no person; other problems stay.
 
     Args:
-        registry: all entities.
         given: the texts to be brought into canonical form, what was committed, and what to look at.
         now: when a revision is made.
     """

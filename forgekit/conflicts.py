@@ -53,8 +53,6 @@ def listed(
     """Return the verdicts and findings, newest first, with the findings they come from.
 
     Args:
-        forge: where findings come from.
-        registry: all entities.
         decision: only those of this decision.
         project: only those that touch this project.
         state: only those in this state.
@@ -91,7 +89,6 @@ def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
     """Return the verdict that a name means, on file or as a finding's would be.
 
     Args:
-        forge: the registry.
         name: of a verdict, of a finding, or of one of the sides.
         other: one of the sides, where only conflicts with it are meant.
 
@@ -126,11 +123,9 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOp
     """Keep one side of a conflict; the other is superseded, with the reason.
 
     Args:
-        forge: the registry.
         name: the conflict, or one of its sides.
         keep: the side to keep.
         reason: why, one line.
-        options: dry run, or without a commit.
 
     Raises RuleError when `keep` is no side of it, TransitionError when it is settled or `keep` out of force.
     """
@@ -160,11 +155,9 @@ def settle(
     """Keep both sides of a conflict.
 
     Args:
-        forge: the registry.
         name: the conflict, or one of its sides.
         reason: why, one line.
         status: `scoped`: each holds in the scope that the reason states; `dismissed`: no contradiction.
-        options: dry run, or without a commit.
 
     Raises TransitionError when it is settled already.
     """

@@ -68,15 +68,11 @@ def create(
     """Register a convention that a person states; one with this text is approved, and used again if decayed.
 
     Args:
-        forge: the registry.
         text: the convention, one line.
         anti_pattern: whether it says what not to do.
         scope: path globs and names of components that it applies to.
         project: a project's name, else the conversation's; a new one is registered along.
-        conversation: the one that states it, by any name.
-        tags: words.
         at: event time in ms since 1970, else the conversation's, else now.
-        options: dry run, or without a commit.
 
     Raises RuleError for a text that is too long, TransitionError for one that was revised.
     """
@@ -243,10 +239,8 @@ def bootstrap(
     """Propose what the files of a project state, each with file and line; what was answered stays.
 
     Args:
-        forge: the registry.
         project: a project's name, else the default or only one.
         folder: in the project's repository; the working folder where None.
-        options: dry run, or without a commit.
 
     Raises RuleError where no file states anything, FormatError for a file whose marks are broken.
     """

@@ -52,7 +52,6 @@ def create(
     """Register a decision; the same text in the project and conversation is returned as it is.
 
     Args:
-        forge: the registry.
         text: the decision, one line.
         rationale: why, Markdown.
         context: in which circumstances, Markdown.
@@ -63,10 +62,8 @@ def create(
         dependencies: decisions it builds on, by any name.
         alternatives: what was rejected, one line each.
         governs: path globs and component names that it applies to.
-        tags: words.
         at: event time in ms since 1970, else the conversation's, else now.
         again: register the text although an active decision of the project has it.
-        options: dry run, or without a commit.
 
     Raises TransitionError where that one is out of force; RuleError where it says otherwise, where the text
     is too long, and for a text that an active decision of the project has already.
@@ -334,7 +331,6 @@ def decision_stale(
         max_tier: only decisions of this tier or below; None for all.
         hops: compressions since last validated.
         project_name: only this project.
-        forge: the registry, else that of the working directory.
     """
     from forgekit.insight.staleness import stale
     from forgekit.insight.views import Derived
@@ -376,7 +372,6 @@ def decision_resolve_conflict(
         decision_id: either side of the conflict.
         keep_id: the side to keep; when both are the same, the only open conflict of that decision is meant.
         reason: why.
-        forge: the registry, else that of the working directory.
     """
     from forgekit.conflicts import resolve
 

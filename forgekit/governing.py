@@ -51,7 +51,6 @@ def explain(forge: Forge, paths: Iterable[str] = (), *, diff: str | None = None)
     """Return the decisions in force that govern files.
 
     Args:
-        forge: the registry.
         paths: relative to the working folder, or absolute.
         diff: two revisions, `BASE..HEAD`, whose changed files are meant too.
 
@@ -99,7 +98,6 @@ def governing(forge: Forge, paths: Sequence[str]) -> dict[EntityId, tuple[tuple[
     """Return the decisions in force that govern files: which of them, by which of its patterns.
 
     Args:
-        forge: the registry.
         paths: relative to the top of the repository.
     """
     components = dict(forge.settings.components)

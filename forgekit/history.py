@@ -37,7 +37,6 @@ def provenance(forge: Forge, registry: Registry, entity: Entity, revision: str |
     """Return where an entity came from.
 
     Args:
-        forge: the registry.
         registry: as it was at the revision.
         entity: of it.
         revision: a revision or date; None for now.

@@ -53,12 +53,10 @@ def new_conversation(
     """Register a conversation; one of the same title and start in the project is returned as it is.
 
     Args:
-        forge: the registry.
         title: one line; with the start it makes the id.
         project: a project's name; a new one is registered along.
         external_id: the platform's own uuid.
         at: its start in ms since 1970, else now.
-        options: dry run, or without a commit.
 
     Raises RuleError where the registered one differs, and for a title that is too long.
     """
@@ -349,7 +347,6 @@ def lineage_trace(
     Args:
         conversation_id: any name of it; a platform's own uuid too.
         direction: `both`, `ancestors` or `descendants`.
-        forge: the registry, else that of the working directory.
 
     Raises UsageError for another direction.
     """

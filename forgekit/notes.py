@@ -65,14 +65,12 @@ def add(
     """Keep a note; one of the same source gets the new text.
 
     Args:
-        forge: the registry.
         text: Markdown; secrets in it are redacted.
         title: one line, else the first heading, else the first words.
         project: its name, else the default or only one.
         tags: words, beside the `#tags` of the text.
         at: when it was written, in ms since 1970, else now.
         source: names what the note is made of again and again.
-        options: dry run, or without a commit.
 
     Raises UsageError for a note without words, RuleError for a title that is too long.
     """
@@ -107,12 +105,8 @@ def edit(
     """Change a note's title, text or tags; its id stays.
 
     Args:
-        forge: the registry.
-        name: any name of the note.
-        title: one line.
         content: the whole text, Markdown.
         tags: in place of the old ones.
-        options: dry run, or without a commit.
 
     Raises RuleError for a title that is too long.
     """
@@ -135,10 +129,8 @@ def ingest_folder(
     """Keep the Markdown files of a folder as notes, in one commit; a second time changes nothing.
 
     Args:
-        forge: the registry.
         folder: such as a vault; folders that begin with a dot, links and other files are passed over.
         project: of new notes, by name, else the default or only one, else `Unsorted`.
-        options: dry run, or without a commit.
 
     Raises NotFoundError where there is no such folder.
     """

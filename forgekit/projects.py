@@ -52,8 +52,6 @@ def describe(
     """Change the description, tags, title or project of a project, conversation or lineage edge.
 
     Args:
-        forge: the registry.
-        name: any name of it.
         kind: what it is.
         content: Markdown, in place of what is above the sections; of an edge, its bridge summary.
         tags: in place of the old ones.
@@ -61,7 +59,6 @@ def describe(
         project: of a conversation, by name; a new one is registered along. Its kept text, its unregistered
             candidates and the edges that lead to it go along. Decisions and threads stay: their ids are
             made from their project.
-        options: dry run, or without a commit.
 
     Raises RuleError for a title that is too long.
     """

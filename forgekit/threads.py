@@ -54,17 +54,13 @@ def create(
     """Register a thread; one of the same title in the project and conversation is returned as it is.
 
     Args:
-        forge: the registry.
-        title: one line.
         project: a project's name, else the conversation's; a new one is registered along.
         local_id: what the conversation calls it, such as `T001`.
         conversation: the one that shows it, by any name; an unknown uuid is registered along.
         content: a description, Markdown.
         priority: how much it matters, else medium.
         blocked_by: other threads, by any name; words of several that name none are what it waits for.
-        tags: words.
         at: event time in ms since 1970, else the conversation's, else now.
-        options: dry run, or without a commit.
 
     Raises TransitionError where that one has ended; RuleError where it differs, where the thread that
     had this title has another one now, and for a title that is too long.
@@ -121,8 +117,6 @@ def update(
     """Change a thread's state, where a status is given, and its fields; the id stays.
 
     Args:
-        forge: the registry.
-        name: any name of the thread.
         status: `resolved`, `superseded`, `abandoned`, or `open` to reopen it: the one way back from an end.
         resolution: how it ended, Markdown, with a status that ends it.
         conversation: where this happened.
@@ -131,8 +125,6 @@ def update(
         priority: `high`, `medium` or `low`.
         content: a description, Markdown.
         blocked_by: as of `create`.
-        tags: words.
-        options: dry run, or without a commit.
 
     Raises TransitionError when it has that state already, unless all that is given is so already, and for a
     time before its last change; UsageError for another status or priority, and for a resolution of what does

@@ -61,7 +61,6 @@ def by_people(
     """Return the manual entries that a record is about or refers to, active ones first, then older ones.
 
     Args:
-        catalogue: up to date.
         known: the filed archives; what their records made is no manual entry.
         remembered: likewise.
         new: archives that are being filed.
@@ -99,7 +98,6 @@ def refold(
     """Fold all archives and conversations without and with those that are being filed.
 
     Args:
-        catalogue: up to date.
         ours: the registry as it is.
         filed: the filed archives; a new one of the same id replaces its text.
         new: archives that are being filed.

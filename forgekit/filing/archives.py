@@ -298,7 +298,6 @@ def sync_compression(
     """File archives and register what they say, in one commit; one that cannot be filed stops no other.
 
     Args:
-        forge: the registry.
         incoming: what to file.
         replace_filed: put another text in the place of the filed one of the same conversation and time.
         strict: refuse an archive of which anything was not read.
@@ -371,11 +370,9 @@ def file_text(
     """File one archive that was given as text; errors as of `sync_compression`.
 
     Args:
-        forge: the registry.
         text: the archive.
         project: where the text names none.
         tag: the compression tag, where the text names none.
-        options: dry run, or without a commit.
     """
     named = forge.project(project, forge.registry()) if project is not None else None
     incoming = Incoming(envelope=ImportOptions(project=named, tag=tag), data=text.encode())

@@ -489,7 +489,6 @@ def ingest(
     """File conversations and what is found in them; each batch is one commit.
 
     Args:
-        forge: the registry.
         found: conversations and what could not be read, as the readers yield them.
         project: of conversations whose export, settings and registry name none.
         with_text: keep the whole text; None follows the settings. A text that is kept already is updated in

@@ -30,15 +30,12 @@ def propose(
     """File a candidate; one that is filed already is returned as it is.
 
     Args:
-        forge: the registry.
         proposes: what it would be registered as.
-        text: one line.
         conversation: its source, by any name; an unknown uuid is registered along.
         why: who proposes it.
         rationale: why, Markdown.
         alternatives: what was rejected.
         project: a project's name, else the conversation's.
-        options: a dry run, or without a commit.
 
     Raises RuleError for a text that is too long, NotFoundError, UsageError.
     """

@@ -41,7 +41,6 @@ def build_commit(
     """Store a commit that no branch names yet: the parent's tree and exactly these files.
 
     Args:
-        repository: where.
         parent: None for the first commit.
         files: path -> bytes, or None for a file to delete.
         subject: the first line of the message.
@@ -176,7 +175,6 @@ class IndexCopy:
     """A copy of the index, to be edited and then moved over the one in use.
 
     Args:
-        repository: whose index.
         path: where the copy lies, on the file system of the git folder.
 
     Raises OSError, pygit2.GitError.
@@ -231,7 +229,6 @@ class IndexCopy:
         """Set the entry of a path; an existing one keeps its mode.
 
         Args:
-            path: of the file.
             blob: its id.
             mode: for a new entry.
             status: of the file placed, by which git knows it for clean without reading it.

@@ -214,7 +214,6 @@ def publish(
     """Publish a commit; the caller holds the writers' lock.
 
     Args:
-        repository: where.
         publication: what.
         propose: decides again, under the locks, when branch or files moved on since; None for nothing.
 

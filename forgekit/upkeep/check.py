@@ -86,7 +86,6 @@ def check(forge: Forge, paths: Sequence[str] | None = None, removed: Collection[
     """Check the registry, or the files at some paths.
 
     Args:
-        forge: the registry.
         paths: relative to its root; None for all, and for what git knows of them.
         removed: files that are about to go; who names them is a finding too.
     """
@@ -244,11 +243,9 @@ def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOpti
     The file becomes what the person left, comments and layout included; a revision takes new comments along.
 
     Args:
-        forge: the registry.
         old: the entity as it was when the editor opened.
         before: its file then.
         text: the edited file.
-        options: dry run, or without a commit.
 
     Raises FormatError for the first error in the text, ChangedError when the entity moved on meanwhile.
     """
@@ -315,7 +312,6 @@ def relative(forge: Forge, names: Iterable[str], folder: Path) -> list[str]:
     """Return named files and folders as paths of entity files, relative to the registry's root.
 
     Args:
-        forge: the registry.
         names: relative to `folder`, or absolute.
         folder: the working directory.
 
@@ -348,7 +344,6 @@ def around(forge: Forge, paths: Collection[str]) -> Registry:
     """Return the registry for questions about some files: it looks at them and at what they lead to.
 
     Args:
-        forge: the registry.
         paths: of files, relative to its root; problems are known of these and of what they name.
     """
     part = PartialRegistry.as_asked(forge.catalogue, {path.rpartition("/")[0] for path in paths})
@@ -412,7 +407,6 @@ def last_good(
 
     Args:
         repository: whose history is searched, `VERSIONS` commits deep.
-        path: of the file.
         good: judges path and bytes; a FormatError of it is a no.
     """
     for commit in repository.log(path, limit=VERSIONS):

@@ -27,10 +27,8 @@ def daily(
     """Write the summary of a day as a note; the same day again brings it up to date.
 
     Args:
-        forge: the registry.
         date: a moment of the day, in UTC, else now.
         project: of the note, else the default or only one, else `Unsorted`.
-        options: dry run, or without a commit.
     """
     at = _beginning(date if date is not None else forge.now())
     registry = forge.registry()

@@ -75,10 +75,8 @@ def maintain(
     """Run the steps that are due.
 
     Args:
-        forge: the registry.
         only: one of `STEPS`; it runs even where nothing seems due.
         progress: called with the texts that are distilled, and of how many.
-        options: dry run, or without a commit.
     """
     forge.catalogue.refresh()
     before = local_state.read(forge.root, local_state.MAINTAINED)
@@ -112,9 +110,7 @@ def note_threads(
     """Return how the topics would change, or apply it in one commit; with them, and what they are close to.
 
     Args:
-        forge: the registry.
         action: `apply`, else nothing is written.
-        options: dry run, or without a commit.
     """
     distiller = find_distiller(forge.settings, forge.encoder)
     report = Maintained(applied=action == "apply")

@@ -93,7 +93,6 @@ def read_bytes(root: Path, path: str) -> bytes | None:
     """Return the bytes of a regular file, or None where there is none.
 
     Args:
-        root: where the path starts.
         path: relative, `/`-separated.
 
     Raises FormatError for a link, a folder, a device, or more than an entity may have.
@@ -155,7 +154,6 @@ def stage(root: Path, path: str, data: bytes, mark: str, *, executable: bool = F
     """Write new bytes beside a file, on disk before this returns.
 
     Args:
-        root: where the path starts.
         path: the file to be.
         data: its bytes.
         mark: names this write and no other.
