@@ -231,9 +231,9 @@ def fix(
 
 def _moves(forge: Forge, only: frozenset[str] | None) -> list[Move]:
     """Return how the misplaced files among all, or some, go back to their places."""
-    known = forge.registry() if only is None else around(forge, only)
-    found = [each for p in known.problems if only is None or p.path in only for each in _placed(forge, p)]
-    moves = (move_of(forge, problem.path) for problem in found if problem.fixable)
+    found = (each for problem in forge.registry().problems for each in _placed(forge, problem))
+    found = (each for each in found if each.fixable and (only is None or each.path in only))
+    moves = (move_of(forge, problem.path) for problem in found)
     return [move for move in moves if move is not None]
 
 

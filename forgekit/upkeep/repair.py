@@ -2,8 +2,8 @@
 
 A repair removes nothing that it has not saved before, restores only what git has held and what is sound in
 itself, and leaves to a person what has two sides. Lost branches and objects of git are not rebuilt: the
-diagnosis advises a fresh clone. It goes by layers (git, schema, files as committed, files from history,
-cache) and diagnoses again after each, since a layer hides the next; so a second repair finds nothing to do.
+diagnosis advises a fresh clone. It goes by stages (git and caches, files as committed, files from history)
+and diagnoses again after each, since a stage hides the next; so a second repair finds nothing to do.
 """
 
 from __future__ import annotations
@@ -12,25 +12,23 @@ import contextlib
 import hashlib
 import io
 import tarfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from functools import partial
 from pathlib import Path
 
 from forgekit.errors import ForgeError, FormatError, RepositoryError, WriteError
 from forgekit.forge import Forge
 from forgekit.git import driver, health
-from forgekit.git.publish import Places, clear_dead
+from forgekit.git.publish import clear_dead
 from forgekit.git.repository import Repository, diff
-from forgekit.ids import EntityId
-from forgekit.model.entities import Entity, references
+from forgekit.model.entities import references
 from forgekit.model.kinds import path_of
 from forgekit.model.settings import SETTINGS_FILE
 from forgekit.store import Change, Store
 from forgekit.text.frontmatter import decode
 from forgekit.upkeep import init_migrate
-from forgekit.upkeep.check import at_tip, last_good, move_back, move_of, sound
+from forgekit.upkeep.check import at_tip, fix, last_good, move_of, sound
 from forgekit.upkeep.doctor import Diagnosis, bad, diagnose
 from forgekit.worktree import files
 from forgekit.worktree.roots import TOPS, git_dirs, parse_settings, work_tree
@@ -46,19 +44,6 @@ _FROM_HISTORY = frozenset(
 _HIDING = frozenset({"broken-branch", "lost-objects", "git", "ownership"})
 
 
-IsSound = Callable[[str, bytes], bool]
-
-
-class Layer(IntEnum):
-    """What a step works on; a lower one is repaired first."""
-
-    GIT = 1
-    SCHEMA = 2
-    WORK_TREE = 3  # files as the last commit has them
-    COMMIT = 4  # files as an earlier commit had them, or at another path
-    CACHE = 5
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RepairStep:
     """One thing to do.
@@ -68,20 +53,26 @@ class RepairStep:
         message: what is done, as a clause.
         path: of the file at fault.
         files: path -> bytes to be, or None for a file to delete.
-        act: does it, where no file is written.
+        commits: whether these are no longer as the last commit has them.
+        act: does it and may return a commit, where no file is written.
     """
 
-    layer: Layer
     finding: Diagnosis
     message: str
     path: str
     files: Mapping[str, bytes | None] = field(default_factory=dict)
+    commits: bool = False
     act: Callable[[], object] | None = None
 
     @property
     def subject(self) -> str:
         """The name of the damage's kind."""
         return self.finding.subject
+
+    @property
+    def stage(self) -> int:
+        """What goes first: a lower stage hides damage of the next."""
+        return 0 if self.act is not None else 1 + self.commits
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
@@ -112,12 +103,12 @@ def plan_repair(root: Path) -> Repair:
     """Say what a repair would do, as far as it can be seen before the first step is done."""
     findings = bad(diagnose(root))
     plan = _plan(root, findings)
-    repaired, steps = {id(step.finding) for step in plan}, _once(plan)
+    steps, repaired = _once(plan), {step.finding for step in plan}
     changes = [(path, data) for step in steps for path, data in sorted(step.files.items())]
     return Repair(
         steps=tuple(steps),
-        left=tuple(finding for finding in findings if id(finding) not in repaired),
-        edits=_edits(root, steps),
+        left=tuple(finding for finding in findings if finding not in repaired),
+        edits=tuple(_edits(root, steps)),
         diff="".join(diff(_bytes(root, path), data, path) for path, data in changes),
     )
 
@@ -136,18 +127,16 @@ def repair(root: Path) -> Repair:
     for _ in range(_ROUNDS):
         seen = {str(step) for step in done}
         steps = [step for step in _once(_plan(root, findings)) if str(step) not in seen]
-        steps = [step for step in steps if step.layer is steps[0].layer]
+        steps = [step for step in steps if step.stage == steps[0].stage]
         if not steps:
             break
         copy = copy or save(root)
         edits.update(_edits(root, steps))
         try:
-            commit = _do(root, steps)
+            commits += _do(root, steps)
         except ForgeError as e:
             message = f"{'; '.join(map(str, steps))}: not done: {e}"
-            failed.append(Diagnosis(subject="not-done", good=False, message=message, path=steps[0].path))
-        else:
-            commits += [commit] if commit else []
+            failed.append(Diagnosis(subject="not-done", message=message, path=steps[0].path))
         done += steps
         findings = bad(diagnose(root))
     return Repair(
@@ -159,23 +148,18 @@ def repair(root: Path) -> Repair:
     )
 
 
-def _do(root: Path, steps: list[RepairStep]) -> str | None:
-    """Do the steps of one layer; return the commit, where one was made."""
-    if steps[0].layer is Layer.COMMIT:
-        return Store(root).commit(lambda: _change(root, steps)).commit
-    commit = None
-    for step in steps:
-        if step.act is not None:
-            made = step.act()
-            commit = made if isinstance(made, str) else commit
-        for path, data in step.files.items():
-            if data is None:
-                files.remove(root, path)
-                continue
+def _do(root: Path, steps: list[RepairStep]) -> list[str]:
+    """Do the steps of one stage; return the commits that were made."""
+    if steps[0].commits:
+        made: list[object] = [Store(root).commit(lambda: _change(root, steps)).commit]
+    else:
+        made = [step.act() for step in steps if step.act is not None]
+        written = {path: data for step in steps for path, data in step.files.items() if data is not None}
+        for path, data in written.items():
             files.stage(root, path, data, "doctor")
             files.place(root, path, "doctor")
-        files.settle(root, step.files)
-    return commit
+        files.settle(root, written)
+    return [commit for commit in made if isinstance(commit, str)]
 
 
 def _change(root: Path, steps: list[RepairStep]) -> Change:
@@ -190,11 +174,11 @@ def _change(root: Path, steps: list[RepairStep]) -> Change:
     )
 
 
-def _edits(root: Path, steps: list[RepairStep]) -> tuple[str, ...]:
+def _edits(root: Path, steps: list[RepairStep]) -> list[str]:
     """Return the files with uncommitted bytes that the steps replace."""
     touched = {path for step in steps for path in step.files if _bytes(root, path) is not None}
     places = [*TOPS, SETTINGS_FILE, init_migrate.ATTRIBUTES_FILE]
-    return tuple(sorted(touched.intersection(Repository(root).changed_paths(places)))) if touched else ()
+    return sorted(touched.intersection(Repository(root).changed_paths(places))) if touched else []
 
 
 def _plan(root: Path, findings: list[Diagnosis]) -> list[RepairStep]:
@@ -206,94 +190,68 @@ def _plan(root: Path, findings: list[Diagnosis]) -> list[RepairStep]:
     return steps
 
 
-def _once(steps: list[RepairStep]) -> list[RepairStep]:
-    """Return each step once, the lower layers first."""
-    once = {(step.layer, step.path, step.message): step for step in steps}
-    return sorted(once.values(), key=lambda step: (step.layer, step.path))
+def _once(plan: list[RepairStep]) -> list[RepairStep]:
+    """Return each step once, by stages."""
+    once = {(step.path, step.message): step for step in plan}
+    return sorted(once.values(), key=lambda step: (step.stage, step.path))
 
 
-def _steps(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
+def _steps(root: Path, finding: Diagnosis) -> Iterable[RepairStep]:
     subject, path = finding.subject, finding.path
-    if subject in _ACTIONS:
-        layer, message, action = _ACTIONS[subject]
-        act = partial(action, root, path)
-        yield RepairStep(layer=layer, finding=finding, path=path, message=message, act=act)
-    elif subject in _FROM_HISTORY:
-        yield from list(_restored(root, finding, path, sound)) or _moved(root, finding)
-    elif subject in {"settings", "settings-missing"}:
-        yield from _restored(root, finding, path, _is_settings)
-    elif subject == "symlink":
-        yield from _unlinked(root, finding)
-    elif subject == "attributes-lost":
-        yield from _attributes(root, finding)
-    elif subject == "broken-reference":
-        yield from _targets(root, finding)
-
-
-def _unlinked(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
-    """Delete a link in the place of committed files; these are then missing, and restored."""
-    path, repository = finding.path, Repository(root)
-    if any(name == path or name.startswith(f"{path}/") for name in repository.blobs(repository.tip())):
-        message, act = "the link is deleted; what was committed can be restored", (root / path).unlink
-        yield RepairStep(layer=Layer.WORK_TREE, finding=finding, path=path, message=message, act=act)
-
-
-def _attributes(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
-    path = finding.path
     step = partial(RepairStep, finding=finding, path=path)
-    before, needed = at_tip(Repository(root), path), init_migrate.wanted(root).get(path)
-    if _bytes(root, path) is None and before is not None:
-        yield step(layer=Layer.WORK_TREE, message="restored as committed", files={path: before})
-    elif needed is not None:
-        yield step(layer=Layer.COMMIT, message="what forgekit needs is added", files={path: needed})
-
-
-def _restored(root: Path, finding: Diagnosis, path: str, is_sound: IsSound) -> Iterator[RepairStep]:
-    """Restore a deleted file as committed, any other in its last sound version."""
-    repository, present = Repository(root), _bytes(root, path)
-    before = at_tip(repository, path)
-    if present is None and before is not None:
-        message, layer, data = "restored as committed", Layer.WORK_TREE, before
-    elif (found := last_good(repository, path, is_sound)) is None:
-        return
-    elif found[1] == before:
-        message, layer, data = "restored as committed", Layer.WORK_TREE, before
-    else:
-        message, layer, data = f"restored as of commit {found[0][:12]}", Layer.COMMIT, found[1]
-    if data != present:
-        yield RepairStep(layer=layer, finding=finding, path=path, message=message, files={path: data})
-
-
-def _moved(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
-    """Move an entity to its place, when nothing is there and nothing is wrong with it."""
-    forge = Forge.open(root)
-    move = move_of(forge, finding.path)
-    if move is None:
-        return
-    step = partial(RepairStep, finding=finding, path=move.path, message=f"moved to {move.home}")
-    if move.committed:
-        yield step(layer=Layer.COMMIT, files={move.home: move.data, move.path: None})
-    else:
-        yield step(layer=Layer.WORK_TREE, act=lambda: move_back(forge, move))
+    if subject in _ACTIONS:
+        message, action = _ACTIONS[subject]
+        return [step(message=message, act=partial(action, root, path))]
+    if subject in {"settings", "settings-missing"}:
+        return _restored(root, finding, path, _is_settings)
+    if subject == "attributes-lost":
+        needed, lost = init_migrate.wanted(root).get(path), _bytes(root, path) is None
+        if lost and (steps := [*_restored(root, finding, path, lambda *_: True)]):
+            return steps
+        message = "what forgekit needs is added"
+        return [step(message=message, files={path: needed}, commits=True)] if needed is not None else ()
+    if subject == "broken-reference":
+        return _targets(root, finding)
+    if subject == "symlink":
+        repository = Repository(root)
+        held = any(f"{name}/".startswith(f"{path}/") for name in repository.blobs(repository.tip()))
+        message = "the link is deleted; what was committed can be restored"
+        return [step(message=message, act=(root / path).unlink)] if held else ()
+    steps = [*_restored(root, finding, path)] if subject in _FROM_HISTORY else []
+    if not steps and subject == "misplaced" and move_of(forge := Forge.open(root), path) is not None:
+        return [step(message="moved to its place", act=lambda: _commit_of_fix(forge, path))]
+    return steps
 
 
 def _targets(root: Path, finding: Diagnosis) -> Iterator[RepairStep]:
-    """Restore the entities that a file names and that history holds, and those that they name."""
+    """Restore what a file names and history holds."""
     registry = Forge.open(root).registry()
     owner = files.entity_of_path(finding.path)
-    start = registry.get(owner[1]) if owner else None
-    todo: list[Entity] = [start] if start else []
-    seen: set[EntityId] = set()
-    while todo:
-        for _, target, kinds in references(todo.pop()):
-            if target in seen or registry.get(target) is not None:
-                continue
-            seen.add(target)
-            for place in (path_of(kind, target) for kind in kinds):
-                for step in _restored(root, finding, place, sound):
-                    yield step
-                    data = step.files[place]
-                    todo += [files.parse(place, data)[0]] if data and sound(place, data) else []
+    entity = registry.get(owner[1]) if owner else None
+    for _, target, kinds in references(entity) if entity is not None else ():
+        for kind in kinds if registry.get(target) is None else ():
+            yield from _restored(root, finding, path_of(kind, target))
+
+
+def _restored(
+    root: Path, finding: Diagnosis, path: str, is_sound: Callable[[str, bytes], bool] = sound
+) -> Iterator[RepairStep]:
+    """Restore a deleted file as committed, any other in its last sound version."""
+    repository, present = Repository(root), _bytes(root, path)
+    data, message, commits = at_tip(repository, path), "restored as committed", False
+    if present is not None or data is None:
+        found = last_good(repository, path, is_sound)
+        if found is None or found[1] == present:
+            return
+        if commits := found[1] != data:
+            message = f"restored as of commit {found[0][:12]}"
+        data = found[1]
+    yield RepairStep(finding=finding, path=path, message=message, files={path: data}, commits=commits)
+
+
+def _commit_of_fix(forge: Forge, path: str) -> str | None:
+    outcome = fix(forge, [path]).outcome
+    return outcome.commit if outcome is not None else None
 
 
 def _unstage(root: Path, path: str) -> None:
@@ -301,22 +259,13 @@ def _unstage(root: Path, path: str) -> None:
     Repository(root).run("restore", "--quiet", "--staged", "--", path)
 
 
-def _drop_journal(root: Path, _: str) -> None:
-    places = Places.of(Repository(root))
-    if places.owned():
-        places.lock.unlink()
-    places.index.unlink(missing_ok=True)
-    places.journal.unlink(missing_ok=True)
-
-
 def _migrate(root: Path, _: str) -> str | None:
     store = Store(root)
     return store.commit(lambda: init_migrate.migration(store)).commit
 
 
-def _unblock(_: Path, path: str) -> None:
-    if not (cache := Path(path)).is_dir():
-        cache.replace(cache.with_name("forgekit-was-no-folder"))
+def _recover(root: Path, _: str) -> None:
+    Store(root).commit(lambda: Change(subject="doctor: recover"), no_commit=True)
 
 
 def _remove_database(_: Path, path: str) -> None:
@@ -324,33 +273,15 @@ def _remove_database(_: Path, path: str) -> None:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
-_ACTIONS: dict[str, tuple[Layer, str, Callable[[Path, str], object]]] = {
-    "broken-index": (
-        Layer.GIT,
-        "rebuilt from the last commit; what was staged is lost",
-        lambda root, _: Repository(root).run("read-tree", "HEAD"),
-    ),
-    "index-differs": (Layer.GIT, "the index holds what was committed", _unstage),
-    "stale-lock": (
-        Layer.GIT,
-        "deleted",
-        lambda root, path: clear_dead(work_tree(root) / path, work_tree(root)),
-    ),
-    "half-done": (
-        Layer.GIT,
-        "the killed write is undone, or finished",
-        lambda root, _: Store(root).commit(lambda: Change(subject="doctor: recover"), no_commit=True),
-    ),
-    "broken-journal": (Layer.GIT, "deleted; `git status` shows what the killed write did", _drop_journal),
-    "leftover-file": (Layer.GIT, "deleted", files.remove),
-    "driver-missing": (
-        Layer.GIT,
-        "registered in this clone",
-        lambda root, _: driver.register(Repository(root)),
-    ),
-    "older-schema": (Layer.SCHEMA, "every file is brought to the present schema, in one commit", _migrate),
-    "cache-damaged": (Layer.CACHE, "deleted, to be rebuilt", _remove_database),
-    "cache-blocked": (Layer.CACHE, "moved to forgekit-was-no-folder", _unblock),
+_ACTIONS: dict[str, tuple[str, Callable[[Path, str], object]]] = {
+    "broken-index": ("rebuilt from the last commit; what was staged is lost", _recover),
+    "index-differs": ("the index holds what was committed", _unstage),
+    "stale-lock": ("deleted", lambda root, path: clear_dead(work_tree(root) / path, work_tree(root))),
+    "half-done": ("the killed write is undone, or finished", _recover),
+    "leftover-file": ("deleted", files.remove),
+    "driver-missing": ("registered in this clone", lambda root, _: driver.register(Repository(root))),
+    "older-schema": ("every file is brought to the present schema, in one commit", _migrate),
+    "cache-damaged": ("deleted, to be rebuilt", _remove_database),
 }
 
 
@@ -379,19 +310,13 @@ def save(root: Path) -> Path:
 def _tar(root: Path, git: Path) -> bytes:
     """Return the files as an archive whose bytes follow from their content alone."""
     buffer = io.BytesIO()
-    own = sorted([*(git / name for name in _SAVED), *git.glob("*.lock"), *git.glob("forgekit/journal-*")])
     named = [(name, root / name) for name in (SETTINGS_FILE, init_migrate.ATTRIBUTES_FILE, *TOPS)]
+    own = sorted([*(git / name for name in _SAVED), *git.glob("*.lock"), *git.glob("forgekit/journal-*")])
     named += [(f"git/{path.relative_to(git).as_posix()}", path) for path in own]
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name, path in (member for each in named for member in _below(*each)):
-            found = tar.gettarinfo(path, name)
-            found.mtime, found.uid, found.gid, found.uname, found.gname = 0, 0, 0, "", ""
-            if found.issym():
-                tar.addfile(found)
-                continue
-            data = path.read_bytes()
-            found.type, found.size, found.linkname = tarfile.REGTYPE, len(data), ""
-            tar.addfile(found, io.BytesIO(data))
+        for name, path in named:
+            if path.is_symlink() or path.exists():
+                tar.add(path, name, filter=_plain)
         with contextlib.suppress(RepositoryError):
             for name, data in sorted(Repository(root).staged()):
                 info = tarfile.TarInfo(f"staged/{name}")
@@ -400,12 +325,9 @@ def _tar(root: Path, git: Path) -> bytes:
     return buffer.getvalue()
 
 
-def _below(name: str, path: Path) -> Iterator[tuple[str, Path]]:
-    if path.is_dir() and not path.is_symlink():
-        for inner in sorted(path.iterdir()):
-            yield from _below(f"{name}/{inner.name}", inner)
-    elif path.is_symlink() or path.is_file():
-        yield name, path
+def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.mtime, member.uid, member.gid, member.uname, member.gname = 0, 0, 0, "", ""
+    return member
 
 
 def _is_settings(_: str, data: bytes) -> bool:

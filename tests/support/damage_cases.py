@@ -273,7 +273,7 @@ CASES: dict[str, Case] = {
     "packed-refs.lock left": Case("stale-lock", lambda r: old_file(r / ".git/packed-refs.lock")),
     "write killed": Case("half-done", _begun),
     "journal damaged": Case(
-        "broken-journal", lambda r: (r / ".git/forgekit/journal-main.json").write_text('{"ref"')
+        "broken-journal", lambda r: (r / ".git/forgekit/journal-main.json").write_text('{"ref"'), L
     ),
     "temporary file left": Case(
         "leftover-file", lambda r: path_of(r, ROWS).with_name(".forgekit-0a.x.md").write_text("half")
@@ -386,5 +386,5 @@ CASES: dict[str, Case] = {
         "cache-damaged", lambda r: (r / ".git/forgekit/vectors.sqlite").write_bytes(b"junk" * 999)
     ),
     "manifest without files": Case("cache-damaged", _manifest),
-    "file in place of the cache": Case("cache-blocked", _blocked),
+    "file in place of the cache": Case("cache-blocked", _blocked, L),
 }
