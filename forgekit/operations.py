@@ -612,11 +612,11 @@ OPERATIONS: tuple[Operation, ...] = (
             view="maintained", more="An interrupted run is finished by the next one. Topics change only by "
             "`forgekit note threads apply`, or with the setting `apply_topics`."),
         Operation("schedule", "Print a unit that runs `forgekit maintain` every hour.",
-            "forgekit.upkeep.schedule:schedule",
+            "forgekit.upkeep.maintain:schedule",
             (_positional("system", Type.CHOICE, of=("systemd", "launchd", "cron")),),
             ("forgekit schedule systemd", "forgekit schedule cron")),
         _writing("daily", "Write a day's summary as a note: decided, opened, resolved, noted.",
-            "forgekit.upkeep.daily:daily",
+            "forgekit.upkeep.maintain:daily",
             (Argument("date", Type.DATE, "The day (default: today, in UTC)."), _PROJECT),
             ("forgekit daily", "forgekit daily --date 2026-03-01")),
         Operation("doctor",

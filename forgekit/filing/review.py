@@ -1,4 +1,4 @@
-"""A person's answers to candidates: approve, merge, reject, reword.
+"""Candidates: proposed by agents, and answered by people who approve, merge, reject or reword them.
 
 An approved candidate becomes a decision or a thread that names its conversation, dated by its turn, or by the
 approval where the turn has no date. The end of a thread ends the registered thread of that title, else it is
@@ -8,21 +8,22 @@ registered as an ended one. The answer stays with the candidate, so that it is n
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count, islice
 
 from forgekit.archives.conversations import STATUS, decision_from, thread_from
-from forgekit.change import COMMITTED, WriteOptions, superseding
+from forgekit.change import COMMITTED, WriteOptions, Written, origin_of, superseding, typed, write
 from forgekit.errors import NotFoundError, TransitionError, UsageError
 from forgekit.forge import Forge
-from forgekit.ids import EntityId, match_key
+from forgekit.ids import EntityId, candidate_id, match_key, project_id
 from forgekit.model.entities import (
     Candidate,
     CandidateStatus,
     Conversation,
     Decision,
     Entity,
+    Proposal,
     Thread,
     TranscriptPart,
     part_id,
@@ -35,6 +36,8 @@ from forgekit.text.transcript import Message, read_messages
 from forgekit.text.words import words
 from forgekit.times import UNKNOWN, Instant
 
+CONFIDENCE = 0.5
+"""Of what an agent proposes: nobody has measured how often it is right."""
 AROUND = 200
 """Characters shown before and after a quote."""
 ALIKE = 3
@@ -97,6 +100,56 @@ class Answers:
             merge=(*self.merge, *more.merge),
             titles=(*self.titles, *more.titles),
         )
+
+
+def propose(
+    forge: Forge,
+    proposes: Proposal,
+    text: str,
+    *,
+    conversation: str,
+    why: str,
+    rationale: str = "",
+    alternatives: Iterable[str] = (),
+    project: str | None = None,
+    options: WriteOptions = COMMITTED,
+) -> Written:
+    """File a candidate; one that is filed already is returned as it is.
+
+    Args:
+        proposes: what it would be registered as.
+        conversation: its source, by any name; an unknown uuid is registered along.
+        why: who proposes it.
+        rationale: why, Markdown.
+        alternatives: what was rejected.
+        project: a project's name, else the conversation's.
+
+    Raises RuleError for a text that is too long, NotFoundError, UsageError.
+    """
+    line = typed(text, "the reason")
+    rejected = tuple(dict.fromkeys(statement(each, 300) for each in alternatives))
+
+    def decide(registry: Registry) -> list[Entity]:
+        origin = origin_of(forge, registry, project, conversation, None)
+        source = origin.conversation or EntityId("")
+        candidate = Candidate(
+            candidate_id=candidate_id(source, origin.at, proposes.value, line),
+            candidate=line,
+            proposes=proposes,
+            confidence=CONFIDENCE,
+            why=why,
+            project_name=origin.project,
+            project_uuid=project_id(origin.project),
+            conversation_id=source,
+            turn=0,
+            alternatives_rejected=rejected,
+            created_at=origin.at,
+            body=with_section("", "Rationale", rationale),
+        )
+        known = registry.get(candidate.id)
+        return [known] if known is not None else [candidate, *origin.beside]
+
+    return write(forge, decide, "candidate new", options)
 
 
 def waiting(forge: Forge, project: str | None = None) -> list[Waiting]:

@@ -244,7 +244,7 @@ def _with_findings(forge: Forge, operation: Operation, result: Any) -> dict[str,
 
 def _proposed(forge: Forge, tool: Tool, values: dict[str, Any], agent: str, session: str) -> Written:
     """File a candidate in the place of what a tool would write."""
-    from forgekit.filing.proposals import propose
+    from forgekit.filing.review import propose
 
     return propose(
         forge,

@@ -1,42 +1,89 @@
-"""What notes need from time to time: essences, topics and digests; each step changes nothing when repeated.
+"""What notes need from time to time: essences, topics, digests and the day's summary; and what runs that.
 
-Essences are committed by `BATCH`, the last ones together with topics and digests. An interrupted run loses no
-more than one batch, and the next run goes on where it stopped.
+Each step changes nothing when repeated. Essences are committed by `BATCH`, the last ones together with topics
+and digests. An interrupted run loses no more than one batch, and the next run goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import hashlib
+import shlex
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
 
-from forgekit.change import COMMITTED, WriteOptions
+from forgekit.change import COMMITTED, WriteOptions, Written
+from forgekit.errors import UsageError
 from forgekit.forge import Forge, reading
 from forgekit.ids import EntityId
 from forgekit.insight.essence import DIGEST_LIMIT
 from forgekit.insight.fidelity import has_essence, tiers, topics_of
+from forgekit.insight.staleness import open_conflicts, stale
 from forgekit.insight.topics import Suggestion, digest_of, suggest
-from forgekit.model.entities import Entity, Note, Topic, TopicStatus
-from forgekit.model.kinds import Kind
+from forgekit.model.entities import UNSORTED, Entity, Note, Topic, TopicStatus
+from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.models.choice import find_distiller
 from forgekit.models.encoder import Missing
+from forgekit.notes import add
 from forgekit.search import CLOSE, bring_up
 from forgekit.store import Change
-from forgekit.times import Instant, format_date
+from forgekit.times import DAY_MS, Instant, format_date
 from forgekit.worktree import local_state
 
 if TYPE_CHECKING:
     from forgekit.models.essences import Distiller, Essence
 
+SOURCE = "daily:"
+"""Begins the source of each daily summary."""
 STEPS = ("distil", "threads", "digests", "fidelity", "daily")
 BATCH = 500
 """Most essences of one commit."""
 _AT_ONCE = 16
 """Texts that are distilled together."""
 Progress = Callable[[int, int], None]
+_SYSTEMD = """\
+# ~/.config/systemd/user/forgekit-maintain.service
+[Unit]
+Description=Maintain the notes of a forgekit registry
+
+[Service]
+Type=oneshot
+Nice=10
+ExecStart={command}
+
+# ~/.config/systemd/user/forgekit-maintain.timer
+[Unit]
+Description=Maintain the notes of a forgekit registry every hour
+
+[Timer]
+OnCalendar=hourly
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+
+# then: systemctl --user enable --now forgekit-maintain.timer
+"""
+_LAUNCHD = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<!-- ~/Library/LaunchAgents/forgekit.maintain.plist; then: launchctl load that file -->
+<plist version="1.0">
+<dict>
+  <key>Label</key><string>forgekit.maintain</string>
+  <key>ProgramArguments</key>
+  <array>
+{command}
+  </array>
+  <key>StartInterval</key><integer>3600</integer>
+  <key>LowPriorityIO</key><true/>
+</dict>
+</plist>
+"""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -85,10 +132,7 @@ def maintain(
         return replace(report, due=False)
     steps = STEPS if only is None else (only,)
     if only is None or only == "daily":
-        from forgekit.upkeep.daily import yesterday
-
-        if not options.dry_run and (written := yesterday(forge, options=options)) is not None:
-            report.commits += filter(None, [written.outcome.commit])
+        report.commits += filter(None, [None if options.dry_run else _yesterday(forge, options)])
     distiller = find_distiller(forge.settings, forge.encoder)
     if isinstance(distiller, Missing):
         report.missing = str(distiller)
@@ -243,7 +287,7 @@ def _clusters(forge: Forge) -> Iterator[list[EntityId]]:
     bring_up(forge, vectors)
     of_project: dict[EntityId, list[str]] = {}
     for note in forge.registry().notes:
-        if not (note.source or "").startswith("daily:"):
+        if not (note.source or "").startswith(SOURCE):
             of_project.setdefault(note.project_uuid, []).append(note.id)
     for keys in of_project.values():
         yield from ([EntityId(key) for key in group] for group in vectors.clusters(keys) if len(group) > 2)
@@ -286,3 +330,82 @@ def _stamp(forge: Forge) -> str:
     settings = forge.settings.essences, forge.settings.apply_topics
     parts = [forge.catalogue.contents(), *settings, format_date(forge.now())]
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def daily(
+    forge: Forge,
+    *,
+    date: Instant | None = None,
+    project: str | None = None,
+    options: WriteOptions = COMMITTED,
+) -> Written:
+    """Write the summary of a day as a note; the same day again brings it up to date.
+
+    Args:
+        date: a moment of the day, in UTC, else now.
+        project: of the note, else the default or only one, else `Unsorted`.
+    """
+    at = Instant((date if date is not None else forge.now()) // DAY_MS * DAY_MS)
+    registry = forge.registry()
+    text = _summary(forge, registry, at) or "Nothing was decided, opened, resolved or noted."
+    owner, day = forge.project(project, registry, required=False) or UNSORTED, format_date(at)
+    source = f"{SOURCE}{day}"
+    return add(forge, text, title=f"Summary of {day}", project=owner, at=at, source=source, options=options)
+
+
+def _yesterday(forge: Forge, options: WriteOptions) -> str | None:
+    """Write the summary of the day before, where anything happened and no summary is there."""
+    at, registry = Instant((forge.now() // DAY_MS - 1) * DAY_MS), forge.registry()
+    if any(note.source == f"{SOURCE}{format_date(at)}" for note in registry.notes):
+        return None
+    happened = _summary(forge, registry, at)
+    return daily(forge, date=at, options=options).outcome.commit if happened else None
+
+
+def _summary(forge: Forge, registry: Registry, at: Instant) -> str:
+    """Return what happened on the day that begins at a moment, as Markdown; "" where nothing did."""
+
+    def on_day(moment: Instant) -> bool:
+        return at <= moment < at + DAY_MS
+
+    written = (note for note in registry.notes if not (note.source or "").startswith(SOURCE))
+    parts: list[tuple[str, Iterable[Entity]]] = [
+        ("Decided", [d for d in registry.decisions if on_day(d.created_at)]),
+        ("Opened", [t for t in registry.threads if on_day(t.created_at)]),
+        ("Resolved", [t for t in registry.threads if t.status.ended and on_day(t.updated_at)]),
+        ("Noted", [note for note in written if on_day(note.updated_at)]),
+    ]
+    sections = [
+        f"{heading}:\n\n" + "\n".join(f"- {short_id(e.kind, e.id)}: {e.title}" for e in entities)
+        for heading, entities in parts
+        if entities
+    ]
+    if not sections:
+        return ""
+    settings = forge.settings
+    old = stale(
+        registry,
+        Instant(at + DAY_MS),
+        days=settings.stale_days,
+        hops=settings.stale_hops,
+        max_tier=settings.stale_max_tier,
+    )
+    conflicts = len(open_conflicts(registry))
+    return "\n\n".join([*sections, f"Stale decisions: {len(old)}. Open conflicts: {conflicts}."])
+
+
+def schedule(forge: Forge, *, system: str) -> str:
+    """Return the unit of a scheduler, one of `systemd`, `launchd`, `cron`.
+
+    Raises UsageError for a folder whose name no unit can hold.
+    """
+    words = [sys.executable, "-m", "forgekit", "-C", str(forge.root), "maintain"]
+    if not all(word.isprintable() for word in words):
+        raise UsageError(f"the name of the folder {str(forge.root)!r} cannot stand in a unit; rename it")
+    if system == "launchd":
+        return _LAUNCHD.format(command="\n".join(f"    <string>{escape(word)}</string>" for word in words))
+    if system == "cron":
+        return "7 * * * * " + shlex.join(words).replace("%", "\\%") + "\n"
+    quoted = (word.replace("\\", "\\\\").replace('"', '\\"') for word in words)
+    command = " ".join(f'"{word}"' for word in quoted).replace("%", "%%").replace("$", "$$")
+    return _SYSTEMD.format(command=command)

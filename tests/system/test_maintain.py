@@ -21,9 +21,7 @@ from forgekit.models.essences import Essence, ExtractiveDistiller, LlmDistiller
 from forgekit.queries import show, status
 from forgekit.times import DAY_MS, Instant, parse_instant
 from forgekit.upkeep import maintain as module
-from forgekit.upkeep.daily import daily
-from forgekit.upkeep.maintain import fidelity_counts, maintain, note_threads
-from forgekit.upkeep.schedule import schedule
+from forgekit.upkeep.maintain import daily, fidelity_counts, maintain, note_threads, schedule
 
 NOW = parse_instant("2026-09-20T09:00:00Z")
 SUBJECTS = {"queue": "The queue keeps messages until a worker reads the queue.",
