@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
 from forgekit.errors import ChangedError, NotFoundError, RuleError, TransitionError, UsageError
-from forgekit.forge import Forge
+from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, conversation_id, is_id, normalise, project_id, timestamp
 from forgekit.model.entities import Compression, Conflict, Conversation, Decision, Entity, entity_path
 from forgekit.model.kinds import Kind, short_id
@@ -24,28 +24,8 @@ Word = TypeVar("Word", bound=Enum)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WriteOptions:
-    """How to write.
-
-    Attributes:
-        dry_run: show the diff, write nothing.
-        no_commit: write the files, leave committing to the person.
-        seen: the entity that the caller read and based this change on; it must not have moved on since.
-    """
-
-    dry_run: bool = False
-    no_commit: bool = False
-    seen: Entity | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Written:
-    """What a use case wrote.
-
-    Attributes:
-        entity: the one that the command was about, as written.
-        outcome: commit, paths and diff.
-    """
+    """What a use case wrote."""
 
     entity: Entity
     outcome: Outcome
@@ -57,7 +37,6 @@ class Written:
         return Derived(forge.registry()).view(self.entity)
 
 
-COMMITTED = WriteOptions()
 SUBJECT_LIMIT = 100
 _VERBS = {"new": "add"}
 
@@ -120,7 +99,7 @@ def write(
             result=entities,
         )
 
-    outcome = forge.commit(change, dry_run=options.dry_run, no_commit=options.no_commit)
+    outcome = forge.commit(change, options)
     return Written(entity=outcome.change.writes[0], outcome=outcome)
 
 
@@ -137,7 +116,6 @@ class Origin:
     """Where and when something is recorded.
 
     Attributes:
-        project: a project's name.
         conversation: None where none was named.
         at: event time: the one given, else the time in the conversation's id, else now.
         beside: the project and the conversation, where they have to be registered along.
@@ -157,7 +135,6 @@ def origin_of(
     Args:
         project: a project's name, else the conversation's, else the default or only one.
         conversation: any name of one, or the uuid of one that is not registered yet.
-        at: event time.
 
     Raises NotFoundError for a conversation that is not known and no uuid, UsageError as of `Forge.project`.
     """
@@ -196,7 +173,6 @@ def typed(text: str, more: str) -> str:
     """Return a typed text as the one line that a decision or a title is.
 
     Args:
-        text: as typed.
         more: names the option that takes a longer text.
 
     Raises RuleError where it is too long, and where there is no word in it.
@@ -238,7 +214,6 @@ def require_same(standing: E, part: Compression | None = None, **given: object) 
     """Return the entity that is registered already, so that creating it again changes nothing.
 
     Args:
-        standing: the existing entity.
         part: the entry of it that is meant, where it has several.
         given: values by attribute; None, "" and () where none was given.
 

@@ -155,7 +155,6 @@ def _revised_id(registry: Registry, edited: Decision, old: Decision, now: Instan
     Args:
         edited: whose text does not give its id.
         old: the same decision, when its text gave the id.
-        now: when it is revised.
     """
     if old.status.ended or _same_text(edited, old):
         return None
@@ -423,7 +422,6 @@ def check(
 
     Args:
         registry: all entities, and the problems found while they were read, which come first.
-        given: texts of the files.
         only: paths to look at, or None for all.
 
     Returns problems by path; within a path in the order of the checks.
@@ -458,8 +456,6 @@ class Fix:
     """One change to make.
 
     Attributes:
-        code: of the problem that it fixes.
-        path: of the file at fault.
         message: what is done, as a clause.
         writes: entities to write, each in canonical form.
     """
@@ -475,7 +471,6 @@ def fixes(registry: Registry, given: CheckInput, now: Instant) -> list[Fix]:
 
     Args:
         given: the texts to be brought into canonical form, what was committed, and what to look at.
-        now: when a revision is made.
     """
     out = []
     for entity in given.subjects(registry):

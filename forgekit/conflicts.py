@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from forgekit.change import COMMITTED, WriteOptions, Written, require_active, write
+from forgekit.change import Written, require_active, write
 from forgekit.conflict.judge import Level
 from forgekit.conflict.pairs import Finding, Findings, superseded
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
-from forgekit.forge import Forge
+from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId
 from forgekit.insight.staleness import conflict_state, open_conflicts
 from forgekit.model.entities import Conflict, ConflictStatus, Decision, DecisionStatus, Entity
@@ -50,13 +50,7 @@ def listed(
     project: EntityId | None = None,
     state: str | None = None,
 ) -> tuple[list[ListedConflict], Findings]:
-    """Return the verdicts and findings, newest first, with the findings they come from.
-
-    Args:
-        decision: only those of this decision.
-        project: only those that touch this project.
-        state: only those in this state.
-    """
+    """Return the verdicts and findings, newest first, with the findings they come from."""
     chosen = None if decision is None else {decision}
     found = findings_of(forge, registry, chosen, wait_ms=BLOCK_WAIT_MS)
 
@@ -122,11 +116,6 @@ def named(forge: Forge, name: str, other: EntityId | None = None) -> Conflict:
 def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOptions = COMMITTED) -> Written:
     """Keep one side of a conflict; the other is superseded, with the reason.
 
-    Args:
-        name: the conflict, or one of its sides.
-        keep: the side to keep.
-        reason: why, one line.
-
     Raises RuleError when `keep` is no side of it, TransitionError when it is settled or `keep` out of force.
     """
     kept = forge.resolve(keep, Kind.DECISION)
@@ -155,8 +144,6 @@ def settle(
     """Keep both sides of a conflict.
 
     Args:
-        name: the conflict, or one of its sides.
-        reason: why, one line.
         status: `scoped`: each holds in the scope that the reason states; `dismissed`: no contradiction.
 
     Raises TransitionError when it is settled already.

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from forgekit.change import COMMITTED, WriteOptions, Written, commit_subject, origin_of, typed, write
+from forgekit.change import Written, commit_subject, origin_of, typed, write
 from forgekit.conflict.judge import Judgement, Level, Statement
 from forgekit.conflict.pairs import statement as statement_of
 from forgekit.errors import FormatError, RuleError, TransitionError, UsageError
 from forgekit.extraction.config_files import FILES, PROSE, WORKFLOW, Stated, stated_in
 from forgekit.findings import judged_texts
-from forgekit.forge import Forge
+from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, convention_id, project_id
 from forgekit.insight.conventions import APPROVED, CONFIDENCE, Life, Stage, injected, joined, lives
 from forgekit.model.entities import (
@@ -68,7 +68,6 @@ def create(
     """Register a convention that a person states; one with this text is approved, and used again if decayed.
 
     Args:
-        text: the convention, one line.
         anti_pattern: whether it says what not to do.
         scope: path globs and names of components that it applies to.
         project: a project's name, else the conversation's; a new one is registered along.
@@ -221,7 +220,7 @@ def reset(
             trailers=(("Forgekit-Op", "convention reset"), ("Forgekit-Entity", owner.id)),
         )
 
-    outcome = forge.commit(change, dry_run=options.dry_run, no_commit=options.no_commit)
+    outcome = forge.commit(change, options)
     return Written(entity=owner, outcome=outcome)
 
 

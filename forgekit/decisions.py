@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from forgekit.change import (
-    COMMITTED,
-    WriteOptions,
     Written,
     origin_of,
     require_active,
@@ -20,7 +18,7 @@ from forgekit.change import (
 )
 from forgekit.conflict.pairs import superseded
 from forgekit.errors import RuleError
-from forgekit.forge import Forge, opened
+from forgekit.forge import COMMITTED, Forge, WriteOptions, opened
 from forgekit.ids import EntityId, decision_id, match_key, project_id
 from forgekit.model.entities import Decision, DecisionStatus, Entity
 from forgekit.model.kinds import Kind, short_id
@@ -52,8 +50,6 @@ def create(
     """Register a decision; the same text in the project and conversation is returned as it is.
 
     Args:
-        text: the decision, one line.
-        rationale: why, Markdown.
         context: in which circumstances, Markdown.
         tier: 0.0 to 1.0.
         project: a project's name, else the conversation's; a new one is registered along.
@@ -327,10 +323,7 @@ def decision_stale(
     """Return the active decisions that nobody has validated lately.
 
     Args:
-        days: since last validated.
         max_tier: only decisions of this tier or below; None for all.
-        hops: compressions since last validated.
-        project_name: only this project.
     """
     from forgekit.insight.staleness import stale
     from forgekit.insight.views import Derived
@@ -371,7 +364,6 @@ def decision_resolve_conflict(
     Args:
         decision_id: either side of the conflict.
         keep_id: the side to keep; when both are the same, the only open conflict of that decision is meant.
-        reason: why.
     """
     from forgekit.conflicts import resolve
 

@@ -45,6 +45,24 @@ def clock(env: Mapping[str, str] = os.environ) -> Instant:
         raise UsageError(f"FORGEKIT_NOW: {e}") from None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriteOptions:
+    """How to write.
+
+    Attributes:
+        dry_run: show the diff, write nothing.
+        no_commit: write the files, leave committing to the person.
+        seen: the entity that the caller read and based this change on; it must not have moved on since.
+    """
+
+    dry_run: bool = False
+    no_commit: bool = False
+    seen: Entity | None = None
+
+
+COMMITTED = WriteOptions()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Forge:
     """One registry, opened."""
@@ -121,14 +139,12 @@ class Forge:
 
         return find_reader(self.settings, cache_dir(self.root))
 
-    def commit(
-        self, decide: Callable[[], Change], *, dry_run: bool = False, no_commit: bool = False
-    ) -> Outcome:
+    def commit(self, decide: Callable[[], Change], options: WriteOptions = COMMITTED) -> Outcome:
         """Write what `decide` decides, as one commit; arguments and errors as of `Store.commit`."""
         outcome = self.store.commit(
             (lambda: _by_agent(decide(), self.agent)) if self.agent else decide,
-            dry_run=dry_run,
-            no_commit=no_commit,
+            dry_run=options.dry_run,
+            no_commit=options.no_commit,
         )
         if self.on_new_project is not None:
             self._report_projects(outcome, self.on_new_project)

@@ -38,7 +38,6 @@ def provenance(forge: Forge, registry: Registry, entity: Entity, revision: str |
 
     Args:
         registry: as it was at the revision.
-        entity: of it.
         revision: a revision or date; None for now.
     """
     stated = [a for a in registry.archives if any(known == entity.id for _, known in a.records)]

@@ -6,18 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from forgekit.change import (
-    COMMITTED,
-    WriteOptions,
-    Written,
-    require_same,
-    typed,
-    without_circle,
-    word_of,
-    write,
-)
+from forgekit.change import Written, require_same, typed, without_circle, word_of, write
 from forgekit.errors import NotFoundError, RuleError
-from forgekit.forge import Forge, opened
+from forgekit.forge import COMMITTED, Forge, WriteOptions, opened
 from forgekit.ids import EntityId, conversation_id, pair_id, project_id
 from forgekit.insight import views
 from forgekit.insight.project_state import last_successor
@@ -175,7 +166,6 @@ class Bridge:
         dropped: decisions that the source knew, that were dropped on the way and that the target has not.
         revised: decisions that the source knew, with what the target has in their place.
         resolved: threads that ended on the way.
-        summary: in words.
         registry: that all of them are of.
     """
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from forgekit.change import COMMITTED, WriteOptions, Written, typed, unclaimed, write
+from forgekit.change import Written, typed, unclaimed, write
 from forgekit.errors import FormatError, NotFoundError, UsageError
-from forgekit.forge import Forge
+from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import note_id, project_id, text_hash
 from forgekit.model.entities import UNSORTED, Entity, Note
 from forgekit.model.kinds import Kind
@@ -41,7 +41,6 @@ class NotesReport:
     Attributes:
         states: how many notes are `new`, `changed`, `unchanged`; `gone` have no file any more.
         gone: the notes whose file was removed; they stay.
-        redacted: secrets by rule.
     """
 
     outcome: Outcome
@@ -105,7 +104,6 @@ def edit(
     """Change a note's title, text or tags; its id stays.
 
     Args:
-        content: the whole text, Markdown.
         tags: in place of the old ones.
 
     Raises RuleError for a title that is too long.
@@ -167,7 +165,7 @@ def ingest_folder(
             trailers=(("Forgekit-Op", "ingest notes"),),
         )
 
-    outcome = forge.commit(change, dry_run=options.dry_run, no_commit=options.no_commit)
+    outcome = forge.commit(change, options)
     return NotesReport(
         outcome=outcome,
         states=states,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from forgekit.change import COMMITTED, WriteOptions, Written, require_same, typed, write
+from forgekit.change import Written, require_same, typed, write
 from forgekit.errors import NotFoundError
-from forgekit.forge import Forge
+from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, normalise, project_id
 from forgekit.model.entities import Candidate, CandidateStatus, Entity, Lineage, Project, TranscriptPart
 from forgekit.model.kinds import Kind
@@ -52,7 +52,6 @@ def describe(
     """Change the description, tags, title or project of a project, conversation or lineage edge.
 
     Args:
-        kind: what it is.
         content: Markdown, in place of what is above the sections; of an edge, its bridge summary.
         tags: in place of the old ones.
         title: of a conversation; its id stays.

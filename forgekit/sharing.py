@@ -69,7 +69,6 @@ class Synced:
     Attributes:
         commit: the local tip afterwards; None in a registry without commits.
         received: paths that came in or were merged.
-        sent: whether anything was pushed.
         diff: unified; on a dry run only.
         conflicts: fields for a person to choose.
         outlived: ends and times that a merge rule overrode; the history holds them.

@@ -50,8 +50,6 @@ class Change:
         files: path -> bytes of other files, such as `forgekit.toml`; None for one to delete.
         over: path -> the uncommitted bytes that this change was made from, and so may replace.
         commit: an existing commit that holds just these files beside the tip's, and is to become the tip.
-        subject: the commit's first line.
-        trailers: `Key: value` lines at its end.
         result: whatever the use case wants back.
     """
 
@@ -73,7 +71,6 @@ class Outcome:
         commit: None when nothing was to be changed, or nothing was to be committed.
         written: paths of new and changed files.
         created: those of them that were no files before.
-        deleted: paths.
         diff: unified; on a dry run only.
         change: as it was last decided.
     """
@@ -102,7 +99,6 @@ class Store:
     """Reads and writes one registry's files.
 
     Args:
-        root: the registry's root.
         allowed: returns the fingerprints of secrets that may be written.
     """
 

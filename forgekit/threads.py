@@ -7,9 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from forgekit.change import (
-    COMMITTED,
     Word,
-    WriteOptions,
     Written,
     origin_of,
     require_same,
@@ -20,7 +18,7 @@ from forgekit.change import (
     write,
 )
 from forgekit.errors import NotFoundError, TransitionError, UsageError
-from forgekit.forge import Forge, opened
+from forgekit.forge import COMMITTED, Forge, WriteOptions, opened
 from forgekit.ids import EntityId, project_id, thread_id
 from forgekit.model.entities import Entity, Priority, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
@@ -57,7 +55,6 @@ def create(
         project: a project's name, else the conversation's; a new one is registered along.
         local_id: what the conversation calls it, such as `T001`.
         conversation: the one that shows it, by any name; an unknown uuid is registered along.
-        content: a description, Markdown.
         priority: how much it matters, else medium.
         blocked_by: other threads, by any name; words of several that name none are what it waits for.
         at: event time in ms since 1970, else the conversation's, else now.
@@ -122,9 +119,6 @@ def update(
         conversation: where this happened.
         at: when its state changed, in ms since 1970, else now.
         title: in place of the old one; the rest alike.
-        priority: `high`, `medium` or `low`.
-        content: a description, Markdown.
-        blocked_by: as of `create`.
 
     Raises TransitionError when it has that state already, unless all that is given is so already, and for a
     time before its last change; UsageError for another status or priority, and for a resolution of what does

@@ -25,8 +25,7 @@ from forgekit.errors import NoRegistryError, UsageError
 from forgekit.operations import Operation, imported
 
 if TYPE_CHECKING:
-    from forgekit.change import WriteOptions
-    from forgekit.forge import Forge
+    from forgekit.forge import Forge, WriteOptions
 
 COMMANDS = {
     "archive new": "filing:sync_compression",
@@ -142,7 +141,7 @@ class Call:
 
         Raises UsageError for a dry run that is not to be committed.
         """
-        from forgekit.change import WriteOptions
+        from forgekit.forge import WriteOptions
 
         if self.dry_run and self.no_commit:
             raise UsageError("--dry-run writes nothing, so --no-commit has no effect; leave one out")

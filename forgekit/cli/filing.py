@@ -19,10 +19,10 @@ from forgekit.model.problem import Severity
 from forgekit.times import format_date
 
 if TYPE_CHECKING:
-    from forgekit.change import WriteOptions
     from forgekit.cli.call import Call
     from forgekit.filing.archives import FiledArchive, SyncReport
     from forgekit.filing.conversations import IngestReport
+    from forgekit.forge import WriteOptions
     from forgekit.model.entities import Entity
     from forgekit.model.problem import Problem
     from forgekit.model.transcript import ImportedConversation
@@ -67,8 +67,7 @@ def sync_compression(call: Call) -> int:
             incoming,
             replace_filed=bool(call["replace"]),
             strict=bool(call["strict"]),
-            dry_run=options.dry_run,
-            no_commit=options.no_commit,
+            options=options,
         )
     findings = findings_after(call, report.outcome, report.created)
     if not call.printed_json(report, findings=findings.with_losers()):
@@ -313,7 +312,7 @@ _FROM = {
 
 def watch(call: Call) -> None:
     """Ingest again and again."""
-    from forgekit.change import COMMITTED
+    from forgekit.forge import COMMITTED
     from forgekit.transcripts.sources import ReadingState
 
     path = call["path"]

@@ -34,9 +34,8 @@ def init(call: Call) -> None:
     """Make a registry."""
     from forgekit.upkeep.init_migrate import initialise
 
-    options = call.options
     place = Path(root_of(click.get_current_context()) or ".") / (call["folder"] or "")
-    made = initialise(place, dry_run=options.dry_run, no_commit=options.no_commit)
+    made = initialise(place, call.options)
     if call.printed_json(made):
         return
     if made.made_repository:
@@ -60,7 +59,7 @@ def check(call: Call) -> int:
     """Check the registry."""
     from forgekit.upkeep import check as checking
 
-    options, paths, fix, staged = call.options, call["paths"], call["fix"], call["staged"]
+    paths, fix, staged = call["paths"], call["fix"], call["staged"]
     if (call.dry_run or call.no_commit) and not fix:
         raise UsageError("--dry-run and --no-commit go with --fix; a check writes nothing")
     if staged and paths:
@@ -75,7 +74,7 @@ def check(call: Call) -> int:
         chosen = checking.relative(forge, paths, Path.cwd())
     with console.progress("checking"):
         if fix:
-            found = checking.fix(forge, chosen, dry_run=options.dry_run, no_commit=options.no_commit)
+            found = checking.fix(forge, chosen, call.options)
         else:
             found = checking.check_staged(forge) if staged else checking.check(forge, chosen)
     if not call.printed_json(found):

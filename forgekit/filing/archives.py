@@ -20,10 +20,9 @@ from typing import NamedTuple
 from forgekit.archives.conversations import Ingested, candidate_from
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.archives.read import is_compaction, read_archive
-from forgekit.change import COMMITTED, WriteOptions
 from forgekit.errors import ArchiveError, ForgeError, FormatError, NothingCompactedError, UsageError
 from forgekit.filing.archive_facts import Fact, Refolded, facts, read_once, refold
-from forgekit.forge import Forge
+from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId
 from forgekit.merge.conflicting_edits import FieldConflict
 from forgekit.model.archive_record import ArchiveText
@@ -292,17 +291,13 @@ def sync_compression(
     *,
     replace_filed: bool = False,
     strict: bool = False,
-    dry_run: bool = False,
-    no_commit: bool = False,
+    options: WriteOptions = COMMITTED,
 ) -> SyncReport:
     """File archives and register what they say, in one commit; one that cannot be filed stops no other.
 
     Args:
-        incoming: what to file.
         replace_filed: put another text in the place of the filed one of the same conversation and time.
         strict: refuse an archive of which anything was not read.
-        dry_run: change nothing, and return what would change.
-        no_commit: write the files and leave the commit to the caller.
 
     Raises ForgeError, before anything is written, where nothing can be filed: for a text that cannot be read
     as an archive, and for one that is filed with another text or other values than those that are given.
@@ -325,9 +320,7 @@ def sync_compression(
             refused.append(e)
     if not read and (passed_over or refused):
         raise (*passed_over, *refused)[0]
-    outcome = forge.commit(
-        lambda: _decide(forge, read, replace_filed=replace_filed), dry_run=dry_run, no_commit=no_commit
-    )
+    outcome = forge.commit(lambda: _decide(forge, read, replace_filed=replace_filed), options)
     decided = outcome.change.result
     assert isinstance(decided, _Decided)  # noqa: S101 - what _decide put there
     refused += decided.refused.values()
@@ -370,13 +363,12 @@ def file_text(
     """File one archive that was given as text; errors as of `sync_compression`.
 
     Args:
-        text: the archive.
         project: where the text names none.
         tag: the compression tag, where the text names none.
     """
     named = forge.project(project, forge.registry()) if project is not None else None
     incoming = Incoming(envelope=ImportOptions(project=named, tag=tag), data=text.encode())
-    return sync_compression(forge, [incoming], dry_run=options.dry_run, no_commit=options.no_commit)
+    return sync_compression(forge, [incoming], options=options)
 
 
 def _require_complete(item: Incoming, texts: Iterable[ArchiveText]) -> None:

@@ -17,14 +17,14 @@ from forgekit.archives.ancestry import names_of
 from forgekit.archives.changes import ChangeSet
 from forgekit.archives.conversations import QUOTE_LIMIT, Ingested
 from forgekit.archives.identity import ImportOptions
-from forgekit.change import COMMITTED, WriteOptions, superseding
+from forgekit.change import superseding
 from forgekit.errors import ArchiveError, FormatError, RuleError
 from forgekit.extraction.extract import extract
 from forgekit.extraction.quoted_archives import QuotedArchive, find_quoted
 from forgekit.extraction.statements import Find, StatementReader
 from forgekit.filing.archive_facts import Fact, facts, refold
 from forgekit.filing.archives import Incoming, arrival, of_compaction, same_archive, words_behind
-from forgekit.forge import Forge
+from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, candidate_id, conversation_id, normalise, project_id, text_hash
 from forgekit.insight.conventions import Mentions, observed, stated
 from forgekit.merge.merge import longer_text
@@ -86,12 +86,10 @@ class Unpacked:
     Attributes:
         project_from: what decided its project: `registry`, `export`, `settings`, `option`, `folder` or
             `nothing`.
-        written: archives that were written in it.
         pasted: archives that were pasted into it, perhaps followed by other text.
         observed: conventions that its user asks for.
         mentions: from which follows which conventions it used.
         parts: its text; empty where the text is not kept.
-        redacted: number of secrets by rule.
     """
 
     conversation: Conversation
@@ -125,8 +123,6 @@ def unpack(
     """Make entities of a conversation: itself, its archives, its candidates and its text.
 
     Args:
-        transcript: as a reader gave it.
-        rules: what decides its project.
         keep: ids of the transcript parts that are kept already, the only texts to keep; None keeps all.
         allowed: fingerprints of secrets that are kept.
         reader: of sentences; None finds records and labelled lists alone.
@@ -185,11 +181,7 @@ def unpack(
 
 
 class _Redactor:
-    """Removes secrets from texts and counts them.
-
-    Args:
-        allowed: fingerprints of what is kept.
-    """
+    """Removes secrets from texts and counts them."""
 
     def __init__(self, allowed: Collection[str]) -> None:
         self._allowed = allowed
@@ -249,12 +241,7 @@ def _project(transcript: ImportedConversation, title: str, rules: ProjectRules) 
 
 
 class _ConversationArchives:
-    """The archives found in one conversation.
-
-    Attributes:
-        continues: tags of the archives that it continues.
-        written_tags: tags of the archives that were written in it.
-    """
+    """The archives found in one conversation."""
 
     def __init__(self, conversation: Conversation, allowed: Collection[str]) -> None:
         self._conversation = conversation
@@ -403,7 +390,6 @@ class FiledConversation:
 
     Attributes:
         state: `new`, `joined` to one that was known by name only, `grown` or `unchanged`.
-        project_from: as of `Unpacked`.
         candidates: number of new ones that wait for review.
     """
 
@@ -421,15 +407,12 @@ class IngestReport:
     Attributes:
         outcome: of all batches together; its commit is the last one.
         commits: one for each batch that changed anything.
-        states: number of conversations by state.
         elsewhere: number of conversations that stay in another project than `--project`, by that project.
         filed: each conversation; only the first changed ones where the report was limited.
         counts: new `archives`, `edges` and `waiting` candidates, `registered` decisions and threads that are
             new or changed, and `unplaced` conversations, new ones in `Unsorted`.
         candidates: ids of the new ones that wait for review; empty where the report was limited.
         conventions: that are new, or active now because a person stated them outright.
-        redacted: number of secrets by rule.
-        problems: what could not be read, and what is doubtful.
     """
 
     outcome: Outcome = _NOTHING
@@ -534,7 +517,7 @@ def ingest(
     whole = options.dry_run or options.no_commit
     for some in _batches(read(), None if whole else batch):
         decide = partial(_decide, forge, some, project)
-        report.add(forge.commit(decide, dry_run=options.dry_run, no_commit=options.no_commit), shown)
+        report.add(forge.commit(decide, options), shown)
     report.problems.extend(reader.problems if reader is not None else ())
     return report
 

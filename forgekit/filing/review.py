@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 
 from forgekit.archives.conversations import STATUS, decision_from, thread_from
-from forgekit.change import COMMITTED, WriteOptions, Written, origin_of, superseding, typed, write
+from forgekit.change import Written, origin_of, superseding, typed, write
 from forgekit.errors import NotFoundError, TransitionError, UsageError
-from forgekit.forge import Forge
+from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, candidate_id, match_key, project_id
 from forgekit.model.entities import (
     Candidate,
@@ -117,11 +117,7 @@ def propose(
     """File a candidate; one that is filed already is returned as it is.
 
     Args:
-        proposes: what it would be registered as.
         conversation: its source, by any name; an unknown uuid is registered along.
-        why: who proposes it.
-        rationale: why, Markdown.
-        alternatives: what was rejected.
         project: a project's name, else the conversation's.
 
     Raises RuleError for a text that is too long, NotFoundError, UsageError.
@@ -274,9 +270,7 @@ def answer(forge: Forge, answers: Answers, options: WriteOptions = COMMITTED) ->
     given = [*answers.approve, *answers.reject, *(candidate for candidate, _ in answers.merge)]
     if len(given) != len(set(given)):
         raise UsageError("one candidate has two answers; give each candidate one")
-    outcome = forge.commit(
-        lambda: _decide(forge, answers), dry_run=options.dry_run, no_commit=options.no_commit
-    )
+    outcome = forge.commit(lambda: _decide(forge, answers), options)
     written = outcome.change.writes
     return Reviewed(
         outcome=outcome,

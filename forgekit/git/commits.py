@@ -43,8 +43,6 @@ def build_commit(
     Args:
         parent: None for the first commit.
         files: path -> bytes, or None for a file to delete.
-        subject: the first line of the message.
-        trailers: `Key: value` lines at its end.
         merged: another parent.
         executable: those of the new files that are.
 
@@ -229,7 +227,6 @@ class IndexCopy:
         """Set the entry of a path; an existing one keeps its mode.
 
         Args:
-            blob: its id.
             mode: for a new entry.
             status: of the file placed, by which git knows it for clean without reading it.
         """

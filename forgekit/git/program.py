@@ -40,7 +40,6 @@ class Commit:
     Attributes:
         id: 40 hex digits.
         short: as many of them as tell it apart.
-        time: when it was committed.
         trailers: `Key: value` pairs from the end of its message.
     """
 
@@ -78,8 +77,6 @@ class Program:
 
         Args:
             paths: taken literally; renames are not followed, since a path is an id.
-            limit: at most so many.
-            since: no older ones.
             revision: the last of them at most; HEAD or an id.
 
         Raises RepositoryError.

@@ -214,7 +214,6 @@ def publish(
     """Publish a commit; the caller holds the writers' lock.
 
     Args:
-        publication: what.
         propose: decides again, under the locks, when branch or files moved on since; None for nothing.
 
     Returns what was published; None, with nothing changed, when there is nothing to do or HEAD moved away.

@@ -197,11 +197,7 @@ class Repository(Program):
             return False
 
     def changed_paths(self, under: Sequence[str] = TOPS) -> list[str]:
-        """Return the paths with uncommitted changes: staged, unstaged or untracked.
-
-        Args:
-            under: folders or files.
-        """
+        """Return the paths with uncommitted changes: staged, unstaged or untracked."""
         require_no_pipes(Path(folder) for top in under for folder, _, _ in os.walk(self.root / top))
         try:
             status = self.raw.status(untracked_files="all", ignored=False)

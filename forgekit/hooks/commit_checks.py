@@ -115,6 +115,7 @@ def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> tuple
     if not decisions:
         return [], ""
     from forgekit.findings import findings_of
+    from forgekit.forge import WriteOptions
     from forgekit.store import Change
 
     settings = item.forge.settings
@@ -123,7 +124,7 @@ def _unrecorded(item: _Staged, staged: Callable[[list[str]], set[str]]) -> tuple
     if new:
         # Committing is left to the person, as a formatter does.
         change = Change(writes=new, subject="conflict: record")
-        item.forge.commit(lambda: change, no_commit=True)
+        item.forge.commit(lambda: change, WriteOptions(no_commit=True))
     known = [c for c in staleness.open_conflicts(item.registry) if decisions & {c.decision_a, c.decision_b}]
     found = [*new, *known]
     recorded = staged([item.prefix + entity_path(conflict) for conflict in found]) if found else set()

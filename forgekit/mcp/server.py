@@ -22,9 +22,9 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from forgekit import __version__
-from forgekit.change import COMMITTED, Written
+from forgekit.change import Written
 from forgekit.errors import ForgeError, NotFoundError
-from forgekit.forge import Forge
+from forgekit.forge import COMMITTED, Forge
 from forgekit.insight import views
 from forgekit.mcp.answers import lines
 from forgekit.mcp.tools import PAGE, Tool, tools, values_of

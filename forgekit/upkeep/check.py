@@ -20,7 +20,7 @@ from forgekit.errors import (
     StoreError,
     UsageError,
 )
-from forgekit.forge import Forge
+from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId
 from forgekit.index.lazy_registry import PartialRegistry
 from forgekit.model.entities import FIELDS, Decision, Entity, entity_path, known_fields, references
@@ -33,7 +33,7 @@ from forgekit.times import DAY_MS, format_date
 from forgekit.worktree import files
 
 if TYPE_CHECKING:
-    from forgekit.change import WriteOptions, Written
+    from forgekit.change import Written
     from forgekit.checks import Fix
     from forgekit.git.repository import Repository
     from forgekit.store import Change, Outcome
@@ -49,9 +49,6 @@ class Findings:
 
     Attributes:
         problems: by path, with lines where they are known.
-        looked_at: how many entities were checked.
-        fixed: what `--fix` did.
-        outcome: of the commit that did it.
     """
 
     problems: tuple[Problem, ...]
@@ -70,9 +67,7 @@ class Move:
     """A file that is to go back to the path of the entity it holds.
 
     Attributes:
-        path: where it lies.
         home: where it belongs; nothing is there.
-        data: its bytes.
         committed: whether the last commit has it at `path`.
     """
 
@@ -167,7 +162,6 @@ def left_behind(registry: Registry, removed: Collection[str]) -> list[Problem]:
 
     Args:
         registry: as it is without them; a file that is only taken out of the index may be in it still.
-        removed: paths.
     """
     if not removed:
         return []
@@ -177,9 +171,7 @@ def left_behind(registry: Registry, removed: Collection[str]) -> list[Problem]:
     return sorted(references_exist(left, CheckInput(only=frozenset(naming))), key=lambda p: p.path)
 
 
-def fix(
-    forge: Forge, paths: Sequence[str] | None = None, *, dry_run: bool = False, no_commit: bool = False
-) -> Findings:
+def fix(forge: Forge, paths: Sequence[str] | None = None, options: WriteOptions = COMMITTED) -> Findings:
     """Fix what needs no person, in one commit, and check what is left.
 
     A decision edited in place becomes a revision; it is uncommitted work as a rule. A misplaced file goes
@@ -220,9 +212,9 @@ def fix(
             result=tuple(edits),
         )
 
-    outcome = forge.commit(decide, dry_run=dry_run, no_commit=no_commit)
+    outcome = forge.commit(decide, options)
     for move in moves:
-        if not (dry_run or move.committed):
+        if not (options.dry_run or move.committed):
             move_back(forge, move)
     fixed = outcome.change.result
     assert isinstance(fixed, tuple)  # noqa: S101 - what decide put there
@@ -245,7 +237,6 @@ def accept(forge: Forge, old: Entity, before: str, text: str, options: WriteOpti
     Args:
         old: the entity as it was when the editor opened.
         before: its file then.
-        text: the edited file.
 
     Raises FormatError for the first error in the text, ChangedError when the entity moved on meanwhile.
     """
@@ -313,7 +304,6 @@ def relative(forge: Forge, names: Iterable[str], folder: Path) -> list[str]:
 
     Args:
         names: relative to `folder`, or absolute.
-        folder: the working directory.
 
     Raises UsageError for what lies outside the registry, does not exist or holds no file of it.
     """

@@ -106,9 +106,6 @@ class Diagnosis:
 
     Attributes:
         subject: in one or two words; for damage, the name of its kind.
-        message: how it is.
-        advice: what to do, or "".
-        path: of the file at fault, or "".
         good: whether it is as it should be.
     """
 

@@ -39,7 +39,6 @@ def export(
 
     Args:
         registry: all entities; derived values are derived from all of them.
-        form: a key of `FORMATS`.
         project: only its entities, and the conflicts of its decisions.
         findings: shown beside the verdicts by JSON, Markdown and HTML.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from forgekit.conflict import first_version
 from forgekit.errors import FormatError, NoRegistryError, RepositoryError, UsageError, WriteError
+from forgekit.forge import COMMITTED, WriteOptions
 from forgekit.git import driver
 from forgekit.git.repository import create
 from forgekit.index.update import scan
@@ -30,7 +31,6 @@ class Initialised:
     """What `init` did.
 
     Attributes:
-        root: of the registry.
         made_repository: whether a git repository was made for it.
         registered: whether this clone did not know the merge driver before.
     """
@@ -41,19 +41,19 @@ class Initialised:
     outcome: Outcome
 
 
-def initialise(folder: Path, *, dry_run: bool = False, no_commit: bool = False) -> Initialised:
+def initialise(folder: Path, options: WriteOptions = COMMITTED) -> Initialised:
     """Make a folder a registry; in no git repository, make it one first. A clone learns how to merge.
 
     Raises UsageError inside another registry, WriteError, RepositoryError.
     """
     root = folder.absolute()
     _refuse_nested(root)
-    made = _ensure_repository(root, dry_run=dry_run)
+    made = _ensure_repository(root, dry_run=options.dry_run)
     store = Store(root)
     trailers = (("Forgekit-Op", "init"),)
     change = Change(files=wanted(root), subject="init: start a registry", trailers=trailers)
-    outcome = store.commit(lambda: change, dry_run=dry_run, no_commit=no_commit)
-    registered = not dry_run and driver.register(store.repository)
+    outcome = store.commit(lambda: change, dry_run=options.dry_run, no_commit=options.no_commit)
+    registered = not options.dry_run and driver.register(store.repository)
     return Initialised(root=root, made_repository=made, registered=registered, outcome=outcome)
 
 

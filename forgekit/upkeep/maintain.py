@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
-from forgekit.change import COMMITTED, WriteOptions, Written
+from forgekit.change import Written
 from forgekit.errors import UsageError
-from forgekit.forge import Forge, reading
+from forgekit.forge import COMMITTED, Forge, WriteOptions, reading
 from forgekit.ids import EntityId
 from forgekit.insight.essence import DIGEST_LIMIT
 from forgekit.insight.fidelity import has_essence, tiers, topics_of
@@ -92,12 +92,9 @@ class Maintained:
 
     Attributes:
         due: whether anything was to be looked at.
-        essences, digests: made.
         failed: texts for which none could be made.
-        suggestions: changes of topics, applied or not.
         tiers: notes by how much of them is shown.
         missing: why nothing was distilled, or "".
-        commits: made.
     """
 
     due: bool = True
@@ -255,7 +252,7 @@ def _commit(
         )
 
     blobs = dict(forge.catalogue.contents())
-    outcome = forge.commit(change, dry_run=options.dry_run, no_commit=options.no_commit)
+    outcome = forge.commit(change, options)
     report.essences += counts["essences"]
     report.digests += counts["digests"]
     report.failed += sum(not text for text in digests.values())

@@ -49,9 +49,7 @@ class RepairStep:
     """One thing to do.
 
     Attributes:
-        finding: that it repairs.
         message: what is done, as a clause.
-        path: of the file at fault.
         files: path -> bytes to be, or None for a file to delete.
         commits: whether these are no longer as the last commit has them.
         act: does it and may return a commit, where no file is written.
@@ -88,7 +86,6 @@ class Repair:
         edits: files whose uncommitted bytes are replaced; the copy keeps them.
         diff: of the files that would change, on a dry run.
         copy: the folder of the copy, or None where nothing was done.
-        commits: ids.
     """
 
     steps: tuple[RepairStep, ...]

@@ -76,7 +76,6 @@ def registry_of(
 
     Args:
         contents: path -> what returns its bytes; None for no file.
-        problems: known before.
     """
     entities, found = [], list(problems)
     for path, get in contents.items():
@@ -154,8 +153,6 @@ def stage(root: Path, path: str, data: bytes, mark: str, *, executable: bool = F
     """Write new bytes beside a file, on disk before this returns.
 
     Args:
-        path: the file to be.
-        data: its bytes.
         mark: names this write and no other.
         executable: for a new file; an existing one keeps its mode.
 

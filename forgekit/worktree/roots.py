@@ -171,7 +171,6 @@ def sessions_dir(root: Path | None, env: Mapping[str, str] = os.environ) -> Path
 
     Args:
         root: of the registry; None for sessions outside one, which are in the user's state folder.
-        env: may name that folder.
     """
     if root is not None:
         return cache_dir(root) / "sessions"

@@ -20,10 +20,9 @@ from guarantees import Level, Report
 from independent_reader import read
 from repositories import BORN, decision, git, loaded, new_repository, path_of_text, recording
 
-from forgekit.change import WriteOptions
 from forgekit.decisions import create, edit
 from forgekit.errors import ChangedError, LockedError, UnsureError
-from forgekit.forge import Forge
+from forgekit.forge import Forge, WriteOptions
 from forgekit.git import publish
 from forgekit.git.commits import IndexCopy
 from forgekit.git.repository import Repository

@@ -17,12 +17,11 @@ from repositories import files, git
 from forgekit import conflicts, decisions
 from forgekit.briefing.answers import ask
 from forgekit.briefing.blocks import prepare_compression
-from forgekit.change import WriteOptions
 from forgekit.conflict.judge import Calibration, LevelCalibration
 from forgekit.context import context_load
 from forgekit.errors import NotFoundError, RuleError, TransitionError
 from forgekit.findings import CACHE_FILE, findings_of, of_written
-from forgekit.forge import Forge
+from forgekit.forge import Forge, WriteOptions
 from forgekit.ids import pair_id
 from forgekit.model.entities import ConflictStatus, Decision, DecisionStatus, entity_path
 from forgekit.model.kinds import Kind, short_id

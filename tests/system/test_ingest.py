@@ -16,12 +16,11 @@ from repositories import files, git, in_turn, new_repository
 
 from forgekit import threads
 from forgekit.archives.identity import ImportOptions
-from forgekit.change import WriteOptions
 from forgekit.errors import RuleError, TransitionError
 from forgekit.filing import review
 from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.filing.conversations import IngestReport, Unpacked, ingest, unpack
-from forgekit.forge import Forge
+from forgekit.forge import Forge, WriteOptions
 from forgekit.model.entities import CandidateStatus, Conversation, Proposal, Thread, ThreadStatus, in_order
 from forgekit.model.graph import one_talk, trace
 from forgekit.model.kinds import Kind

@@ -13,8 +13,7 @@ from fake_encoder import FakeEncoder
 from repositories import git
 
 from forgekit import context, notes, projects
-from forgekit.change import WriteOptions
-from forgekit.forge import Forge
+from forgekit.forge import Forge, WriteOptions
 from forgekit.insight.fidelity import has_essence
 from forgekit.model.entities import Note, TopicStatus
 from forgekit.models.essences import Essence, ExtractiveDistiller, LlmDistiller

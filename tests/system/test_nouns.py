@@ -15,7 +15,7 @@ from forgekit import conflicts, decisions, lineage, projects, threads
 from forgekit.change import write
 from forgekit.errors import ForgeError, NotFoundError, RuleError, TransitionError, UsageError
 from forgekit.findings import findings_of
-from forgekit.forge import Forge
+from forgekit.forge import Forge, WriteOptions
 from forgekit.ids import EntityId
 from forgekit.insight.views import Derived
 from forgekit.lineage import bridge, new_conversation, pairs
@@ -435,9 +435,11 @@ def test_what_is_given_once_is_there_when_a_change_is_decided_again(
 ) -> None:
     commit = Forge.commit
 
-    def commit_after_a_lost_race(self: Forge, decide: Callable[[], Change], **way: bool) -> Outcome:
+    def commit_after_a_lost_race(
+        self: Forge, decide: Callable[[], Change], *options: WriteOptions
+    ) -> Outcome:
         decide()
-        return commit(self, decide, **way)
+        return commit(self, decide, *options)
 
     monkeypatch.setattr(Forge, "commit", commit_after_a_lost_race)
     question, made = (module.create(forge, "Eat").entity.id for module in (threads, decisions))
