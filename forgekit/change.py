@@ -188,15 +188,17 @@ def typed(text: str, more: str) -> str:
     return line
 
 
-def word_of(words: type[Word], name: str, value: str | None) -> Word | None:
-    """Return the member of an enumeration that the argument `name` means; None for None.
+def word_of(words: type[Word], name: str, value: Word | str | None) -> Word | None:
+    """Return the member of an enumeration that the argument `name` is or means; None for None.
 
     Raises UsageError for an unknown word.
     """
+    if value is None or isinstance(value, words):
+        return value
     known = {word.value: word for word in words}
-    if value is not None and value not in known:
+    if value not in known:
         raise UsageError(f"{name}: {value!r} is none of {', '.join(known)}")
-    return known[value] if value is not None else None
+    return known[value]
 
 
 def unclaimed(entity: E, registry: Registry) -> E:

@@ -56,7 +56,7 @@ def listed(
 
     def rows() -> Iterator[ListedConflict]:
         for conflict in registry.conflicts:
-            a, b = (_decision(registry, side) for side in conflict.sides)
+            a, b = (registry.find(Decision, side) for side in conflict.sides)
             yield ListedConflict(conflict=conflict, state=conflict_state(registry, conflict), sides=(a, b))
         for finding, loser in found.with_losers():
             yield ListedConflict(
@@ -127,7 +127,7 @@ def resolve(forge: Forge, name: str, keep: str, reason: str, *, options: WriteOp
         if kept not in sides:
             names = " or ".join(short_id(Kind.DECISION, side) for side in sides)
             raise RuleError(f"--keep must name a side of the conflict: {names}")
-        winner, loser = (_decision(registry, s) for s in (kept, sides[sides[0] == kept]))
+        winner, loser = (registry.find(Decision, s) for s in (kept, sides[sides[0] == kept]))
         if winner is not None:
             require_active(registry, winner)
         settled = replace(conflict, status=ConflictStatus.RESOLVED, kept=kept, reason=reason)
@@ -166,16 +166,11 @@ def _names_decision(forge: Forge, name: str) -> bool:
 
 def _open(registry: Registry, chosen: Conflict) -> Conflict:
     """Return a verdict as it is on file now, open; that of a finding where there is none on file."""
-    conflict = registry.get(chosen.id)
-    if not isinstance(conflict, Conflict):
+    conflict = registry.find(Conflict, chosen.id)
+    if conflict is None:
         for side in chosen.sides:
             require_active(registry, registry.expect(Decision, side))
         return chosen
     if conflict.status is not ConflictStatus.OPEN:
         raise TransitionError(f"{short_id(Kind.CONFLICT, conflict.id)} is already {conflict.status.value}")
     return conflict
-
-
-def _decision(registry: Registry, key: EntityId) -> Decision | None:
-    found = registry.get(key)
-    return found if isinstance(found, Decision) else None

@@ -59,19 +59,15 @@ def entity_history(
     """
     git = Program(forge.root)
     kinds = (Kind(kind),) if kind else ()
-    found = _history_of_id(git, EntityId(name), kinds or tuple(Kind), limit) if is_id(name) else []
+    # The path of a whole id is known: no index is asked, and the file may be gone.
+    paths = [path_of(each, EntityId(name)) for each in kinds or Kind] if is_id(name) else []
+    paths.sort(key=lambda path: not (git.root / path).is_file())
+    found = next(filter(None, (git.log(path, limit=limit) for path in paths)), [])
     if not found:
         entity = forge.entity(name, *kinds)
         found = git.log(path_of(entity.kind, entity.id), limit=limit)
     git.keep_graph()
     return found
-
-
-def _history_of_id(git: Program, name: EntityId, kinds: tuple[Kind, ...], limit: int | None) -> list[Commit]:
-    """Return the commits of the file that a whole id gives: no index is asked, and it may be gone."""
-    paths = [path_of(kind, name) for kind in kinds]
-    paths.sort(key=lambda path: not (git.root / path).is_file())
-    return next(filter(None, (git.log(path, limit=limit) for path in paths)), [])
 
 
 def endings(forge: Forge, decisions: Iterable[Decision]) -> dict[EntityId, Instant]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from forgekit.change import (
-    Word,
     Written,
     origin_of,
     require_same,
@@ -62,7 +61,7 @@ def create(
     Raises TransitionError where that one has ended; RuleError where it differs, where the thread that
     had this title has another one now, and for a title that is too long.
     """
-    level = _member(Priority, "priority", priority)
+    level = word_of(Priority, "priority", priority)
     line, words = typed(title, _MORE), tuple(dict.fromkeys(tags))
     values: dict[str, Any] = {
         "local_id": local_id,
@@ -124,10 +123,10 @@ def update(
     time before its last change; UsageError for another status or priority, and for a resolution of what does
     not end; RuleError for a title that is too long, and where threads would wait for each other.
     """
-    state = _member(ThreadStatus, "status", status)
+    state = word_of(ThreadStatus, "status", status)
     if resolution and not (state and state.ended):
         raise UsageError("a resolution needs an end; give status resolved, superseded or abandoned")
-    values: dict[str, Any] = {"priority": _member(Priority, "priority", priority)}
+    values: dict[str, Any] = {"priority": word_of(Priority, "priority", priority)}
     values["title"] = None if title is None else typed(title, _MORE)
     values["blocked_by"] = None if blocked_by is None else _blockers(forge, blocked_by)
     values["tags"] = None if tags is None else tuple(dict.fromkeys(tags))
@@ -221,11 +220,6 @@ def _blockers(forge: Forge, names: Iterable[str]) -> tuple[str, ...]:
             return typed(name, "--content")
 
     return tuple(sorted({blocker(name) for name in names}))
-
-
-def _member(words: type[Word], name: str, value: Word | str | None) -> Word | None:
-    """Return a member of an enumeration, given as such or as its word; UsageError for another word."""
-    return value if value is None or isinstance(value, words) else word_of(words, name, str(value))
 
 
 def active(registry: Registry, project: EntityId | None = None) -> list[Thread]:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from forgekit.archives.conversations import Ingested, candidate_from
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.archives.read import is_compaction, read_archive
+from forgekit.change import commit_subject
 from forgekit.errors import ArchiveError, ForgeError, FormatError, NothingCompactedError, UsageError
 from forgekit.filing.archive_facts import Fact, Refolded, facts, read_once, refold
 from forgekit.forge import COMMITTED, Forge, WriteOptions
@@ -37,7 +38,6 @@ from forgekit.text.secrets import SecretFinding, redact
 from forgekit.times import DAY_MS, UNKNOWN, Instant, format_date
 
 _BEFORE_JSON = (b"\x1f\x8b", b"{", b" ", b"\t", b"\r", b"\n", b"\xef\xbb\xbf")
-_SUBJECT_LIMIT = 100
 _SHOWN = 20
 _LOST = frozenset(
     {"unparsed-id", "unreadable-record", "too-many-records", "no-record", "unread-table"}
@@ -344,7 +344,9 @@ def sync_compression(
         ended=tuple(
             e
             for e in changes.writes
-            if isinstance(e, Thread) and e.status.ended and not _is_ended(decided.ours.get(e.id))
+            if isinstance(e, Thread)
+            and e.status.ended
+            and ((before := decided.ours.find(Thread, e.id)) is None or not before.status.ended)
         ),
         conflicts=changes.conflicts,
         passed_over=tuple(map(str, passed_over)),
@@ -400,12 +402,13 @@ def _decide(
     archives = [archive for archive, _ in new.values()]
     subject = f"sync: file {len(archives)} archives"
     if len(archives) == 1:
-        subject = f"sync: file {short_id(Kind.ARCHIVE, archives[0].id)} {archives[0].compression_tag}"
+        (one,) = archives
+        subject = commit_subject(f"sync: file {short_id(one.kind, one.id)}", one.compression_tag)
     proposed = (candidate_from(archive, each) for archive, text in new.values() for each in text.possible)
     return Change(
         writes=(*folded.changes.writes, *{c.id: c for c in proposed if ours.get(c.id) is None}.values()),
         deletes=tuple(entity_path(entity) for entity in folded.changes.deletes),
-        subject=subject[:_SUBJECT_LIMIT],
+        subject=subject,
         trailers=(
             ("Forgekit-Op", "sync-compression"),
             *(("Forgekit-Archive", archive.id) for archive in archives),
@@ -474,10 +477,6 @@ def _plain(archive: Archive) -> str:
 def _ids(text: ArchiveText) -> set[str]:
     records = (*text.decisions, *text.carried), text.threads, text.artifacts
     return {record.local_id for some in records for record in some}
-
-
-def _is_ended(entity: Entity | None) -> bool:
-    return isinstance(entity, Thread) and entity.status.ended
 
 
 def _warnings_elsewhere(decided: _Decided, here: Collection[EntityId]) -> Iterable[Problem]:

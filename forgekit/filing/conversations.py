@@ -17,7 +17,7 @@ from forgekit.archives.ancestry import names_of
 from forgekit.archives.changes import ChangeSet
 from forgekit.archives.conversations import QUOTE_LIMIT, Ingested
 from forgekit.archives.identity import ImportOptions
-from forgekit.change import superseding
+from forgekit.change import commit_subject, superseding
 from forgekit.errors import ArchiveError, FormatError, RuleError
 from forgekit.extraction.extract import extract
 from forgekit.extraction.quoted_archives import QuotedArchive, find_quoted
@@ -60,7 +60,6 @@ BATCH_SIZE = 8_000_000
 """Characters to be written from which on one commit files fewer."""
 _TITLE_LIMIT = 120
 _REASON_LIMIT = 200
-_SUBJECT_LIMIT = 100
 _NOTHING = Outcome(commit=None, written=(), deleted=(), diff="", change=Change(subject="ingest"))
 
 
@@ -135,7 +134,8 @@ def unpack(
     known = rules.known(external) if external else None
     project, project_from = (known.project_name, "registry") if known else _project(transcript, title, rules)
     started = transcript.started if transcript.started is not None else UNKNOWN
-    name = external or (title if transcript.started is not None else f"{title}:{_first_words(turns)}")
+    begins = text_hash("\n\n".join(turn.text for turn in turns[:3])) if turns else ""
+    name = external or (title if transcript.started is not None else f"{title}:{begins}")
     conversation = Conversation(
         conversation_id=known.id if known else conversation_id(project_id(project), name, started),
         title=title,
@@ -220,10 +220,6 @@ def _title(transcript: ImportedConversation) -> str:
     prompts = (turn for turn in transcript.turns if turn.speaker is Speaker.USER and not turn.compaction)
     first = next(filter(None, (statement(turn.text, 80) for turn in prompts)), "")
     return first or transcript.external_id[:40] or "Untitled"
-
-
-def _first_words(turns: tuple[Turn, ...]) -> str:
-    return text_hash("\n\n".join(turn.text for turn in turns[:3])) if turns else ""
 
 
 def _project(transcript: ImportedConversation, title: str, rules: ProjectRules) -> tuple[str, str]:
@@ -565,7 +561,7 @@ def _decide(forge: Forge, read: list[Unpacked], project: str) -> Change:
     candidates: dict[EntityId, Candidate] = {}
     for unpacked in read:
         imported = unpacked.conversation
-        known = conversations.get(imported.id) or _conversation(ours, imported.id)
+        known = conversations.get(imported.id) or ours.find(Conversation, imported.id)
         conversations[imported.id] = _grown(known, imported)
         for part in unpacked.parts:
             kept = parts.get(part.id) or ours.get(part.id)
@@ -604,7 +600,7 @@ def _decide(forge: Forge, read: list[Unpacked], project: str) -> Change:
     subject = f"ingest: {len(changed)} conversations"
     if len(changed) == 1:
         title = conversations[changed[0]].title
-        subject = f"ingest: {short_id(Kind.CONVERSATION, changed[0])} {title}"[:_SUBJECT_LIMIT].rstrip()
+        subject = commit_subject(f"ingest: {short_id(Kind.CONVERSATION, changed[0])}", title)
     forge.catalogue.close()  # frees what it read before git's index is loaded; opening takes a millisecond
     return Change(
         writes=tuple(entity for key, entity in sorted(writes.items()) if ours.get(key) != entity),
@@ -634,22 +630,17 @@ def _changes(
     """
     names = {name for conversation in conversations.values() for name in conversation.continues}
     names.update(name for archive, _ in (*filed, *archives) for name in names_of(archive))
-    related = (_conversation(ours, key) for key in {*forge.catalogue.tied(names), *conversations})
+    related = (ours.find(Conversation, key) for key in {*forge.catalogue.tied(names), *conversations})
     known = {conversation.id: conversation for conversation in related if conversation is not None}
     registered = [
         found
         for key in forge.catalogue.matching(kinds=(Kind.CANDIDATE,), status=CandidateStatus.REGISTERED.value)
-        if isinstance(found := ours.get(EntityId(key)), Candidate)
+        if (found := ours.find(Candidate, EntityId(key))) is not None
     ]
     proposed = list(candidates)
     remembered = Ingested.of(known.values(), registered)
     imported = Ingested.of({**known, **conversations}.values(), [*registered, *proposed])
     return refold(forge.catalogue, ours, filed, archives, remembered, imported, proposed).changes
-
-
-def _conversation(ours: Registry, key: EntityId) -> Conversation | None:
-    found = ours.get(key)
-    return found if isinstance(found, Conversation) else None
 
 
 def _grown(known: Conversation | None, imported: Conversation) -> Conversation:
@@ -722,7 +713,7 @@ def _report(
         conversation = conversations[unpacked.conversation.id]
         first = conversation.id not in seen
         seen.add(conversation.id)
-        known = _conversation(ours, conversation.id)
+        known = ours.find(Conversation, conversation.id)
         before = (known.turns or 0) if known is not None else 0
         one = FiledConversation(
             conversation=conversation,

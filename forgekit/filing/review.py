@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 
 from forgekit.archives.conversations import STATUS, decision_from, thread_from
-from forgekit.change import Written, origin_of, superseding, typed, write
+from forgekit.change import Written, commit_subject, origin_of, superseding, typed, write
 from forgekit.errors import NotFoundError, TransitionError, UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, candidate_id, match_key, project_id
@@ -42,7 +42,6 @@ AROUND = 200
 """Characters shown before and after a quote."""
 ALIKE = 3
 _LOOKED_AT = 20
-_SUBJECT_LIMIT = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -299,7 +298,11 @@ def _decide(forge: Forge, answers: Answers) -> Change:
     for key in sorted(answers.approve, key=lambda key: (candidates[key].created_at, key)):
         found = candidates[key]
         same = known.get(_key(found))
-        made = _approved(_dated(found, now), writes.get(same) or registry.get(same) if same else None)
+        dated, standing = _dated(found, now), writes.get(same) or registry.get(same) if same else None
+        if isinstance(standing, (Decision, Thread)):
+            made = _merged(standing, dated)
+        else:
+            made = decision_from(dated) if found.proposes.decides else thread_from(dated, dated)
         known.setdefault(_key(found), made.id)
         writes[made.id] = made
         answered[key] = replace(found, status=CandidateStatus.APPROVED, became=made.id)
@@ -310,7 +313,7 @@ def _decide(forge: Forge, answers: Answers) -> Change:
     subject = f"review: {len(answered)} candidates"
     if len(answered) == 1:
         (one,) = answered.values()
-        subject = f"review: {short_id(Kind.CANDIDATE, one.id)} {one.candidate}"[:_SUBJECT_LIMIT].rstrip()
+        subject = commit_subject(f"review: {short_id(one.kind, one.id)}", one.candidate)
     return Change(
         writes=entities,
         subject=subject,
@@ -335,14 +338,6 @@ def _waiting(registry: Registry, key: EntityId, title: str | None) -> Candidate:
     if not (text := statement(title)):
         raise UsageError("a candidate needs a text; give --title TEXT")
     return replace(found, candidate=text)
-
-
-def _approved(candidate: Candidate, known: Entity | None) -> Decision | Thread:
-    """Return what a candidate becomes; `known` is registered with its text. Raises as `_merged`."""
-    if isinstance(known, (Decision, Thread)):
-        return _merged(known, candidate)
-    decides = candidate.proposes.decides
-    return decision_from(candidate) if decides else thread_from(candidate, candidate)
 
 
 def _dated(candidate: Candidate, now: Instant) -> Candidate:

@@ -89,9 +89,11 @@ class Program:
         try:
             output = self.run("log", *options, "--end-of-options", revision, "--", *paths)
         except RepositoryError:
-            if self._is_empty():
-                return []
-            raise
+            from forgekit.git.repository import Repository
+
+            if Repository(self.root).tip() is not None:  # which says it better for one that cannot be served
+                raise
+            return []
         values = output.decode("utf-8", "replace").split("\0")
         rows = zip(*[iter(values)] * len(_COMMIT_FIELDS), strict=False)
         return [
@@ -105,15 +107,6 @@ class Program:
             )
             for row in rows
         ]
-
-    def _is_empty(self) -> bool:
-        """Say whether there is no commit yet.
-
-        Raises RepositoryError with the sentence for a repository that cannot be served.
-        """
-        from forgekit.git.repository import Repository
-
-        return Repository(self.root).tip() is None
 
     def keep_graph(self) -> None:
         """Keep the commit graph with the filters that make `log` of one path fast: git can do without it.

@@ -71,13 +71,18 @@ class Registry:
         """Return the entity of an id, or None."""
         return self.entities.get(entity) if entity else None
 
+    def find(self, kind: type[E], entity: EntityId | None) -> E | None:
+        """Return the entity of an id and kind, or None."""
+        found = self.get(entity)
+        return found if isinstance(found, kind) else None
+
     def expect(self, kind: type[E], entity: EntityId) -> E:
         """Return the entity of an id and kind.
 
         Raises NotFoundError.
         """
-        found = self.get(entity)
-        if not isinstance(found, kind):
+        found = self.find(kind, entity)
+        if found is None:
             raise NotFoundError(kind.kind.value, entity)
         return found
 

@@ -166,7 +166,7 @@ def cache_dir(root: Path) -> Path:
     return git_dirs(root)[1] / "forgekit"
 
 
-def sessions_dir(root: Path | None, env: Mapping[str, str] = os.environ) -> Path:
+def sessions_dir(root: Path | None) -> Path:
     """Return the folder of what is kept of agents' sessions; it need not exist.
 
     Args:
@@ -174,7 +174,9 @@ def sessions_dir(root: Path | None, env: Mapping[str, str] = os.environ) -> Path
     """
     if root is not None:
         return cache_dir(root) / "sessions"
-    return Path(env.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "forgekit" / "sessions"
+    return (
+        Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "forgekit" / "sessions"
+    )
 
 
 def hook_log(root: Path) -> Path:
