@@ -29,8 +29,7 @@ from forgekit.errors import ForgeError, FormatError, RemoteError, RepositoryErro
 from forgekit.filing.archive_facts import by_people, facts
 from forgekit.forge import Forge
 from forgekit.git.commits import build_commit
-from forgekit.git.merge_commits import Joined, commits_with, join, merges
-from forgekit.git.remote import Remote, fetch, push, upstream
+from forgekit.git.remote import Joined, Remote, commits_with, fetch, join, merges, push, upstream
 from forgekit.git.repository import Repository
 from forgekit.ids import EntityId, pair_id
 from forgekit.merge import conflicting_edits

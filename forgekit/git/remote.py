@@ -1,7 +1,11 @@
-"""git, elsewhere: the repository that a branch is shared through, fetched from and pushed to.
+"""git, elsewhere: the repository that a branch is shared through, fetched from, joined with and pushed to.
 
 The git program talks, since it knows everybody's transports and passwords. Which repository that is comes
 from the clone's settings and is checked; no setting of the clone names a program that is run for it.
+
+A file of an entity is merged by the meaning of its fields, whether or not a merge driver is registered;
+any other file as git merges text. Where two commits have several merge bases, these are merged first, as
+git does, so that two clones that merged each other's work at the same time agree.
 """
 
 from __future__ import annotations
@@ -9,12 +13,18 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import pygit2
+from pygit2.enums import FileMode, MergeFlag, SortMode
 
-from forgekit.errors import RemoteError
+from forgekit.errors import FormatError, RemoteError, RepositoryError
+from forgekit.git.commits import write_tree
 from forgekit.git.repository import Repository
+from forgekit.merge.merge import MergedFile, merge_file
+from forgekit.model.kinds import ENTITY_LIMIT
+from forgekit.worktree.files import entity_of_path
 
 _NAME = re.compile(r"\w[^\x00-\x20~^:?*\[\\\x7f]{0,200}")
 _HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
@@ -30,6 +40,9 @@ _SHARED = (
     *("-c", "fetch.fsckObjects=true", "-c", "core.fsync=committed"),
 )
 _TRANSPORTS = "file:git:http:https:ssh"
+_DEEPEST = 20
+_PLAIN = {FileMode.BLOB, FileMode.BLOB_EXECUTABLE}
+_Entry = tuple[pygit2.Oid, FileMode] | None
 _ENV = ("GIT_SSH_COMMAND", "GIT_SSH", "GIT_ASKPASS")
 
 
@@ -132,3 +145,168 @@ def _setting(repository: Repository, key: str) -> str:
         return str(repository.raw.config[key])
     except (KeyError, ValueError, pygit2.GitError):
         return ""
+
+
+@dataclass(slots=True)
+class Joined:
+    """The result of joining two trees.
+
+    Attributes:
+        files: path -> bytes, or None for no file, wherever the result differs from ours.
+        merged: the entity files that both sides changed.
+        refused: path -> why only a person can merge it.
+        executable: the files that come in and are executable.
+    """
+
+    files: dict[str, bytes | None] = field(default_factory=dict)
+    merged: dict[str, MergedFile] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    executable: set[str] = field(default_factory=set)
+
+
+def merges(repository: Repository, tip: str, without: Iterable[str]) -> list[tuple[str | None, str, str]]:
+    """Return the merges that a tip holds and others do not, the oldest first: a merge base, ours, theirs."""
+    return [
+        (next(iter(merge_bases(repository.raw, ours, theirs)), None), ours, theirs)
+        for commit in _history(repository, tip, without)
+        for ours, theirs in ((str(commit.parent_ids[0]), str(other)) for other in commit.parent_ids[1:])
+    ]
+
+
+def commits_with(repository: Repository, tip: str, without: Iterable[str], line: str) -> list[str]:
+    """Return the commits that a tip holds and others do not, and whose message holds a line."""
+    found = _history(repository, tip, without)
+    return [str(commit.id) for commit in found if line.encode() in commit.raw_message.splitlines()]
+
+
+def _history(repository: Repository, tip: str, without: Iterable[str]) -> Iterable[pygit2.Commit]:
+    walk = repository.raw.walk(tip, SortMode.TOPOLOGICAL | SortMode.REVERSE)
+    for commit in without:
+        walk.hide(commit)
+    return walk
+
+
+def join(repository: Repository, ours: str, theirs: str) -> Joined:
+    """Join what a commit holds into another.
+
+    Raises RepositoryError when the two have no commit in common.
+    """
+    if repository.holds(ours, theirs):
+        base = repository.tree(ours)
+    else:
+        base = _base(repository, ours, theirs, _DEEPEST)
+    if base is None:
+        raise RepositoryError(
+            "this clone holds the last commits only, and none in common; `git fetch --unshallow`, then sync"
+            if repository.raw.is_shallow
+            else "the two histories have no commit in common: this is another registry; "
+            "look at `git remote -v`"
+        )
+    return _joined(repository, base, *(repository.raw[each].peel(pygit2.Tree) for each in (ours, theirs)))
+
+
+def _base(repository: Repository, one: str, other: str, deepest: int) -> pygit2.Tree | None:
+    """Return the tree that two commits have in common: of several merge bases, their merge."""
+    raw = repository.raw
+    first, *more = merge_bases(raw, one, other) or (None,)
+    if first is None:
+        return None
+    tree = raw[first].peel(pygit2.Tree)
+    for commit in more if deepest else ():
+        common = _base(repository, first, commit, deepest - 1)
+        if common is not None:
+            side = raw[commit].peel(pygit2.Tree)
+            joined = _joined(repository, common, tree, side)
+            tree = raw[write_tree(repository, tree, joined.files, joined.executable)].peel(pygit2.Tree)
+    return tree
+
+
+def merge_bases(raw: pygit2.Repository, one: str, other: str) -> list[str]:
+    """Return all merge bases of two commits, sorted; libgit2 finds one, and so where to stop."""
+    best = raw.merge_base(one, other)
+    if best is None:
+        return []
+    reached = []
+    for tip in (one, other):
+        walk = raw.walk(tip)
+        walk.hide(best)
+        reached.append({commit.id: commit.parent_ids for commit in walk})
+    common = reached[0].keys() & reached[1].keys()
+    lower = {parent for commit in common for parent in reached[0][commit]}
+    return sorted(str(commit) for commit in {best, *common} - lower)
+
+
+def _joined(repository: Repository, base: pygit2.Tree, ours: pygit2.Tree, theirs: pygit2.Tree) -> Joined:
+    """Join what led from a tree to theirs into ours."""
+    out, by_lines = Joined(), []
+    for delta in base.diff_to_tree(theirs).deltas:
+        path = delta.new_file.path
+        entries = [_entry(base, path), _entry(ours, path), _entry(theirs, path)]
+        before, here, there = entries
+        if there == here:
+            continue
+        standing = here or before
+        if (above := _file_above(ours, path)) or FileMode.TREE in {e[1] for e in (here, there) if e}:
+            out.refused[above or path] = "is a file on one side and a folder on the other"
+        elif any(entry[1] not in _PLAIN for entry in (here, there) if entry):
+            out.refused[path] = "is no plain file"
+        elif there and standing and there[1] != standing[1]:
+            out.refused[path] = "was made executable, or no longer is"
+        elif here != before and entity_of_path(path.removeprefix(repository.prefix)) is None:
+            by_lines.append(path)
+        elif any(
+            entry and repository.raw[entry[0]].peel(pygit2.Blob).size > ENTITY_LIMIT for entry in entries
+        ):
+            out.refused[path] = f"is longer than {ENTITY_LIMIT:,} bytes"
+        else:
+            _take(repository, path, entries, out)
+    if by_lines:
+        _merge_lines(repository, (base, ours, theirs), by_lines, out)
+    return out
+
+
+def _entry(tree: pygit2.Tree, path: str) -> _Entry:
+    """Return id and mode of what a tree has at a path, or None."""
+    found = tree[path] if path and path in tree else None
+    return None if found is None else (found.id, found.filemode)
+
+
+def _file_above(tree: pygit2.Tree, path: str) -> str:
+    """Return the path of the file that a tree has where a path needs a folder, or ""."""
+    folder = path.rpartition("/")[0]
+    entry = _entry(tree, folder)
+    if not folder or entry is None:
+        return folder and _file_above(tree, folder)
+    return "" if entry[1] == FileMode.TREE else folder
+
+
+def _take(repository: Repository, path: str, entries: list[_Entry], out: Joined) -> None:
+    """Take theirs where ours is unchanged; else merge an entity's file by its fields."""
+    base, ours, theirs = (entry and repository.read_blob(str(entry[0])) for entry in entries)
+    owner = entity_of_path(path.removeprefix(repository.prefix))
+    if entries[0] == entries[1] or owner is None:
+        out.files[path] = theirs
+        if entries[0] is None and entries[2] and entries[2][1] == FileMode.BLOB_EXECUTABLE:
+            out.executable.add(path)
+        return
+    try:
+        merged = merge_file(*owner, base, ours, theirs)
+    except FormatError as e:
+        out.refused[path] = str(e)
+        return
+    out.merged[path] = merged
+    if merged.data != ours:
+        out.files[path] = merged.data
+
+
+def _merge_lines(
+    repository: Repository, trees: tuple[pygit2.Tree, pygit2.Tree, pygit2.Tree], paths: list[str], out: Joined
+) -> None:
+    """Merge other files as git merges text."""
+    index = repository.raw.merge_trees(*trees, flags=MergeFlag(0))
+    clashing = {entry.path for entries in index.conflicts or () for entry in entries if entry is not None}
+    for path in paths:
+        if path in clashing:
+            out.refused[path] = "was changed on both sides"
+        else:
+            out.files[path] = repository.read_blob(str(index[path].id)) if path in index else None
