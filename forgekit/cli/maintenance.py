@@ -59,24 +59,15 @@ def check(call: Call) -> int:
     """Check the registry."""
     from forgekit.upkeep import check as checking
 
-    paths, fix, staged = call["paths"], call["fix"], call["staged"]
+    paths, fix = call["paths"], call["fix"]
     if (call.dry_run or call.no_commit) and not fix:
         raise UsageError("--dry-run and --no-commit go with --fix; a check writes nothing")
-    if staged and paths:
-        raise UsageError("--staged names the files itself; leave PATHS out")
     forge = call.forge
     if not paths:
         _ = forge.settings  # a registry whose settings cannot be read is not in order
-    chosen: list[str] | None = None
-    if staged and fix:
-        chosen = [path for path, _ in forge.store.repository.staged()]
-    elif paths:
-        chosen = checking.relative(forge, paths, Path.cwd())
+    chosen = checking.relative(forge, paths, Path.cwd()) if paths else None
     with console.progress("checking"):
-        if fix:
-            found = checking.fix(forge, chosen, call.options)
-        else:
-            found = checking.check_staged(forge) if staged else checking.check(forge, chosen)
+        found = checking.fix(forge, chosen, call.options) if fix else checking.check(forge, chosen)
     if not call.printed_json(found):
         _print_check(found)
     return 1 if found.errors else 0

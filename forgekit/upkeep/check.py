@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,31 +129,6 @@ def _findings(
     looked_at = sum(1 for _ in given.subjects(registry))
     located = locate(problems, lambda path: given.texts.get(path) or text_of(forge, path))
     return Findings(problems=tuple(sorted(located, key=lambda p: p.path)), looked_at=looked_at)
-
-
-def check_staged(forge: Forge) -> Findings:
-    """Check what the next commit changes, by the files as the commit will hold them.
-
-    Who names a file that it removes is a finding too.
-    """
-    from forgekit.git.repository import present
-
-    repository = forge.store.repository
-    tip = repository.tip()
-    staged = repository.index()
-    blobs = {path: staged.get(path) for path in repository.changed_paths()}
-    only = frozenset(path for path, blob in blobs.items() if blob != repository.blob_id(tip, path))
-    held = {path: repository.read_blob(blob) for path, blob in blobs.items() if blob is not None}
-    if only <= held.keys() and all(present(forge.root, path) == blob for path, blob in blobs.items()):
-        return check(forge, sorted(only))  # it reads no more than these lead to
-    known = forge.registry()
-    beside = [p for p in known.problems if p.path not in blobs or files.entity_of_path(p.path) is None]
-    named = {path: partial(held.get, path) for path in held if files.entity_of_path(path) is not None}
-    changed = files.registry_of(named, beside)
-    registry = Registry.of([*(e for e in known if entity_path(e) not in blobs), *changed], changed.problems)
-    texts = {path: _decoded(partial(held.get, path)) for path in only & held.keys()}
-    given = _given(forge, registry, only, texts)
-    return _findings(forge, registry, given, only - held.keys())
 
 
 def left_behind(registry: Registry, removed: Collection[str]) -> list[Problem]:
@@ -343,18 +317,12 @@ def around(forge: Forge, paths: Collection[str]) -> Registry:
     return part.with_problems()
 
 
-def _given(
-    forge: Forge,
-    registry: Registry,
-    only: frozenset[str] | None,
-    texts: Mapping[str, str | None] | None = None,
-) -> CheckInput:
-    """Return what the checks may know; without texts given, those of all files that are asked for."""
-    if texts is None:
-        paths = (entity_path(e) for e in registry) if only is None else only
-        texts = {path: text_of(forge, path) for path in paths}
+def _given(forge: Forge, registry: Registry, only: frozenset[str] | None) -> CheckInput:
+    """Return what the checks may know, with the texts of all files that are asked for."""
+    paths = (entity_path(e) for e in registry) if only is None else only
+    texts = ((path, text_of(forge, path)) for path in paths)
     return CheckInput(
-        texts={path: text for path, text in texts.items() if text is not None},
+        texts={path: text for path, text in texts if text is not None},
         only=only,
         allowed=forge.allowed,
         committed=committed(forge, CheckInput(only=only).subjects(registry)),
@@ -363,12 +331,8 @@ def _given(
 
 def text_of(forge: Forge, path: str) -> str | None:
     """Return the text of a file, or None where there is none; one that cannot be read has been reported."""
-    return _decoded(lambda: files.read_bytes(forge.root, path))
-
-
-def _decoded(read: Callable[[], bytes | None]) -> str | None:
     try:
-        data = read()
+        data = files.read_bytes(forge.root, path)
         return None if data is None else frontmatter.decode(data)
     except FormatError:
         return None

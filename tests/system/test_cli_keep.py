@@ -81,7 +81,7 @@ def test_check_names_file_line_and_field(cli: Cli, registry: Path) -> None:
     assert (one.code, one.json["checked"], one.json["problems"][0]["line"]) == (1, 1, 7)
     assert cli("check", "registry/projects").code == 0
     git(registry, "add", "--all")
-    assert cli("check", "--staged").code == 1
+    assert cli("check").code == 1
 
 
 def test_check_takes_a_path_as_it_is_written(
@@ -203,7 +203,7 @@ def test_check_mends_an_edit_that_is_staged(cli: Cli, registry: Path) -> None:
     path = _path(cli, name, registry)
     _replace(path, "Use NATS", "Use JetStream")
     git(registry, "add", "--all")
-    assert cli("check", "--staged").code == 1
+    assert cli("check").code == 1
     assert cli("check", "--fix", "--dry-run").err.startswith("check --fix: nothing written (dry run)\n")
     ran = cli("check", "--fix")
     assert (ran.code, ran.err) == (
@@ -227,44 +227,6 @@ def test_converted_line_ends_are_no_finding(cli: Cli, registry: Path) -> None:
     assert cli("check", "--fix").code == 0
     assert git(registry, "status", "--porcelain") == ""
     assert cli("check").out == ""
-
-
-def test_check_staged_reads_what_is_staged(cli: Cli, registry: Path) -> None:
-    name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
-    path = _path(cli, name, registry)
-    place, good = path.relative_to(registry), path.read_bytes()
-    _replace(path, "status: active", "status: actve")
-    git(registry, "add", "--all")
-    path.write_bytes(good)
-    ran = cli("check", "--staged")
-    assert ran.code == 1
-    assert ran.out.startswith(f"error: {place}:4: status: ")
-    assert ran.err == "0 entities checked: 1 error, 0 remarks\n"
-    git(registry, "add", "--all")
-    assert cli("check", "--staged").err == "0 entities checked: 0 errors, 0 remarks\n"
-    _replace(path, "status: active", "status: actve")
-    assert cli("check", "--staged").code == 0
-
-
-def test_check_staged_knows_what_the_commit_lacks(cli: Cli, registry: Path) -> None:
-    name = cli("decision", "new", "Use NATS", "--project", "P", root=registry).out.strip()
-    path = _path(cli, name, registry)
-    place, text = path.relative_to(registry), path.read_text(encoding="utf-8")
-    (project,) = cli("project", "list", "--json").json
-    said = (
-        f"error: {place}:6: project_uuid: no project has the id {project['project_uuid']} "
-        "(restore its file, or take the id out)\n"
-    )
-    git(registry, "rm", "--quiet", "--cached", project["path"])
-    ran = cli("check", "--staged")
-    assert (ran.code, ran.out, ran.err) == (1, said, "0 entities checked: 1 error, 0 remarks\n")
-    _replace(path, "Z\n---", "Z\ntags: [queues]\n---")
-    git(registry, "add", str(place))
-    path.write_text(text, encoding="utf-8")
-    ran = cli("check", "--staged")
-    assert (ran.code, ran.out, ran.err) == (1, said, "1 entity checked: 1 error, 0 remarks\n")
-    git(registry, "rm", "--quiet", "--cached", "--force", str(place))
-    assert cli("check", "--staged").code == 0
 
 
 def test_status_is_one_screen(cli: Cli, registry: Path) -> None:
