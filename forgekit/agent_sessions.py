@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from forgekit.compaction.anchors import Anchor, AnchorKind, Stretch, stretches_with
@@ -22,7 +23,7 @@ from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
 from forgekit.model.settings import Settings
 from forgekit.text.plain import to_plain
-from forgekit.transcripts.kept_events import kept, limits, note
+from forgekit.transcripts.kept_events import Kept, kept, limits, note
 from forgekit.worktree.roots import sessions_dir
 
 _SESSION = re.compile(r"[0-9A-Za-z_-]{1,64}")
@@ -35,23 +36,29 @@ _EVERYTHING = 1_000_000
 """Characters of the block at full depth."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class AgentSession:
     """One session as far as its transcript goes.
 
     Attributes:
         name: of the transcript, without its ending.
-        stretches: between compactions, with what the reader found.
-        read: whether the reader has read all its turns.
-        risk: of a compaction that its user knows of.
+        kept: what is known of it.
     """
 
     name: str
     transcript: Path
     meter: Meter
-    stretches: tuple[Stretch, ...]
-    read: bool
-    risk: str
+    kept: Kept
+
+    @cached_property
+    def stretches(self) -> list[Stretch]:
+        """What happened between compactions, with what the reader found."""
+        return stretches_with(self.kept.events, self.kept.statements)
+
+    @property
+    def read(self) -> bool:
+        """Whether the reader has read all its turns."""
+        return self.kept.read_turns >= _last_turn(self.kept.events)
 
     @property
     def anchors(self) -> tuple[Anchor, ...]:
@@ -191,9 +198,7 @@ def opened(forge: Forge | None, transcript: Path) -> AgentSession:
         name=transcript.name.partition(".")[0],
         transcript=transcript,
         meter=meter,
-        stretches=tuple(stretches_with(known.events, known.statements)),
-        read=known.read_turns >= _last_turn(known.events),
-        risk=known.risk,
+        kept=known,
     )
 
 

@@ -18,7 +18,7 @@ from forgekit.model.entities import Convention, ConventionForm, Conversation
 from forgekit.model.kinds import Kind, short_id
 from forgekit.text.blocks import quote
 from forgekit.text.markers import put
-from forgekit.worktree import files
+from forgekit.worktree import files, local_state
 from forgekit.worktree.roots import top_of
 
 TARGETS = ("CLAUDE.md", "AGENTS.md")
@@ -109,6 +109,9 @@ def inject_for(forge: Forge, owner: EntityId, target: str, *, check: bool, folde
     edits = [edit for path, (head, block) in wanted.items() if (edit := _edit(top, path, head, block))]
     if not check:
         _write(top, edits)
+        if state := forge.catalogue.state():
+            written = (top / path for path in wanted)
+            local_state.record_injection(forge.root, top / target, f"{state} {owner}", written)
     return Injection(edits=edits, kept=kept, left_out=[*cut, *beyond], checked=check)
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from forgekit.agent_sessions import statements_of
 from forgekit.compaction.anchors import AnchorKind, stretches_with
+from forgekit.compaction.events import Event
 from forgekit.compaction.survival import CHARACTERS_A_TOKEN, SameAs, Survival, Survived, survivals, total
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
 from forgekit.model.settings import Settings
-from forgekit.transcripts.kept_events import events_of
+from forgekit.transcripts.agent_events import EventReader
+from forgekit.transcripts.sources import READ_ERRORS, unpacked
 from forgekit.worktree.roots import sessions_dir
 
 
@@ -47,12 +49,21 @@ def report(forge: Forge | None, transcripts: Iterable[str]) -> CompactionReport:
         path = Path(name)
         try:
             events = events_of(path)
-        except (OSError, EOFError) as e:
+        except READ_ERRORS as e:
             raise NotFoundError("transcript", name, str(e)) from None
         parts = stretches_with(events, statements_of(forge, events) or [])
         for one in survivals(path.name.partition(".")[0], parts, same):
             found.setdefault(one.id, one)
     return CompactionReport(compactions=tuple(found.values()), judged=same is not None)
+
+
+def events_of(path: Path) -> list[Event]:
+    """Return the events of a transcript, packed or not; nothing is kept.
+
+    Raises one of READ_ERRORS where it cannot be read.
+    """
+    with path.open("rb") as raw:
+        return list(EventReader().read(unpacked(raw)))
 
 
 def _same_as(forge: Forge | None) -> SameAs | None:

@@ -23,8 +23,8 @@ FLOORS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("compaction",),
     ),
     "reach": (
-        ("console", "transcripts", "worktree"),
-        ("git", "models"),
+        ("console", "worktree"),
+        ("git", "models", "transcripts"),
         ("index", "store"),
     ),
     "use": (

@@ -72,11 +72,9 @@ def _run(arguments: list[str]) -> int:
         except ForgeError:
             pass  # the command itself reports it
     if len(arguments) == 3 and arguments[0] == "hook":
-        from forgekit.operations import OF_AGENTS
+        from forgekit.hooks.agents import AGENTS, answer
 
-        if arguments[1] in OF_AGENTS:
-            from forgekit.hooks.agents import answer
-
+        if arguments[1] in AGENTS:
             return answer(arguments[1], arguments[2])
     from forgekit.cli.commands import run
 

@@ -145,12 +145,14 @@ def _programs(command: str) -> Iterator[list[str]]:
 
 def hides_outcome(command: str) -> bool:
     """Say whether a command line has a pipe, whose outcome is that of its last program only."""
+    if "|" not in command.replace("||", ""):
+        return False
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.commenters = ""
     try:
         found = list(lexer)
     except ValueError:  # an open quotation mark, as in the text of a here-document
-        return "|" in command
+        return True
     pipes = (each for each in found if not each.strip("();<>|&"))
     return "pipefail" not in found and any("|" in each.replace("||", "") for each in pipes)
 

@@ -12,12 +12,12 @@ import os
 import sys
 from collections.abc import Mapping
 from enum import Enum, auto
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forgekit.console import one_line, verbatim
 from forgekit.errors import NoRegistryError
-from forgekit.operations import imported
 
 if TYPE_CHECKING:
     from forgekit.forge import Forge
@@ -167,7 +167,7 @@ def run(agent: str, event: str, given: bytes, env: Mapping[str, str] = os.enviro
         if isinstance(data, dict):
             folder = Path(_first(data.get(known.folder)) or folder)
             if event == INGEST:
-                imported("forgekit.hooks.transcript_queue:ingest")(_opened(folder, env))
+                _handler("transcript_queue:ingest")(_opened(folder, env))
             elif name:
                 text = _handled(known.events[name], _input(agent, folder, data, env), env)
     except Exception as e:  # noqa: BLE001 - an agent must go on, whatever happens here
@@ -182,8 +182,13 @@ def _handled(event: Event, given: HookInput, env: Mapping[str, str]) -> str:
     except NoRegistryError:
         forge = None
     called = [name for name in HANDLERS[event] if forge is not None or name.startswith(ANYWHERE)]
-    texts = [imported(f"forgekit.hooks.{name}")(forge, given) for name in called]
-    return "\n\n".join(filter(None, texts))
+    return "\n\n".join(filter(None, [_handler(name)(forge, given) for name in called]))
+
+
+def _handler(name: str) -> Any:
+    """Return a function of this room; the table of operations, which has such names too, loads slowly."""
+    module, _, function = name.partition(":")
+    return getattr(import_module(f"forgekit.hooks.{module}"), function)
 
 
 def _input(agent: str, folder: Path, data: Mapping[str, Any], env: Mapping[str, str]) -> HookInput:

@@ -5,15 +5,13 @@ What reads transcripts is imported where one is read: most calls find nothing to
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from forgekit.console import count
 from forgekit.forge import Forge
 from forgekit.hooks import sessions
 from forgekit.hooks.agents import HookInput
-from forgekit.hooks.transcript_queue import transcript_of
+from forgekit.hooks.transcript_queue import start_process, transcript_of
 from forgekit.worktree.roots import sessions_dir
 
 EVERY = 100_000
@@ -69,7 +67,7 @@ def at_turn_end(forge: Forge | None, given: HookInput) -> str:
     sessions.write(root, given.session, seen._replace(kept=size))
     session = opened(forge, transcript)
     risk = session.meter.risk.value
-    if risk == session.risk:
+    if risk == session.kept.risk:
         return ""
     note(sessions_dir(root), transcript, risk=risk)
     if risk not in _NEAR:
@@ -84,12 +82,5 @@ def at_turn_end(forge: Forge | None, given: HookInput) -> str:
 
 def _read_statements(forge: Forge | None, transcript: Path, level: str) -> None:
     """Start a process that lets the reader find decisions and constraints; it outlives the hook."""
-    root = ["-C", str(forge.root)] if forge is not None else []
-    command = ["compaction", "preserve", "--level", level, "--transcript", str(transcript)]
-    subprocess.Popen(  # noqa: S603 - this program, fixed arguments, no shell
-        [sys.executable, "-m", "forgekit", *root, *command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    command = ("compaction", "preserve", "--level", level, "--transcript", str(transcript))
+    start_process(forge.root if forge is not None else None, *command)

@@ -20,6 +20,8 @@ from forgekit.model.kinds import Kind, short_id
 from forgekit.model.settings import project_matching
 from forgekit.text.words import words
 from forgekit.times import Instant, format_date
+from forgekit.worktree import local_state
+from forgekit.worktree.roots import top_of
 
 LONGEST = 2_500
 """Characters of the notice at the start of a session."""
@@ -43,11 +45,13 @@ def at_start(forge: Forge, given: HookInput) -> str:
     with forge.catalogue.held():
         forge.catalogue.refresh()
         project, name = project_of(forge, given.folder)
-        if forge.settings.inject and project:
+        target = forge.settings.inject
+        state, memory = f"{forge.catalogue.state()} {project}", top_of(given.folder) / (target or "")
+        if target and project and not local_state.is_injected(forge.root, memory, state):
             from forgekit.injection import inject_for
 
             try:
-                inject_for(forge, project, forge.settings.inject, check=False, folder=given.folder)
+                inject_for(forge, project, target, check=False, folder=given.folder)
             except ForgeError as e:
                 failed = f"forgekit could not write the conventions: {one_line(str(e))}"
         if given.data.get("source") == "compact":

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from forgekit.compaction.events import Event, What
 from forgekit.text.secrets import redact
-from forgekit.transcripts.turns import from_the_program, instant_of, line_of, mapping, mappings, text_of
+from forgekit.transcripts.values import from_the_program, instant_of, line_of, mapping, mappings, text_of
 
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of a record; a longer one is passed over."""
@@ -52,8 +52,7 @@ class EventReader:
     seen: set[str] = field(default_factory=set)
 
     def read(self, stream: IO[bytes]) -> Iterator[Event]:
-        """Yield the events of the records beyond the offset, in the order of the file."""
-        stream.seek(self.offset)
+        """Yield the events of the records of a stream that stands at the offset, in the order of the file."""
         while line := stream.readline(LONGEST_LINE):
             if not line.endswith(b"\n"):
                 if len(line) < LONGEST_LINE:

@@ -17,16 +17,8 @@ from forgekit.model.problem import Problem
 from forgekit.model.transcript import Attachment, Compaction, ImportedConversation, Speaker, Turn
 from forgekit.times import Instant
 from forgekit.transcripts.json_streams import records
-from forgekit.transcripts.turns import (
-    TurnBuilder,
-    from_the_program,
-    instant_of,
-    line_of,
-    mapping,
-    mappings,
-    problem,
-    text_of,
-)
+from forgekit.transcripts.turns import TurnBuilder, problem
+from forgekit.transcripts.values import from_the_program, instant_of, line_of, mapping, mappings, text_of
 
 LONGEST_TALK = 64 * 1024 * 1024
 MOST_SESSIONS = 10_000

@@ -7,20 +7,19 @@ behind the last mark, is read again from the transcript.
 from __future__ import annotations
 
 import contextlib
-import gzip
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from forgekit.compaction.anchors import Anchor
 from forgekit.compaction.events import Event, What
 from forgekit.text.plain import from_plain, to_plain
 from forgekit.transcripts.agent_events import EventReader
-from forgekit.transcripts.turns import mapping, mappings
+from forgekit.transcripts.values import mapping, mappings
+from forgekit.worktree.local_state import read_json, write_json
 
 MOST_EVENTS, MOST_LASTING = 6_000, 1_500
 """Events of a session that are kept, and of earlier ones prompts, tasks and compactions."""
@@ -29,7 +28,6 @@ _LASTING = {What.PROMPT, What.TASK, What.TASKS, What.BOUNDARY, What.SUMMARY}
 _HEAD = 1_024
 _TYPES: dict[str, type] = {field.name: str for field in fields(Event)}
 _TYPES |= {"turn": int, "tokens": int, "at": int, "failed": bool}
-_GZIP = b"\x1f\x8b"
 
 
 class Kept(NamedTuple):
@@ -61,6 +59,7 @@ def kept(folder: Path, transcript: Path) -> Kept:
     with transcript.open("rb") as stream:
         head = hashlib.sha256(stream.read(_HEAD)).hexdigest()[:16]
         events, reader = _loaded(path, head, transcript.stat().st_size)
+        stream.seek(reader.offset)
         known, most = len(events), 2 * MOST_EVENTS
         for event in reader.read(stream):
             events.append(event)
@@ -76,7 +75,7 @@ def kept(folder: Path, transcript: Path) -> Kept:
             lines = (json.dumps(to_plain(event), ensure_ascii=False) + "\n" for event in events[known:])
             file.write("".join([*lines, json.dumps(mark), "\n"]))
         _forget(folder)
-    facts = _json(path.with_suffix(".facts"))
+    facts = read_json(path.with_suffix(".facts"))
     read, window = facts.get("read_turns"), facts.get("window")
     return Kept(
         events=tuple(events),
@@ -98,29 +97,17 @@ def note(folder: Path, transcript: Path, **facts: Any) -> None:
     """Keep facts of a session beside its events: `statements`, `read_turns`, `window`, `risk`."""
     path = _path(folder, transcript)
     folder.mkdir(parents=True, exist_ok=True)
-    _replace(path.with_suffix(".facts"), _json(path.with_suffix(".facts")) | facts)
+    write_json(path.with_suffix(".facts"), read_json(path.with_suffix(".facts")) | facts)
 
 
 def limits(folder: Path, **seen: int) -> dict[str, int]:
     """Return the tokens at which models were seen to compact; `seen` is added to what is known."""
     path = folder / "limits"
-    known = {k: v for k, v in _json(path).items() if isinstance(v, int) and v > 0}
+    known = {k: v for k, v in read_json(path).items() if isinstance(v, int) and v > 0}
     if any(known.get(model) != tokens for model, tokens in seen.items()):
         known |= seen
-        _replace(path, known)
+        write_json(path, known)
     return known
-
-
-def events_of(path: Path) -> list[Event]:
-    """Return the events of a transcript, packed or not; nothing is kept.
-
-    Raises OSError where it cannot be read.
-    """
-    with path.open("rb") as raw:
-        packed = raw.read(2) == _GZIP
-        raw.seek(0)
-        stream = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if packed else raw
-        return list(EventReader().read(stream))
 
 
 def _path(folder: Path, transcript: Path) -> Path:
@@ -165,21 +152,9 @@ def _event(row: dict[str, Any]) -> Event | None:
 
 
 def _rows(data: bytes) -> Iterator[dict[str, Any]]:
-    for line in data.splitlines():
+    for line in data.decode("utf-8", "replace").split("\n"):  # to decode each line takes twice the time
         with contextlib.suppress(ValueError):
             yield mapping(json.loads(line))
-
-
-def _json(path: Path) -> dict[str, Any]:
-    with contextlib.suppress(OSError, ValueError):
-        return mapping(json.loads(path.read_bytes()))
-    return {}
-
-
-def _replace(path: Path, data: dict[str, Any]) -> None:
-    part = path.with_suffix(f".{os.getpid()}")
-    part.write_text(json.dumps(data), encoding="utf-8")
-    part.replace(path)
 
 
 def _statements(rows: Any) -> Iterator[Anchor]:

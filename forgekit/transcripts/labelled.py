@@ -27,7 +27,8 @@ from forgekit.errors import FormatError
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import ImportedConversation, Speaker, Turn
 from forgekit.transcripts.sources import READ_ERRORS
-from forgekit.transcripts.turns import from_the_program, instant_of, line_of, problem, text_of
+from forgekit.transcripts.turns import problem
+from forgekit.transcripts.values import from_the_program, instant_of, line_of, text_of
 
 LONGEST_TEXT = 32 * 1024 * 1024
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from forgekit.model.transcript import Attachment, ImportedConversation, Speaker, Turn
 from forgekit.times import Instant
-from forgekit.transcripts.turns import TurnBuilder, instant_of, line_of, mapping, mappings, text_of
+from forgekit.transcripts.turns import TurnBuilder
+from forgekit.transcripts.values import instant_of, line_of, mapping, mappings, text_of
 
 _NIL = "00000000-0000-0000-0000-000000000000"
 _SENDERS = {"human": Speaker.USER, "assistant": Speaker.ASSISTANT}

@@ -1,7 +1,4 @@
-"""What every reader of a foreign format uses: values checked before use, and the builder of turns.
-
-A value of the wrong type reads as an empty one.
-"""
+"""The builder of turns and the problems that readers of foreign formats report."""
 
 from __future__ import annotations
 
@@ -11,17 +8,10 @@ from typing import Any
 
 from forgekit.model.problem import Problem, Severity
 from forgekit.model.transcript import Attachment, Speaker, Turn
-from forgekit.times import LAST, Instant, parse_instant
+from forgekit.transcripts.values import line_of, mapping, text_of
 
-LONGEST_NAME = 300
 MOST_CALLS = 1_000
 MOST_TYPES = 10
-_PROGRAM = (
-    *("<bash-input>", "<bash-stderr>", "<bash-stdout>"),
-    *("<command-args>", "<command-message>", "<command-name>"),
-    *("<local-command-caveat>", "<local-command-stderr>", "<local-command-stdout>"),
-    *("<system-reminder>", "<task-notification>", "[Request interrupted"),
-)
 _LONGEST_CALL = 1_000
 
 
@@ -30,48 +20,6 @@ def problem(
 ) -> Problem:
     """Return a problem of an export; a warning by default."""
     return Problem(code=code, message=message, line=line, severity=severity)
-
-
-def from_the_program(text: str) -> bool:
-    """Say whether a user's message was written by the program in the user's place."""
-    return text.lstrip().startswith(_PROGRAM)
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """Return an object, or an empty one for anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def mappings(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list, and nothing else."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def text_of(value: Any) -> str:
-    """Return a text that a file can hold: lone surrogates and NUL become U+FFFD; "" for no text."""
-    text: str = value.replace("\0", "\ufffd") if isinstance(value, str) else ""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-def line_of(value: Any) -> str:
-    """Return a title, an id or a file's name as one line of at most 300 characters."""
-    return " ".join(text_of(value)[: 4 * LONGEST_NAME].split())[:LONGEST_NAME]
-
-
-def instant_of(value: Any) -> Instant | None:
-    """Return a time from ISO 8601 text or from seconds since 1970, None if it is neither."""
-    if isinstance(value, str):
-        try:
-            return parse_instant(value)
-        except ValueError:
-            return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return Instant(int(value * 1000)) if 0 <= value <= LAST / 1000 else None
 
 
 @dataclass(slots=True)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from forgekit.times import Instant
 from forgekit.worktree.roots import cache_dir
 
-OPENED, MAINTAINED = "opened.json", "maintain.json"
+OPENED, MAINTAINED, INJECTED = "opened.json", "maintain.json", "injected.json"
 MOST_OPENED = 5_000
 """Notes that are remembered: those opened last."""
+MOST_INJECTED = 100
+"""Memory files whose injection is remembered."""
 
 
 def read(root: Path, name: str) -> dict[str, Any]:
@@ -52,3 +55,26 @@ def record_opening(root: Path, note: str, now: Instant) -> None:
     """Remember that a note was opened."""
     every = sorted({**opened(root), note: now}.items(), key=lambda item: (item[1], item[0]))
     write(root, OPENED, dict(every[-MOST_OPENED:]))
+
+
+def is_injected(root: Path, target: Path, state: str) -> bool:
+    """Say whether a memory file, and what was written with it, are as they were left at a state."""
+    known: Any = read(root, INJECTED).get(str(target))
+    with contextlib.suppress(TypeError, LookupError, AttributeError):
+        return known["state"] == state and all(_hash(path) == one for path, one in known["files"].items())
+    return False
+
+
+def record_injection(root: Path, target: Path, state: str, files: Iterable[Path]) -> None:
+    """Remember the content of the files that conventions were written into, at a state of the registry."""
+    every = read(root, INJECTED)
+    every.pop(str(target), None)
+    every[str(target)] = {"state": state, "files": {str(path): _hash(path) for path in files}}
+    write(root, INJECTED, dict([*every.items()][-MOST_INJECTED:]))
+
+
+def _hash(path: Path | str) -> str:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""

@@ -19,11 +19,13 @@ from guarantees import Level
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from forgekit.conventions import create as state_convention
 from forgekit.decisions import create
 from forgekit.forge import Forge
 from forgekit.hooks import agents, compactions, notices, transcript_queue
 from forgekit.threads import create as open_thread
 from forgekit.upkeep.doctor import diagnose
+from forgekit.worktree import local_state
 from forgekit.worktree.roots import cache_dir, hook_log
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +46,9 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, str]]:
     """Start no process, and return which would have been started."""
     found: list[tuple[Path, str]] = []
     monkeypatch.setattr(compactions, "_read_statements", lambda *_: None)
-    monkeypatch.setattr(transcript_queue, "_start", lambda root, agent: found.append((root, agent)))
+    monkeypatch.setattr(
+        transcript_queue, "start_process", lambda root, *words: found.append((root, words[1]))
+    )
     return found
 
 
@@ -97,6 +101,37 @@ def test_the_folder_says_which_project_is_meant(told: Path) -> None:
     text = (told / "forgekit.toml").read_text(encoding="utf-8")
     (told / "forgekit.toml").write_text(f'{text}\n"Nexus" = ["*/harbor/*"]\n', encoding="utf-8")
     assert "The API is REST" in started(inside)
+
+
+def test_conventions_are_written_again_only_after_a_change(
+    told: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("forgekit.index.update.RACY_NS", -(10**12))
+    calls: list[int] = []
+    write = local_state.record_injection
+
+    def record(*given: Any) -> None:
+        calls.append(1)
+        write(*given)
+
+    monkeypatch.setattr(local_state, "record_injection", record)
+    (told / "forgekit.toml").write_text('schema = 2\ninject = "CLAUDE.md"\n', encoding="utf-8")
+    memory = told / "CLAUDE.md"
+    state_convention(Forge.open(told), "Test first", project="Nexus")
+
+    def starts(wrote: int) -> str:
+        calls.clear()
+        for _ in range(3):
+            started(told)
+        assert len(calls) == wrote
+        return memory.read_text(encoding="utf-8")
+
+    first = starts(1)
+    assert "Test first" in first
+    memory.write_text(first.replace("Test first", "Test last"), encoding="utf-8")
+    assert starts(1) == first  # what was edited between the marks is put right
+    state_convention(Forge.open(told), "Write it down", project="Nexus")
+    assert "Write it down" in starts(1)
 
 
 def test_a_text_cannot_leave_its_row(registry: Path) -> None:

@@ -19,7 +19,7 @@ from forgekit.compaction.survival import survivals, total
 from forgekit.errors import NotFoundError
 from forgekit.forge import Forge
 from forgekit.hooks import agents, compactions
-from forgekit.transcripts.kept_events import events_of
+from forgekit.survival_report import events_of
 from forgekit.worktree.roots import sessions_dir
 
 REAL = Path(__file__).parents[3] / "shared" / "data" / "claude_code"
