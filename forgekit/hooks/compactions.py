@@ -9,9 +9,9 @@ from pathlib import Path
 
 from forgekit.console import count
 from forgekit.forge import Forge
-from forgekit.hooks import sessions
 from forgekit.hooks.agents import HookInput
 from forgekit.hooks.transcript_queue import start_process, transcript_of
+from forgekit.worktree import local_state
 from forgekit.worktree.roots import sessions_dir
 
 EVERY = 100_000
@@ -58,13 +58,13 @@ def at_turn_end(forge: Forge | None, given: HookInput) -> str:
     transcript = transcript_of(given) if given.session else None
     if transcript is None:
         return ""
-    size, seen = transcript.stat().st_size, sessions.read(root, given.session)
+    size, seen = transcript.stat().st_size, local_state.told(root, given.session)
     if 0 <= size - seen.kept < EVERY:
         return ""
     from forgekit.agent_sessions import opened
     from forgekit.transcripts.kept_events import note
 
-    sessions.write(root, given.session, seen._replace(kept=size))
+    local_state.record_told(root, given.session, seen._replace(kept=size))
     session = opened(forge, transcript)
     risk = session.meter.risk.value
     if risk == session.kept.risk:

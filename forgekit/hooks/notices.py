@@ -13,7 +13,6 @@ from forgekit.console import count, one_line
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge
 from forgekit.governing import governing, relative
-from forgekit.hooks import sessions
 from forgekit.hooks.agents import HookInput
 from forgekit.ids import EntityId, match_key, timestamp
 from forgekit.model.kinds import Kind, short_id
@@ -101,7 +100,7 @@ def at_edit(forge: Forge, given: HookInput) -> str:
     if not isinstance(path, str) or not 0 < len(path) <= _PATH:
         return ""
     inside = relative(path, given.folder)
-    seen = sessions.read(forge.root, given.session)
+    seen = local_state.told(forge.root, given.session)
     if inside in seen.files:
         return ""
     with forge.catalogue.held():
@@ -109,7 +108,7 @@ def at_edit(forge: Forge, given: HookInput) -> str:
         opposed = forge.catalogue.opposed() if found else frozenset()
     if not found:
         return ""
-    sessions.write(forge.root, given.session, seen.with_file(inside))
+    local_state.record_told(forge.root, given.session, seen.with_file(inside))
     rows = sorted(((hit.id, hit.title) for hit in found.values()), reverse=True)
     rows.sort(key=lambda row: row[0] not in opposed)
     name = one_line(inside)[:_TITLE]
@@ -122,14 +121,14 @@ def at_edit(forge: Forge, given: HookInput) -> str:
 
 def at_turn_end(forge: Forge, given: HookInput) -> str:
     """Say once per session that statements of it wait for a review."""
-    seen = sessions.read(forge.root, given.session)
+    seen = local_state.told(forge.root, given.session)
     if seen.reminded or not given.session:
         return ""
     forge.catalogue.refresh()
     waiting = forge.catalogue.candidates_of(given.session)
     if not waiting:
         return ""
-    sessions.write(forge.root, given.session, seen.with_reminder())
+    local_state.record_told(forge.root, given.session, seen.with_reminder())
     return f"{count(waiting, 'statement')} of this session may be a decision or a thread: `forgekit review`"
 
 

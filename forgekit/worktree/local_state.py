@@ -8,16 +8,17 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from forgekit.times import Instant
-from forgekit.worktree.roots import cache_dir
+from forgekit.worktree.roots import cache_dir, sessions_dir
 
 OPENED, MAINTAINED, INJECTED = "opened.json", "maintain.json", "injected.json"
 MOST_OPENED = 5_000
 """Notes that are remembered: those opened last."""
 MOST_INJECTED = 100
 """Memory files whose injection is remembered."""
+_MOST_FILES, _MOST_SESSIONS = 500, 200
 
 
 def read(root: Path, name: str) -> dict[str, Any]:
@@ -78,3 +79,48 @@ def _hash(path: Path | str) -> str:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError:
         return ""
+
+
+class ToldSession(NamedTuple):
+    """The notices that one session had.
+
+    Attributes:
+        files: those whose governing decisions it was shown.
+        reminded: that statements of it wait for a review.
+        kept: bytes of its transcript when what happened in it was kept last.
+    """
+
+    files: tuple[str, ...] = ()
+    reminded: bool = False
+    kept: int = 0
+
+    def with_file(self, path: str) -> ToldSession:
+        """Return it with one file more; the oldest are forgotten."""
+        return self._replace(files=(*self.files, path)[-_MOST_FILES:])
+
+    def with_reminder(self) -> ToldSession:
+        """Return it as one that was reminded."""
+        return self._replace(reminded=True)
+
+
+def told(root: Path | None, session: str) -> ToldSession:
+    """Return the notices that a session had; none where that is not known."""
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        data = read_json(_told_path(root, session))
+        return ToldSession(tuple(map(str, data["files"])), data["reminded"] is True, int(data.get("kept", 0)))
+    return ToldSession()
+
+
+def record_told(root: Path | None, session: str, had: ToldSession) -> None:
+    """Keep the notices that a session had, and forget the sessions that were written longest ago."""
+    path = _told_path(root, session)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, had._asdict())
+    old = sorted(path.parent.glob("*.json"), key=lambda each: each.stat().st_mtime)[:-_MOST_SESSIONS]
+    for each in old:
+        each.unlink(missing_ok=True)
+
+
+def _told_path(root: Path | None, session: str) -> Path:
+    name = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return sessions_dir(root) / f"{name}.json"
