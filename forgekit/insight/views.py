@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from forgekit.conflict.judge import Level
@@ -42,6 +44,21 @@ from forgekit.model.registry import Registry
 from forgekit.times import Instant, format_instant
 
 Json = dict[str, Any]
+_Findings = Iterable[tuple[Finding, EntityId | None]]
+"""Findings, each with the side that yields in it."""
+
+
+def _of(item: Any, names: str) -> Json:
+    """Return attributes of a result as JSON values under their own names, separated by blanks."""
+    return {name: _plain(getattr(item, name)) for name in names.split()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Path):
+        return str(value)
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def project_counts(registry: Registry, projects: Iterable[EntityId]) -> dict[EntityId, dict[str, int]]:
@@ -172,16 +189,16 @@ def listed_conflict_view(
     view = derived.view(conflict)
     view["texts"] = [side.decision if side is not None else None for side in sides]
     view |= {"level": None, "probability": None, "words": [], "judge_reason": None, "yields": yields}
-    if finding is not None:
-        view |= {
-            "status": state,
-            "level": finding.level.value,
-            "probability": finding.judgement.probability,
-            "words": [list(words) for words in finding.judgement.words],
-            "judge_reason": finding.judgement.reason or None,
-            "similarity": finding.cosine,
-        }
-    return view
+    return view if finding is None else view | {"status": state} | _judged(finding)
+
+
+def _judged(finding: Finding) -> Json:
+    return {
+        "level": finding.level.value,
+        **_of(finding.judgement, "probability words"),
+        "judge_reason": finding.judgement.reason or None,
+        "similarity": finding.cosine,
+    }
 
 
 def _edge(edge: Lineage) -> Json:
@@ -205,15 +222,14 @@ def convention_status(found: Any) -> Json:
     return {
         "stages": dict(stages),
         "observations": sum(life.observations for life in found.rows),
-        "ready": [short_id(Kind.CONVENTION, x.convention.id) for x in found.rows if x.stage is Stage.READY],
+        "ready": _conventions(life for life in found.rows if life.stage is Stage.READY),
         "most": MOST,
-        "left_out": [short_id(Kind.CONVENTION, life.convention.id) for life in found.left_out],
+        "left_out": _conventions(found.left_out),
         "contradictions": [
             {
                 "ids": [short_id(each.kind, each.id) for each in (a, b)],
                 "texts": [a.title, b.title],
-                "level": judgement.level.value,
-                "probability": judgement.probability,
+                **_of(judgement, "level probability"),
             }
             for a, b, judgement in found.contradictions
         ],
@@ -225,22 +241,18 @@ def injected(found: Any) -> Json:
     """Return the files that change, and which conventions are in them."""
     return {
         "edits": edits(found.edits),
-        "kept": [short_id(Kind.CONVENTION, life.convention.id) for life in found.kept],
-        "left_out": [short_id(Kind.CONVENTION, life.convention.id) for life in found.left_out],
+        "kept": _conventions(found.kept),
+        "left_out": _conventions(found.left_out),
     }
+
+
+def _conventions(found: Iterable[Life]) -> list[str]:
+    return _shorts(Kind.CONVENTION, (life.convention.id for life in found))
 
 
 def life_view(life: Life) -> Json:
     """Return the stage of a convention."""
-    return {
-        "stage": life.stage.value,
-        "observations": life.observations,
-        "sessions": life.sessions,
-        "uses": life.uses,
-        "unused": life.unused,
-        "confidence": life.confidence,
-        "same": list(life.same),
-    }
+    return _of(life, "stage observations sessions uses unused confidence same")
 
 
 def listing(found: Any) -> list[Json]:
@@ -263,8 +275,7 @@ def shown(found: Any) -> Json | list[Json]:
                 "turn": message.number,
                 "speaker": message.speaker.value,
                 "created_at": _time(message.time),
-                "text": message.text,
-                "beside": list(message.beside),
+                **_of(message, "text beside"),
             }
             for message in found.messages
         ]
@@ -277,8 +288,7 @@ def shown(found: Any) -> Json | list[Json]:
     view = Derived(found.registry).view(found.entity)
     if found.entity.kind is Kind.ARCHIVE:
         view["artifacts"] = [
-            {"local_id": item.local_id, "name": item.name, "type": item.type or None, "summary": item.summary}
-            for item in found.artifacts
+            _of(item, "local_id name type summary") | {"type": item.type or None} for item in found.artifacts
         ]
         view["insights"] = list(found.insights)
     return {**view, "provenance": {"archives": archives, "last_commit": last}}
@@ -291,16 +301,8 @@ def commits(found: Iterable[Any]) -> list[Json]:
         trailers: dict[str, list[str]] = {}
         for key, value in commit.trailers:
             trailers.setdefault(key, []).append(value)
-        time = format_instant(commit.time)
-        out.append(
-            {
-                "commit": commit.id,
-                "time": time,
-                "author": commit.author,
-                "subject": commit.subject,
-                "trailers": trailers,
-            }
-        )
+        head = {"commit": commit.id, "time": format_instant(commit.time)}
+        out.append(head | _of(commit, "author subject") | {"trailers": trailers})
     return out
 
 
@@ -309,9 +311,8 @@ def search(found: Any) -> Json:
     if found.result is None:
         hits = [_message(hit) for hit in found.messages]
         return {"query": found.query, "mode": "lexical", "notice": "", "hits": hits}
-    result = found.result
-    hits = [_hit(scored) for scored in result.hits]
-    return {"query": found.query, "mode": result.mode.value, "notice": result.notice, "hits": hits}
+    hits = [_hit(scored) for scored in found.result.hits]
+    return {"query": found.query, **_of(found.result, "mode notice"), "hits": hits}
 
 
 def _message(hit: Any) -> Json:
@@ -320,32 +321,20 @@ def _message(hit: Any) -> Json:
         "conversation_id": hit.conversation,
         "short_id": short_id(Kind.CONVERSATION, hit.conversation),
         "turn": hit.number,
-        "speaker": hit.speaker,
         "created_at": _time(hit.time),
-        "title": hit.title,
         "project_name": hit.project,
-        "snippet": hit.snippet,
-        "score": hit.score,
+        **_of(hit, "speaker title snippet score"),
     }
 
 
 def _hit(scored: Any) -> Json:
     hit = scored.hit
     return {
-        "kind": hit.kind.value,
-        "id": hit.id,
+        **_of(hit, "kind id title status snippet path"),
         "short_id": hit.short,
-        "title": hit.title,
-        "status": hit.status,
         "project_name": hit.project,
-        "snippet": hit.snippet,
         "score": round(scored.score, 6),
-        "named": scored.named,
-        "lexical_rank": scored.lexical_rank,
-        "share": scored.share,
-        "semantic_rank": scored.semantic_rank,
-        "cosine": scored.cosine,
-        "path": hit.path,
+        **_of(scored, "named lexical_rank share semantic_rank cosine"),
     }
 
 
@@ -358,14 +347,7 @@ def status(found: Any) -> Json:
         "decisions": dict(found.decisions),
         "open_threads": dict(found.threads),
         "next_threads": [
-            {
-                "thread_id": thread.id,
-                "short_id": short_id(thread.kind, thread.id),
-                "priority": thread.priority.value,
-                "title": thread.title,
-                "project_name": thread.project_name,
-            }
-            for thread in found.next_threads
+            _entity(thread, "thread_id", "priority title project_name") for thread in found.next_threads
         ],
         "conflicts": dict(found.conflicts),
         "stale": {
@@ -376,25 +358,26 @@ def status(found: Any) -> Json:
         "open_conflicts": found.open_conflicts,
         "needs_revalidation": found.revalidate,
         "waiting_candidates": found.candidates,
-        "uncommitted": list(found.uncommitted),
-        "unreadable": list(found.unreadable),
+        **_of(found, "uncommitted unreadable"),
         "model": found.model or None,
         "vectors": found.vectors,
         "vectors_of": found.texts,
         "notes": {
             "tiers": dict(found.notes),
-            "essences": found.essences,
-            "topics": found.topics,
-            "digests": found.digests,
-            "last_run": None if found.maintained[0] is None else format_instant(found.maintained[0]),
+            **_of(found, "essences topics digests"),
+            "last_run": _time(found.maintained[0]),
             "next_run": found.maintained[1],
             "failed": found.maintained[2],
         },
-        "judge": found.judge,
-        "judge_wanted": found.judge_wanted,
+        **_of(found, "judge judge_wanted"),
         "judge_missing": found.judge_missing or None,
         "unjudged_pairs": found.unjudged,
     }
+
+
+def _entity(entity: Entity, key: str, names: str) -> Json:
+    """Return both ids of an entity, the whole one under a key, and some of its attributes."""
+    return {key: entity.id, "short_id": short_id(entity.kind, entity.id), **_of(entity, names)}
 
 
 def answer(found: Any) -> Json:
@@ -431,24 +414,20 @@ def compaction_report(found: Any) -> Json:
     """Return what each compaction left, by kind, and all together."""
     rows = [
         {
-            "session": one.session,
-            "turn": one.turn,
-            "trigger": one.trigger,
-            "pre_tokens": one.pre_tokens,
+            **_of(one, "session turn trigger pre_tokens"),
             "measured_tokens": one.used,
             "block_characters": one.block,
             "touched_again": one.again,
             "touched_again_lost": one.again_lost,
             "kinds": _survived(one.kinds),
-            "lost": [{"kind": a.kind.value, "turn": a.turn, "text": a.text} for a in one.lost],
+            "lost": [_of(anchor, "kind turn text") for anchor in one.lost],
         }
         for one in found.compactions
     ]
     return {
         "compactions": rows,
         "kinds": _survived(found.kinds),
-        "tokens_a_saved_anchor": found.tokens_a_saved_anchor,
-        "judged": found.judged,
+        **_of(found, "tokens_a_saved_anchor judged"),
     }
 
 
@@ -469,10 +448,7 @@ def stale(found: Any) -> Json:
     """Return stale decisions, and those that depend on one that has ended."""
     derived = Derived(found.registry)
     return {
-        "stale": [
-            {**derived.view(item.decision), "days": item.days, "reasons": [r.value for r in item.reasons]}
-            for item in found.stale
-        ],
+        "stale": [derived.view(item.decision) | _of(item, "days reasons") for item in found.stale],
         "needs_revalidation": [
             {"decision_id": item.decision.id, "broken": item.broken.id, "why": item.why}
             for item in found.shaken
@@ -491,17 +467,11 @@ def explained(found: Any) -> Json:
         "paths": list(found.paths),
         "decisions": [
             {
-                "decision_id": row.decision.id,
-                "short_id": short_id(Kind.DECISION, row.decision.id),
-                "decision": row.decision.decision,
-                "rationale": row.decision.rationale,
-                "project_name": row.decision.project_name,
+                **_entity(row.decision, "decision_id", "decision rationale project_name epistemic_tier"),
                 "created_at": INSTANT.json(row.decision.created_at),
-                "epistemic_tier": row.decision.epistemic_tier,
                 "governs": list(row.patterns),
-                "paths": list(row.paths),
-                "conflicts": [short_id(Kind.CONFLICT, key) for key in row.conflicts],
-                "stale": row.stale,
+                "conflicts": _shorts(Kind.CONFLICT, row.conflicts),
+                **_of(row, "paths stale"),
             }
             for row in found.rows
         ],
@@ -510,15 +480,13 @@ def explained(found: Any) -> Json:
 
 def edits(found: Iterable[Any]) -> list[Json]:
     """Return the files of an agent's settings that change, each with its diff."""
-    return [{"path": str(edit.path), "diff": edit.diff} for edit in found]
+    return [_of(edit, "path diff") for edit in found]
 
 
 def trace(found: Any) -> list[Json]:
     """Return the edges around a conversation."""
     derived = Derived(found.registry)
-    return [
-        {**derived.view(hop.edge), "depth": hop.depth, "direction": hop.direction.value} for hop in found.hops
-    ]
+    return [derived.view(hop.edge) | _of(hop, "depth direction") for hop in found.hops]
 
 
 def bridge(found: Any) -> Json:
@@ -527,7 +495,7 @@ def bridge(found: Any) -> Json:
     return {
         "source_conversation_id": found.source.id,
         "target_conversation_id": found.target.id,
-        "hops": [short_id(Kind.LINEAGE, edge.id) for edge in found.hops],
+        "hops": _shorts(Kind.LINEAGE, (edge.id for edge in found.hops)),
         "decisions_carried": _shorts(Kind.DECISION, found.carried),
         "decisions_dropped": _shorts(Kind.DECISION, found.dropped),
         "decisions_revised": revised,
@@ -536,12 +504,10 @@ def bridge(found: Any) -> Json:
     }
 
 
-def written(found: Any, *, dry_run: bool, findings: Iterable[tuple[Finding, EntityId | None]] = ()) -> Json:
+def written(found: Any, *, dry_run: bool, findings: _Findings = ()) -> Json:
     """Return what a command wrote that is about one entity, with findings about it."""
-    entity = found.entity
     return {
-        "id": entity.id,
-        "short_id": short_id(entity.kind, entity.id),
+        **_entity(found.entity, "id", ""),
         **_outcome(found.outcome, dry_run=dry_run),
         "conflicts": [finding_view(finding, loser) for finding, loser in findings],
     }
@@ -550,20 +516,13 @@ def written(found: Any, *, dry_run: bool, findings: Iterable[tuple[Finding, Enti
 def maintained(found: Any, *, dry_run: bool) -> Json:
     """Return what a run of maintenance did."""
     return {
-        **{name: getattr(found, name) for name in ("due", "essences", "digests", "failed", "applied")},
+        **_of(found, "due essences digests failed applied commits"),
         "dry_run": dry_run,
         "tiers": dict(found.tiers),
         "missing": found.missing or None,
-        "commits": list(found.commits),
         "suggestions": [
-            {
-                "what": s.what,
-                "topic_id": s.topic.id,
-                "title": s.topic.title,
-                "added": s.added,
-                "removed": s.removed,
-            }
-            for s in found.suggestions
+            _of(each, "what added removed") | {"topic_id": each.topic.id, "title": each.topic.title}
+            for each in found.suggestions
         ],
     }
 
@@ -605,16 +564,12 @@ def finding_view(finding: Finding, loser: EntityId | None) -> Json:
         "decision_b": finding.b.id,
         "texts": [finding.a.decision, finding.b.decision],
         "status": "found" if finding.level is Level.CONFLICT else "possible",
-        "level": finding.level.value,
-        "probability": finding.judgement.probability,
-        "words": [list(words) for words in finding.judgement.words],
-        "judge_reason": finding.judgement.reason or None,
-        "similarity": finding.cosine,
+        **_judged(finding),
         "yields": loser,
     }
 
 
-def scanned(found: Any, listed: Iterable[tuple[Finding, EntityId | None]], registry: Registry) -> Json:
+def scanned(found: Any, listed: _Findings, registry: Registry) -> Json:
     """Return what a scan for contradictions found, and how much of it was judged."""
     derived = Derived(registry)
     conflicts = [
@@ -633,23 +588,16 @@ def duplicates(found: Iterable[Finding]) -> list[Json]:
 
 def problem(found: Any) -> Json:
     """Return a problem of a file."""
-    return {
-        "code": found.code,
-        "severity": found.severity.value,
-        "path": found.path or None,
-        "line": found.line,
-        "field": found.field or None,
-        "message": found.message,
-        "fix": found.fix or None,
-        "fixable": found.fixable,
+    return _of(found, "code severity line message fixable") | {
+        name: getattr(found, name) or None for name in ("path", "field", "fix")
     }
 
 
-def filed(found: Any, *, dry_run: bool, findings: Iterable[tuple[Finding, EntityId | None]] = ()) -> Json:
+def filed(found: Any, *, dry_run: bool, findings: _Findings = ()) -> Json:
     """Return what filing archives did, with findings about the new decisions."""
 
     def ids(entities: Iterable[Entity]) -> list[Json]:
-        return [{"kind": e.kind.value, "id": e.id, "short_id": short_id(e.kind, e.id)} for e in entities]
+        return [_entity(entity, "id", "kind") for entity in entities]
 
     return {
         "commit": found.outcome.commit,
@@ -666,17 +614,9 @@ def filed(found: Any, *, dry_run: bool, findings: Iterable[tuple[Finding, Entity
 
 
 def _filed(item: Any) -> Json:
-    archive = item.archive
     return {
-        "archive_id": archive.id,
-        "short_id": short_id(Kind.ARCHIVE, archive.id),
-        "compression_tag": archive.compression_tag,
-        "project_name": archive.project_name,
-        "conversation_id": archive.conversation_id,
-        "new": item.new,
-        "decisions": item.decisions,
-        "threads": item.threads,
-        "artifacts": item.artifacts,
+        **_entity(item.archive, "archive_id", "compression_tag project_name conversation_id"),
+        **_of(item, "new decisions threads artifacts"),
         "coverage": item.coverage._asdict(),
         "overruled": [
             {"local_id": o.local_id, "thread_id": o.thread.id, "status": o.thread.status.value}
@@ -689,32 +629,16 @@ def _filed(item: Any) -> Json:
 def ingested(found: Any, *, dry_run: bool) -> Json:
     """Return what filing conversations did."""
     return {
-        "commit": found.outcome.commit,
+        **_outcome(found.outcome, dry_run=dry_run),
         "commits": list(found.commits),
-        "dry_run": dry_run,
-        "written": sorted(found.outcome.written),
         "conversations": [
-            {
-                "conversation_id": item.conversation.id,
-                "external_id": item.conversation.external_id,
-                "title": item.conversation.title,
-                "project_name": item.conversation.project_name,
-                "project_from": item.project_from,
-                "state": item.state,
-                "turns": item.conversation.turns,
-                "new_turns": item.new_turns,
-                "candidates": item.candidates,
-            }
+            _of(item.conversation, "conversation_id external_id title project_name turns")
+            | _of(item, "project_from state new_turns candidates")
             for item in found.filed
         ],
-        "archives": found.counts["archives"],
-        "registered": found.counts["registered"],
-        "edges": found.counts["edges"],
+        **{name: found.counts[name] for name in ("archives", "registered", "edges")},
         "candidates": list(found.candidates),
-        "conventions": [
-            {"convention_id": each.id, "convention": each.convention, "status": each.status.value}
-            for each in found.conventions
-        ],
+        "conventions": [_of(each, "convention_id convention status") for each in found.conventions],
         "redacted": dict(found.redacted),
         "problems": [problem(p) for p in found.problems],
     }
@@ -724,18 +648,12 @@ def waiting(found: Iterable[Any]) -> list[Json]:
     """Return the candidates that wait for a person."""
     return [
         {
-            "candidate_id": item.candidate.id,
-            "short_id": short_id(Kind.CANDIDATE, item.candidate.id),
-            "proposes": item.candidate.proposes.value,
-            "candidate": item.candidate.candidate,
-            "confidence": item.candidate.confidence,
-            "why": item.candidate.why,
-            "project_name": item.candidate.project_name,
-            "conversation_id": item.candidate.conversation_id,
-            "turn": item.candidate.turn,
-            "quote": item.candidate.quote,
-            "rationale": item.candidate.rationale,
-            "alternatives_rejected": list(item.candidate.alternatives_rejected),
+            **_entity(
+                item.candidate,
+                "candidate_id",
+                "proposes candidate confidence why project_name conversation_id turn quote rationale "
+                "alternatives_rejected",
+            ),
             "same_as": item.same,
             "said_again": list(item.again),
         }
@@ -743,13 +661,11 @@ def waiting(found: Iterable[Any]) -> list[Json]:
     ]
 
 
-def reviewed(found: Any, *, dry_run: bool, findings: Iterable[tuple[Finding, EntityId | None]] = ()) -> Json:
+def reviewed(found: Any, *, dry_run: bool, findings: _Findings = ()) -> Json:
     """Return which candidates were answered, what they became, and findings about that."""
     return {
         **_outcome(found.outcome, dry_run=dry_run),
-        "answered": [
-            {"candidate_id": c.id, "status": c.status.value, "became": c.became} for c in found.answered
-        ],
+        "answered": [_of(each, "candidate_id status became") for each in found.answered],
         "conflicts": [finding_view(finding, loser) for finding, loser in findings],
     }
 
@@ -765,7 +681,7 @@ def checked(found: Any, *, dry_run: bool) -> Json:
         "checked": found.looked_at,
         "errors": found.errors,
         "problems": [problem(p) for p in found.problems],
-        "fixed": [{"code": f.code, "path": f.path, "message": f.message} for f in found.fixed],
+        "fixed": [_of(item, "code path message") for item in found.fixed],
         "commit": found.outcome.commit if found.outcome else None,
         "dry_run": dry_run,
         "written": sorted(found.outcome.written) if found.outcome else [],
@@ -775,13 +691,7 @@ def checked(found: Any, *, dry_run: bool) -> Json:
 def diagnosed(found: Iterable[Any]) -> list[Json]:
     """Return what a look at the registry and its machine found."""
     return [
-        {
-            "subject": item.subject,
-            "good": item.good,
-            "message": item.message,
-            "advice": item.advice or None,
-            "path": item.path or None,
-        }
+        _of(item, "subject good message") | {"advice": item.advice or None, "path": item.path or None}
         for item in found
     ]
 
@@ -790,11 +700,10 @@ def repaired(found: Any, *, done: bool) -> Json:
     """Return what a repair did, or would do."""
     return {
         "done": done,
-        "steps": [{"subject": s.subject, "path": s.path, "message": s.message} for s in found.steps],
+        "steps": [_of(step, "subject path message") for step in found.steps],
         "left": diagnosed(found.left),
-        "edits": list(found.edits),
         "copy": str(found.copy) if found.copy else None,
-        "commits": list(found.commits),
+        **_of(found, "edits commits"),
     }
 
 
@@ -808,16 +717,7 @@ index_verified = index_status
 
 def models(found: Iterable[Any]) -> list[Json]:
     """Return copies of the default model."""
-    return [
-        {
-            "name": item.name,
-            "folder": str(item.folder),
-            "bytes": item.size,
-            "verified": item.verified,
-            "removable": item.removable,
-        }
-        for item in found
-    ]
+    return [_of(item, "name folder verified removable") | {"bytes": item.size} for item in found]
 
 
 def synced(found: Any, *, dry_run: bool) -> Json:
