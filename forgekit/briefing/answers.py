@@ -14,7 +14,7 @@ from forgekit.git.program import Program
 from forgekit.history import endings
 from forgekit.ids import EntityId
 from forgekit.insight.project_state import ended_note, last_successor
-from forgekit.insight.question import Command, Question, about, read_question
+from forgekit.insight.question import Command, about, read_question
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.model.archive_record import (
     ArchiveText,
@@ -93,7 +93,7 @@ def thread_line(thread: Thread) -> str:
     return f"{short_id(Kind.THREAD, thread.id)}: {quote(thread.title)} [{thread.status.value.upper()}]"
 
 
-def _open(store: AnswerSources) -> AnswerData:
+def _open(store: AnswerSources, _: str) -> AnswerData:
     threads = [t for t in active(store.registry) if store.project in (None, t.project_name)]
     return AnswerData(
         lines=[f"- {thread_line(t)} ({t.priority.value})" for t in threads],
@@ -103,7 +103,7 @@ def _open(store: AnswerSources) -> AnswerData:
     )
 
 
-def _in_force(store: AnswerSources) -> AnswerData:
+def _in_force(store: AnswerSources, _: str) -> AnswerData:
     every = (d for d in store.registry.decisions if store.project in (None, d.project_name))
     decisions = sorted((d for d in every if not d.status.ended), key=lambda d: (-d.last_validated, d.id))
     findings = findings_of(store.forge, store.registry, {d.id for d in decisions}, wait_ms=BLOCK_WAIT_MS)
@@ -115,12 +115,6 @@ def _in_force(store: AnswerSources) -> AnswerData:
         scopes=[d.project_name for d in decisions],
         ids=[d.id for d in decisions],
     )
-
-
-LISTS: Mapping[Command, Callable[[AnswerSources], AnswerData]] = {
-    Command.OPEN: _open,
-    Command.STANDING: _in_force,
-}
 
 
 _LOCAL_ID = re.compile(r"(?:OT|[DTAI])\d{3,4}")
@@ -350,19 +344,9 @@ def _expand(store: AnswerSources, subject: str) -> AnswerData:
     return found
 
 
-def _tagged(store: AnswerSources, subject: str) -> tuple[Archive, ArchiveText] | None:
-    named = _named(store, subject, Kind.ARCHIVE)
-    return next((pair for pair in store.archives if named is not None and pair[0].id == named.id), None)
-
-
 def _tag(store: AnswerSources, subject: str) -> AnswerData:
-    found = AnswerData()
-    pair = _tagged(store, subject)
-    if pair is None:
-        return found
-    archive, _ = pair
-    _about_archive(found, archive)
-    for local, entity in archive.records:
+    archive, found = _about_archive(store, subject)
+    for local, entity in archive.records if archive else ():
         known = store.registry.get(entity)
         if isinstance(known, (Decision, Thread)):
             found.ids.append(known.id)
@@ -370,7 +354,12 @@ def _tag(store: AnswerSources, subject: str) -> AnswerData:
     return found
 
 
-def _about_archive(found: AnswerData, archive: Archive) -> None:
+def _about_archive(store: AnswerSources, subject: str) -> tuple[Archive | None, AnswerData]:
+    """Return the archive that a tag names, with what every answer on it begins with."""
+    named, found = _named(store, subject, Kind.ARCHIVE), AnswerData()
+    archive = next((one for one, _ in store.archives if named is not None and one.id == named.id), None)
+    if archive is None:
+        return None, found
     turns = f", turns {archive.turn_range[0]}-{archive.turn_range[1]}" if archive.turn_range else ""
     found.lines.append(
         f"{quote(archive.compression_tag)}: {quote(archive.conversation_title)} "
@@ -379,15 +368,13 @@ def _about_archive(found: AnswerData, archive: Archive) -> None:
     found.cite_archive(archive)
     if archive.turn_range:
         found.turns = f"Turn {archive.turn_range[0]} - Turn {archive.turn_range[1]}"
+    return archive, found
 
 
 def _inherited(store: AnswerSources, subject: str) -> AnswerData:
-    found = AnswerData()
-    pair = _tagged(store, subject)
-    if pair is None:
+    archive, found = _about_archive(store, subject)
+    if archive is None:
         return found
-    archive, _ = pair
-    _about_archive(found, archive)
     for edge in store.registry.lineage:
         if edge.source_conversation_id != archive.conversation_id:
             continue
@@ -435,15 +422,7 @@ def _turns(store: AnswerSources, subject: str) -> AnswerData:
     return found
 
 
-def answer(store: AnswerSources, command: Command, subject: str) -> AnswerData:
-    """Answer a command; what no archive knows by name is searched for."""
-    found = _ANSWERS[command](store, subject)
-    if not found.lines and command in (Command.TAG, Command.INHERITED, Command.EXPAND):
-        return _discussed(store, subject)
-    return found
-
-
-_ANSWERS: dict[Command, Callable[[AnswerSources, str], AnswerData]] = {
+_ANSWERS: Mapping[Command, Callable[[AnswerSources, str], AnswerData]] = {
     Command.WHY: _why,
     Command.ALTERNATIVES: _alternatives,
     Command.EARLIER: _earlier,
@@ -452,6 +431,8 @@ _ANSWERS: dict[Command, Callable[[AnswerSources, str], AnswerData]] = {
     Command.TAG: _tag,
     Command.INHERITED: _inherited,
     Command.TURNS: _turns,
+    Command.OPEN: _open,
+    Command.STANDING: _in_force,
 }
 
 
@@ -483,12 +464,9 @@ def ask(forge: Forge, question: str, project: str | None = None) -> AnswerBlock:
     kept = [a for a in registry.archives if project in (None, a.project_name)]
     store = AnswerSources(forge, registry, project, facts(forge.catalogue, kept))
     asked = read_question(question)
-    listing = LISTS.get(asked.command)
-    found = listing(store) if listing else answer(store, asked.command, asked.subject)
-    return _answer(asked, question, found, "; ".join(store.notices))
-
-
-def _answer(asked: Question, question: str, found: AnswerData, notice: str) -> AnswerBlock:
+    found = _ANSWERS[asked.command](store, asked.subject)
+    if not found.lines and asked.command in (Command.TAG, Command.INHERITED, Command.EXPAND):
+        found = _discussed(store, asked.subject)  # no archive knows it by name
     heading = f"## Retrieved Context: {quote(question)}"
     if not found.lines:
         text = f"{heading}\n\nNothing in the registry answers this.\n"
@@ -506,6 +484,6 @@ def _answer(asked: Question, question: str, found: AnswerData, notice: str) -> A
         "ids": list(dict.fromkeys(found.ids)),
         "sources": list(dict.fromkeys(found.sources)),
         "answer_text": text,
-        "notice": notice,
+        "notice": "; ".join(store.notices),
     }
     return AnswerBlock(text=text, data=data, found=bool(found.lines))
