@@ -311,7 +311,7 @@ OPERATIONS: tuple[Operation, ...] = (
             more=f"FORMAT is one of {', '.join(TRANSCRIPT_FORMATS)}, or notes: a folder of Markdown. PATH "
             "may be a folder, a .zip or .gz file, or `-`. Each commit files up to 500 conversations; after "
             "an interruption, run it again. A dry run and --no-commit hold all of it in memory, --json the "
-            "names of all that it filed."),
+            "names of all that it filed. From cron: `*/10 * * * * forgekit -C REGISTRY ingest auto PATH`."),
         Operation("review", "List the candidates that wait for a person, and answer them.",
             "forgekit.filing.review:answer",
             (Argument("approve", help="Register it; repeatable.", metavar="ID", many=True),
@@ -330,14 +330,6 @@ OPERATIONS: tuple[Operation, ...] = (
             more="On a terminal, and with no answer given, each is asked about: q or Ctrl-D ends and writes "
             "what was answered. ID is any name of a candidate; `forgekit candidate show ID` shows one."),
         *_reading("candidate"),
-        Operation("watch", "Ingest what appears or changes below a path, again and again, until Ctrl-C.",
-            "forgekit.filing.conversations:ingest",
-            (_positional("path", Type.PATH, metavar="PATH"),
-                Argument("every", Type.COUNT, "Seconds between two looks.", metavar="SECONDS", default=60),
-                Argument("form", Type.CHOICE, "What the files are.", "--format", of=TRANSCRIPT_FORMATS,
-                    default="auto"), Argument("times", Type.COUNT, "Look this many times, then stop."),
-                _FOR_OTHERS, _WITH_TEXT), ("forgekit watch ~/.claude/projects --every 300",),
-            more="From cron: `*/10 * * * * forgekit -C REGISTRY ingest auto PATH`."),
     ),
     *_section(
         "Look",

@@ -63,7 +63,6 @@ COMMANDS = {
     "sync": "maintenance:sync",
     "sync-compression": "filing:sync_compression",
     "template": "maintenance:template",
-    "watch": "filing:watch",
 }
 PRINTERS = {
     "answer": "looking:block",

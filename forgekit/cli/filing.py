@@ -1,19 +1,15 @@
-"""Archives and conversations in: `sync-compression`, `ingest` and `watch`."""
+"""Archives, conversations and notes in: `sync-compression`, `ingest` and `note add`."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit import console
 from forgekit.cli.changes import done, findings_after, print_findings
-from forgekit.errors import ForgeError, FormatError, NotFoundError, UsageError
+from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Severity
 from forgekit.times import format_date
@@ -308,71 +304,3 @@ _FROM = {
     "folder": "after its working folder",
     "nothing": "nothing names its project",
 }
-
-
-def watch(call: Call) -> None:
-    """Ingest again and again."""
-    from forgekit.forge import COMMITTED
-    from forgekit.transcripts.sources import ReadingState
-
-    path = call["path"]
-    if not Path(path).exists():
-        raise UsageError(f"{path} does not exist")
-    _ = call.forge
-    seen: dict[str, tuple[int, int]] = {}
-    reported: set[str] = set()
-    for look in count(1):
-        now = _state(path)
-        changed = sorted(name for name, state in now.items() if seen.get(name) != state)
-        if changed:
-            unread: dict[str, str] = {}
-            try:
-                reading = ReadingState(changed)
-                found = _each(changed, call["form"], reading, unread, given=not Path(path).is_dir())
-                report = _file(replace(call), found, reading, COMMITTED)  # opened anew, with its settings
-            except (ForgeError, OSError) as e:
-                wrong = {str(e)}  # nothing counts as seen, and all of it is tried again
-            else:
-                wrong = set(unread.values())
-                seen = {name: state for name, state in now.items() if name not in unread}
-                if len(unread) < len(changed):
-                    _print_conversations(report, to=console.data)
-            for message in sorted(wrong - reported):
-                console.info(f"forgekit: {message}")
-            reported = wrong
-        if look == call["times"]:
-            return
-        time.sleep(call["every"])
-
-
-def _each(
-    paths: Iterable[str], form: str, reading: ReadingState, unread: dict[str, str], *, given: bool
-) -> Iterator[ImportedConversation | Problem]:
-    """Read files one by one; one that is no conversation is reported, and does not stop the others.
-
-    A file that cannot be read now comes into `unread`, with the reason.
-    """
-    from forgekit.model.problem import Problem
-    from forgekit.transcripts.formats import conversations
-
-    for path in paths:
-        try:
-            yield from conversations([path], form, reading, given=given)
-        except FormatError as e:
-            yield Problem(
-                code="no-conversation", message=e.message, path=path, line=e.line, severity=Severity.WARNING
-            )
-        except (NotFoundError, OSError) as e:
-            unread[path] = f"{path}: {e}"
-
-
-def _state(path: str) -> dict[str, tuple[int, int]]:
-    """Return time and size of each file that is read."""
-    from forgekit.transcripts.sources import files_of
-
-    found: dict[str, tuple[int, int]] = {}
-    for place in files_of(path):
-        with suppress(OSError):
-            status = Path(place).stat()
-            found[place] = status.st_mtime_ns, status.st_size
-    return found

@@ -166,9 +166,7 @@ def limited(found: Found) -> Found:
             yield problem(code, f"{number - NAMED} more findings of this kind: {code}")
 
 
-def conversations(
-    paths: Iterable[str], form: str = "auto", reading: ReadingState | None = None, *, given: bool = True
-) -> Found:
+def conversations(paths: Iterable[str], form: str = "auto", reading: ReadingState | None = None) -> Found:
     """Read the conversations of files, folders and packed files, one after the other.
 
     A file that a person named must be readable. One found in a folder or in a packed file that is no
@@ -178,12 +176,11 @@ def conversations(
         paths: as of `sources`.
         form: name of one of FORMATS, or `auto`.
         reading: updated with the progress.
-        given: as of `sources`.
 
     Raises FormatError, also where nothing was read at all of what was given, and NotFoundError.
     """
     any_yet = False
-    for source in sources(paths, reading, given=given):
+    for source in sources(paths, reading):
         if isinstance(source, Problem):
             yield source
         elif source.given or not _BESIDE.fullmatch(source.name):
@@ -195,5 +192,5 @@ def conversations(
                 if source.given:
                     raise
                 yield replace(problem("no-conversation", e.message, e.line), path=source.name)
-    if given and not any_yet:
+    if not any_yet:
         raise FormatError("no conversation was found in what was given")

@@ -104,9 +104,7 @@ def files_of(path: str) -> list[str]:
     return _listing(path)[0] if Path(path).is_dir() else [path] if Path(path).is_file() else []
 
 
-def sources(
-    paths: Iterable[str], reading: ReadingState | None = None, *, given: bool = True
-) -> Iterator[Source | Problem]:
+def sources(paths: Iterable[str], reading: ReadingState | None = None) -> Iterator[Source | Problem]:
     """Open files one after the other; `-` is standard input.
 
     Folders are read recursively, in the order of names, for the kinds of files that exports are; symbolic
@@ -116,15 +114,14 @@ def sources(
     Args:
         paths: of files and folders.
         reading: updated with the progress.
-        given: a person named them; they were not found in a folder.
 
     Raises NotFoundError and FormatError for a path that cannot be opened, when its turn comes.
     """
     for path in paths:
         if path == "-":
-            yield _source("standard input", sys.stdin.buffer, given=given)
+            yield _source("standard input", sys.stdin.buffer, given=True)
         elif not Path(path).is_dir():
-            yield from _file(path, reading, given=given)
+            yield from _file(path, reading, given=True)
         else:
             files, links, others = _listing(path)
             for found in files:

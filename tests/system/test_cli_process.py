@@ -188,7 +188,6 @@ def test_a_shell_is_told_how_a_line_goes_on(registry: Path) -> None:
         "sync-compression h",
         "sync-compression --archive h",
         "ingest auto h",
-        "watch h",
         "check h",
         "init h",
         "-C h",

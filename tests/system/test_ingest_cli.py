@@ -1,9 +1,8 @@
-"""`ingest`, `watch` and `review` as a person types them, on small exports."""
+"""`ingest` and `review` as a person types them, on small exports."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -177,29 +176,6 @@ def test_a_list_answers_nothing(registry: Path, cli: Cli, exported: Path, answer
     assert git(registry, "rev-parse", "HEAD") == before
 
 
-def test_a_watch_files_what_is_new_and_tells_what_is_none(registry: Path, cli: Cli, exported: Path) -> None:
-    (exported.parent / "notes.json").write_text("{}", encoding="utf-8")
-    told = cli("watch", str(exported.parent), "--every", "1", "--times", "2")
-    assert told.code == 0
-    assert told.err.count("1 new, 0 joined") == 1
-    assert "notes.json" in told.err
-    assert git(registry, "rev-list", "--count", "HEAD").strip() == "2"
-
-
-def test_a_watch_leaves_links_pipes_and_what_is_no_export_alone(
-    registry: Path, cli: Cli, exported: Path, tmp_path: Path
-) -> None:
-    watched = tmp_path / "watched"
-    watched.mkdir()
-    (watched / "link.json").symlink_to(exported)
-    (watched / "folder").symlink_to(exported.parent)
-    (watched / "picture.png").write_bytes(b"x")
-    os.mkfifo(watched / "pipe.jsonl")
-    told = cli("watch", str(watched), "--times", "1")
-    assert (told.code, told.out, told.err) == (0, "", "")
-    assert git(registry, "rev-list", "--count", "HEAD").strip() == "1"
-
-
 def test_a_setting_keeps_the_text(registry: Path, cli: Cli, exported: Path) -> None:
     settings = registry / "forgekit.toml"
     text = settings.read_text(encoding="utf-8").replace("keep_text = false", "keep_text = true")
@@ -220,72 +196,6 @@ def test_a_cron_line_files_what_is_new_from_any_folder(
     exported.write_text(export(*TEXTS, "One more thing."), encoding="utf-8")
     assert cli(*line).out.endswith("1 new turn\n")
     assert git(registry, "rev-list", "--count", "HEAD").strip() == "3"
-
-
-def test_a_watch_files_what_grows_while_it_looks(
-    registry: Path, cli: Cli, exported: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def grown(_: float) -> None:
-        exported.write_text(export(*TEXTS, "One more thing."), encoding="utf-8")
-
-    monkeypatch.setattr("time.sleep", grown)
-    told = cli("watch", str(exported), "--every", "300", "--times", "3")
-    assert [line.split("  ")[0] for line in told.out.splitlines()] == ["new", "grown"]
-    assert git(registry, "rev-list", "--count", "HEAD").strip() == "3"
-
-
-def test_a_watch_tries_again_what_failed_and_tells_it_once(
-    registry: Path, cli: Cli, exported: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = registry / "forgekit.toml"
-    good, rounds = settings.read_text(encoding="utf-8"), iter((1, 2, 3))
-    settings.write_text("stale_dais = 3\n", encoding="utf-8")
-
-    def mended(_: float) -> None:
-        if next(rounds) == 2:
-            settings.write_text(good, encoding="utf-8")
-
-    monkeypatch.setattr("time.sleep", mended)
-    told = cli("watch", str(exported), "--times", "4")
-    assert [line.split("  ")[0] for line in told.out.splitlines()] == ["new"]
-    first, made, second, *rest = told.err.splitlines()
-    assert first == ("forgekit: forgekit.toml:1: stale_dais: is not a setting; did you mean `stale_days`?")
-    assert second.startswith("ingest: 1 new, 0 joined")
-    assert (made, rest) == ("new project 'Unsorted'", [UNSORTED, "next: `forgekit review`"])
-
-
-@pytest.mark.usefixtures("registry")
-def test_a_watch_goes_on_past_a_file_that_cannot_be_read_now(
-    cli: Cli, exported: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from forgekit.transcripts import formats
-    from forgekit.transcripts.formats import Found
-    from forgekit.transcripts.sources import ReadingState
-
-    bad = exported.parent / "a.json"
-    bad.write_text(export(*TEXTS).replace("5b6f1c2e", "5b6f1c2f"), encoding="utf-8")
-    rounds, read = iter((1, 2, 3)), formats.conversations
-    broken = [True]
-
-    def conversations(paths: list[str], form: str, reading: ReadingState, *, given: bool) -> Found:
-        if paths == [str(bad)] and broken:
-            raise OSError(5, "Input/output error")
-        yield from read(paths, form, reading, given=given)
-
-    def slept(_: float) -> None:
-        if next(rounds) == 2:
-            broken.clear()
-
-    monkeypatch.setattr(formats, "conversations", conversations)
-    monkeypatch.setattr("time.sleep", slept)
-    told = cli("watch", str(exported.parent), "--times", "4")
-    assert (told.code, [line.split("  ")[0] for line in told.out.splitlines()]) == (0, ["new", "new"])
-    lines = told.err.splitlines()
-    assert [line for line in lines if line.startswith("forgekit: ")] == [
-        f"forgekit: {bad}: [Errno 5] Input/output error"
-    ]
-    assert sum(line.startswith("ingest: 1 new, 0 joined") for line in lines) == 2
-    assert sum(line.startswith("ingest: ") for line in lines) == 2
 
 
 @pytest.mark.usefixtures("registry")
