@@ -29,7 +29,7 @@ from forgekit import context, notes
 from forgekit.extraction.sentences import whole_sentences
 from forgekit.forge import Forge
 from forgekit.insight.budget import allocate
-from forgekit.insight.essence import candidates
+from forgekit.insight.notes import candidates
 from forgekit.model.entities import Note
 from forgekit.models.encoder import Encoder, Missing
 from forgekit.text.words import tokens

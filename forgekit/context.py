@@ -10,8 +10,7 @@ from forgekit.forge import Forge, opened, reading
 from forgekit.ids import EntityId
 from forgekit.index.catalogue import NAMED_SCORE
 from forgekit.insight.budget import BlockPart, BlockRow, Placed, lay_out
-from forgekit.insight.essence import ESSENCE_LIMIT
-from forgekit.insight.fidelity import Fidelity, has_essence, theme, tiers, topics_of
+from forgekit.insight.notes import ESSENCE_LIMIT, Fidelity, has_essence, theme, tiers, topics_of
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.insight.views import Derived
 from forgekit.model.entities import Decision, Note, Thread, Topic, TopicStatus

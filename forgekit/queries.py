@@ -454,7 +454,7 @@ def status(forge: Forge) -> Status:
 
 def _notes(forge: Forge, registry: Registry) -> dict[str, Any]:
     """Return what `Status` says of notes."""
-    from forgekit.insight.fidelity import has_essence
+    from forgekit.insight.notes import has_essence
     from forgekit.upkeep.maintain import fidelity_counts
 
     topics = [topic for topic in registry.topics if topic.merged_into is None]

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from enum import Enum
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from forgekit.conflict.judge import Level
@@ -41,6 +39,7 @@ from forgekit.model.fields import INSTANT, PAIRS, json_fields
 from forgekit.model.graph import Graph, lineage_graph, one_talk
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
+from forgekit.text.plain import to_plain
 from forgekit.times import Instant, format_instant
 
 Json = dict[str, Any]
@@ -50,15 +49,7 @@ _Findings = Iterable[tuple[Finding, EntityId | None]]
 
 def _of(item: Any, names: str) -> Json:
     """Return attributes of a result as JSON values under their own names, separated by blanks."""
-    return {name: _plain(getattr(item, name)) for name in names.split()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Path):
-        return str(value)
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+    return {name: to_plain(getattr(item, name)) for name in names.split()}
 
 
 def project_counts(registry: Registry, projects: Iterable[EntityId]) -> dict[EntityId, dict[str, int]]:
@@ -480,7 +471,7 @@ def explained(found: Any) -> Json:
 
 def edits(found: Iterable[Any]) -> list[Json]:
     """Return the files of an agent's settings that change, each with its diff."""
-    return [_of(edit, "path diff") for edit in found]
+    return [{"path": str(edit.path), "diff": edit.diff} for edit in found]
 
 
 def trace(found: Any) -> list[Json]:
@@ -717,7 +708,10 @@ index_verified = index_status
 
 def models(found: Iterable[Any]) -> list[Json]:
     """Return copies of the default model."""
-    return [_of(item, "name folder verified removable") | {"bytes": item.size} for item in found]
+    return [
+        _of(item, "name verified removable") | {"folder": str(item.folder), "bytes": item.size}
+        for item in found
+    ]
 
 
 def synced(found: Any, *, dry_run: bool) -> Json:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from forgekit.extraction.sentences import whole_sentences
-from forgekit.insight.essence import ESSENCE_LIMIT, candidates, choose, phrases
+from forgekit.insight.notes import ESSENCE_LIMIT, candidates, choose, phrases
 from forgekit.models.chat import Chat, fenced, read_object, visible
 
 if TYPE_CHECKING:

@@ -19,10 +19,8 @@ from forgekit.change import Written
 from forgekit.errors import UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions, reading
 from forgekit.ids import EntityId
-from forgekit.insight.essence import DIGEST_LIMIT
-from forgekit.insight.fidelity import has_essence, tiers, topics_of
+from forgekit.insight.notes import DIGEST_LIMIT, Suggestion, digest_of, has_essence, suggest, tiers, topics_of
 from forgekit.insight.staleness import open_conflicts, stale
-from forgekit.insight.topics import Suggestion, digest_of, suggest
 from forgekit.model.entities import UNSORTED, Entity, Note, Topic, TopicStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry

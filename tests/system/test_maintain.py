@@ -14,7 +14,7 @@ from repositories import git
 
 from forgekit import context, notes, projects
 from forgekit.forge import Forge, WriteOptions
-from forgekit.insight.fidelity import has_essence
+from forgekit.insight.notes import has_essence
 from forgekit.model.entities import Note, TopicStatus
 from forgekit.models.essences import Essence, ExtractiveDistiller, LlmDistiller
 from forgekit.queries import show, status

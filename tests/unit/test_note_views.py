@@ -13,9 +13,17 @@ from sample_entities import NAME, P, day
 from forgekit.context import note_renditions
 from forgekit.extraction.sentences import whole_sentences
 from forgekit.ids import EntityId, note_id, topic_id
-from forgekit.insight.essence import ESSENCE_LIMIT, candidates, choose, phrases
-from forgekit.insight.fidelity import Fidelity, fidelity, theme
-from forgekit.insight.topics import Suggestion, suggest
+from forgekit.insight.notes import (
+    ESSENCE_LIMIT,
+    Fidelity,
+    Suggestion,
+    candidates,
+    choose,
+    fidelity,
+    phrases,
+    suggest,
+    theme,
+)
 from forgekit.model.entities import Note, Topic, TopicStatus
 from forgekit.times import Instant
 
