@@ -1,8 +1,8 @@
 """One call of an operation from the command line: what was given, the registry, and what is printed.
 
-A result is printed by the function that `PRINTERS` names for its view; without one, as JSON. Where a command
-asks a person, reads streams or shows progress, `COMMANDS` names a function that does all of it, by the name
-or the verb of the operation.
+A result is printed by the function that is called as its view is, of `changes` where the operation writes,
+else of `looking`; without a view, as JSON. Where a command asks a person, reads streams or shows progress,
+`COMMANDS` names a function that does all of it, by the name or the verb of the operation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "archive new": "filing:sync_compression",
-    "archive show": "looking:archive_shown",
+    "archive show": "filing:archive_shown",
     "check": "maintenance:check",
     "completion": "maintenance:completion",
     "conflict scan": "changes:scan",
@@ -56,34 +56,12 @@ COMMANDS = {
     "model remove": "maintenance:model",
     "note add": "filing:note_add",
     "review": "review:review",
-    "note threads": "maintenance:note_threads",
     "schedule": "maintenance:schedule",
     "setup": "maintenance:setup",
     "statusline": "maintenance:status_line",
     "sync": "maintenance:sync",
     "sync-compression": "filing:sync_compression",
     "template": "maintenance:template",
-}
-PRINTERS = {
-    "answer": "looking:block",
-    "block": "looking:block",
-    "bridge": "looking:bridge",
-    "commits": "looking:commits",
-    "convention_status": "looking:convention_status",
-    "conventions": "looking:conventions",
-    "explained": "looking:explained",
-    "injected": "looking:injected",
-    "index_status": "maintenance:index_status",
-    "index_verified": "maintenance:index_verified",
-    "listing": "looking:listing",
-    "search": "looking:hits",
-    "shown": "looking:shown",
-    "stale": "looking:stale",
-    "status": "looking:status",
-    "compaction_report": "looking:compaction_report",
-    "compaction_status": "looking:compaction_status",
-    "trace": "looking:trace",
-    "written": "changes:wrote",
 }
 FAILS: dict[str, Callable[[Any], bool]] = {
     "ask": lambda answer: not answer.found,
@@ -193,9 +171,12 @@ def answer(call: Call) -> int:
         call.name_unread()
     if notice := _notice(result):
         console.info(notice)
-    if not call.printed_json(result):
-        printer = imported(f"forgekit.cli.{PRINTERS.get(call.operation.view, 'call:as_json')}")
-        with contextlib.nullcontext() if call.operation.writes else paged():
+    if not call.operation.view:
+        console.as_json(result)
+    elif not call.printed_json(result):
+        writes = call.operation.writes
+        printer = imported(f"forgekit.cli.{'changes' if writes else 'looking'}:{call.operation.view}")
+        with contextlib.nullcontext() if writes else paged():
             printer(result, call)
     fails = FAILS.get(call.operation.name)
     return int(fails is not None and fails(result))
@@ -205,12 +186,6 @@ def _notice(result: Any) -> str:
     """Return what a person should know about how a result came to be."""
     data = getattr(result, "data", None)
     return str(getattr(result, "notice", "") or (isinstance(data, dict) and data.get("notice")) or "")
-
-
-def as_json(result: Any, call: Call) -> None:
-    """Print a result that is made of JSON values."""
-    del call
-    console.as_json(result)
 
 
 def _name_project(name: str, near: str | None) -> None:

@@ -1,10 +1,10 @@
-"""Commands that change an entity or judge decisions, and what they print: entity, commit, findings."""
+"""Commands that change entities or judge decisions, and what they print: entity, commit, findings."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forgekit import console
 from forgekit.errors import ForgeError, UsageError
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 UNCHANGED = "unchanged"
 
 
-def wrote(written: Written, call: Call, unchanged: str = UNCHANGED) -> None:
+def written(made: Written, call: Call, unchanged: str = UNCHANGED) -> None:
     """Print what a write did: the short id on stdout, the rest on stderr; a dry run prints the diff."""
-    entity, outcome = written.entity, written.outcome
+    entity, outcome = made.entity, made.outcome
     name = short_id(entity.kind, entity.id)
     if outcome.diff:
         console.diff(outcome.diff)
@@ -38,10 +38,10 @@ def wrote(written: Written, call: Call, unchanged: str = UNCHANGED) -> None:
 
 def decided(call: Call) -> None:
     """Register or revise a decision, and print what contradicts it."""
-    written: Written = call.result()
-    findings = findings_after(call, written.outcome, [written.entity])
-    if not call.printed_json(written, findings=findings.with_losers()):
-        wrote(written, call)
+    made: Written = call.result()
+    findings = findings_after(call, made.outcome, [made.entity])
+    if not call.printed_json(made, findings=findings.with_losers()):
+        written(made, call)
         print_findings(findings)
 
 
@@ -49,28 +49,28 @@ def stated(call: Call) -> None:
     """Register a convention, and print what contradicts it."""
     from forgekit.conventions import waiting
 
-    written: Written = call.result()
-    if call.printed_json(written):
+    made: Written = call.result()
+    if call.printed_json(made):
         return
-    wrote(written, call)
-    if written.outcome.commit:
-        own = written.entity.id
-        found = waiting(call.forge, project=getattr(written.entity, "project_name", None)).contradictions
+    written(made, call)
+    if made.outcome.commit:
+        own = made.entity.id
+        found = waiting(call.forge, project=getattr(made.entity, "project_name", None)).contradictions
         print_contradictions((each for each in found if own in {each[0].id, each[1].id}), to=console.info)
 
 
 def bootstrapped(call: Call) -> None:
     """Propose conventions, and print them."""
-    written: Written = call.result()
-    if call.printed_json(written):
+    made: Written = call.result()
+    if call.printed_json(made):
         return
-    if written.outcome.diff:
-        console.diff(written.outcome.diff)
-    new = [each for each in written.outcome.change.writes if each.kind is Kind.CONVENTION]
+    if made.outcome.diff:
+        console.diff(made.outcome.diff)
+    new = [each for each in made.outcome.change.writes if each.kind is Kind.CONVENTION]
     for each in new:
         console.data(f"{short_id(each.kind, each.id)}  {console.one_line(each.title)}")
     waiting = console.count(len(new), "convention")
-    console.info(f"{waiting} stated; `forgekit review` approves: {done(written.outcome)}")
+    console.info(f"{waiting} stated; `forgekit review` approves: {done(made.outcome)}")
 
 
 def reset(call: Call) -> None:
@@ -81,22 +81,22 @@ def reset(call: Call) -> None:
             console.info("nothing written")
             return
         yes = True
-    written: Written = call.result(yes=yes)
-    if not call.printed_json(written):
-        wrote(written, call)
-        if commit := written.outcome.commit:
+    made: Written = call.result(yes=yes)
+    if not call.printed_json(made):
+        written(made, call)
+        if commit := made.outcome.commit:
             console.info(f"`git revert {commit[:10]}` brings them back")
 
 
 def validated(call: Call) -> None:
     """Validate a decision; a later validation stays, and is named."""
-    written: Written = call.result()
-    if call.printed_json(written):
+    made: Written = call.result()
+    if call.printed_json(made):
         return
-    last = getattr(written.entity, "last_validated", UNKNOWN)
+    last = getattr(made.entity, "last_validated", UNKNOWN)
     given = call["at"] if call["at"] is not None else call.forge.now()
     later = f"unchanged: it was validated later, at {format_instant(last)}"
-    wrote(written, call, later if last > given else UNCHANGED)
+    written(made, call, later if last > given else UNCHANGED)
 
 
 def done(outcome: Outcome, unchanged: str = UNCHANGED) -> str:
@@ -233,17 +233,17 @@ def edit(call: Call) -> None:
     if set(call.values) != {"name"}:
         changed = call.result()
         if not call.printed_json(changed):
-            wrote(changed, call)
+            written(changed, call)
         return
     if not console.is_terminal():
         options = [a.option or f"--{a.name.replace('_', '-')}" for a in call.operation.arguments[1:]]
         raise UsageError(f"nothing to change: without a terminal say what, by {', '.join(options)}")
-    written = _in_editor(call)
-    if written is None:
+    made = _in_editor(call)
+    if made is None:
         console.info("nothing changed")
-    elif not call.printed_json(written):
-        wrote(written, call)
-        print_findings(findings_after(call, written.outcome, [written.entity]))
+    elif not call.printed_json(made):
+        written(made, call)
+        print_findings(findings_after(call, made.outcome, [made.entity]))
 
 
 def _in_editor(call: Call) -> Written | None:
@@ -284,11 +284,39 @@ def _in_editor(call: Call) -> Written | None:
         return None
     try:
         edited = path.read_bytes().decode()
-        written = accept(forge, old, text, edited, options) if edited != text else None
+        made = accept(forge, old, text, edited, options) if edited != text else None
     except UnicodeDecodeError:
         reason = "the editor saved no UTF-8; set its encoding to UTF-8 and edit again"
         raise ForgeError(f"{reason}\nyour edit is kept in {copy}") from None
     except ForgeError as e:
         raise ForgeError(f"{e}\nyour edit is kept in {copy}") from e
     path.unlink()
-    return written
+    return made
+
+
+def note_threads(found: tuple[Any, Any, Any], call: Call) -> None:
+    """Print topics, what they are close to, and how they would change."""
+    report, topics, links = found
+    if report.diff:
+        console.diff(report.diff)
+    rows = [(short_id(Kind.TOPIC, t.id), t.status.value, f"{len(t.note_ids):,}", t.title) for t in topics]
+    console.table(("id", "status", "notes", "title"), rows)
+    registry = call.forge.registry()
+    for topic, other in sorted(links, key=lambda pair: (-links[pair], pair)):
+        near = registry.get(other)
+        if near is not None:
+            name = short_id(near.kind, other)
+            console.data(f"{short_id(Kind.TOPIC, topic)} is close to {name} {console.one_line(near.title)}")
+    suggestions(report)
+
+
+def suggestions(report: Any) -> None:
+    """Print on stderr how topics would change."""
+    for each in report.suggestions:
+        name = short_id(Kind.TOPIC, each.topic.id)
+        change = f"+{each.added} -{each.removed} of {console.count(len(each.topic.note_ids), 'note')}"
+        console.info(f"{each.what}  {name}  {console.one_line(each.topic.title)}  ({change})")
+    if report.missing:
+        console.info(f"nothing was distilled or compared: {report.missing}")
+    elif report.suggestions and not report.applied:
+        console.info("to change the topics so: `forgekit note threads apply`")

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgekit import console
-from forgekit.cli.changes import done, findings_after, print_findings
+from forgekit.cli.call import Call, answer
+from forgekit.cli.changes import done, findings_after, print_findings, written
 from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.problem import Severity
 from forgekit.times import format_date
 
 if TYPE_CHECKING:
-    from forgekit.cli.call import Call
     from forgekit.filing.archives import FiledArchive, SyncReport
     from forgekit.filing.conversations import IngestReport
     from forgekit.forge import WriteOptions
@@ -205,7 +205,6 @@ def _ingest_notes(call: Call) -> None:
 
 def note_add(call: Call) -> None:
     """Keep a note from a file or standard input."""
-    from forgekit.cli.changes import wrote
     from forgekit.notes import TEXT_LIMIT, add
 
     values = dict(call.values)
@@ -223,9 +222,9 @@ def note_add(call: Call) -> None:
         raise UsageError(f"{name or 'standard input'} is no text in UTF-8") from None
     except OSError as e:
         raise UsageError(f"cannot read {name}: {e.strerror}; a text comes from standard input") from None
-    written = add(call.forge, text, options=call.options, **values)
-    if not call.printed_json(written):
-        wrote(written, call)
+    made = add(call.forge, text, options=call.options, **values)
+    if not call.printed_json(made):
+        written(made, call)
 
 
 def _file(
@@ -304,3 +303,13 @@ _FROM = {
     "folder": "after its working folder",
     "nothing": "nothing names its project",
 }
+
+
+def archive_shown(call: Call) -> int:
+    """Show an archive.
+
+    Raises UsageError for `--text --json`.
+    """
+    if call["text"] and call.as_json:
+        raise UsageError("--text prints the archive byte for byte, which JSON is not; leave one of them out")
+    return answer(call)

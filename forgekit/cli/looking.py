@@ -7,8 +7,6 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from forgekit import console
-from forgekit.cli.call import Call, answer
-from forgekit.errors import UsageError
 from forgekit.ids import EntityId, is_id
 from forgekit.model.kinds import Kind, short_id
 from forgekit.operations import PLURALS
@@ -16,6 +14,7 @@ from forgekit.times import UNKNOWN, format_date, format_instant
 
 if TYPE_CHECKING:
     from forgekit.agent_sessions import AgentSession
+    from forgekit.cli.call import Call
     from forgekit.conventions import Lives
     from forgekit.git.program import Commit
     from forgekit.governing import Explanation
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from forgekit.lineage import Bridge, Trace
     from forgekit.model.entities import Conflict
     from forgekit.model.registry import Registry
-    from forgekit.queries import Found, Listing, Shown, StaleReport, Status
-    from forgekit.search import Scored
+    from forgekit.queries import Found, IndexStatus, Listing, Shown, StaleReport, Status
+    from forgekit.search import Checked, Scored
     from forgekit.survival_report import CompactionReport
 
 _COLUMNS = {
@@ -197,16 +196,6 @@ def shown(found: Shown, call: Call) -> None:
         console.verbatim(found.entity.body)
     else:
         _print_entity(found)
-
-
-def archive_shown(call: Call) -> int:
-    """Show an archive.
-
-    Raises UsageError for `--text --json`.
-    """
-    if call["text"] and call.as_json:
-        raise UsageError("--text prints the archive byte for byte, which JSON is not; leave one of them out")
-    return answer(call)
 
 
 def _print_turns(found: Shown, turns: str) -> None:
@@ -382,6 +371,9 @@ def block(found: Any, call: Call) -> None:
         console.info(cut)
 
 
+answer = block
+
+
 def compaction_status(found: AgentSession, call: Call) -> None:
     """Print how near a session is to a compaction, and what is kept of it."""
     del call
@@ -499,7 +491,7 @@ def _conversation(registry: Registry, entity: EntityId) -> str:
     return f"{short_id(Kind.CONVERSATION, entity)}{title}"
 
 
-def hits(found: Found, call: Call) -> None:
+def search(found: Found, call: Call) -> None:
     """Print what a search found, best first."""
     for scored in found.result.hits if found.result else ():
         hit = scored.hit
@@ -530,3 +522,33 @@ def _parts(scored: Scored) -> str:
     if scored.semantic_rank is not None:
         meaning += f", rank {scored.semantic_rank}"
     return "; ".join(part for part in (words, meaning, f"score {scored.score:.6f}") if part)
+
+
+def index_status(found: IndexStatus, call: Call) -> None:
+    """Print the state of the index."""
+    vectors = f"{found.vectors:,} of {found.entities:,} ({found.vectors_kind})"
+    behind = found.added + found.updated + found.removed
+    console.fields(
+        {
+            "path": found.path,
+            "entities": f"{found.entities:,}",
+            "size": f"{found.bytes / 1e6:.1f} MB" if found.bytes else "in memory",
+            "was": f"behind by {behind} files" if found.existed else "missing",
+            "unreadable": str(found.unreadable),
+            "model": found.model or str(call.forge.encoder),
+            "vectors": f"{vectors}, {found.vectors_bytes / 1e6:.1f} MB" if found.model else "none",
+        }
+    )
+
+
+def index_verified(found: Checked, call: Call) -> None:
+    """Print what a check of the vectors found."""
+    del call
+    console.data(
+        f"{console.count(found.compared, 'vector')} compared: {found.wrong} wrong; "
+        f"{console.count(found.missing, 'entity', 'entities')} without a vector"
+    )
+    if found.wrong:
+        console.info("`forgekit index build --force` makes the index anew")
+    elif found.missing:
+        console.info("`forgekit index build` makes the vectors that are missing")

@@ -6,12 +6,12 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from forgekit import console
-from forgekit.cli.changes import done
+from forgekit.cli.changes import done, suggestions
 from forgekit.cli.commands import COMPLETE, root_of
 from forgekit.errors import UsageError
 from forgekit.model.kinds import Kind, short_id
@@ -19,8 +19,6 @@ from forgekit.operations import OF_AGENTS
 
 if TYPE_CHECKING:
     from forgekit.cli.call import Call
-    from forgekit.queries import IndexStatus
-    from forgekit.search import Checked
     from forgekit.sharing import Synced
     from forgekit.upkeep.check import Findings
     from forgekit.upkeep.doctor import Diagnosis
@@ -155,7 +153,7 @@ def sync(call: Call) -> int:
 
 def _print_sync(found: Synced, *, dry_run: bool) -> None:
     from forgekit.merge.conflicting_edits import HEADING, KEY, sentence, shown
-    from forgekit.model.kinds import Kind, kind_of_path, short_id
+    from forgekit.model.kinds import kind_of_path
 
     if found.diff:
         console.diff(found.diff)
@@ -212,36 +210,6 @@ def index_build(call: Call) -> None:
         console.info(f"they are not kept: {folder} cannot be written; make it writable and build again")
 
 
-def index_status(found: IndexStatus, call: Call) -> None:
-    """Print the state of the index."""
-    vectors = f"{found.vectors:,} of {found.entities:,} ({found.vectors_kind})"
-    behind = found.added + found.updated + found.removed
-    console.fields(
-        {
-            "path": found.path,
-            "entities": f"{found.entities:,}",
-            "size": f"{found.bytes / 1e6:.1f} MB" if found.bytes else "in memory",
-            "was": f"behind by {behind} files" if found.existed else "missing",
-            "unreadable": str(found.unreadable),
-            "model": found.model or str(call.forge.encoder),
-            "vectors": f"{vectors}, {found.vectors_bytes / 1e6:.1f} MB" if found.model else "none",
-        }
-    )
-
-
-def index_verified(found: Checked, call: Call) -> None:
-    """Print what a check of the vectors found."""
-    del call
-    console.data(
-        f"{console.count(found.compared, 'vector')} compared: {found.wrong} wrong; "
-        f"{console.count(found.missing, 'entity', 'entities')} without a vector"
-    )
-    if found.wrong:
-        console.info("`forgekit index build --force` makes the index anew")
-    elif found.missing:
-        console.info("`forgekit index build` makes the vectors that are missing")
-
-
 def maintain(call: Call) -> int:
     """Run the steps that are due; return 1 where a text could not be distilled."""
     with console.meter("distilling notes") as progress:
@@ -258,39 +226,8 @@ def maintain(call: Call) -> int:
         failed = f", {found.failed:,} failed" if found.failed else ""
         commits = ", ".join(commit[:10] for commit in found.commits) or "nothing committed"
         console.info(f"maintain: {made}{failed}: {commits}")
-        _print_suggestions(found)
+        suggestions(found)
     return int(found.failed > 0)
-
-
-def note_threads(call: Call) -> None:
-    """List topics and suggestions, or apply these."""
-    with console.progress("comparing notes"):
-        result = call.result()
-    if call.printed_json(result):
-        return
-    report, topics, links = result
-    if report.diff:
-        console.diff(report.diff)
-    rows = [(short_id(Kind.TOPIC, t.id), t.status.value, f"{len(t.note_ids):,}", t.title) for t in topics]
-    console.table(("id", "status", "notes", "title"), rows)
-    registry = call.forge.registry()
-    for topic, other in sorted(links, key=lambda pair: (-links[pair], pair)):
-        near = registry.get(other)
-        if near is not None:
-            name = short_id(near.kind, other)
-            console.data(f"{short_id(Kind.TOPIC, topic)} is close to {name} {console.one_line(near.title)}")
-    _print_suggestions(report)
-
-
-def _print_suggestions(report: Any) -> None:
-    for each in report.suggestions:
-        name = short_id(Kind.TOPIC, each.topic.id)
-        change = f"+{each.added} -{each.removed} of {console.count(len(each.topic.note_ids), 'note')}"
-        console.info(f"{each.what}  {name}  {console.one_line(each.topic.title)}  ({change})")
-    if report.missing:
-        console.info(f"nothing was distilled or compared: {report.missing}")
-    elif report.suggestions and not report.applied:
-        console.info("to change the topics so: `forgekit note threads apply`")
 
 
 def schedule(call: Call) -> None:

@@ -12,7 +12,7 @@ from forgekit.cli.changes import (
     findings_after,
     print_contradictions,
     print_findings,
-    wrote,
+    written,
 )
 from forgekit.errors import AmbiguousError, NotFoundError, UsageError
 from forgekit.model.kinds import Kind, short_id
@@ -113,14 +113,14 @@ def _ask_conventions(call: Call, rows: Sequence[Life]) -> None:
         while (reply := console.ask_key("y/e/m/n/s/q [s]: ")) not in {None, "q", "", "s"}:
             if reply in {"y", "n"}:
                 status = "active" if reply == "y" else "rejected"
-                wrote(conventions.answer(forge, [name], status, options=options), call)
+                written(conventions.answer(forge, [name], status, options=options), call)
             elif reply == "e" and (text := console.ask("text: ")):
                 edited = conventions.edit(forge, name, text=text, options=options)
-                wrote(edited, call)
+                written(edited, call)
                 if not call.dry_run:
-                    wrote(conventions.answer(forge, [edited.entity.id], "active", options=options), call)
+                    written(conventions.answer(forge, [edited.entity.id], "active", options=options), call)
             elif reply == "m" and (into := console.ask("into: ")):
-                wrote(conventions.merge(forge, name, into, options=options), call)
+                written(conventions.merge(forge, name, into, options=options), call)
             else:
                 console.info(f"{str(reply)[:40]!r} is no answer: {_ANSWERS}")
                 continue
@@ -156,10 +156,10 @@ def _ask_findings(call: Call, rows: list[tuple[Finding, EntityId | None]]) -> No
             elif reason := console.ask("why: "):
                 if reply in {"1", "2"}:
                     kept = _shown(finding)[int(reply) - 1]
-                    wrote(resolve(call.forge, finding.id, kept.id, reason, options=call.options), call)
+                    written(resolve(call.forge, finding.id, kept.id, reason, options=call.options), call)
                 else:
                     status = "scoped" if reply == "b" else "dismissed"
-                    wrote(settle(call.forge, finding.id, reason, status, options=call.options), call)
+                    written(settle(call.forge, finding.id, reason, status, options=call.options), call)
                 break
         if reply in {None, "q"}:
             break
