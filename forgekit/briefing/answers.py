@@ -184,7 +184,7 @@ def _cite(store: AnswerSources, found: AnswerData, entity: Decision | Thread) ->
             f"conversation {short_id(Kind.CONVERSATION, archive.conversation_id)})"
         )
         turn = next((r.turn for r in records if r.turn is not None), None)
-        span = _span(text, local)
+        span = next((c.turns for c in text.chunks if local in c.decisions and c.turns), None)
         if span:
             turns = turns or f"Turn {span[0]} - Turn {span[1]}"
         elif turn is not None:
@@ -195,10 +195,6 @@ def _cite(store: AnswerSources, found: AnswerData, entity: Decision | Thread) ->
     if commits:
         found.sources.append(f"commit {commits[0].short}")
     found.scopes.append(entity.project_name)
-
-
-def _span(text: ArchiveText, local: str) -> tuple[int, int] | None:
-    return next((chunk.turns for chunk in text.chunks if local in chunk.decisions and chunk.turns), None)
 
 
 def _why(store: AnswerSources, subject: str) -> AnswerData:

@@ -18,7 +18,6 @@ from forgekit.ids import EntityId, is_id
 from forgekit.insight.budget import BlockPart, BlockRow, lay_out
 from forgekit.insight.project_state import (
     Abroad,
-    Limits,
     Opposed,
     Overtaken,
     ProjectState,
@@ -145,14 +144,13 @@ def _most(forge: Forge, budget: int | None) -> int:
 def _state(
     forge: Forge, registry: Registry, project: EntityId, budget: int | None, archive: Archive | None = None
 ) -> ProjectState:
-    settings = forge.settings
     archived = {entity for _, entity in archive.records} if archive is not None else set[EntityId]()
     own = {d.id for d in registry.with_status(Decision, "active", project)} | archived
     state = project_state(
         registry,
         project,
         forge.now(),
-        Limits(days=settings.stale_days, hops=settings.stale_hops, max_tier=settings.stale_max_tier),
+        forge.settings,
         continued=facts(forge.catalogue, [archive])[0] if archive is not None else None,
         findings=findings_of(forge, registry, own, wait_ms=BLOCK_WAIT_MS),
     )

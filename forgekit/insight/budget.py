@@ -175,13 +175,9 @@ def _frame(part: BlockPart) -> list[str]:
     return [f"### {part.title} ({part.total:,} of {part.total:,})\n\n", f"{part.head}\n\n", *groups]
 
 
-def _heading(part: BlockPart, shown: int) -> str:
-    number = f"{shown:,} of {part.total:,}" if shown < part.total else f"{shown:,}"
-    return f"### {part.title} ({number})"
-
-
 def _section(part: BlockPart, shown: Sequence[tuple[str, str]]) -> str:
-    blocks = [_heading(part, len(shown))]
+    of = f" of {part.total:,}" if len(shown) < part.total else ""
+    blocks = [f"### {part.title} ({len(shown):,}{of})"]
     head = f"{part.head}\n" if part.head else ""
     for group, rows in groupby(shown, key=lambda row: row[0]):
         blocks += [group] if group else []

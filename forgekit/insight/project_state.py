@@ -26,19 +26,11 @@ from forgekit.model.entities import Archive, Conflict, Conversation, Decision, L
 from forgekit.model.graph import Direction, trace
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import Registry
+from forgekit.model.settings import Settings
 from forgekit.text.words import needed, words
 from forgekit.times import Instant
 
 _COMMON = 100  # decisions of other projects up to which a word of theirs tells something
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
-    """From when on a decision counts as stale; of a tier above `max_tier` none does."""
-
-    days: int
-    hops: int
-    max_tier: float | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,7 +119,7 @@ def project_state(
     registry: Registry,
     project: EntityId,
     now: Instant,
-    limits: Limits,
+    settings: Settings,
     *,
     continued: tuple[Archive, ArchiveText] | None = None,
     findings: Findings = NOTHING,
@@ -138,7 +130,7 @@ def project_state(
         registry: all entities.
         project: its id.
         now: the time of asking.
-        limits: of staleness.
+        settings: from when on a decision counts as stale.
         continued: the archive that is to be continued, with what it says: its records come first,
             speculative decisions stay out, and what the registry says otherwise is named.
         findings: of the project's decisions.
@@ -158,7 +150,12 @@ def project_state(
     )
     decisions.sort(key=lambda d: (d.id not in archived, -(d.last_validated), d.id))
     stale_ones = stale(
-        registry, now, days=limits.days, hops=limits.hops, max_tier=limits.max_tier, project=project
+        registry,
+        now,
+        days=settings.stale_days,
+        hops=settings.stale_hops,
+        max_tier=settings.stale_max_tier,
+        project=project,
     )
     opposed = list(_opposed(registry, set(mine), findings))
     return ProjectState(
@@ -275,18 +272,16 @@ def abroad(
         if d.id in telling_ids or (d.project_uuid != project and not d.status.ended and not d.speculative)
     }
     best: dict[EntityId, Abroad] = {}
+    scores: dict[EntityId, tuple[int, float]] = {}
     for mine, key, shared, cosine in bearing:
-        known_best = best.get(key)
-        if key in others and (known_best is None or (len(shared), cosine or 0) > _nearness(known_best)):
+        score = len(shared), cosine or 0
+        if key in others and score > scores.get(key, (-1, 0)):
+            scores[key] = score
             best[key] = Abroad(decision=others[key], bears_on=mine, words=shared, cosine=cosine)
     return sorted(
         best.values(),
         key=lambda a: (-len(a.words), -(a.cosine or 0), -a.decision.created_at, a.decision.id),
     )
-
-
-def _nearness(found: Abroad) -> tuple[int, float]:
-    return len(found.words), found.cosine or 0
 
 
 def _edges(registry: Registry, project: EntityId, archive: Archive | None) -> list[Lineage]:

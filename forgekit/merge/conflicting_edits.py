@@ -108,16 +108,11 @@ def plain(name: str, value: Any) -> Any:
     return known.write(value) if known else str(value)
 
 
-def _listed(value: object) -> set[str]:
-    """Return the entries under an archive's key."""
-    if value is None:
-        return set()
-    return {str(item) for item in value} if isinstance(value, list) else {str(value)}
-
-
 def listed(entity: Entity | None) -> set[str]:
     """Return the entries in an entity's front matter."""
-    return _listed(entity.extra.get(KEY)) if entity is not None else set()
+    if entity is None or (value := entity.extra.get(KEY)) is None:
+        return set()
+    return {str(item) for item in value} if isinstance(value, list) else {str(value)}
 
 
 def fields_in_conflict(entity: Entity) -> list[str]:

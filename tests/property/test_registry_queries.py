@@ -19,7 +19,7 @@ from forgekit.ids import EntityId, project_id
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.judged_pairs import JudgedPairs
 from forgekit.index.lazy_registry import PartialRegistry
-from forgekit.insight.project_state import Limits, project_state
+from forgekit.insight.project_state import project_state
 from forgekit.insight.staleness import Ages, needs_revalidation, stale
 from forgekit.model.entities import (
     Compression,
@@ -33,6 +33,7 @@ from forgekit.model.entities import (
     ThreadStatus,
 )
 from forgekit.model.registry import Registry
+from forgekit.model.settings import Settings
 from forgekit.text.words import words
 from forgekit.threads import active as open_threads
 
@@ -130,7 +131,7 @@ def answers(registry: Registry) -> list[object]:
         for days, hops, tier in ((30, 3, None), (1, 1, 0.5), (99, 2, 0.7)):
             old = stale(registry, NOW, days=days, hops=hops, max_tier=tier, project=project)
             found.append((old.items, old.active, old.share))
-    limits = Limits(days=30, hops=2, max_tier=0.7)
+    limits = Settings(stale_days=30, stale_hops=2, stale_max_tier=0.7)
     found += [project_state(registry, project, NOW, limits) for project in (sample.P, OTHER.id)]
     return found
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from forgekit.archives.fold import FoldResult, fold
 from forgekit.archives.identity import ImportOptions, identify
 from forgekit.archives.read import read_archive
-from forgekit.insight.project_state import Limits, project_state
+from forgekit.insight.project_state import project_state
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import Archive, Decision, Lineage, Thread, ThreadStatus
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
+from forgekit.model.settings import Settings
 from forgekit.times import Instant
 
 HEAD = (
@@ -33,7 +34,7 @@ ALONE = fold([PARENT])
 
 UNKNOWN = "is not known in this project; the line was left out"
 OTHERWISE = "has another text in the registry; the line was"
-LIMITS = Limits(days=30, hops=3, max_tier=None)
+LIMITS = Settings(stale_days=30, stale_hops=3)
 
 
 def short(kind: Kind, local_id: str, said: FoldResult = ALONE) -> str:

@@ -15,7 +15,6 @@ from forgekit.index.query import saying
 from forgekit.index.rows import memory_of
 from forgekit.insight.project_state import (
     Abroad,
-    Limits,
     Opposed,
     ProjectState,
     abroad,
@@ -25,10 +24,11 @@ from forgekit.insight.project_state import (
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import Decision, DecisionStatus, Entity, Priority
 from forgekit.model.registry import Registry
+from forgekit.model.settings import Settings
 from forgekit.text import words
 from forgekit.text.words import relevant
 
-LIMITS = Limits(days=30, hops=3, max_tier=None)
+LIMITS = Settings(stale_days=30, stale_hops=3)
 WORDS = ("queue", "keys", "lessons", "cursors", "retry", "backups", "graph", "tokens", "signs", "and", "over")
 
 
