@@ -89,7 +89,9 @@ def _json_escape(match: re.Match[str]) -> str:
 
 
 def diff(text: str) -> None:
-    """Write a diff to stdout, in colour on a terminal."""
+    """Write a diff to stdout, in colour on a terminal; nothing of an empty one."""
+    if not text:
+        return
     if not _fancy() or os.environ.get(NO_COLOR):
         data(text.rstrip("\n"))
         return

@@ -64,8 +64,7 @@ def bootstrapped(call: Call) -> None:
     made: Written = call.result()
     if call.printed_json(made):
         return
-    if made.outcome.diff:
-        console.diff(made.outcome.diff)
+    console.diff(made.outcome.diff)
     new = [each for each in made.outcome.change.writes if each.kind is Kind.CONVENTION]
     for each in new:
         console.data(f"{short_id(each.kind, each.id)}  {console.one_line(each.title)}")
@@ -297,8 +296,7 @@ def _in_editor(call: Call) -> Written | None:
 def note_threads(found: tuple[Any, Any, Any], call: Call) -> None:
     """Print topics, what they are close to, and how they would change."""
     report, topics, links = found
-    if report.diff:
-        console.diff(report.diff)
+    console.diff(report.diff)
     rows = [(short_id(Kind.TOPIC, t.id), t.status.value, f"{len(t.note_ids):,}", t.title) for t in topics]
     console.table(("id", "status", "notes", "title"), rows)
     registry = call.forge.registry()

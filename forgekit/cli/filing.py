@@ -67,8 +67,7 @@ def sync_compression(call: Call) -> int:
         )
     findings = findings_after(call, report.outcome, report.created)
     if not call.printed_json(report, findings=findings.with_losers()):
-        if call.dry_run and report.outcome.diff:
-            console.diff(report.outcome.diff)
+        console.diff(report.outcome.diff)
         _print_archives(report, to=console.info if call.dry_run else console.data)
         print_findings(findings)
     for error in report.refused:
@@ -170,8 +169,7 @@ def ingest(call: Call) -> None:
     reading = ReadingState(paths)
     report = _file(call, conversations(paths, call["form"], reading), reading, options)
     if not call.printed_json(report):
-        if call.dry_run and report.outcome.diff:
-            console.diff(report.outcome.diff)
+        console.diff(report.outcome.diff)
         _print_conversations(report, to=console.info if call.dry_run else console.data)
     for name, number in report.elsewhere.items():
         stay = "1 conversation stays" if number == 1 else f"{number:,} conversations stay"
@@ -189,8 +187,7 @@ def _ingest_notes(call: Call) -> None:
             report = ingest_folder(call.forge, Path(path), project=call["project"], options=call.options)
         if call.printed_json(report, view="ingested_notes", dry_run=call.dry_run):
             continue
-        if report.outcome.diff:
-            console.diff(report.outcome.diff)
+        console.diff(report.outcome.diff)
         for problem in report.problems[:_ARCHIVE_PROBLEMS]:
             console.info(f"left out: {problem.path} {problem.message}")
         for note in report.gone[:_CONVERSATIONS]:

@@ -75,8 +75,7 @@ def _print_check(found: Findings) -> None:
     for item in found.fixed:
         console.data(f"{item.path}: {item.message}")
     if found.outcome is not None and found.fixed:
-        if found.outcome.diff:
-            console.diff(found.outcome.diff)
+        console.diff(found.outcome.diff)
         console.info(f"check --fix: {done(found.outcome)}")
     for problem in found.problems:
         console.data(f"{problem.severity.value}: {problem}")
@@ -122,8 +121,7 @@ def _print_diagnosis(findings: Iterable[Diagnosis]) -> None:
 def _print_repair(found: Repair, *, done: bool) -> None:
     for step in found.steps:
         console.data(f"{'did' if done else 'would'}  {step.subject}: {step}")
-    if found.diff:
-        console.diff(found.diff)
+    console.diff(found.diff)
     _print_diagnosis(found.left)
     for path in found.edits:
         kept = "its uncommitted text is in the copy" if done else "its uncommitted text goes into the copy"
@@ -215,8 +213,7 @@ def maintain(call: Call) -> int:
     with console.meter("distilling notes") as progress:
         found = call.result(progress=progress)
     if not call.printed_json(found):
-        if found.diff:
-            console.diff(found.diff)
+        console.diff(found.diff)
         if not found.due:
             console.info("nothing is due")
             return 0
