@@ -48,43 +48,21 @@ _STATE = r"(?:still )?(?:open|active|unresolved)"
 _FORCE = r"(?:still )?(?:in force|active|stand|standing|hold|current)"
 _OF_TAG = r"(?:the )?(\S+)(?: compression| archive)?"
 # Tried in order; each pattern is one pass over the text.
-_SHAPES = (
-    (
-        Command.WHY,
-        rf"(?:tell me )?why (?:did|do|have|are|is|was|were) (?:{_WHO} )?(?:{_WHY_VERB} )?(.+)",
-    ),
-    (
-        Command.ALTERNATIVES,
-        (
-            r"(?:what|which) (?:were |are |was )?(?:the |other )?(?:alternatives?|options?)"
-            r"(?: did we (?:reject|consider))?(?: for| to| of)? (.+)"
-        ),
-    ),
-    (
-        Command.EARLIER,
-        r"show (?:me )?(?:the |an )?(?:earlier|previous|older|prior) versions? of (.+)",
-    ),
-    (
-        Command.OPEN,
-        rf"{_LIST} (?:{_STATE} (?:threads?|questions?)|(?:threads?|questions?) (?:are |is )?{_STATE})()",
-    ),
-    (
-        Command.STANDING,
-        rf"{_LIST} (?:{_FORCE} decisions?|decisions? (?:are |is )?{_FORCE})()",
-    ),
-    (
-        Command.INHERITED,
-        rf"(?:show |list )?(?:me )?what (?:{_WHO}|did {_WHO}) inherit(?:ed)? from {_OF_TAG}",
-    ),
-    (Command.TAG, rf"what (?:was|is) in {_OF_TAG}"),
-    (Command.TURNS, r"(?:what|which) turns? (?:cover|covers|discuss|are about|is about) (.+)"),
-    (
-        Command.DISCUSSED,
-        rf"what (?:did|have) {_WHO} (?:discuss|discussed|say|said|talk|talked)(?: about)? (.+)",
-    ),
-    (Command.EXPAND, r"expand (?:on )?(.+)"),
-)
-_PATTERNS = tuple((command, re.compile(shape, re.IGNORECASE)) for command, shape in _SHAPES)
+_SHAPES = {
+    Command.WHY: rf"(?:tell me )?why (?:did|do|have|are|is|was|were) (?:{_WHO} )?(?:{_WHY_VERB} )?(.+)",
+    Command.ALTERNATIVES: r"(?:what|which) (?:were |are |was )?(?:the |other )?(?:alternatives?|options?)"
+    r"(?: did we (?:reject|consider))?(?: for| to| of)? (.+)",
+    Command.EARLIER: r"show (?:me )?(?:the |an )?(?:earlier|previous|older|prior) versions? of (.+)",
+    Command.OPEN: rf"{_LIST} (?:{_STATE} (?:threads?|questions?)"
+    rf"|(?:threads?|questions?) (?:are |is )?{_STATE})()",
+    Command.STANDING: rf"{_LIST} (?:{_FORCE} decisions?|decisions? (?:are |is )?{_FORCE})()",
+    Command.INHERITED: rf"(?:show |list )?(?:me )?what (?:{_WHO}|did {_WHO}) inherit(?:ed)? from {_OF_TAG}",
+    Command.TAG: rf"what (?:was|is) in {_OF_TAG}",
+    Command.TURNS: r"(?:what|which) turns? (?:cover|covers|discuss|are about|is about) (.+)",
+    Command.DISCUSSED: rf"what (?:did|have) {_WHO} (?:discuss(?:ed)?|say|said|talk(?:ed)?)(?: about)? (.+)",
+    Command.EXPAND: r"expand (?:on )?(.+)",
+}
+_PATTERNS = {command: re.compile(shape, re.IGNORECASE) for command, shape in _SHAPES.items()}
 _OVER = re.compile(r"\s(?:over|instead of|rather than|versus|vs\.?)\s", re.IGNORECASE)
 _FORM = range(5, 40)  # letters by which longer forms of a word are known: mastered, mastery
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019[]"
@@ -94,7 +72,7 @@ LONGEST = 2_000
 def read_question(text: str) -> Question:
     """Return what a question asks; of no known shape, a search for its words."""
     line = " ".join(text[:LONGEST].split()).strip(f"{_QUOTES[:-2]}?!. ")
-    for command, pattern in _PATTERNS:
+    for command, pattern in _PATTERNS.items():
         match = pattern.fullmatch(line)
         if match:
             return Question(command, match.group(1).strip(_QUOTES + " "))
