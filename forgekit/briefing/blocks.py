@@ -55,21 +55,6 @@ class Block:
     cut: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """What a block is put together from."""
-
-    purpose: str
-    opening: str
-    project: str
-    archive: Archive | None = None
-    instructions: str = ""
-
-    @property
-    def words(self) -> str:
-        return self.purpose.replace("-", " ")
-
-
 @reading
 def prepare_compression(
     forge: Forge, project: str | None = None, budget: int | None = None, instructions: bool = True
@@ -89,10 +74,10 @@ def prepare_compression(
     known = forge.known_project(name, registry)
     state = _state(forge, registry, known.id, budget)
     opening = f"## Registry state: {quote(known.project_name)}\n\n{NOTICE}\n\n{_summary(registry, state)}"
-    page = _Page(
-        "registry-state", opening, known.project_name, instructions=INSTRUCTIONS if instructions else ""
+    ending = INSTRUCTIONS if instructions else ""
+    return _block(
+        forge, registry, state, "registry-state", opening, known.project_name, budget, ending=ending
     )
-    return _block(forge, registry, state, page, budget)
 
 
 @reading
@@ -118,8 +103,8 @@ def prepare_continuation(
         f"**Project:** {quote(archive.project_name)}. **Archive:** {short_id(Kind.ARCHIVE, archive.id)}, "
         f"compressed {format_date(archive.compressed_at)}.\n\n{_summary(registry, state)}"
     )
-    page = _Page("updated-context", opening, archive.project_name, archive)
-    return _block(forge, registry, state, page, budget)
+    name = archive.project_name
+    return _block(forge, registry, state, "updated-context", opening, name, budget, archive)
 
 
 def _archive(forge: Forge, registry: Registry, tag: str, project: str | None) -> Archive:
@@ -161,11 +146,21 @@ def _state(
     return replace(state, abroad=tuple(abroad(registry, project, shown, near, forge.catalogue.saying)))
 
 
-def _block(forge: Forge, registry: Registry, state: ProjectState, page: _Page, budget: int | None) -> Block:
+def _block(
+    forge: Forge,
+    registry: Registry,
+    state: ProjectState,
+    purpose: str,
+    opening: str,
+    project: str,
+    budget: int | None,
+    archive: Archive | None = None,
+    ending: str = "",
+) -> Block:
     room = budget if budget is not None else forge.settings.budget
-    rows = _Rows(registry, page.archive, _most(forge, budget))
+    rows = _Rows(registry, archive, _most(forge, budget))
     parts = [
-        *([_overtaken(forge, state, rank=0)] if page.archive is not None else []),
+        *([_overtaken(forge, state, rank=0)] if archive is not None else []),
         _conflicts(rows, state, rank=1),
         _yielding(rows, state, rank=1),
         _threads(rows, state, rank=2),
@@ -175,15 +170,11 @@ def _block(forge: Forge, registry: Registry, state: ProjectState, page: _Page, b
         _lineage(registry, state, rank=6),
     ]
     names = MachineBlock(
-        purpose=page.purpose,
-        project=page.project,
-        tag=page.archive.compression_tag if page.archive else "",
+        purpose=purpose, project=project, tag=archive.compression_tag if archive is not None else ""
     )
     rest = f"\n{write_machine_block(names)}active: []\nopen: []\n"
-    closing = f"(end of {page.words})"
-    if page.instructions:
-        closing = f"{page.instructions}\n\n{closing}"
-    laid = lay_out(page.opening, parts, closing, budget=room, cost=tokens, rest=rest)
+    closing = "\n\n".join(filter(None, (ending, f"(end of {purpose.replace('-', ' ')})")))
+    laid = lay_out(opening, parts, closing, budget=room, cost=tokens, rest=rest)
     shown = [row for part, kept in zip(parts, laid.kept, strict=True) for row in part.rows[:kept]]
     records = {row.beside: rows.records[row.beside] for row in shown if row.beside}.values()
     names = replace(
@@ -192,7 +183,7 @@ def _block(forge: Forge, registry: Registry, state: ProjectState, page: _Page, b
         decisions=tuple(record for record in records if record.status == "active"),
     )
     text = f"{laid.text}\n{write_machine_block(names)}"
-    return Block(text=text, data=partial(_data, registry, state, page.purpose), cut=laid.cut)
+    return Block(text=text, data=partial(_data, registry, state, purpose), cut=laid.cut)
 
 
 class _Rows:
