@@ -29,7 +29,7 @@ from forgekit.conflict.pairs import (
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge
 from forgekit.ids import EntityId
-from forgekit.model.entities import Archive, Decision, Entity
+from forgekit.model.entities import Archive, Decision, Entity, entity_path
 from forgekit.model.registry import Registry
 from forgekit.search import COSINE_FLOOR, INLINE_TEXTS, bring_up
 from forgekit.worktree.roots import cache_dir
@@ -143,11 +143,19 @@ def _speaks(judgement: Judgement) -> bool:
 
 
 def of_written(forge: Forge, entities: Iterable[Entity]) -> Findings:
-    """Return the findings of the decisions among entities that were just written; it never fails."""
+    """Return the findings of the decisions among entities that were just written; it never fails.
+
+    Only the folders of these entities are looked at again: the write has looked at all of them.
+    """
+    from forgekit.index.lazy_registry import PartialRegistry
+
     written = list(entities)
     decisions = {entity.id for entity in written if isinstance(entity, Decision)}
+    if not decisions:
+        return NOTHING
+    forge.catalogue.refresh(within={entity_path(entity).rpartition("/")[0] for entity in written})
     filed = any(isinstance(entity, Archive) for entity in written)
-    return findings_of(forge, forge.registry(), decisions, index_all=filed) if decisions else NOTHING
+    return findings_of(forge, PartialRegistry.over(forge.catalogue), decisions, index_all=filed)
 
 
 def judged_texts(

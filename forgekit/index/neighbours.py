@@ -95,7 +95,7 @@ def _carry(before: NDArray[Any], table: NDArray[Any], matrix: Floats) -> NDArray
     rows, near, cosines = rows[whole], near[whole], cosines[whole]
     came = np.flatnonzero(~same)
     if len(rows):
-        added = np.round(matrix[rows] @ matrix[came].T, _DIGITS)
+        added = np.round(matrix @ matrix[came].T, _DIGITS)[rows]  # rather than copy most of the matrix
         columns = np.broadcast_to(came, added.shape)
         _put(table, rows, np.hstack([near, columns]), np.hstack([cosines, added]).astype(np.float32))
     return np.setdiff1d(np.arange(len(table)), rows, assume_unique=True)

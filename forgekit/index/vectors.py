@@ -119,8 +119,6 @@ class Vectors:
             state: names what all of the entries follow from, for `current`.
             only: keys whose texts may be encoded; None for all.
         """
-        import numpy as np
-
         wanted = {key: (digest, text) for key, digest, text in entries}
         keys = sorted(wanted)
         hashes = [wanted[key][0] for key in keys]
@@ -130,35 +128,57 @@ class Vectors:
                 self._index = self._files().stamp(before, state)
             return Built(added=0, reused=len(keys), removed=0, missing=0)
         have = {digest: row for row, digest in enumerate(before.hashes)} if before is not None else {}
+        new = dict.fromkeys(digest for digest in hashes if digest not in have)
         cache = VectorCache(self._folder / "vectors.sqlite", self.space, self._encoder.dimension)
         try:
-            known = cache.get(set(hashes).difference(have))
-            reused = sum(digest in known or digest in have for digest in hashes)
-            chosen = (entry for key, entry in wanted.items() if only is None or key in only)
-            texts = {digest: text for digest, text in chosen if digest not in known and digest not in have}
+            known = cache.get(new)
+            fresh = set(new).difference(known)
+            reused = sum(digest not in fresh for digest in hashes)
+            texts = {
+                digest: text
+                for key, (digest, text) in wanted.items()
+                if digest in fresh and (only is None or key in only)
+            }
             for made in self._encoded(list(texts.items())[:limit], progress):
                 cache.put(made)
                 known |= made
-            cache.trim(set(hashes))
+            cache.trim(hashes)
         finally:
             cache.close()
-        every = zip(keys, hashes, strict=True)
-        kept = [(key, digest) for key, digest in every if digest in known or digest in have]
         gone = set(before.keys).difference(keys) if before is not None else ()
-        if before is None or list(zip(before.keys, before.hashes, strict=True)) != kept:
-            matrix = np.empty((len(kept), self._encoder.dimension), np.float32)
-            old = [(at, have[digest]) for at, (_, digest) in enumerate(kept) if digest in have]
-            if before is not None and old:
-                places, rows = np.array(old, np.int64).T
-                matrix[places] = before.vectors(rows)
-            new = [at for at, (_, digest) in enumerate(kept) if digest not in have]
-            halves = np.frombuffer(b"".join(known[kept[at][1]] for at in new), "<f2")
-            matrix[new] = _unit(halves.reshape(len(new), self._encoder.dimension).astype(np.float32))
-            names = [key for key, _ in kept], [digest for _, digest in kept]
-            self._index = self._files().write(*names, matrix, state if len(kept) == len(keys) else None)
+        missing = fresh.difference(known)
+        if missing:
+            kept = [(key, digest) for key, digest in zip(keys, hashes, strict=True) if digest not in missing]
+            keys, hashes, state = [key for key, _ in kept], [digest for _, digest in kept], None
+        if before is None or (before.keys, before.hashes) != (keys, hashes):
+            matrix = self._matrix(before, have, known, hashes)
+            self._index = self._files().write(keys, hashes, matrix, state)
         return Built(
-            added=len(kept) - reused, reused=reused, removed=len(gone), missing=len(keys) - len(kept)
+            added=len(keys) - reused,
+            reused=reused,
+            removed=len(gone),
+            missing=len(wanted) - len(keys),
         )
+
+    def _matrix(
+        self,
+        before: VectorIndex | None,
+        have: Mapping[str, int],
+        known: Mapping[str, bytes],
+        hashes: Sequence[str],
+    ) -> Floats:
+        """Return the vectors of hashes: the rows that an index has, the others from half precision."""
+        import numpy as np
+
+        rows = np.array([have.get(digest, -1) for digest in hashes], np.int64)
+        if before is not None and len(before.keys):
+            matrix = before.vectors(rows.clip(0))
+        else:
+            matrix = np.empty((len(rows), self._encoder.dimension), np.float32)
+        new = np.flatnonzero(rows < 0)
+        halves = np.frombuffer(b"".join(known[hashes[at]] for at in new.tolist()), "<f2")
+        matrix[new] = _unit(halves.reshape(len(new), self._encoder.dimension).astype(np.float32))
+        return matrix
 
     def search(
         self, query: str | Floats, k: int, allowed: Collection[str] | None = None

@@ -409,7 +409,9 @@ def _with_delta(model: BertModel, delta: Path, labels: int, width: int) -> tuple
             b = tensors[f"{stem}.b"]
             if (b.shape[:1], b.shape[1:], tensor.shape[1:]) != (shape[:1], tensor.shape[:1], shape[1:]):
                 raise FormatError(f"has a tensor of another shape: {name[:80]}", path=str(delta))
-            weights[stem] = weights[stem] + b @ tensor
+            merged = b @ tensor
+            merged += weights[stem]  # in place: forty megabytes are not copied twice
+            weights[stem] = merged
         elif not (name == f"{stem}.b" and f"{stem}.a" in tensors):
             raise FormatError(f"has a tensor without a place: {name[:80]}", path=str(delta))
     return Layers(model, weights), head, bias
