@@ -32,7 +32,8 @@ Floats = NDArray[np.float32]
 TEXT_LIMIT = 65_536
 """Characters of a text that the tokenizer sees; a model reads a few hundred tokens."""
 
-_BATCH = 8
+_BATCH = 8  # windows of a conversation read at once
+_BATCH_TOKENS = 256  # of texts read at once; more of them leave the processor's caches
 _GROUP = 4_096  # texts whose tokens are held at once
 _STORED = {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
@@ -218,10 +219,13 @@ class TextEncoder:
             tokens = [
                 found.ids for found in tokenise(self._model, self._tokenizer, group, self._model.max_length)
             ]
-            order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
-            for start in range(0, len(order), _BATCH):
-                rows = order[start : start + _BATCH]
-                out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
+            rows: list[int] = []
+            for row in sorted(range(len(tokens)), key=lambda row: len(tokens[row])):
+                if rows and (len(rows) + 1) * len(tokens[row]) > _BATCH_TOKENS:
+                    out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
+                    rows = []
+                rows.append(row)
+            out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
         return out
 
     def _forward(self, batch: Sequence[Sequence[int]]) -> Floats:
