@@ -96,8 +96,8 @@ def findings_of(
             bring_up(forge, vectors, limit=0 if wait_ms == 0 else limit, only=None if index_all else active)
             pairs = JudgedPairs(active, kept.get(name, ""))
             pairs.pair(*vectors.neighbours(active, NEAREST), _sharing(registry, active))
-            until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
-            judged = _judge_all(registry, judge, cache, vectors, pairs, pairs.todo(chosen), until, progress)
+            judging = _Judging(judge, cache, vectors, wait_ms)
+            judged = _judge_all(registry, judging, pairs, pairs.todo(chosen), progress)
             if name and vectors.holds(active):
                 cache.put({name + SUMMARY: json.dumps([state, *pairs.counts(None), pairs.flagged])})
                 if judged > _FEW:
@@ -138,10 +138,6 @@ def _of(flagged: Iterable[Flagged], decisions: Collection[EntityId] | None) -> l
     return [row for row in flagged if decisions is None or row[0] in decisions or row[1] in decisions]
 
 
-def _speaks(judgement: Judgement) -> bool:
-    return judgement.level is not Level.NONE
-
-
 def of_written(forge: Forge, entities: Iterable[Entity]) -> Findings:
     """Return the findings of the decisions among entities that were just written; it never fails.
 
@@ -178,7 +174,7 @@ def judged_texts(
     judge, vectors, texts = forge.judge, forge.vectors, {**others, **own}
     if not own or len(texts) < 2 or isinstance(judge, Missing) or vectors is None:
         return []
-    until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
+    started = time.monotonic()
     bring_up(forge, vectors, limit=INLINE_TEXTS, only=texts)
     chosen: set[Pair] = set()
     for pool in (own, others):
@@ -188,10 +184,10 @@ def judged_texts(
                 low, high = sorted((EntityId(one), EntityId(other)))
                 near.setdefault(one, []).append((cosine, (low, high)))
         chosen.update(side for rows in near.values() for _, side in nlargest(_NEAR, rows))
-    sides = sorted(chosen)
+    left = None if wait_ms is None else wait_ms - (time.monotonic() - started) * 1000
     with FindingCache(cache_dir(forge.root) / CACHE_FILE) as cache:
-        found = _judged_sides(judge, cache, vectors, texts, sides, until)
-        return [(*one.sides, judgement) for one, judgement in found if _speaks(judgement)]
+        found = _Judging(judge, cache, vectors, left).judged(texts, sorted(chosen))
+        return [(*sides, judged) for sides, _, judged in found if judged.level is not Level.NONE]
 
 
 def of_project(forge: Forge, project: str | None = None, progress: Progress | None = None) -> Findings:
@@ -229,36 +225,84 @@ def _sharing(registry: Registry, active: Collection[EntityId]) -> Sequence[Seque
 
 def _judge_all(
     registry: Registry,
-    judge: Judge,
-    cache: FindingCache,
-    vectors: Vectors,
+    judging: _Judging,
     pairs: JudgedPairs,
     todo: Sequence[Pair],
-    until: float | None,
     progress: Progress | None,
 ) -> int:
     """Judge pairs in their order, as many as are cached or there is time for; return how many were judged."""
     count = 0
     for start in range(0, len(todo), _PART):
-        if start and _late(until):
+        if start and judging.late():
             break
         sides = todo[start : start + _PART]
         if progress is not None:
             progress(start, len(todo))
-        texts = _statements(registry, {key for pair in sides for key in pair})
-        found = _judged_sides(judge, cache, vectors, texts, sides, until)
+        found = judging.judged(_statements(registry, {key for pair in sides for key in pair}), sides)
         flagged = [
-            (*one.sides, one.cosine, _written(judgement)) for one, judgement in found if _speaks(judgement)
+            (*pair, cosine, _written(judgement))
+            for pair, cosine, judgement in found
+            if judgement.level is not Level.NONE
         ]
-        pairs.add((one.sides for one, _ in found), flagged)
+        pairs.add((pair for pair, _, _ in found), flagged)
         count += len(found)
     return count
 
 
+class _Judging:
+    """Judges pairs of texts, as many as are cached or there is time for."""
+
+    def __init__(self, judge: Judge, cache: FindingCache, vectors: Vectors, wait_ms: float | None) -> None:
+        self._judge, self._cache, self._vectors = judge, cache, vectors
+        self._until = None if wait_ms is None else time.monotonic() + wait_ms / 1000
+
+    def late(self) -> bool:
+        """Say whether the time is over."""
+        return self._until is not None and time.monotonic() >= self._until
+
+    def judged(
+        self, texts: Mapping[EntityId, Statement], sides: Sequence[Pair]
+    ) -> list[tuple[Pair, float, Judgement]]:
+        """Return pairs with cosine and judgement; the nearest are judged first."""
+        cosines = self._cosines(texts, sides)
+        asked = [
+            _Asked(pair, (texts[pair[0]], texts[pair[1]]), cosine, self._judge.version)
+            for pair, cosine in zip(sides, cosines, strict=True)
+            if cosine is not None
+        ]
+        by_key = {pair.key: pair for pair in sorted(asked, key=lambda pair: (-pair.cosine, pair.key))}
+        known = {key: _read(text) for key, text in self._cache.get(by_key.keys()).items()}
+        todo = [pair for key, pair in by_key.items() if known.get(key) is None]
+        for start in range(0, len(todo), _BATCH):
+            if self.late():
+                break
+            some = todo[start : start + _BATCH]
+            answers = self._judge.judge([pair.texts for pair in some], [pair.cosine for pair in some])
+            found = {pair.key: new for pair, new in zip(some, answers, strict=True) if new is not None}
+            self._cache.put({key: _written(new) for key, new in found.items()})
+            known |= found
+        return [
+            (pair.sides, pair.cosine, pair.turned(answer))
+            for pair in asked
+            if (answer := known.get(pair.key)) is not None
+        ]
+
+    def _cosines(self, statements: Mapping[EntityId, Statement], sides: Sequence[Pair]) -> list[float | None]:
+        """Return the cosine of each pair: of the two texts, where the judge has an encoder of its own.
+
+        None for a pair whose vectors are not known in time.
+        """
+        encode = getattr(self._judge, "vector", None)
+        if encode is None:
+            return self._vectors.between(sides)
+        from forgekit.index.finding_cache import text_cosines
+
+        texts = [(statements[a].text, statements[b].text) for a, b in sides]
+        return text_cosines(self._cache, self._judge.version, encode, texts, self.late)
+
+
 class _Asked:
     """A pair to judge; `key` is the hash of everything that its judgement follows from."""
-
-    __slots__ = ("cosine", "key", "sides", "swapped", "texts")
 
     def __init__(
         self, sides: Pair, statements: tuple[Statement, Statement], cosine: float, version: str
@@ -274,73 +318,6 @@ class _Asked:
     def turned(self, judgement: Judgement) -> Judgement:
         """Return a judgement of the texts as one of the sides, in their order."""
         return replace(judgement, words=judgement.words[::-1]) if self.swapped else judgement
-
-
-def _judged_sides(
-    judge: Judge,
-    cache: FindingCache,
-    vectors: Vectors,
-    texts: Mapping[EntityId, Statement],
-    sides: Sequence[Pair],
-    until: float | None,
-) -> list[tuple[_Asked, Judgement]]:
-    """Return the judgements of pairs, of as many as are cached or there is time for."""
-    cosines = _cosines(judge, cache, vectors, texts, sides, until)
-    asked = [
-        _Asked(pair, (texts[pair[0]], texts[pair[1]]), cosine, judge.version)
-        for pair, cosine in zip(sides, cosines, strict=True)
-        if cosine is not None
-    ]
-    return _judged(judge, cache, asked, until)
-
-
-def _cosines(
-    judge: Judge,
-    cache: FindingCache,
-    vectors: Vectors,
-    statements: Mapping[EntityId, Statement],
-    sides: Sequence[Pair],
-    until: float | None,
-) -> list[float | None]:
-    """Return the cosine of each pair: of the two texts, where the judge has an encoder of its own.
-
-    None for a pair whose vectors are not known in time.
-    """
-    encode = getattr(judge, "vector", None)
-    if encode is None:
-        return vectors.between(sides)
-    from forgekit.index.finding_cache import text_cosines
-
-    texts = [(statements[a].text, statements[b].text) for a, b in sides]
-    return text_cosines(cache, judge.version, encode, texts, lambda: _late(until))
-
-
-def _late(until: float | None) -> bool:
-    return until is not None and time.monotonic() >= until
-
-
-def _judged(
-    judge: Judge,
-    cache: FindingCache,
-    asked: Sequence[_Asked],
-    until: float | None,
-) -> list[tuple[_Asked, Judgement]]:
-    """Return the judgements of pairs that are cached or can be judged in time, the nearest first."""
-    by_key = {pair.key: pair for pair in sorted(asked, key=lambda pair: (-pair.cosine, pair.key))}
-    known = {key: _read(text) for key, text in cache.get(by_key.keys()).items()}
-    todo = [(key, pair) for key, pair in by_key.items() if known.get(key) is None]
-    for start in range(0, len(todo), _BATCH):
-        if _late(until):
-            break
-        known |= _judge(judge, cache, todo[start : start + _BATCH])
-    return [(pair, pair.turned(found)) for pair in asked if (found := known.get(pair.key)) is not None]
-
-
-def _judge(judge: Judge, cache: FindingCache, some: Sequence[tuple[str, _Asked]]) -> dict[str, Judgement]:
-    answers = judge.judge([pair.texts for _, pair in some], [pair.cosine for _, pair in some])
-    found = {key: answer for (key, _), answer in zip(some, answers, strict=True) if answer is not None}
-    cache.put({key: _written(answer) for key, answer in found.items()})
-    return found
 
 
 def _unanswered(registry: Registry, flagged: Sequence[Flagged], judged: int, unjudged: int) -> Findings:
