@@ -58,7 +58,7 @@ class VectorIndex:
     Attributes:
         keys: whose vectors they are, in ascending order; a row is a place in this list.
         hashes: of the texts of the vectors.
-        kind: `scan`, `flat` or `ivf`.
+        kind: `scan`, `flat` or `ivf`; `none` where there are no files.
         matrix: the vectors; None for `flat`.
         faiss: a FAISS index that is only read: adding to a mapped one ends the process. None for `scan`.
         state: names what the index was made from; None where nobody named it.
@@ -138,6 +138,13 @@ class VectorIndex:
             parameters = library.SearchParametersIVF(sel=selector, nprobe=probes)
         _, found = self.faiss.search(vector[None], min(count, len(self.keys)), params=parameters)
         return np.unique(found[0][found[0] >= 0])  # -1 where there was no further row
+
+
+def no_index() -> VectorIndex:
+    """Return an index of nothing."""
+    import numpy as np
+
+    return VectorIndex(keys=[], hashes=[], kind="none", matrix=np.empty((0, 1), np.float32))
 
 
 class IndexFiles:

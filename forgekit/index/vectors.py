@@ -97,8 +97,7 @@ class Vectors:
 
     def current(self, state: str | None) -> Built | None:
         """Return the result of an update if the index was made from this state, else None."""
-        index = self._current() if state is not None else None
-        if index is None or index.state != state:
+        if state is None or (index := self._current()).state != state:
             return None
         return Built(added=0, reused=len(index.keys), removed=0, missing=0)
 
@@ -123,11 +122,11 @@ class Vectors:
         keys = sorted(wanted)
         hashes = [wanted[key][0] for key in keys]
         before = self._current()
-        if before is not None and (before.keys, before.hashes) == (keys, hashes):
+        if (before.keys, before.hashes) == (keys, hashes):
             if state is not None and before.state != state:
                 self._index = self._files().stamp(before, state)
             return Built(added=0, reused=len(keys), removed=0, missing=0)
-        have = {digest: row for row, digest in enumerate(before.hashes)} if before is not None else {}
+        have = {digest: row for row, digest in enumerate(before.hashes)}
         new = dict.fromkeys(digest for digest in hashes if digest not in have)
         cache = VectorCache(self._folder / "vectors.sqlite", self.space, self._encoder.dimension)
         try:
@@ -145,12 +144,12 @@ class Vectors:
             cache.trim(hashes)
         finally:
             cache.close()
-        gone = set(before.keys).difference(keys) if before is not None else ()
+        gone = set(before.keys).difference(keys)
         missing = fresh.difference(known)
         if missing:
             kept = [(key, digest) for key, digest in zip(keys, hashes, strict=True) if digest not in missing]
             keys, hashes, state = [key for key, _ in kept], [digest for _, digest in kept], None
-        if before is None or (before.keys, before.hashes) != (keys, hashes):
+        if (before.keys, before.hashes) != (keys, hashes):
             matrix = self._matrix(before, have, known, hashes)
             self._index = self._files().write(keys, hashes, matrix, state)
         return Built(
@@ -161,17 +160,13 @@ class Vectors:
         )
 
     def _matrix(
-        self,
-        before: VectorIndex | None,
-        have: Mapping[str, int],
-        known: Mapping[str, bytes],
-        hashes: Sequence[str],
+        self, before: VectorIndex, have: Mapping[str, int], known: Mapping[str, bytes], hashes: Sequence[str]
     ) -> Floats:
         """Return the vectors of hashes: the rows that an index has, the others from half precision."""
         import numpy as np
 
         rows = np.array([have.get(digest, -1) for digest in hashes], np.int64)
-        if before is not None and len(before.keys):
+        if before.keys:
             matrix = before.vectors(rows.clip(0))
         else:
             matrix = np.empty((len(rows), self._encoder.dimension), np.float32)
@@ -194,7 +189,7 @@ class Vectors:
             allowed: keys to choose from; None for all.
         """
         index = self._current()
-        if index is None or not index.keys:
+        if not index.keys:
             return []
         rows = None if allowed is None else _rows_of(index, allowed)
         return index.search(self.vector(query), k, rows)
@@ -214,8 +209,6 @@ class Vectors:
         import numpy as np
 
         index = self._current()
-        if index is None:
-            return {}
         rows = _rows(index.keys, keys)
         found = index.cosines(vector, np.array(rows, np.int64)) if rows else ()
         return {index.keys[row]: float(cosine) for row, cosine in zip(rows, found, strict=True)}
@@ -231,8 +224,6 @@ class Vectors:
         import numpy as np
 
         index = self._current()
-        if index is None:
-            return {}
         a, b = _rows_of(index, these), _rows_of(index, those)
         if not len(a) or not len(b):
             return {}
@@ -258,8 +249,8 @@ class Vectors:
         from forgekit.index import neighbours
 
         index = self._current()
-        rows = _rows_of(index, among) if index is not None else np.empty(0, np.int64)
-        if index is None or not len(rows):
+        rows = _rows_of(index, among)
+        if not len(rows):
             return [], np.empty((0, count), np.int32), np.empty((0, count), np.float32)
         keys, hashes = ([names[row] for row in rows] for names in (index.keys, index.hashes))
         space = hashlib.sha256(self.space.encode()).hexdigest()[:12]
@@ -273,9 +264,9 @@ class Vectors:
         from forgekit.index.clusters import COUNT, clusters
 
         keys, near, cosines = self.neighbours(among, COUNT)
-        index = self._current()
-        if index is None or not keys:
+        if not keys:
             return []
+        index = self._current()
         rows = np.array(_rows(index.keys, keys), np.int64)
         return clusters(keys, near, cosines, index.vectors(rows))
 
@@ -293,8 +284,6 @@ class Vectors:
         import numpy as np
 
         index = self._current()
-        if index is None:
-            return [None] * len(pairs)
         places = {key: row for key in {k for pair in pairs for k in pair} for row in _rows(index.keys, [key])}
         known = [(i, places[a], places[b]) for i, (a, b) in enumerate(pairs) if a in places and b in places]
         out: list[float | None] = [None] * len(pairs)
@@ -307,8 +296,7 @@ class Vectors:
 
     def holds(self, keys: Collection[str]) -> bool:
         """Say whether the index has a vector of each key."""
-        index = self._current()
-        return index is not None and len(_rows_of(index, keys)) == len(keys)
+        return len(_rows_of(self._current(), keys)) == len(keys)
 
     def status(self) -> VectorStatus:
         """Return what the manifest records; opens no other file."""
@@ -321,10 +309,12 @@ class Vectors:
             size=sum(state[0] for state in found.get("files", {}).values()),
         )
 
-    def _current(self) -> VectorIndex | None:
-        if self._index is None:
-            self._index = self._files().load()
-        return self._index
+    def _current(self) -> VectorIndex:
+        """Return the index, without any key where there is none."""
+        from forgekit.index.vector_index import no_index
+
+        self._index = self._index or self._files().load()
+        return self._index or no_index()
 
     def _files(self) -> IndexFiles:
         from forgekit.index.vector_index import IndexFiles

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from forgekit.extraction.sentences import before_document, sentences
-
 BEFORE, NEW, AFTER = 64, 176, 16
 """Tokens of a window: seen again, tagged, and seen ahead."""
 LAST = 128
@@ -39,6 +37,8 @@ class Conversation:
 
 def conversation_of(tokenizer: Any, turns: Sequence[tuple[bool, str]]) -> Conversation:
     """Return the tokens of turns, each (by a person, text)."""
+    from forgekit.extraction.sentences import before_document, sentences  # the encoder needs no patterns
+
     tokenizer.no_truncation()
     marks = [tokenizer.encode(f"{name}:", add_special_tokens=False).ids for name in ("assistant", "user")]
     parts = [
