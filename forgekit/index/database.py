@@ -8,14 +8,16 @@ without the file.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import sqlite3
 import stat
 import weakref
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from forgekit.errors import StoreError
 
@@ -23,6 +25,7 @@ T = TypeVar("T")
 
 _CACHE_KB = 4_096  # of the database, in memory
 _WAIT_S = 15.0  # for another process that rebuilds
+_SPARE_ROWS = 10_000  # unused ones that are not worth deleting
 # The database is sound but cannot be used by this process: nothing to delete.
 _OUT_OF_REACH = {
     sqlite3.SQLITE_BUSY,
@@ -148,6 +151,65 @@ class CacheDatabase:
         with self.path.with_suffix(".lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+_ROWS = "CREATE TABLE kept (space TEXT, key TEXT, data BLOB NOT NULL, UNIQUE (space, key));\n"
+
+
+class CheckedRows:
+    """Bytes by key, in a database that may be deleted at any time.
+
+    A row has a checksum, and counts as absent where that does not fit.
+
+    Args:
+        path: the database, which all work trees share.
+        space: rows of other spaces are not seen.
+    """
+
+    def __init__(self, path: Path, space: str = "") -> None:
+        self._database = CacheDatabase(path, "checked rows 1", lambda: _ROWS)
+        self._space = space
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def get(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """Return what is kept under these keys."""
+        query = "SELECT key, data FROM kept WHERE space = ? AND key IN (SELECT value FROM json_each(?))"
+        wanted = json.dumps(list(keys))
+        rows = self._database.ask(lambda db: db.execute(query, (self._space, wanted)).fetchall())
+        sound = ((key, data) for key, data in rows if isinstance(data, bytes))
+        return {key: data[4:] for key, data in sound if data[:4] == self._checksum(key, data[4:])}
+
+    def put(self, values: Mapping[str, bytes], most: int | None = None) -> None:
+        """Keep bytes, in one transaction; once there are more than so many, what was kept before goes."""
+        rows = [(self._space, key, self._checksum(key, data) + data) for key, data in values.items()]
+
+        def write(db: sqlite3.Connection) -> None:
+            db.execute("BEGIN IMMEDIATE")
+            with db:
+                if most is not None and (db.execute("SELECT max(rowid) FROM kept").fetchone()[0] or 0) > most:
+                    db.execute("DELETE FROM kept")
+                db.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", rows)
+
+        self._database.ask(write)
+
+    def trim(self, used: Collection[str]) -> None:
+        """Delete what this space does not use, once that is most of the database."""
+
+        def delete(db: sqlite3.Connection) -> None:
+            (count,) = db.execute("SELECT count(*) FROM kept").fetchone()
+            if count > 2 * len(used) + _SPARE_ROWS:
+                query = "DELETE FROM kept WHERE space != ? OR key NOT IN (SELECT value FROM json_each(?))"
+                db.execute(query, (self._space, json.dumps(list(used))))
+
+        self._database.ask(delete)
+
+    def _checksum(self, key: str, data: bytes) -> bytes:
+        return zlib.crc32(data, zlib.crc32(f"{self._space} {key}".encode())).to_bytes(4, "little")
 
 
 def create(db: sqlite3.Connection, made_by: str, tables: str) -> None:

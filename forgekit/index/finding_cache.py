@@ -1,63 +1,46 @@
 """Judgements of pairs of texts and vectors of texts, kept so that nothing is computed twice.
 
 One SQLite database for all work trees. The key of a row is the hash of everything that a judgement follows
-from; a row whose checksum does not fit is as good as absent. A damaged database is deleted and made anew, one
-that is out of reach is replaced by one in memory.
+from.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
-import sqlite3
-import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from forgekit.index.database import CacheDatabase
+from forgekit.index.database import CheckedRows
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_TABLE = "CREATE TABLE judgement (key TEXT PRIMARY KEY, data BLOB NOT NULL);\n"
 _MOST_ROWS = 2_000_000
 _GROUP = 64  # texts encoded between two commits
 
 
 class FindingCache:
-    """Texts by key, in a database that may be deleted at any time."""
+    """Texts by key, in a database that may be deleted at any time; use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
-        self._database = CacheDatabase(path, "judgements 1", lambda: _TABLE)
+        self._rows = CheckedRows(path)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._database.close()
+        self._rows.__exit__()
 
     def get(self, keys: Collection[str]) -> dict[str, str]:
         """Return what is kept under these keys."""
-        query = "SELECT key, data FROM judgement WHERE key IN (SELECT value FROM json_each(?))"
-        rows = self._database.ask(lambda db: db.execute(query, (json.dumps(list(keys)),)).fetchall())
-        found = ((key, _text(key, data)) for key, data in rows)
-        return {key: text for key, text in found if text is not None}
+        return {key: data.decode("utf-8", "replace") for key, data in self._rows.get(keys).items()}
 
     def put(self, texts: Mapping[str, str]) -> None:
         """Keep texts, in one transaction; once there are very many, what was kept before goes."""
-        rows = [(key, _checksum(key, text.encode()) + text.encode()) for key, text in texts.items()]
-
-        def write(db: sqlite3.Connection) -> None:
-            db.execute("BEGIN IMMEDIATE")
-            with db:
-                if (db.execute("SELECT max(rowid) FROM judgement").fetchone()[0] or 0) > _MOST_ROWS:
-                    db.execute("DELETE FROM judgement")
-                db.executemany("INSERT OR REPLACE INTO judgement VALUES (?, ?)", rows)
-
-        self._database.ask(write)
+        self._rows.put({key: text.encode() for key, text in texts.items()}, _MOST_ROWS)
 
 
 def text_cosines(
@@ -102,13 +85,3 @@ def text_cosines(
 
 def _vector_key(version: str, text: str) -> str:
     return hashlib.sha256(f"{version} vector {text}".encode()).hexdigest()
-
-
-def _checksum(key: str, data: bytes) -> bytes:
-    return zlib.crc32(data, zlib.crc32(key.encode())).to_bytes(4, "little")
-
-
-def _text(key: str, data: object) -> str | None:
-    if isinstance(data, bytes) and data[:4] == _checksum(key, data[4:]):
-        return data[4:].decode("utf-8", "replace")
-    return None

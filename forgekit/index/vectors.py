@@ -1,8 +1,8 @@
 """Search by meaning: the vectors of a registry's texts, cached and searched in the cache folder.
 
 Two things are cached, and either can be deleted or damaged at any moment without changing an answer: the
-vector of each text (`vectors.sqlite`, expensive to compute) and the index over them (`vector_index`, made
-from the former in well under a second).
+vector of each text (`vectors.sqlite`, in half precision, expensive to compute) and the index over them
+(`vector_index`, made from the former in well under a second).
 
     space   encoder and chunk rule; vectors of different spaces are never compared
     entry   a key (an entity's id), the hash of its texts, and the texts; their mean is its vector
@@ -11,16 +11,13 @@ from the former in well under a second).
 from __future__ import annotations
 
 import hashlib
-import json
-import sqlite3
-import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forgekit.index.database import CacheDatabase
+from forgekit.index.database import CheckedRows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,13 +38,10 @@ Texts = Callable[[], Sequence[str]] | str
 Entry = tuple[str, str, Texts]
 """Key, hash, texts; the key and the hash have no line break."""
 
-_ITEM_BYTES = 2  # per number: half precision, which leaves the best ten as they are
 _WINDOW = 2_048  # texts held at once, and sorted by length
 _PAIR_ROWS = 256  # rows compared with all others at once
 _NEAREST = 20  # of those that are paired with one key
 _COMMIT = 64  # texts encoded between two commits: an interrupted build loses less than a second
-_SPARE_ROWS = 10_000
-_TABLE = "CREATE TABLE vector (space TEXT, hash TEXT, data BLOB NOT NULL, UNIQUE (space, hash));\n"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,8 +122,7 @@ class Vectors:
             return Built(added=0, reused=len(keys), removed=0, missing=0)
         have = {digest: row for row, digest in enumerate(before.hashes)}
         new = dict.fromkeys(digest for digest in hashes if digest not in have)
-        cache = VectorCache(self._folder / "vectors.sqlite", self.space, self._encoder.dimension)
-        try:
+        with self._cache() as cache:
             known = cache.get(new)
             fresh = set(new).difference(known)
             reused = sum(digest not in fresh for digest in hashes)
@@ -142,8 +135,6 @@ class Vectors:
                 cache.put(made)
                 known |= made
             cache.trim(hashes)
-        finally:
-            cache.close()
         gone = set(before.keys).difference(keys)
         missing = fresh.difference(known)
         if missing:
@@ -272,12 +263,9 @@ class Vectors:
 
     def carry(self, same: Mapping[str, str]) -> None:
         """Give the hashes of new texts the vectors that they have under former hashes: new -> former."""
-        cache = VectorCache(self._folder / "vectors.sqlite", self.space, self._encoder.dimension)
-        try:
+        with self._cache() as cache:
             known = cache.get(set(same.values()))
             cache.put({new: known[old] for new, old in same.items() if old in known})
-        finally:
-            cache.close()
 
     def between(self, pairs: Sequence[tuple[str, str]]) -> list[float | None]:
         """Return the cosine of each pair of keys; None where one of them is not in the index."""
@@ -316,6 +304,10 @@ class Vectors:
         self._index = self._index or self._files().load()
         return self._index or no_index()
 
+    def _cache(self) -> CheckedRows:
+        """Return the vectors, as half-precision numbers, by the hash of their texts."""
+        return CheckedRows(self._folder / "vectors.sqlite", self.space)
+
     def _files(self) -> IndexFiles:
         from forgekit.index.vector_index import IndexFiles
 
@@ -353,59 +345,6 @@ def _rows(index: Sequence[str], keys: Iterable[str]) -> list[int]:
     """Return the rows of keys in a sorted index; those it does not hold are left out."""
     places = ((bisect_left(index, key), key) for key in keys)
     return [row for row, key in places if index[row : row + 1] == [key]]
-
-
-class VectorCache:
-    """The cached vectors of one space; one database for all work trees.
-
-    A row has a checksum, and counts as absent where that does not fit.
-
-    Args:
-        path: the database.
-        space: names the encoder and the chunk rule.
-        dimension: numbers per vector.
-    """
-
-    def __init__(self, path: Path, space: str, dimension: int) -> None:
-        self._database = CacheDatabase(path, "vectors 2", lambda: _TABLE)
-        self._space = space
-        self._size = dimension * _ITEM_BYTES
-        self.close = self._database.close
-
-    def get(self, hashes: Collection[str]) -> dict[str, bytes]:
-        """Return the cached vectors, as half-precision numbers, by the hash of their text."""
-        query = "SELECT hash, data FROM vector WHERE space = ? AND hash IN (SELECT value FROM json_each(?))"
-        wanted = json.dumps(list(hashes))
-        rows = self._database.ask(lambda db: db.execute(query, (self._space, wanted)).fetchall())
-        return {key: data[4:] for key, data in rows if isinstance(data, bytes) and self._is_sound(key, data)}
-
-    def put(self, vectors: Mapping[str, bytes]) -> None:
-        """Cache vectors, in one transaction."""
-        rows = [(self._space, key, self._checksum(key, data) + data) for key, data in vectors.items()]
-
-        def write(db: sqlite3.Connection) -> None:
-            with db:
-                db.execute("BEGIN IMMEDIATE")
-                db.executemany("INSERT OR REPLACE INTO vector VALUES (?, ?, ?)", rows)
-
-        self._database.ask(write)
-
-    def trim(self, used: Collection[str]) -> None:
-        """Delete what this space does not use, once that is most of the database."""
-
-        def delete(db: sqlite3.Connection) -> None:
-            (count,) = db.execute("SELECT count(*) FROM vector").fetchone()
-            if count > 2 * len(used) + _SPARE_ROWS:
-                query = "DELETE FROM vector WHERE space != ? OR hash NOT IN (SELECT value FROM json_each(?))"
-                db.execute(query, (self._space, json.dumps(list(used))))
-
-        self._database.ask(delete)
-
-    def _is_sound(self, key: str, data: bytes) -> bool:
-        return len(data) == 4 + self._size and data[:4] == self._checksum(key, data[4:])
-
-    def _checksum(self, key: str, data: bytes) -> bytes:
-        return zlib.crc32(data, zlib.crc32(f"{self._space} {key}".encode())).to_bytes(4, "little")
 
 
 def _rows_of(index: VectorIndex, keys: Collection[str]) -> NDArray[np.int64]:

@@ -204,16 +204,16 @@ def test_the_status_says_what_is_on_disk(tmp_path: Path) -> None:
 def test_what_is_no_longer_used_goes_once_it_is_most_of_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forgekit.index.vectors._SPARE_ROWS", 30)
+    monkeypatch.setattr("forgekit.index.database._SPARE_ROWS", 30)
     Vectors(tmp_path, FakeEncoder("old")).update(entries())
     vectors = Vectors(tmp_path, FakeEncoder())
     vectors.update(entries())
     vectors.update(entries(70))
     with sqlite3.connect(tmp_path / "vectors.sqlite") as db:
-        assert db.execute("SELECT count(*) FROM vector").fetchone() == (160,)
+        assert db.execute("SELECT count(*) FROM kept").fetchone() == (160,)
     vectors.update(entries(60))
     with sqlite3.connect(tmp_path / "vectors.sqlite") as db:
-        assert db.execute("SELECT count(*), max(space) FROM vector").fetchone() == (60, "fake-1 entity-2")
+        assert db.execute("SELECT count(*), max(space) FROM kept").fetchone() == (60, "fake-1 entity-2")
     db.close()
 
 
@@ -352,11 +352,11 @@ def test_a_damaged_vector_is_made_again(tmp_path: Path) -> None:
     Vectors(tmp_path, FakeEncoder()).update(entries())
     text = str(entries()[8][2])
     with sqlite3.connect(tmp_path / "vectors.sqlite") as db:
-        (data,) = db.execute("SELECT data FROM vector WHERE hash = ?", (f"hash of {text}",)).fetchone()
+        (data,) = db.execute("SELECT data FROM kept WHERE key = ?", (f"hash of {text}",)).fetchone()
         worse = data[:20] + bytes([data[20] ^ 1]) + data[21:]
-        db.execute("UPDATE vector SET data = ? WHERE hash = ?", (worse, f"hash of {text}"))
-        db.execute("UPDATE vector SET data = 'text' WHERE hash = ?", (entries()[9][1],))
-        db.execute("UPDATE vector SET data = zeroblob(4) WHERE hash = ?", (entries()[10][1],))
+        db.execute("UPDATE kept SET data = ? WHERE key = ?", (worse, f"hash of {text}"))
+        db.execute("UPDATE kept SET data = 'text' WHERE key = ?", (entries()[9][1],))
+        db.execute("UPDATE kept SET data = zeroblob(4) WHERE key = ?", (entries()[10][1],))
     db.close()
     (tmp_path / "vectors-main.json").unlink()
     encoder = FakeEncoder()

@@ -44,7 +44,7 @@ def test_a_row_that_was_changed_is_as_good_as_absent(tmp_path: Path) -> None:
     with FindingCache(path) as cache:
         cache.put({"a": "one", "b": "two"})
     with sqlite3.connect(path) as db:
-        db.execute("UPDATE judgement SET data = CAST(substr(data, 1, 4) || 'six' AS BLOB) WHERE key = 'a'")
+        db.execute("UPDATE kept SET data = CAST(substr(data, 1, 4) || 'six' AS BLOB) WHERE key = 'a'")
     db.close()
     with FindingCache(path) as cache:
         assert cache.get(["a", "b"]) == {"b": "two"}
