@@ -1,7 +1,7 @@
 """What archives say: `read_archive` reads one text, `fold` joins all of them, `settle` finds what to write.
 
-Order of reading: `document` (Markdown structure), `formats` (shapes of records), `claims` (values, merging),
-`metadata`, `read`. Order of joining: `ancestry`, `matching`, `fold`, `aggregate`, `lineage_edges`,
+Order of reading: `document` (Markdown structure), `logs`, `records`, `notes`, `tagged` (shapes of records),
+`claims` (values, merging), `metadata`, `read`. Order of joining: `ancestry`, `fold`, `aggregate`,
 `conversations`, `changes`. `machine_block` writes records as a block.
 """
 

@@ -14,9 +14,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from forgekit.archives.ancestry import closest, moment, names_of
+from forgekit.archives.ancestry import closest, moment, names_of, unique_pairs
 from forgekit.archives.fold import FoldResult, Mention
-from forgekit.archives.lineage_edges import unique_pairs
 from forgekit.ids import EntityId, candidate_id, decision_id, match_key, pair_id, thread_id
 from forgekit.model.archive_record import PossibleRecord
 from forgekit.model.entities import (

@@ -3,12 +3,13 @@
 In: archives with what was read from them, and the manual entries (decisions and threads that people
 registered). Out: every entity that follows from them, which entity each local id means, and what could not be
 joined. Steps: order the archives (`ancestry`); for each record find the entity that it is about or begin one
-(`matching`) and add the record to the entity's history; resolve references, without cycles; build the
-entities (`aggregate`) and the edges (`lineage_edges`).
+(`EntityIndex`) and add the record to the entity's history; resolve references, without cycles; build the
+entities (`aggregate`) and the edges (`ancestry`).
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,17 +26,16 @@ from forgekit.archives.aggregate import (
     revision_conflicts,
     thread_of,
 )
-from forgekit.archives.ancestry import ancestry
-from forgekit.archives.lineage_edges import (
+from forgekit.archives.ancestry import (
     Contribution,
     Reference,
+    ancestry,
     edges,
     links,
     local_ids,
     remove_successor_cycles,
     without_cycles,
 )
-from forgekit.archives.matching import EntityIndex, LocalIds
 from forgekit.ids import EntityId, decision_id, match_key, thread_id
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Scope, ThreadRecord
 from forgekit.model.entities import Archive, Decision, DecisionStatus, Entity, Project, Thread
@@ -45,6 +45,9 @@ from forgekit.model.rules import statement
 
 Mention = tuple[EntityId, str]
 """(archive, local id)."""
+LocalIds = Mapping[str, EntityId]
+"""Local id to entity, as one archive and its ancestors use them."""
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,74 @@ def _made(archive: Archive, record: DecisionRecord | ThreadRecord) -> tuple[Enti
         return decision_id(archive.project_uuid, text, conversation, started), text
     title = statement(record.title) or record.local_id
     return thread_id(archive.project_uuid, title, conversation, started), title
+
+
+def abbreviates(a: str, b: str) -> bool:
+    """Say whether one text consists of at least two words, all of which the other has."""
+    one, other = set(_WORD.findall(match_key(a))), set(_WORD.findall(match_key(b)))
+    small, large = sorted((one, other), key=len)
+    return len(small) >= 2 and small <= large
+
+
+@dataclass(slots=True)
+class EntityIndex:
+    """The entities of one kind that were mentioned so far.
+
+    Attributes:
+        renamed: whether people may give an entity another text under the same id.
+    """
+
+    renamed: bool = False
+    texts: dict[EntityId, str] = field(default_factory=dict)
+    projects: dict[EntityId, EntityId] = field(default_factory=dict)
+    by_key: dict[str, list[EntityId]] = field(default_factory=lambda: defaultdict(list))
+    by_suffix: dict[str, EntityId] = field(default_factory=dict)
+
+    def add(self, entity: EntityId, project: EntityId, text: str) -> None:
+        """Add an entity under its first text."""
+        self.texts[entity] = text
+        self.projects[entity] = project
+        self.by_key[match_key(text)].append(entity)
+        self.by_suffix[entity[-12:]] = entity
+
+    def named(self, short: str | None) -> EntityId | None:
+        """Return the entity of a short or full id."""
+        return self.by_suffix.get(short[-12:]) if short else None
+
+    def match(
+        self,
+        text: str,
+        *,
+        project: EntityId,
+        lineage: Iterable[LocalIds],
+        local_id: str,
+        inherited: bool,
+        short: str | None = None,
+    ) -> EntityId | None:
+        """Return the entity that a record is about, None for a new one; `lineage` is nearest first.
+
+        In this order (texts are compared by `match_key`; a person is asked about near-paraphrases elsewhere):
+        the short id, if the project is the same and the text does not contradict it; the same text among
+        the entities of the ancestors; the same text anywhere in the project; the same local id in the
+        nearest ancestor, if the archive marks the record as inherited or one text abbreviates the other.
+        """
+        key = match_key(text)
+        named = self.named(short)
+        if named is not None and self.projects[named] == project:
+            known = self.texts[named]
+            if self.renamed or match_key(known) == key or abbreviates(known, text):
+                return named
+        visible = list(lineage)
+        of_ancestors = {entity for ids in visible for entity in ids.values()}
+        same = self.by_key.get(key, [])
+        near = [e for e in same if e in of_ancestors] or [e for e in same if self.projects[e] == project]
+        if near:
+            return near[0]
+        for ids in visible:
+            entity = ids.get(local_id)
+            if entity in self.texts and (inherited or abbreviates(self.texts[entity], text)):
+                return entity
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Machine blocks: records as YAML in one comment, which no text in it can end; how forgekit writes them.
 
-`formats.machine` reads blocks. A block with a `sha256` counts while the rest of the document has that sum.
+`logs` reads blocks. A block with a `sha256` counts while the rest of the document has that sum.
 """
 
 from __future__ import annotations

@@ -23,8 +23,6 @@ from forgekit.archives.claims import (
     parse_range,
 )
 from forgekit.archives.document import Node
-from forgekit.archives.formats.notes import LABEL, split_labels
-from forgekit.archives.formats.records import Page
 from forgekit.archives.labels import (
     MODES,
     fact_named,
@@ -36,6 +34,8 @@ from forgekit.archives.labels import (
     names_place,
 )
 from forgekit.archives.machine_block import MachineBlock
+from forgekit.archives.notes import LABEL, split_labels
+from forgekit.archives.records import Page
 from forgekit.archives.spans import Span
 from forgekit.ids import is_id
 from forgekit.model.entities import CompressionMode

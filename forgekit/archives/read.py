@@ -1,18 +1,22 @@
-"""The reader of archives: `read_archive` makes an `ArchiveText` of any text.
+"""The reader of archives: `read_archive` makes an `ArchiveText` of any text, `identify` an `Archive`.
 
-Steps: find the Markdown blocks (`document`), read records in them (`formats`, `tagged`) and facts of the
-archive (`metadata`), merge the claims (`claims`). What could not be read is in `problems`, each with a line.
+Steps: find the Markdown blocks (`document`), read records in them (`logs`, `records`, `tagged`) and facts of
+the archive (`metadata`), merge the claims (`claims`). What could not be read is in `problems`, with its line.
+`identify` derives the conversation, time, tag and ids; the same text and options give the same ids on every
+machine. An archive that names no conversation belongs to `v8(uuid5(P, session id or title), Created)`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from forgekit.archives import claims as claim_rules
-from forgekit.archives import metadata
+from forgekit.archives import metadata, records
 from forgekit.archives.claims import IDS, Claim, ClaimList
 from forgekit.archives.document import (
     Document,
@@ -23,8 +27,8 @@ from forgekit.archives.document import (
     printed_lines,
     read_document,
 )
-from forgekit.archives.formats import records
-from forgekit.archives.formats.machine import (
+from forgekit.archives.labels import fold
+from forgekit.archives.logs import (
     is_bare_log,
     is_log,
     own_part,
@@ -32,15 +36,16 @@ from forgekit.archives.formats.machine import (
     read_log,
     with_quotes,
 )
-from forgekit.archives.formats.records import Page
-from forgekit.archives.labels import fold
 from forgekit.archives.machine_block import MachineBlock
+from forgekit.archives.records import Page
 from forgekit.archives.tagged import read_tagged
 from forgekit.errors import FormatError
+from forgekit.ids import EntityId, archive_id, conversation_id, is_id, normalise, project_id, timestamp
 from forgekit.model.archive_record import ArchiveText, ArtifactRecord, DecisionRecord, Scope, ThreadRecord
-from forgekit.model.entities import CompressionMode
+from forgekit.model.entities import Archive, CompressionMode
 from forgekit.model.kinds import is_short
 from forgekit.model.rules import one_line
+from forgekit.times import Instant
 
 _DATA = {"yaml", "yml", "json", "jsonl", "toml", "xml", "ini", "csv", "tsv", "edn", "front matter"}
 _COMPACTION = "This session is being continued from a previous conversation"
@@ -231,3 +236,55 @@ def _carried(found: ClaimList, parents: Sequence[str]) -> tuple[DecisionRecord, 
         claim.values["scope"] = Scope.INHERITED
         claims.setdefault(claim.local_id, claim)
     return claim_rules.records(found, claims.values(), DecisionRecord)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportOptions:
+    """What a person or a transcript states about an archive besides its text.
+
+    `project` and `title` win over the text, the others count if the text has none; `inherits_from` are
+    parents besides those in the text; `external_id` is the platform's own uuid of the conversation.
+    """
+
+    project: str | None = None
+    at: Instant | None = None
+    tag: str | None = None
+    session_id: str | None = None
+    external_id: str | None = None
+    title: str | None = None
+    inherits_from: tuple[str, ...] = ()
+
+
+def identify(raw: str, text: ArchiveText, envelope: ImportOptions, project_name: str) -> Archive:
+    """Return the archive as it will be filed, from its whole text and what was read from that."""
+    digest = hashlib.sha256(raw.encode()).hexdigest()
+    project_name = normalise(project_name)
+    project = project_id(project_name)
+    named = text.conversation or envelope.external_id
+    own = EntityId(named) if named and is_id(named) and named[14] == "8" else None
+    at = next((t for t in (text.created, envelope.at) if t is not None), None)
+    if at is None:
+        at = Instant(timestamp(named) if named else 0)
+    session = text.session_id or envelope.session_id
+    tag = text.tag or envelope.tag
+    title = one_line(envelope.title or text.title or session or tag or digest[:16])
+    conversation = own or conversation_id(project, session or title, at)
+    turns = f"{text.turn_range[0]}-{text.turn_range[1]}" if text.turn_range else "all"
+    parents = [p for p in (*envelope.inherits_from, *text.inherits_from) if p not in (tag, conversation)]
+    return Archive(
+        archive_id=archive_id(project, conversation, turns, at),
+        compression_tag=one_line(tag) if tag else f"ARCHIVE-{digest[:12]}",
+        compression_mode=text.mode or CompressionMode.LOSSLESS,
+        compressed_at=at,
+        conversation_id=conversation,
+        conversation_title=title,
+        conversation_started=Instant(timestamp(conversation)),
+        session_id=one_line(session) if session else None,
+        external_id=named if named and own is None else None,
+        project_name=project_name,
+        project_uuid=project,
+        turn_range=text.turn_range,
+        inherits_from=tuple(dict.fromkeys(one_line(p) for p in parents)),
+        content_sha256=digest,
+        body=raw,
+    )

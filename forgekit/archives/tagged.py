@@ -27,10 +27,9 @@ from forgekit.archives.claims import (
     parse_tier,
     references,
 )
-from forgekit.archives.formats.records import Page, labelled
-from forgekit.archives.grouping import PLACE, Found, grouped
+from forgekit.archives.grouping import PLACE, Found, grouped, with_series
 from forgekit.archives.labels import CONFIDENCE, field_named, leading
-from forgekit.archives.series import with_series
+from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
 from forgekit.model.archive_record import Family, PossibleRecord

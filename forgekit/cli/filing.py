@@ -33,7 +33,7 @@ _CONVERSATIONS = 20
 
 def sync_compression(call: Call) -> int:
     """File archives; return 1 where anything was lost."""
-    from forgekit.archives.identity import ImportOptions
+    from forgekit.archives.read import ImportOptions
     from forgekit.filing.archives import Incoming
     from forgekit.filing.archives import sync_compression as file_archives
 

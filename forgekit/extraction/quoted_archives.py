@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from forgekit.archives.formats.machine import parse_machine_block
+from forgekit.archives.logs import parse_machine_block
 from forgekit.archives.read import read_archive
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.transcript import Speaker, Turn

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from forgekit.archives.formats.notes import annotated
+from forgekit.archives.notes import annotated
 from forgekit.extraction.sentences import own_lines
 from forgekit.extraction.statements import Find, find
 from forgekit.model.entities import Proposal

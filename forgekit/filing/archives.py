@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from forgekit.archives.conversations import Ingested, candidate_from
-from forgekit.archives.identity import ImportOptions, identify
-from forgekit.archives.read import is_compaction, read_archive
+from forgekit.archives.read import ImportOptions, identify, is_compaction, read_archive
 from forgekit.change import commit_subject
 from forgekit.errors import ArchiveError, ForgeError, FormatError, NothingCompactedError, UsageError
 from forgekit.filing.archive_facts import Fact, Refolded, facts, read_once, refold

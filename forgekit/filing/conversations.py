@@ -16,7 +16,7 @@ from functools import partial
 from forgekit.archives.ancestry import names_of
 from forgekit.archives.changes import ChangeSet
 from forgekit.archives.conversations import QUOTE_LIMIT, Ingested
-from forgekit.archives.identity import ImportOptions
+from forgekit.archives.read import ImportOptions
 from forgekit.change import commit_subject, superseding
 from forgekit.errors import ArchiveError, FormatError, RuleError
 from forgekit.extraction.extract import extract

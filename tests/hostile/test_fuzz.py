@@ -21,7 +21,7 @@ import hostile_registry as sound
 import pytest
 from guarantees import Level, Report
 
-from forgekit.archives.formats.machine import parse_machine_block
+from forgekit.archives.logs import parse_machine_block
 from forgekit.archives.read import read_archive
 from forgekit.errors import ForgeError
 from forgekit.forge import Forge

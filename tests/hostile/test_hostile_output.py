@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forgekit import console
-from forgekit.archives.formats.machine import parse_machine_block
+from forgekit.archives.logs import parse_machine_block
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, write_machine_block
 from forgekit.cli.main import main
 from forgekit.forge import Forge

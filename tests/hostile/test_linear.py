@@ -19,7 +19,7 @@ from fake_reader import PLAIN_ENGLISH, FakeReader
 from guarantees import Level, Report
 
 from forgekit import console
-from forgekit.archives.formats.machine import parse_machine_block
+from forgekit.archives.logs import parse_machine_block
 from forgekit.archives.read import read_archive
 from forgekit.errors import ForgeError
 from forgekit.extraction.extract import extract

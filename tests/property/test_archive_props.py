@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from forgekit.archives.claims import IDS
 from forgekit.archives.document import read_document
-from forgekit.archives.formats.machine import parse_machine_block
+from forgekit.archives.logs import parse_machine_block
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, write_machine_block
 from forgekit.archives.read import read_archive
 from forgekit.model.rules import one_line

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from forgekit.archives.changes import settle
 from forgekit.archives.fold import FoldResult, fold, ids_of_records, named_by_records
-from forgekit.archives.identity import ImportOptions, identify
+from forgekit.archives.read import ImportOptions, identify
 from forgekit.checks import CheckInput, no_cycles
 from forgekit.ids import EntityId, decision_id, match_key, project_id, thread_id
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Family, Scope, ThreadRecord

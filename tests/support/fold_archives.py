@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from forgekit.archives.fold import FoldResult
-from forgekit.archives.identity import ImportOptions, identify
+from forgekit.archives.read import ImportOptions, identify
 from forgekit.ids import EntityId, decision_id, project_id, thread_id
 from forgekit.model.archive_record import ArchiveText, DecisionRecord, Family, ThreadRecord
 from forgekit.model.entities import Archive, Decision, Lineage, Thread

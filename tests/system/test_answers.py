@@ -10,7 +10,7 @@ import pytest
 from repositories import new_repository
 
 from forgekit import context, decisions, threads
-from forgekit.archives.identity import ImportOptions
+from forgekit.archives.read import ImportOptions
 from forgekit.briefing.answers import AnswerBlock, ask
 from forgekit.briefing.blocks import prepare_compression, prepare_continuation
 from forgekit.change import write

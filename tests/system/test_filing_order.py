@@ -13,7 +13,7 @@ import pytest
 from fake_judge import FakeJudge, give
 from repositories import files, git, new_repository
 
-from forgekit.archives.identity import ImportOptions
+from forgekit.archives.read import ImportOptions
 from forgekit.briefing.blocks import prepare_continuation
 from forgekit.conflict.pairs import Findings
 from forgekit.filing.archives import Incoming, sync_compression

@@ -15,7 +15,7 @@ from planted_secrets import planted, seeded
 from repositories import files, git, in_turn, new_repository
 
 from forgekit import threads
-from forgekit.archives.identity import ImportOptions
+from forgekit.archives.read import ImportOptions
 from forgekit.errors import RuleError, TransitionError
 from forgekit.filing import review
 from forgekit.filing.archives import Incoming, sync_compression

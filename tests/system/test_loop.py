@@ -14,7 +14,7 @@ from repositories import files, git, new_repository
 
 from forgekit import decisions, threads
 from forgekit.archives import tagged
-from forgekit.archives.identity import ImportOptions
+from forgekit.archives.read import ImportOptions
 from forgekit.archives.spans import Span
 from forgekit.briefing.answers import ask
 from forgekit.briefing.blocks import prepare_compression, prepare_continuation
@@ -321,7 +321,7 @@ def test_a_block_keeps_to_its_budget_and_says_what_it_cut(filed: Forge) -> None:
 
 
 def test_every_budget_is_kept_or_refused_with_the_least_that_works(filed: Forge) -> None:
-    from forgekit.archives.formats.machine import parse_machine_block
+    from forgekit.archives.logs import parse_machine_block
     from forgekit.text.words import tokens
 
     with pytest.raises(UsageError) as refused:

@@ -27,7 +27,7 @@ from hypothesis.stateful import (
 from repositories import TALK, decision, git
 
 from forgekit import threads
-from forgekit.archives.identity import ImportOptions
+from forgekit.archives.read import ImportOptions
 from forgekit.errors import DirtyFileError
 from forgekit.filing.archives import Incoming, sync_compression
 from forgekit.forge import Forge

@@ -9,7 +9,7 @@ from sample_entities import A, B, archive, conversation, decision, edge, thread
 
 from forgekit.archives.conversations import Ingested, gather
 from forgekit.archives.fold import FoldResult, fold
-from forgekit.archives.identity import ImportOptions, identify
+from forgekit.archives.read import ImportOptions, identify
 from forgekit.ids import EntityId, conversation_id, project_id
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import UNSORTED, Archive, Compression, Conversation, Entity, Lineage

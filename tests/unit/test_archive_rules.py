@@ -6,7 +6,7 @@ import pytest
 from machine_blocks import signed_block
 
 from forgekit.archives.claims import parse_integer, parse_range, parse_thread_status, parse_tier
-from forgekit.archives.formats.machine import parse_machine_block
+from forgekit.archives.logs import parse_machine_block
 from forgekit.archives.read import read_archive
 from forgekit.model.archive_record import ArchiveText, Family, Scope
 from forgekit.model.entities import CompressionMode, DecisionStatus, Priority, ThreadStatus

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from forgekit.archives.identity import ImportOptions
-from forgekit.archives.read import is_compaction, read_archive
+from forgekit.archives.read import ImportOptions, is_compaction, read_archive
 from forgekit.filing.archives import Incoming, arrival
 from forgekit.model.entities import CompressionMode
 

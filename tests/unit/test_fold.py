@@ -17,7 +17,7 @@ from fold_archives import (
 )
 
 from forgekit.archives.fold import fold
-from forgekit.archives.identity import ImportOptions, identify
+from forgekit.archives.read import ImportOptions, identify
 from forgekit.model.archive_record import ArchiveText, Scope
 from forgekit.model.entities import (
     CompressionMode,

@@ -14,8 +14,8 @@ from fold_archives import (
     thread,
 )
 
+from forgekit.archives.ancestry import unique_pairs
 from forgekit.archives.fold import fold
-from forgekit.archives.lineage_edges import unique_pairs
 from forgekit.ids import conversation_id, project_id
 from forgekit.model.entities import Conflict, DecisionStatus, Priority, ThreadStatus
 from forgekit.times import parse_instant

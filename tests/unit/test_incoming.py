@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from forgekit.archives.identity import ImportOptions
+from forgekit.archives.read import ImportOptions
 from forgekit.errors import NothingCompactedError
 from forgekit.filing.archives import Incoming, arrival, arrivals, of_compaction
 from forgekit.times import parse_instant

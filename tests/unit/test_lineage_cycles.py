@@ -7,10 +7,9 @@ from itertools import permutations
 
 import pytest
 
+from forgekit.archives.ancestry import back_edges
 from forgekit.archives.fold import FoldResult, fold
-from forgekit.archives.identity import ImportOptions, identify
-from forgekit.archives.lineage_edges import back_edges
-from forgekit.archives.read import read_archive
+from forgekit.archives.read import ImportOptions, identify, read_archive
 from forgekit.checks import CheckInput, no_cycles
 from forgekit.ids import EntityId
 from forgekit.model.archive_record import ArchiveText

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forgekit.archives.matching import EntityIndex, abbreviates
+from forgekit.archives.fold import EntityIndex, abbreviates
 from forgekit.ids import EntityId, conversation_id, decision_id, project_id
 from forgekit.times import parse_instant
 

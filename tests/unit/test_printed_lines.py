@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from forgekit.archives.fold import FoldResult, fold
-from forgekit.archives.identity import ImportOptions, identify
-from forgekit.archives.read import read_archive
+from forgekit.archives.read import ImportOptions, identify, read_archive
 from forgekit.insight.project_state import project_state
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import Archive, Decision, Lineage, Thread, ThreadStatus

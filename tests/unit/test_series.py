@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.archives.grouping import with_series
 from forgekit.archives.read import read_archive
-from forgekit.archives.series import with_series
 from forgekit.archives.spans import Span
 
 PLAN = [

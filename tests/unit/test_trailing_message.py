@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.archives.identity import ImportOptions
+from forgekit.archives.read import ImportOptions
 from forgekit.filing.archive_facts import Fact
 from forgekit.filing.archives import Incoming, arrival, words_behind
 

@@ -36,7 +36,6 @@ from forgekit.archives.claims import (
     parse_range,
 )
 from forgekit.archives.document import LINE_LIMIT, Document, Node, read_document
-from forgekit.archives.formats.notes import LABEL, annotated, beside, split_labels, split_note
 from forgekit.archives.labels import (
     fact_named,
     field_named,
@@ -47,6 +46,7 @@ from forgekit.archives.labels import (
     priority_in,
     state_of_label,
 )
+from forgekit.archives.notes import LABEL, annotated, beside, split_labels, split_note
 from forgekit.model.archive_record import Chunk, Family
 from forgekit.model.entities import ThreadStatus
 from forgekit.model.kinds import is_short

@@ -31,9 +31,9 @@ from forgekit.archives.claims import (
     text_of,
 )
 from forgekit.archives.document import Document, read_document
-from forgekit.archives.formats.notes import annotated
 from forgekit.archives.labels import fact_named, field_named, fold, lists_kind, quotes, state_of_label
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, digest_of
+from forgekit.archives.notes import annotated
 from forgekit.errors import FormatError
 from forgekit.model.archive_record import Family
 from forgekit.model.kinds import ENTITY_LIMIT

@@ -1,1 +1,0 @@
-"""One module a layout of archives: text in, claims out."""
