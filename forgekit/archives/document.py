@@ -66,6 +66,7 @@ _ELEMENT = re.compile(
     r"\s*(?:<(?P<name>[A-Za-z][\w-]*)(?P<attributes>(?:\s+[\w-]+\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'))*)\s*(?P<shut>/?)>"
     r"(?P<value>[^<]*)(?:</(?P=name)>)?|(?P<before>[^<]*)</(?P<end>[A-Za-z][\w-]*)>)\s*"
 )
+_COUNTED = re.compile(r"[A-Za-z]{1,12}[-_.]?\d{1,4}")
 _ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*[\"']([^\"']*)")
 _HTML = re.compile(
     r"details|summary|br|[biupsa]|em|strong|code|pre|[uo]l|li|table|thead|tbody|t[rdh]|div|span|h[1-6]|hr|su[bp]|kbd"
@@ -271,7 +272,9 @@ class _Markup:
             self.depth -= not match["before"].strip()
             return
         pairs = {k.casefold(): html.unescape(v) for k, v in _ATTRIBUTE.findall(match["attributes"])}
-        local_id, name = pairs.pop("id", ""), match["name"].replace("_", " ")
+        first = next(iter(pairs), "")
+        key = "id" if "id" in pairs or not _COUNTED.fullmatch(pairs.get(first, "")) else first
+        local_id, name = pairs.pop(key, ""), match["name"].replace("_", " ")
         notes = ", ".join(f"{key}: {value}" for key, value in pairs.items())
         noted, value = f" ({notes})" if notes else "", html.unescape(match["value"]).strip()
         if value or match["shut"]:
