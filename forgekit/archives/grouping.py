@@ -50,7 +50,9 @@ def with_series(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]
     for members in _series(lines, own):
         places = {line: name for name, (line, _, _) in members.items()}
         held = [records[line] for line in sorted(places) if line in records]
-        if len(members) < _FEWEST or 2 * len(held) < len(members):
+        are_ids = all(any(span.tag == "id" for span in by_line[line]) for line in places)
+        fewest = _FEWEST - 1 if are_ids and max(places) < min(places) + _FEWEST else _FEWEST
+        if len(members) < fewest or 2 * len(held) < len(members):
             continue
         kinds = Counter(span.tag for span in held)
         common, count = kinds.most_common(1)[0]

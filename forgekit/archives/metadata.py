@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from forgekit.archives.claims import (
+    IDS,
     LOCAL_ID,
     ClaimList,
     ascii_of,
@@ -129,7 +130,8 @@ def add_tagged(
             continue
         names = [span.text]
         if span.tag in ("tag", "parent"):
-            names = [name for name in _codes(lines[span.line - 1], span) if name not in others]
+            codes = _codes(lines[span.line - 1], span)
+            names = [name for name in codes if name not in others and not IDS.fullmatch(name)]
         for name in names[: 1 if span.tag == "tag" else None]:
             facts.add("day" if span.tag == "date" else span.tag, name, span.line)
 

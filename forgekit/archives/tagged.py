@@ -28,7 +28,7 @@ from forgekit.archives.claims import (
     references,
 )
 from forgekit.archives.grouping import PLACE, Found, grouped, with_series
-from forgekit.archives.labels import CONFIDENCE, field_named, leading
+from forgekit.archives.labels import CONFIDENCE, field_named, leading, lists_kind
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
@@ -58,6 +58,8 @@ _SURE_FIELD = 2.5
 _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.5, 1.5, 2.0
 """The least margin of a record with an id of its own, of one in an archive without ids, and of what a person
 is asked about beside records that have ids."""
+_SURE_LISTED = 1.0
+"""The least margin of a record below a heading that lists records of its kind."""
 _BESIDE = 12  # characters beside a value on its line that say nothing more
 _SLASH = re.compile(r"\s+/\s+|(?<=[\u3040-\u9fff])[/\uff0f](?=[\u3040-\u9fff])")
 _NUMBERED = re.compile(r"\s*(\d{1,3})[.)]\s")
@@ -100,6 +102,10 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         place = before[1]
         numbered = place in referred or int(place or 0) > _LONG_LIST
         least = _SURE_WITH_ID if each.id or numbered else SURE if by_id else _SURE_ALONE
+        if by_id and not (each.id or each.fields) and lines[each.words.line - 1].startswith("#"):
+            continue  # the title of a section
+        if _is_listed(page, each):
+            least = _SURE_LISTED
         if isinstance(same, Claim):
             _fill(page, same, each)
         elif same or (by_id and each.words.line in page.taken):
@@ -114,6 +120,12 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         page.taken.update(line for span in spans for line in range(span.line, span.last + 1))
     page.found.unnumbered.sort(key=lambda record: record[0])
     return facts
+
+
+def _is_listed(page: Page, each: Found) -> bool:
+    """Say whether the nearest heading above a record announces records of its kind."""
+    above = [section for section in page.document.sections if section.heading_line < each.words.line]
+    return bool(above) and lists_kind(above[-1].title, _kind_of(each))
 
 
 def _fill(page: Page, claim: Claim, each: Found) -> None:

@@ -77,7 +77,7 @@ def test_one_thread_in_many_layouts(
 
 def test_records_without_ids_stand_below_a_label_that_lists_them() -> None:
     read = read_archive(
-        "# Wedding\n\n## What we decided\n\n- **The barn, not the hotel.** We may stay until two.\n"
+        "# Wedding\n\n## What we decided\n\n- **The barn, not the hotel.** It holds eighty guests.\n"
         "- Buffet instead of dinner, because guests should mix\n\n## Still open\n\n- Who plays?\n\n"
         "## Ideas left alone\n\n- fireworks\n"
     )

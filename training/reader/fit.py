@@ -19,11 +19,12 @@ from layouts import layouts
 from tagging import Batch, Network
 from variants import labels_of, pool_of, variant
 
-from forgekit.archives.tagger import stored_weights, weights
+from forgekit.archives.tagger import stored_weights
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "forgekit" / "archives" / "tagger.bin"
 BATCH_TOKENS = 5_000
+RATE = 3e-3
 
 
 def main() -> None:
@@ -37,8 +38,6 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=2, help="variants of each archive")
     parser.add_argument("--layouts", type=int, default=600, help="archives in plain layouts")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--begin", action="store_true", help="go on from the weights of the package")
-    parser.add_argument("--rate", type=float, default=3e-3)
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     rng = random.Random(options.seed)
@@ -52,25 +51,22 @@ def main() -> None:
     print(
         f"{len(archives)} archives, {len(examples)} examples, {sum(len(e.tags) for e in examples):,} tokens"
     )
-    network = Network()
-    if options.begin:
-        network.load(weights())
-    fit(network, examples, options, rng)
+    network = fit(examples, options.epochs, options.with_field, rng)
     options.out.write_bytes(stored_weights(network.weights()))
     print(f"wrote {options.out} ({options.out.stat().st_size:,} bytes)")
 
 
-def fit(network: Network, examples: list[Example], options: argparse.Namespace, rng: random.Random) -> None:
-    """Fit a network to examples."""
-    epochs, rate = options.epochs, options.rate
-    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.01)
+def fit(examples: list[Example], epochs: int, with_field: int, rng: random.Random) -> Network:
+    """Return a network fitted to examples."""
+    network = Network()
+    optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=0.01)
     steps = epochs * (sum(len(each.tags) for each in examples) // BATCH_TOKENS + 2)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps, pct_start=0.1)
     for epoch in range(epochs):
         rng.shuffle(examples)
         begin, total, count = time.perf_counter(), 0.0, 0
         for batch in _batches(examples):
-            loss = network.loss(Batch(batch, keep=0.88), with_field=epoch >= epochs - options.with_field)
+            loss = network.loss(Batch(batch, keep=0.88), with_field=epoch >= epochs - with_field)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
@@ -80,6 +76,7 @@ def fit(network: Network, examples: list[Example], options: argparse.Namespace, 
             total, count = total + loss.item(), count + 1
         print(f"epoch {epoch + 1}: loss {total / count:.3f}, {time.perf_counter() - begin:.0f} s", flush=True)
     network.eval()
+    return network
 
 
 def _batches(examples: list[Example]) -> list[list[Example]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -153,24 +153,6 @@ class Network(nn.Module):
             "bias": plain(self.out.bias),
         }
         return found | {"moves": plain(self.moves), "starts": plain(self.starts)}
-
-    def load(self, weights: Mapping[str, NDArray[np.float64]]) -> None:
-        """Take weights as the package reads them."""
-
-        def like(weight: Tensor, x: NDArray[np.float64]) -> None:
-            weight.data = torch.from_numpy(np.ascontiguousarray(x)).float().reshape(weight.shape)
-
-        like(self.embedding.weight, weights["embedding"])
-        for name in ("context", "out", "skip"):
-            like(getattr(self, name).weight, weights[name].T)
-        for name in ("first", "second", "line", "lines", "third", "fourth"):
-            layer = getattr(self, name)
-            outs, ins, taps = layer.weight.shape
-            like(layer.weight, weights[name].reshape(taps, ins, outs).transpose(2, 1, 0))
-            like(layer.bias, weights[f"{name} bias"])
-        like(self.out.bias, weights["bias"])
-        like(self.moves, weights["moves"])
-        like(self.starts, weights["starts"])
 
 
 def _lines(row: NDArray[np.int64]) -> list[tuple[Tensor, Tensor]]:
