@@ -253,9 +253,7 @@ def _publish_locked(write: _Write, propose: Callable[[Head], Publication | None]
         publication = write.publication
         _put(repository, publication, write.places)
         running = running_git(repository.top)
-        committer = repository.identity("COMMITTER")
-        repository.raw.set_ident(committer.name, committer.email)  # for the line in the branch's log
-        transaction.set_target(ref, publication.commit, message=f"commit: {publication.subject}")
+        _move(transaction, repository, publication)
     _wait_for(running)
     if not repository.holds(publication.commit):
         raise StoreError(f"{ref} does not hold commit {publication.commit[:12]}; run this again")
@@ -290,6 +288,15 @@ def _locked_ref(repository: Repository, ref: str) -> Iterator[pygit2.transaction
             time.sleep(0.005)
     with transaction:
         yield transaction
+
+
+def _move(
+    transaction: pygit2.transaction.ReferenceTransaction, repository: Repository, publication: Publication
+) -> None:
+    """Let the transaction move the branch to the commit, with a line in its reflog."""
+    committer = repository.identity("COMMITTER")
+    repository.raw.set_ident(committer.name, committer.email)
+    transaction.set_target(publication.ref, publication.commit, message=f"commit: {publication.subject}")
 
 
 def _up_to_date(write: _Write, ref: str, propose: Callable[[Head], Publication | None]) -> bool:
