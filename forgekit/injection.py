@@ -111,7 +111,7 @@ def inject_for(forge: Forge, owner: EntityId, target: str, *, check: bool, folde
         _write(top, edits)
         if state := forge.catalogue.state():
             written = (top / path for path in wanted)
-            local_state.record_injection(forge.root, top / target, f"{state} {owner}", written)
+            local_state.record_injection(forge.root, top / target, owner, state, written)
     return Injection(edits=edits, kept=kept, left_out=[*cut, *beyond], checked=check)
 
 

@@ -77,9 +77,9 @@ def _series(lines: Sequence[str], own: Sequence[bool]) -> Iterable[dict[str, Pla
         if match and len(match["id"]) <= _LONGEST and (count := _COUNT.search(match["id"])):
             prefix = match["id"][: count.start()]
             if prefix.strip("0123456789."):
-                rest = _REST.match(line, match.end()) if line[match.start("id") - 1] in "([" else None
-                end = rest.end() if rest else match.end()
-                series[prefix].setdefault(match["id"], (number, match.start("id"), end))
+                start = match.start("id")
+                rest = _REST.match(line, match.end()) if line[:start].endswith(("(", "[")) else None
+                series[prefix].setdefault(match["id"], (number, start, (rest or match).end()))
     return series.values()
 
 

@@ -7,6 +7,7 @@ known label; the tagger fills the fields that have no value yet.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import exp
@@ -124,8 +125,9 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
 
 def _is_listed(page: Page, each: Found) -> bool:
     """Say whether the nearest heading above a record announces records of its kind."""
-    above = [section for section in page.document.sections if section.heading_line < each.words.line]
-    return bool(above) and lists_kind(above[-1].title, _kind_of(each))
+    sections = page.document.sections
+    above = bisect_left(sections, each.words.line, key=lambda section: section.heading_line)
+    return above > 0 and lists_kind(sections[above - 1].title, _kind_of(each))
 
 
 def _fill(page: Page, claim: Claim, each: Found) -> None:

@@ -45,8 +45,8 @@ def at_start(forge: Forge, given: HookInput) -> str:
         forge.catalogue.refresh()
         project, name = project_of(forge, given.folder)
         target = forge.settings.inject
-        state, memory = f"{forge.catalogue.state()} {project}", top_of(given.folder) / (target or "")
-        if target and project and not local_state.is_injected(forge.root, memory, state):
+        memory, state = top_of(given.folder) / (target or ""), forge.catalogue.state()
+        if target and project and not local_state.is_injected(forge.root, memory, project, state):
             from forgekit.injection import inject_for
 
             try:

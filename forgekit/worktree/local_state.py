@@ -58,19 +58,21 @@ def record_opening(root: Path, note: str, now: Instant) -> None:
     write(root, OPENED, dict(every[-MOST_OPENED:]))
 
 
-def is_injected(root: Path, target: Path, state: str) -> bool:
-    """Say whether a memory file, and what was written with it, are as they were left at a state."""
+def is_injected(root: Path, target: Path, project: str, state: str | None) -> bool:
+    """Say whether a memory file, and what was written with it, are as they were left at a known state."""
     known: Any = read(root, INJECTED).get(str(target))
     with contextlib.suppress(TypeError, LookupError, AttributeError):
-        return known["state"] == state and all(_hash(path) == one for path, one in known["files"].items())
+        return known["state"] == f"{state} {project}" and all(
+            _hash(path) == one for path, one in known["files"].items()
+        )
     return False
 
 
-def record_injection(root: Path, target: Path, state: str, files: Iterable[Path]) -> None:
+def record_injection(root: Path, target: Path, project: str, state: str, files: Iterable[Path]) -> None:
     """Remember the content of the files that conventions were written into, at a state of the registry."""
     every = read(root, INJECTED)
     every.pop(str(target), None)
-    every[str(target)] = {"state": state, "files": {str(path): _hash(path) for path in files}}
+    every[str(target)] = {"state": f"{state} {project}", "files": {str(path): _hash(path) for path in files}}
     write(root, INJECTED, dict([*every.items()][-MOST_INJECTED:]))
 
 
