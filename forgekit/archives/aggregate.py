@@ -99,7 +99,7 @@ def decision_of(entity: EntityId, history: History[DecisionRecord]) -> Decision:
         tier_token=tiers[-1].tier_token if tiers else None,
         project_name=origin.project_name,
         project_uuid=origin.project_uuid,
-        local_id=first.local_id,
+        local_id=_written_id(first),
         originated_in=origin.conversation_id,
         revised_in=end.archive.conversation_id if end and status is DecisionStatus.REVISED else None,
         superseded_by=end.successor if end else None,
@@ -111,6 +111,10 @@ def decision_of(entity: EntityId, history: History[DecisionRecord]) -> Decision:
         tags=_union(record.tags for record in records),
         body=with_section(body, "Context", next((r.context for r in records if r.context), "")),
     )
+
+
+def _written_id(record: DecisionRecord | ThreadRecord) -> str | None:
+    return record.local_id if record.number is None else record.number or None
 
 
 def final_end(ends: Iterable[End]) -> End | None:
@@ -144,7 +148,7 @@ def thread_of(entity: EntityId, history: History[ThreadRecord]) -> Thread:
         priority=priorities[-1] if priorities else Priority.MEDIUM,
         project_name=origin.project_name,
         project_uuid=origin.project_uuid,
-        local_id=history.first.local_id,
+        local_id=_written_id(history.first),
         blocked_by=tuple(sorted({*history.references, *_union([waits])})),
         first_seen_in=origin.conversation_id,
         resolved_in=changed[-1].conversation_id if status.ended else None,

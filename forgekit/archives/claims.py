@@ -626,6 +626,7 @@ _CONVERT: Mapping[str, Callable[[Claim, str, Any], Any]] = {
     "status": _status,
     "scope": _scope,
     "inherited_from": lambda _claim, _target, value: None if is_none(value) else one_line(bare(flat(value))),
+    "number": lambda _claim, _target, value: value,
     "turn": lambda _claim, _target, value: parse_integer(value),
     "timestamp": _timestamp,
     "tags": lambda _claim, _target, value: items(value),

@@ -163,6 +163,7 @@ def grouped(
     spans = list(spans)
     groups = _Groups(spans, lines, tables)
     groups.add_ids()
+    _give_series_one_kind(groups.records)
     groups.add_fields()
     for found in groups.records:
         found.fields.sort(key=lambda span: span.line)
@@ -246,6 +247,23 @@ class _Groups:
             elif within is not None and depth <= within:
                 cost = max(cost, _BEGUN if depth % 1 else _INNER if depth < within else _LINE)
         return cost
+
+
+def _give_series_one_kind(records: Sequence[Found]) -> None:
+    """Give records whose ids differ in the last number alone the kind that is likeliest for all of them."""
+    margins: dict[tuple[str, str], float] = defaultdict(float)
+    for each in records:
+        margins[_series_of(each), each.kind] += each.words.margin
+    for each in records:
+        if series := _series_of(each):
+            kind = max("DT", key=lambda one: margins[series, one])
+            each.words = replace(each.words, tag=kind)
+
+
+def _series_of(record: Found) -> str:
+    """Return what is before the last number or letter of an id, "" unless it has letters."""
+    match = re.fullmatch(r"\W*([^\W\d_].*?)(?:\d+|(?<=[\s._-])[^\W\d_])\W*", record.id)
+    return match[1].casefold() if match else ""
 
 
 def _clipped(score: float) -> float:

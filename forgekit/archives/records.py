@@ -665,8 +665,8 @@ def number_records(found: ClaimList) -> None:
         title = str(given.get("text", ""))
         if not title.strip():
             continue
-        wanted = parse_integer(number) or 0
-        wanted = wanted if 1 <= wanted <= 999 else count[kind] + 1
+        given_number = parse_integer(number) or 0
+        wanted = given_number if 1 <= given_number <= 999 else count[kind] + 1
         while f"O{kind}{wanted:03d}" in used:
             wanted += 1
         count[kind] = max(count[kind], wanted)
@@ -678,6 +678,7 @@ def number_records(found: ClaimList) -> None:
             ({"status": "open"} if kind == "T" else {})
             | dict(given)
             | {"text": one_line(title.replace("**", ""))}
+            | {"number": str(number).strip() if wanted == given_number else ""}
         )
         found.tagged.append(f"O{kind}{wanted:03d}")
         make_claim(found, f"O{kind}{wanted:03d}", raw, line, Family.PROSE, kind=kind)

@@ -15,6 +15,8 @@ from forgekit.archives.tokens import tokens_of
 _EMPHASIS = re.compile(r"[*_`~\"'\u201c\u201d\u00ab\u00bb\u300c\u300d]+")
 _OUTER = " \t*_`~"
 _GAP = 2
+_JOINED = re.compile(r"(?:[^\W_]+[-/])+$")
+"""What belongs to an id that the tagger found behind it."""
 _REDACTED = re.compile(r"\[redacted: [^\]]*\]")
 """What is put in the place of a secret; the rule and fingerprint in it are no words of the archive."""
 
@@ -60,15 +62,17 @@ def spans_of(lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
         name = TAGS[kind]
         value = ""
         if name in VALUES:
-            first = FIRST_VALUE[name]
-            scores = tagged.values[members, first : first + len(VALUES[name])].sum(axis=0)
+            place = FIRST_VALUE[name]
+            scores = tagged.values[members, place : place + len(VALUES[name])].sum(axis=0)
             value = VALUES[name][int(scores.argmax())]
-        text = _text(lines, tokens.lines[n], tokens.lines[end - 1])
+        first, last = tokens.lines[n], tokens.lines[end - 1]
+        if name == "id" and (joined := _JOINED.search(lines[first[0]][: first[1]])):
+            first = (first[0], joined.start(), first[2])
+        text = _text(lines, first, last)
         if text:
-            line, last = tokens.lines[n][0] + 1, tokens.lines[end - 1][0] + 1
             ahead = float(tagged.ahead[members].mean())
             margin = float(tagged.margins[members].mean())
-            spans.append(Span(name, value, text, line, last, ahead, margin, tokens.lines[n][1]))
+            spans.append(Span(name, value, text, first[0] + 1, last[0] + 1, ahead, margin, first[1]))
         n = end
     return spans
 

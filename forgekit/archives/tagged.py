@@ -7,7 +7,7 @@ known label; the tagger fills the fields that have no value yet.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import exp
@@ -85,6 +85,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     lines = page.document.lines
     tables = {row.line: 1 for node in page.document.nodes if node.kind == "table" for row in node.children}
     found, facts = grouped(with_series(spans_of(lines, own), lines, own), lines, tables)
+    found = _stated(found, page)
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     by_id = any(claim.kind != "A" for claim in claims)
     known = _Known(claims, unnumbered)
@@ -121,6 +122,33 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         page.taken.update(line for span in spans for line in range(span.line, span.last + 1))
     page.found.unnumbered.sort(key=lambda record: record[0])
     return facts
+
+
+def _stated(records: Sequence[Found], page: Page) -> list[Found]:
+    """Return records; those with a title beside their id in a heading have the words of a label below."""
+    kept: list[Found] = []
+    for each in records:
+        label = labelled(page.document.lines[each.words.line - 1].lstrip(" \t-*+>"))[0]
+        titled = kept[-1] if kept else None
+        if (
+            titled is None
+            or each.id
+            or not titled.id
+            or field_named(label, each.kind) != "text"
+            or _heading_above(page, each.words.line) != titled.words.line
+        ):
+            kept.append(each)
+            continue
+        titled.words = each.words
+        titled.fields += each.fields
+    return kept
+
+
+def _heading_above(page: Page, line: int) -> int:
+    """Return the line of the nearest heading at a line or above it, 0 if there is none."""
+    sections = page.document.sections
+    above = bisect_right(sections, line, key=lambda section: section.heading_line)
+    return sections[above - 1].heading_line if above else 0
 
 
 def _is_listed(page: Page, each: Found) -> bool:

@@ -39,6 +39,7 @@ class DecisionRecord:
 
     Attributes:
         local_id: `D001`.
+        number: what the archive calls a record to which forgekit gave `local_id`, "" where it has no number.
         text: the decision, one line.
         entity: the short id by which a machine block names it.
         tier: 0.0-1.0, normalised from a class where tier_token is set.
@@ -55,6 +56,7 @@ class DecisionRecord:
     text: str
     line: int
     family: Family
+    number: str | None = None
     entity: str | None = None
     scope: Scope = Scope.OWN
     rationale: str = ""
@@ -78,6 +80,7 @@ class ThreadRecord:
     """One thread as one archive records it.
 
     Attributes:
+        number: as of a decision.
         reopened: the archive states that the thread was reopened.
         blocked_by: threads that it waits for, as the archive calls them.
         waits_for: what else it waits for, in words.
@@ -87,6 +90,7 @@ class ThreadRecord:
     title: str
     line: int
     family: Family
+    number: str | None = None
     entity: str | None = None
     scope: Scope = Scope.OWN
     content: str = ""

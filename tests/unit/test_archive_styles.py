@@ -88,6 +88,28 @@ def test_records_without_ids_stand_below_a_label_that_lists_them() -> None:
     assert [(t.local_id, t.title, t.status) for t in read.threads] == [("OT001", "Who plays?", OPEN)]
 
 
+def test_a_list_keeps_its_numbers_and_others_have_none() -> None:
+    read = read_archive("# Wedding\n\n## Still open\n\n1. Who plays?\n\n## Open questions\n\n- Who drives?\n")
+    assert [(t.local_id, t.number, t.title) for t in read.threads] == [
+        ("OT001", "1", "Who plays?"),
+        ("OT002", "", "Who drives?"),
+    ]
+
+
+def test_a_heading_with_an_id_is_the_title_of_the_statement_below() -> None:
+    read = read_archive(
+        "# Visits\n\n## Decisions taken\n\n### CVM-D-33 · Offline window\n"
+        "- **Statement:** Keep three days of visits on the device.\n"
+        "- **Rationale:** Rural routes lose coverage.\n\n"
+        "### CVM-D-34 · Conflicts\n- **Statement:** Merge field by field\n"
+        "- **Rationale:** Last write wins lost a note.\n- **Dependencies:** CVM-D-33\n"
+    )
+    assert [(d.local_id, d.text, d.rationale, d.dependencies) for d in read.decisions] == [
+        ("CVM-D-33", "Keep three days of visits on the device.", "Rural routes lose coverage.", None),
+        ("CVM-D-34", "Merge field by field", "Last write wins lost a note.", ("CVM-D-33",)),
+    ]
+
+
 def test_a_list_beside_records_with_ids_is_no_record() -> None:
     read = read_archive(
         "## Key decisions\n- Use rows\n\n## Issues fixed\n- crash\n\n## Decisions\n- D001: Rows\n\n"

@@ -250,6 +250,13 @@ def test_references_are_joined_and_unknown_ones_are_named() -> None:
     assert the_thread(said, A, "T002").blocked_by == (entity(said, A, "T001"),)
 
 
+def test_an_entity_has_the_number_of_its_list_for_a_local_id() -> None:
+    numbered, bare = thread("OT001", "Who plays?", number="7"), thread("OT002", "Who drives?", number="")
+    said = archive("WEDDING", "2026-03-01", numbered, bare)
+    found = fold([said])
+    assert [the_thread(found, said, local).local_id for local in ("OT001", "OT002")] == ["7", None]
+
+
 def test_a_cycle_of_parents_ends() -> None:
     one = archive("ONE", "2026-03-10", decision("D001", "Keys"), inherits_from=("TWO",))
     two = archive("TWO", "2026-03-11", decision("D001", "Amounts"), inherits_from=("ONE",))

@@ -100,6 +100,17 @@ def test_fields_go_with_the_record_before_them_or_wait_for_the_next() -> None:
     ]
 
 
+def test_records_of_one_series_have_one_kind() -> None:
+    names, kinds = ("E1", "F1", "F2", "F3", "G"), "DTDTD"
+    spans = [
+        each
+        for line, (name, kind) in enumerate(zip(names, kinds, strict=True), 1)
+        for each in (span("id", name, line, forward=True), span(kind, f"Words {line}", line))
+    ]
+    found, _ = grouped(spans, [f"- {name}: Words" for name in names], {})
+    assert "".join(each.kind for each in found) == "DTTTD"
+
+
 def test_what_stands_in_a_row_goes_with_its_record() -> None:
     spans = [span("why", "small", 4), span("D", "Rows", 4), span("tier", "0.9", 4), span("D", "Columns", 5)]
     found, _ = grouped(spans, ["", "", "", *["| small | Rows | 0.9 |"] * 2], {4: 1, 5: 1})
