@@ -56,7 +56,10 @@ _ORG = re.compile(r"(?P<mark>\*{1,5}) (?P<title>\S.*)$")
 _ORG_NOTES = re.compile(
     r"^(?:(?P<state>[A-Z]{3,}) )?(?:\[#(?P<rank>[ABC])\] )?(?P<title>.*?)(?:\s+:(?P<tags>[\w:]+):)?$"
 )
-_LABELLED = re.compile(r"[\s>]*[*_-]*[^\W\d_][^:\uff1a>]{0,40}[*_]*\s?[:\uff1a]")
+_STATES_FACTS = re.compile(
+    r"[\W_]*[^\W\d_][^:\uff1a>]{0,40}[*_]*\s?[:\uff1a]"
+    r"|[^|\u00b7\u2022]+(?: [|\u00b7\u2022] [^|\u00b7\u2022]+){2}"
+)
 _MARKED_LINE = re.compile(r"([?x!])\s+(?=\S)")
 _FIELD_LIST = re.compile(r"\s{0,3}:([^\W\d_][\w -]{1,30}):\s+(?=\S)")
 _ORG_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|END):\s*$")
@@ -181,7 +184,7 @@ def _unquote_lists(lines: list[str]) -> None:
     titled = starts[0] < 3 and len(starts) > 1
     head = range(starts[0] + 1, starts[1]) if titled else range(starts[0])
     quoted = [n for n in head if lines[n].lstrip()[:1] == ">"]
-    if not all(_LABELLED.match(lines[n]) for n in quoted if lines[n].strip("> ")):
+    if not all(_STATES_FACTS.match(lines[n]) for n in quoted if lines[n].strip("> ")):
         quoted = []
     for start, end in pairwise(starts):
         inner = [n for n in range(start + 1, end) if lines[n].strip()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Any
 
 from forgekit.archives.claims import (
@@ -115,10 +115,11 @@ def add_tagged(
     known |= {"date"} if facts.first("created", "day") else set()
     tag = facts.first("tag")
     loose = {n: line for n, line in enumerate(lines, 1) if n not in taken and own[n - 1]}
-    place = next((pair for pair in _successive(loose) if tag in (None, pair[0])), None)
-    for name, value in zip(("tag", "parent"), place[:2] if place else (), strict=False):
+    place = next((pair for pair in _successive(loose) if tag in (None, pair[0][0])), None)
+    for number, value in enumerate(place[0] if place else ()):
+        name = "parent" if number else "tag"
         if name not in known:
-            facts.add(name, value, place[2] if place else 0)
+            facts.add(name, value, place[1] if place else 0)
             others.add(value)
     known |= {"tag"} if place else set()
     for span in sorted(spans, key=lambda span: -span.margin if span.tag == "tag" else 0):
@@ -126,7 +127,7 @@ def add_tagged(
             continue
         if span.tag == "date" and not _is_date(span.text):
             continue
-        if span.tag == "parent" and (span.line in taken or (place and abs(span.line - place[2]) > _NEAR)):
+        if span.tag == "parent" and (span.line in taken or (place and abs(span.line - place[1]) > _NEAR)):
             continue
         names = [span.text]
         if span.tag in ("tag", "parent"):
@@ -136,8 +137,11 @@ def add_tagged(
             facts.add("day" if span.tag == "date" else span.tag, name, span.line)
 
 
-def _successive(lines: Mapping[int, str]) -> Iterator[tuple[str, str, int]]:
-    """Yield two names near each other that count one up, the later first, where no others count with them."""
+def _successive(lines: Mapping[int, str]) -> Iterator[tuple[list[str], int]]:
+    """Yield two or three names that count one up, the last first, and the line of the one before it.
+
+    They are near each other, no other name counts with them, and of three the last stands above the others.
+    """
     counted: dict[str, dict[str, int]] = {}
     for number, line in lines.items():
         for name in (match.group().strip(".") for match in _CODE.finditer(line)):
@@ -145,11 +149,13 @@ def _successive(lines: Mapping[int, str]) -> Iterator[tuple[str, str, int]]:
             if count and sum(map(str.isalpha, name[: count.start()])) >= _NEAR:
                 counted.setdefault(name[: count.start()], {}).setdefault(name, number)
     for series, names in counted.items():
-        if len(names) == _PAIR:
-            older, newer = sorted(names, key=lambda name: _count(name.removeprefix(series)))
-            step = _count(newer.removeprefix(series)) - _count(older.removeprefix(series))
-            if step == 1 and abs(names[older] - names[newer]) < _NEAR:
-                yield newer, older, names[older]
+        if _PAIR <= len(names) <= _PAIR + 1:
+            newest, *older = sorted(names, key=lambda name: -_count(name.removeprefix(series)))
+            counts = [_count(name.removeprefix(series)) for name in (newest, *older)]
+            steps = {one - other for one, other in pairwise(counts)}
+            first = len(names) == _PAIR or names[newest] < min(names[name] for name in older)
+            if steps == {1} and first and abs(names[older[0]] - names[newest]) <= _NEAR:
+                yield [newest, *reversed(older)], names[older[0]]
 
 
 def _count(text: str) -> int:

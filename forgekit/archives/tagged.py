@@ -34,6 +34,7 @@ from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
 from forgekit.model.archive_record import Family, PossibleRecord
+from forgekit.model.entities import DecisionStatus
 from forgekit.model.kinds import is_short
 from forgekit.model.rules import one_line
 
@@ -168,6 +169,10 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     names = [name for name in _FILLED if claim.family is not Family.PROSE or name not in _REFERRING]
     missing = {name: sure[name] for name in names if name in sure and not _has(claim, name)}
     missing = {name: value for name, value in missing.items() if _freed(page.found, claim, value)}
+    if _is_replaced(each, kind) and claim.values.get("status") in (None, DecisionStatus.INVALIDATED):
+        claim.values["status"] = DecisionStatus.SUPERSEDED
+        if "superseded_by" in sure:
+            claim.values.setdefault("superseded_by", sure["superseded_by"])
     if missing and "entity" in claim.values:
         missing |= {name: claim.values[name] for name in ("entity", "text")}
     if missing:
@@ -366,6 +371,8 @@ def _tier(span: Span) -> str:
 
 def _status(each: Found, kind: str) -> str:
     """Return the state of a record: a word that is known, else what the words around it seem to mean."""
+    if _is_replaced(each, kind):
+        return DecisionStatus.SUPERSEDED.value
     for span in each.all("state"):
         known = parse_decision_status(span.text) if kind == "D" else parse_thread_status(span.text)[0]
         if known is not None:
@@ -373,3 +380,8 @@ def _status(each: Found, kind: str) -> str:
         if span.value in VALUES[kind]:
             return span.value
     return each.words.value if each.words.tag == kind else ""
+
+
+def _is_replaced(each: Found, kind: str) -> bool:
+    """Say whether a decision has words that name what replaced it."""
+    return kind == "D" and any(span.margin >= _SURE_FIELD for span in each.all("by"))

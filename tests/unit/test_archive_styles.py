@@ -96,6 +96,27 @@ def test_a_list_keeps_its_numbers_and_others_have_none() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "> 🏷️ **Tag:** SHED_ROOF_2\n> 🔗 **Builds on:** SHED_ROOF_1\n> 📅 **Date:** 14 May 2025",
+        "> tag `SHED_ROOF_2` · 2025-05-14 · parent `SHED_ROOF_1`",
+    ],
+)
+def test_a_quote_below_the_title_that_states_facts_is_the_archives_own(head: str) -> None:
+    read = read_archive(f"# Shed\n\n{head}\n\n## Decisions\n\n- D1: Slate on the roof\n")
+    assert (read.tag, read.inherits_from) == ("SHED_ROOF_2", ("SHED_ROOF_1",))
+    assert read.created == parse_instant("2025-05-14T00:00:00Z")
+
+
+def test_a_struck_decision_with_its_successor_is_superseded() -> None:
+    read = read_archive("## Decisions\n- D3 ~~Slate~~ [0.6] → replaced by D4\n- D4 Tiles [0.8]\n")
+    assert [(d.local_id, d.status, d.superseded_by) for d in read.decisions] == [
+        ("D3", DecisionStatus.SUPERSEDED, "D4"),
+        ("D4", None, None),
+    ]
+
+
 def test_a_heading_with_an_id_is_the_title_of_the_statement_below() -> None:
     read = read_archive(
         "# Visits\n\n## Decisions taken\n\n### CVM-D-33 · Offline window\n"

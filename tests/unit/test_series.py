@@ -66,3 +66,8 @@ def test_two_names_that_count_one_up_are_the_tag_and_the_parent(
 @pytest.mark.parametrize("names", ["with SHED-1 | SHED-3", "with SHED-1 | SHED-2 | SHED-3"])
 def test_names_that_count_otherwise_are_no_tag_and_parent(names: str) -> None:
     assert not list(_successive({1: f"Boat shed, {names}", 3: "We keep the roof."}))
+
+
+def test_three_names_that_count_up_are_a_tag_and_its_parents() -> None:
+    lines = {1: "# Boat shed, SHED-7", 3: "follows SHED-5 and SHED-6"}
+    assert list(_successive(lines)) == [(["SHED-7", "SHED-5", "SHED-6"], 3)]
