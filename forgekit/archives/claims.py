@@ -117,6 +117,14 @@ def key_of(local_id: str) -> str:
     return f"{PREFIXES.get(prefix, prefix.upper())}{match[2]}{match[3].casefold()}"
 
 
+def keys_in(text: str, keys: Collection[str]) -> list[str]:
+    """Return those keys of ids that are words of a text: a letter alone in it, a number at its end."""
+    *words, last = [word.strip("#.,;:()[]\"'") for word in text.split()] or [""]
+    likely = [word for word in words if len(word) > 1 and not word.isdigit()]
+    likely += [last] if len(last) > 1 or not words or last.isdigit() else []
+    return [key for key in map(key_of, likely) if key in keys]
+
+
 @lru_cache(maxsize=4096)
 def kind_of(local_id: str) -> str:
     """Return D, T or A; of a short id D or T; "" of an id that does not say."""
@@ -676,6 +684,7 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
             wanted = [each for each in spelled if name != "blocked_by" or kind_of(each) != "D"]
             kept = [each for each in wanted if ":" in each or each in known or _is_ours(each)]
             words = claim.values.pop(f"{name} words", "")
+            kept = kept or [names[key] for key in keys_in(words, names) if names[key] != claim.local_id]
             if words and not kept:
                 _keep(claim, name.capitalize(), words)
                 message = f"{claim.local_id}: {words[:60]!r} names no record of a kind that fits"
@@ -685,7 +694,7 @@ def _spell(found: ClaimList, merged: Sequence[Claim]) -> None:
                 spellings = {each for one, each in named.items() if one in kept}
                 parts = (each for each in claim.values["waits_for"] if _adds_words(each, spellings))
                 claim.values["waits_for"] = tuple(parts)
-            if name in claim.values:
+            if name in claim.values or kept:
                 claim.values[name] = tuple(dict.fromkeys(kept))
         if successor := claim.values.get("superseded_by"):
             claim.values["superseded_by"] = _resolve(successor, claim.kind, names, numbers)

@@ -203,10 +203,11 @@ class _Groups:
                 found.fields.append(span)
                 by_id[key] = found
                 given.add(number)
+        begun = {self._spans[number].line for number in given}
         again = [
             (number, by_id[key_of(span.text)])
             for number, span in enumerate(self._spans)
-            if span.tag == "id" and number not in given and key_of(span.text) in by_id
+            if span.tag == "id" and span.line not in begun and key_of(span.text) in by_id
         ]
         self._places = sorted([*self._places, *again], key=lambda place: place[0])
 

@@ -20,6 +20,7 @@ from forgekit.archives.claims import (
     ascii_of,
     items,
     key_of,
+    keys_in,
     kind_of,
     make_claim,
     parse_decision_status,
@@ -190,7 +191,7 @@ def _register(
     raw = _fields(each, kind) | {"text": each.words.text}
     written, place = before
     if PLACE.fullmatch(local_id) or not local_id:
-        local_id = written or local_id
+        local_id = written or local_id or (place if kind == "D" else "")
     if kind == "T" and local_id == place and place not in referred:
         local_id = ""
     if local_id and key_of(local_id) not in used:
@@ -235,11 +236,11 @@ def _named(span: Span) -> tuple[str, ...]:
 
 
 def _resolved(span: Span, ids: Collection[str]) -> Span:
-    """Return a span that names a record by its number, such as `the 2nd one`, as that number."""
+    """Return a span that names records by other ids than are known by their shape as those ids."""
     if span.tag not in ("dep", "by") or any(key_of(name) in ids for name in references(span.text)):
         return span
-    numbers = [number for number in _NUMBER.findall(span.text) if number in ids]
-    return replace(span, text=", ".join(numbers)) if numbers else span
+    named = keys_in(span.text, ids) or [number for number in _NUMBER.findall(span.text) if number in ids]
+    return replace(span, text=", ".join(named)) if named else span
 
 
 def _has(claim: Claim, name: str) -> bool:
