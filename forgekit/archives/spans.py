@@ -15,8 +15,9 @@ from forgekit.archives.tokens import tokens_of
 _EMPHASIS = re.compile(r"[*_`~\"'\u201c\u201d\u00ab\u00bb\u300c\u300d]+")
 _OUTER = " \t*_`~"
 _GAP = 2
+_LONGEST = 40
 _JOINED = re.compile(r"(?:[^\W_]+[-/])+$")
-"""What belongs to an id that the tagger found behind it."""
+"""What belongs to an id that the tagger found behind it, at most `_LONGEST` characters."""
 _REDACTED = re.compile(r"\[redacted: [^\]]*\]")
 """What is put in the place of a secret; the rule and fingerprint in it are no words of the archive."""
 
@@ -66,8 +67,10 @@ def spans_of(lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
             scores = tagged.values[members, place : place + len(VALUES[name])].sum(axis=0)
             value = VALUES[name][int(scores.argmax())]
         first, last = tokens.lines[n], tokens.lines[end - 1]
-        if name == "id" and (joined := _JOINED.search(lines[first[0]][: first[1]])):
-            first = (first[0], joined.start(), first[2])
+        if name == "id" and (
+            joined := _JOINED.search(lines[first[0]][max(0, first[1] - _LONGEST) : first[1]])
+        ):
+            first = (first[0], first[1] - len(joined.group()), first[2])
         text = _text(lines, first, last)
         if text:
             ahead = float(tagged.ahead[members].mean())
