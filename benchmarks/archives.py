@@ -1,6 +1,6 @@
 """Measure what filing archives registers, in whole processes, against the truth about each archive.
 
-    python benchmarks/archives.py [DATA] [--set styles|dev|dev-2|dev-3|sealed|sealed-3] [--jobs 2] [--misses 0]
+    python benchmarks/archives.py [DATA] [--set styles|dev|dev-2|dev-3|sealed|sealed-3] [--misses 0]
 
 DATA (default `../shared/data`) holds `archive_styles`: 24 archives and the scorer. The zips beside this file
 hold more of the same schema, composed by others from a brief. Of the sealed sets only figures are printed;
