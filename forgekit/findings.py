@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
@@ -298,7 +299,8 @@ class _Judging:
         from forgekit.index.finding_cache import text_cosines
 
         texts = [(statements[a].text, statements[b].text) for a, b in sides]
-        return text_cosines(self._cache, self._judge.version, encode, texts, self.late)
+        near = partial(self._vectors.of_texts, getattr(self._judge, "space", ""))
+        return text_cosines(self._cache, self._judge.version, encode, texts, self.late, near)
 
 
 class _Asked:

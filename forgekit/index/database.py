@@ -202,7 +202,7 @@ class CheckedRows:
 
         def delete(db: sqlite3.Connection) -> None:
             (count,) = db.execute("SELECT count(*) FROM kept").fetchone()
-            if count > 2 * len(used) + _SPARE_ROWS:
+            if count > 4 * len(used) + _SPARE_ROWS:
                 query = "DELETE FROM kept WHERE space != ? OR key NOT IN (SELECT value FROM json_each(?))"
                 db.execute(query, (self._space, json.dumps(list(used))))
 

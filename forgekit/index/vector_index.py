@@ -233,10 +233,18 @@ class IndexFiles:
         return self._folder / f"{self._base}-{digest}.{part}"
 
     def write(
-        self, keys: Sequence[str], hashes: Sequence[str], matrix: Floats, state: str | None = None
+        self,
+        keys: Sequence[str],
+        hashes: Sequence[str],
+        matrix: Floats,
+        state: str | None = None,
+        *,
+        keep: bool = True,
     ) -> VectorIndex:
-        """Write an index and return it; where the folder is not writable, it lives in memory."""
+        """Write an index and return it; not to be kept or without a writable folder, it lives in memory."""
         in_memory = VectorIndex(keys=keys, hashes=hashes, kind="scan", matrix=matrix, state=state)
+        if not keep:
+            return in_memory
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._locked():

@@ -1,8 +1,8 @@
 """Search by meaning: the vectors of a registry's texts, cached and searched in the cache folder.
 
 Two things are cached, and either can be deleted or damaged at any moment without changing an answer: the
-vector of each text (`vectors.sqlite`, in half precision, expensive to compute) and the index over them
-(`vector_index`, made from the former in well under a second).
+vector of each entry and of its first text (`vectors.sqlite`, in half precision, expensive to compute) and the
+index over the entries (`vector_index`, made from the former in well under a second).
 
     space   encoder and chunk rule; vectors of different spaces are never compared
     entry   a key (an entity's id), the hash of its texts, and the texts; their mean is its vector
@@ -41,6 +41,7 @@ Entry = tuple[str, str, Texts]
 _WINDOW = 2_048  # texts held at once, and sorted by length
 _PAIR_ROWS = 256  # rows compared with all others at once
 _NEAREST = 20  # of those that are paired with one key
+_FEW = 64  # changes for which the files are not made anew where only some texts may be encoded
 _COMMIT = 64  # texts encoded between two commits: an interrupted build loses less than a second
 
 
@@ -110,7 +111,7 @@ class Vectors:
             progress: called while texts are encoded.
             limit: texts to encode at most; the others are left for the next update.
             state: names what all of the entries follow from, for `current`.
-            only: keys whose texts may be encoded; None for all.
+            only: keys whose texts may be encoded; None for all. With it, few changes stay in memory.
         """
         wanted = {key: (digest, text) for key, digest, text in entries}
         keys = sorted(wanted)
@@ -142,7 +143,8 @@ class Vectors:
             keys, hashes, state = [key for key, _ in kept], [digest for _, digest in kept], None
         if (before.keys, before.hashes) != (keys, hashes):
             matrix = self._matrix(before, have, known, hashes)
-            self._index = self._files().write(keys, hashes, matrix, state)
+            keep = only is None or not before.keys or len(new) + len(gone) > _FEW
+            self._index = self._files().write(keys, hashes, matrix, state, keep=keep)
         return Built(
             added=len(keys) - reused,
             reused=reused,
@@ -206,7 +208,18 @@ class Vectors:
 
     def nearness(self, key: str, *texts: str) -> float | None:
         """Return the cosine of a key's indexed vector with a new one of these texts."""
-        return self.cosines(self._vectors([texts])[0], [key]).get(key)
+        return self.cosines(self._vectors([texts])[1][0], [key]).get(key)
+
+    def of_texts(self, fingerprint: str, texts: Iterable[str]) -> dict[str, bytes]:
+        """Return what is kept of texts that are the first of an entry: vectors in half precision, by text.
+
+        Nothing where the encoder has another fingerprint.
+        """
+        if fingerprint != self._encoder.fingerprint:
+            return {}
+        keys = {_text_key(text): text for text in texts}
+        with self._cache() as cache:
+            return {keys[key]: data for key, data in cache.get(keys).items()}
 
     def pairs(
         self, these: Collection[str], those: Collection[str], least: float
@@ -326,19 +339,27 @@ class Vectors:
             window = sorted(filter(lambda item: item[1], read), key=lambda item: sum(map(len, item[1])))
             for start in range(0, len(window), _COMMIT):
                 group = window[start : start + _COMMIT]
-                vectors = self._vectors([texts for _, texts in group]).astype("<f2")
-                yield {digest: row.tobytes() for (digest, _), row in zip(group, vectors, strict=True)}
+                firsts, means = (rows.astype("<f2") for rows in self._vectors([texts for _, texts in group]))
+                yield {
+                    key: row.tobytes()
+                    for (digest, texts), first, mean in zip(group, firsts, means, strict=True)
+                    for key, row in ((_text_key(texts[0]), first), (digest, mean))
+                }
                 done += len(group)
                 if progress is not None:
                     progress(done, len(todo))
 
-    def _vectors(self, entries: Sequence[Sequence[str]]) -> Floats:
-        """Return the vectors of entries: the mean of those of their texts, of unit length."""
+    def _vectors(self, entries: Sequence[Sequence[str]]) -> tuple[Floats, Floats]:
+        """Return the vectors of entries' first texts, and their own: the mean of all, of unit length."""
         import numpy as np
 
         found = self._encoder.encode_documents([text for texts in entries for text in texts])
         starts = np.cumsum([0, *map(len, entries[:-1])])
-        return _unit(np.add.reduceat(found, starts))
+        return found[starts], _unit(np.add.reduceat(found, starts))
+
+
+def _text_key(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _rows(index: Sequence[str], keys: Iterable[str]) -> list[int]:

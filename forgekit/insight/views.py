@@ -13,37 +13,23 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from forgekit.conflict.judge import Level
-from forgekit.conflict.pairs import Finding
 from forgekit.ids import EntityId
-from forgekit.insight.conventions import MOST, Life, Stage, lives
-from forgekit.insight.staleness import MOOT, Ages, conflict_state, open_conflicts
-from forgekit.model.entities import (
-    COMPRESSION,
-    FIELDS,
-    Archive,
-    Candidate,
-    Conflict,
-    Convention,
-    Conversation,
-    Decision,
-    Entity,
-    Lineage,
-    Thread,
-    TranscriptPart,
-    entity_path,
-)
-from forgekit.model.fields import INSTANT, PAIRS, json_fields
-from forgekit.model.graph import Graph, lineage_graph, one_talk
 from forgekit.model.kinds import Kind, short_id
-from forgekit.model.registry import Registry
 from forgekit.text.plain import to_plain
 from forgekit.times import Instant, format_instant
 
+if TYPE_CHECKING:
+    from forgekit.conflict.pairs import Finding
+    from forgekit.insight.conventions import Life
+    from forgekit.insight.staleness import Ages
+    from forgekit.model.entities import Conflict, Decision, Entity, Lineage
+    from forgekit.model.graph import Graph
+    from forgekit.model.registry import Registry
+
 Json = dict[str, Any]
-_Findings = Iterable[tuple[Finding, EntityId | None]]
+_Findings = Iterable[tuple["Finding", EntityId | None]]
 """Findings, each with the side that yields in it."""
 
 
@@ -78,6 +64,9 @@ class Derived:
             entity: of this registry.
             body: whether an archive's text comes along.
         """
+        from forgekit.model.entities import FIELDS, entity_path
+        from forgekit.model.fields import json_fields
+
         out: Json = json_fields(FIELDS[entity.kind], entity)
         out.update(self._more(entity, body=body))
         out["kind"] = entity.kind.value
@@ -87,34 +76,39 @@ class Derived:
         return out
 
     def _more(self, entity: Entity, *, body: bool) -> Json:
-        if isinstance(entity, Decision):
+        from forgekit.insight.staleness import MOOT, conflict_state
+        from forgekit.model import entities as kinds
+
+        if isinstance(entity, kinds.Decision):
             return self._decision(entity)
-        if isinstance(entity, Thread):
+        if isinstance(entity, kinds.Thread):
             return {
                 "content": entity.content,
                 "resolution": entity.resolution or None,
                 "blocks": list(self._blocked(entity.id)),
             }
-        if isinstance(entity, Lineage):
+        if isinstance(entity, kinds.Lineage):
             return _edge(entity)
-        if isinstance(entity, Conversation):
+        if isinstance(entity, kinds.Conversation):
             key = self._same.get(entity.id, entity.id)
             return {
                 "content": entity.body,
                 "continuation_of": list(self._lineage.before.get(key, ())),
                 "continued_by": list(self._lineage.after.get(key, ())),
             }
-        if isinstance(entity, Candidate):
+        if isinstance(entity, kinds.Candidate):
             return {"quote": entity.quote, "rationale": entity.rationale}
-        if isinstance(entity, (Archive, TranscriptPart)):
+        if isinstance(entity, (kinds.Archive, kinds.TranscriptPart)):
             return {"body": entity.body} if body else {}
-        if isinstance(entity, Convention):
+        if isinstance(entity, kinds.Convention):
             return {"content": entity.body} | life_view(self._lives[entity.id])
-        if isinstance(entity, Conflict):
+        if isinstance(entity, kinds.Conflict):
             return {"content": entity.body, "moot": conflict_state(self._registry, entity) == MOOT}
         return {"content": entity.body}
 
     def _decision(self, decision: Decision) -> Json:
+        from forgekit.model.fields import INSTANT
+
         age = self._ages.age(decision)
         return {
             "rationale": decision.rationale,
@@ -128,30 +122,44 @@ class Derived:
 
     @cached_property
     def _ages(self) -> Ages:
+        from forgekit.insight.staleness import Ages
+
         return Ages(self._registry)
 
     @cached_property
     def _lives(self) -> dict[EntityId, Life]:
+        from forgekit.insight.conventions import lives
+
         return lives(self._registry.conventions, self._registry.conversations)
 
     @cached_property
     def _same(self) -> dict[EntityId, EntityId]:
+        from forgekit.model.graph import one_talk
+
         return one_talk(self._registry)
 
     @cached_property
     def _lineage(self) -> Graph:
+        from forgekit.model.graph import lineage_graph
+
         return lineage_graph(self._registry, self._same)
 
     @cached_property
     def _dependents(self) -> Callable[[EntityId], Sequence[EntityId]]:
+        from forgekit.model.entities import Decision
+
         return self._registry.referring(Decision, "dependencies")
 
     @cached_property
     def _blocked(self) -> Callable[[EntityId], Sequence[EntityId]]:
+        from forgekit.model.entities import Thread
+
         return self._registry.referring(Thread, "blocked_by")
 
     @cached_property
     def _opposed(self) -> dict[EntityId, list[EntityId]]:
+        from forgekit.insight.staleness import open_conflicts
+
         opposed: dict[EntityId, list[EntityId]] = defaultdict(list)
         for conflict in open_conflicts(self._registry):
             opposed[conflict.decision_a].append(conflict.decision_b)
@@ -194,6 +202,9 @@ def _judged(finding: Finding) -> Json:
 
 def _edge(edge: Lineage) -> Json:
     """Return the fields of the first compression, with local ids, beside the list of all."""
+    from forgekit.model.entities import COMPRESSION
+    from forgekit.model.fields import PAIRS, json_fields
+
     flat: Json = {field.name: [] if field.type is PAIRS else None for field in COMPRESSION}
     if edge.compressions:
         flat = json_fields(COMPRESSION, edge.compressions[0])
@@ -209,6 +220,8 @@ def conventions(found: Any) -> list[Json]:
 
 def convention_status(found: Any) -> Json:
     """Return how many conventions are in each stage, what contradicts them, and the trend."""
+    from forgekit.insight.conventions import MOST, Stage
+
     stages = Counter(life.stage.value for life in found.rows)
     return {
         "stages": dict(stages),
@@ -454,6 +467,8 @@ def stale(found: Any) -> Json:
 
 def explained(found: Any) -> Json:
     """Return which decisions govern files."""
+    from forgekit.model.fields import INSTANT
+
     return {
         "paths": list(found.paths),
         "decisions": [
@@ -520,6 +535,9 @@ def maintained(found: Any, *, dry_run: bool) -> Json:
 
 def note_threads(found: Any, *, dry_run: bool) -> Json:
     """Return topics, what they are close to, and how they would change."""
+    from forgekit.model.entities import FIELDS
+    from forgekit.model.fields import json_fields
+
     report, topics, links = found
     return {
         **maintained(report, dry_run=dry_run),
@@ -554,7 +572,7 @@ def finding_view(finding: Finding, loser: EntityId | None) -> Json:
         "decision_a": finding.a.id,
         "decision_b": finding.b.id,
         "texts": [finding.a.decision, finding.b.decision],
-        "status": "found" if finding.level is Level.CONFLICT else "possible",
+        "status": "found" if finding.level.value == "conflict" else "possible",
         **_judged(finding),
         "yields": loser,
     }

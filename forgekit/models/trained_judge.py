@@ -124,6 +124,11 @@ class TrainedJudge:
         vector: NDArray[np.float32] = self._texts.encode_documents([text])[0]
         return vector
 
+    @property
+    def space(self) -> str:
+        """The fingerprint of what `vector` encodes with."""
+        return self._texts.fingerprint
+
     def log_odds(self, a: str, b: str) -> float:
         """Return the model's own log-odds of a contradiction, the mean of both reading orders."""
         return log_odds(self.logits(a, b))

@@ -204,13 +204,13 @@ def test_the_status_says_what_is_on_disk(tmp_path: Path) -> None:
 def test_what_is_no_longer_used_goes_once_it_is_most_of_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forgekit.index.database._SPARE_ROWS", 30)
+    monkeypatch.setattr("forgekit.index.database._SPARE_ROWS", 50)
     Vectors(tmp_path, FakeEncoder("old")).update(entries())
     vectors = Vectors(tmp_path, FakeEncoder())
     vectors.update(entries())
     vectors.update(entries(70))
     with sqlite3.connect(tmp_path / "vectors.sqlite") as db:
-        assert db.execute("SELECT count(*) FROM kept").fetchone() == (160,)
+        assert db.execute("SELECT count(*) FROM kept").fetchone() == (320,)
     vectors.update(entries(60))
     with sqlite3.connect(tmp_path / "vectors.sqlite") as db:
         assert db.execute("SELECT count(*), max(space) FROM kept").fetchone() == (60, "fake-1 entity-2")

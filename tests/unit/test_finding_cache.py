@@ -5,10 +5,13 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from forgekit.index.finding_cache import FindingCache, text_cosines
@@ -95,3 +98,28 @@ def test_a_cosine_follows_from_two_texts_and_is_encoded_once(tmp_path: Path) -> 
         assert text_cosines(cache, "1", encode, [("bb", "a"), ("a", "new")], lambda: True) == [first[0], None]
     assert first[0] == first[1] == pytest.approx(0.949, abs=0.001)
     assert asked == ["a", "bb"]
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_vector_made_along_with_others_changes_no_cosine(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    alone = random.normal(random.normal(0, 1, 384), 0.5, (12, 384)).astype(np.float32)
+    alone /= np.linalg.norm(alone, axis=1, keepdims=True)
+    along = (alone + random.uniform(-2e-7, 2e-7, alone.shape)).astype("<f2")
+    pairs = [(str(a), str(b)) for a in range(12) for b in range(a, 12)]
+    asked: list[str] = []
+
+    def encode(text: str) -> NDArray[np.float32]:
+        asked.append(text)
+        return np.asarray(alone[int(text)])
+
+    def near(texts: Sequence[str]) -> dict[str, bytes]:
+        return {text: along[int(text)].tobytes() for text in texts if text != "0"}
+
+    with FindingCache(Path("/dev/null/memory")) as cache:
+        expected = text_cosines(cache, "1", encode, pairs, lambda: False)
+    asked.clear()
+    with FindingCache(Path("/dev/null/memory")) as cache:
+        assert text_cosines(cache, "1", encode, pairs[1:2], lambda: True, near) == [None]
+        assert text_cosines(cache, "1", encode, pairs, lambda: False, near) == expected
+        assert "0" in asked
