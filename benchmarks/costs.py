@@ -184,6 +184,18 @@ def rows(root: Path, long: Path) -> list[Row]:
     def decision() -> None:
         process(root, *FORGEKIT, "decision", "new", next(texts), "--project", PROJECTS[0])()
 
+    def archive() -> str:
+        name, records = f"HANDBOOK_{time.time_ns()}_RESULT", itertools.islice(texts, 30)
+        with tempfile.NamedTemporaryFile("w", suffix=".md") as file:
+            file.write(f"# Conversation Archive: {name}\n\n## Decisions\n\n")
+            file.writelines(
+                f"### D{n:03}: {text}\n- **Status:** active\n\n" for n, text in enumerate(records, 1)
+            )
+            file.flush()
+            given = ("--tag", name, "--at", "2026-01-01", "--project", PROJECTS[0])
+            process(root, *FORGEKIT, "sync-compression", file.name, *given)()
+        return name
+
     def commit() -> None:
         edit()
         process(root, "git", "commit", "--quiet", "--only", "--message", "floor", str(edited))()
@@ -193,6 +205,15 @@ def rows(root: Path, long: Path) -> list[Row]:
     floor = process(root, *PYTHON, "-c", SEARCH_FLOOR, str(root), str(found.path))
     libraries = process(root, *PYTHON, "-c", "import sqlite3, json, numpy, tokenizers")
     one = str(edited.relative_to(root))
+    queries = {
+        ("status",): "150",
+        ("decision", "show", decisions[1].stem): "120",
+        ("stale",): "200",
+        ("ask", QUERY): "400",
+        ("context", QUERY): "400",
+        ("prepare-compression", "--project", PROJECTS[0]): "400",
+        ("prepare-continuation", "--tag", archive()): "400",
+    }
     meaning = ("import NumPy, tokenizer", libraries)
     return [
         Row("--version", "60", process(root, *FORGEKIT, "--version"), "interpreter", interpreter),
@@ -231,7 +252,14 @@ def rows(root: Path, long: Path) -> list[Row]:
             "git status",
             status,
         ),
-        Row("write one decision", "200", decision, "git commit of a file", commit),
+        Row("write one decision, with findings", "450", decision, "git commit of a file", commit),
+        Row("sync-compression of 30 records", "800", archive, "git commit of a file", commit),
+        *(
+            Row(
+                " ".join(words[:2])[:34], budget, process(root, *FORGEKIT, *words), "interpreter", interpreter
+            )
+            for words, budget in queries.items()
+        ),
         Row(
             "history of one entity",
             "100",

@@ -32,10 +32,11 @@ from forgekit.insight.budget import allocate
 from forgekit.insight.notes import candidates
 from forgekit.model.entities import Note
 from forgekit.models.encoder import Encoder, Missing
+from forgekit.queries import fidelity_counts
 from forgekit.text.words import tokens
 from forgekit.times import DAY_MS, Instant, format_date, parse_instant
 from forgekit.upkeep.init_migrate import initialise
-from forgekit.upkeep.maintain import fidelity_counts, maintain, note_threads
+from forgekit.upkeep.maintain import maintain, note_threads
 
 NOW = parse_instant("2026-09-01T00:00:00Z")
 QUERY = "which database and message queue"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -211,6 +210,8 @@ def paged() -> Iterator[None]:
         with contextlib.redirect_stdout(held):
             yield
     finally:
+        import shutil  # with three compressors
+
         text = held.getvalue()
         if text.count("\n") >= shutil.get_terminal_size().lines:
             click.echo_via_pager(text.removesuffix("\n"), color=not os.environ.get(console.NO_COLOR))

@@ -13,13 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape
 
 from forgekit.change import Written
 from forgekit.errors import UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions, reading
 from forgekit.ids import EntityId
-from forgekit.insight.notes import DIGEST_LIMIT, Suggestion, digest_of, has_essence, suggest, tiers, topics_of
+from forgekit.insight.notes import DIGEST_LIMIT, Suggestion, digest_of, has_essence, suggest
 from forgekit.insight.staleness import open_conflicts, stale
 from forgekit.model.entities import UNSORTED, Entity, Note, Topic, TopicStatus
 from forgekit.model.kinds import Kind, short_id
@@ -27,6 +26,7 @@ from forgekit.model.registry import Registry
 from forgekit.models.choice import find_distiller
 from forgekit.models.encoder import Missing
 from forgekit.notes import add
+from forgekit.queries import fidelity_counts
 from forgekit.search import CLOSE, bring_up
 from forgekit.store import Change
 from forgekit.times import DAY_MS, Instant, format_date
@@ -312,14 +312,6 @@ def suggestions(forge: Forge) -> list[Suggestion]:
 
 
 @reading
-def fidelity_counts(forge: Forge) -> dict[str, int]:
-    """Return how many notes are shown in each fidelity."""
-    registry = forge.registry()
-    opened = local_state.opened(forge.root)
-    found = tiers(registry.notes, topics_of(registry.topics), forge.now(), opened)
-    return dict(Counter(tier.value for tier in found.values()))
-
-
 def _stamp(forge: Forge) -> str:
     """Name all that a run depends on: the files, the settings, the day."""
     settings = forge.settings.essences, forge.settings.apply_topics
@@ -398,6 +390,8 @@ def schedule(forge: Forge, *, system: str) -> str:
     if not all(word.isprintable() for word in words):
         raise UsageError(f"the name of the folder {str(forge.root)!r} cannot stand in a unit; rename it")
     if system == "launchd":
+        from xml.sax.saxutils import escape
+
         return _LAUNCHD.format(command="\n".join(f"    <string>{escape(word)}</string>" for word in words))
     if system == "cron":
         return "7 * * * * " + shlex.join(words).replace("%", "\\%") + "\n"

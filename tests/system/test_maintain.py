@@ -17,10 +17,10 @@ from forgekit.forge import Forge, WriteOptions
 from forgekit.insight.notes import has_essence
 from forgekit.model.entities import Note, TopicStatus
 from forgekit.models.essences import Essence, ExtractiveDistiller, LlmDistiller
-from forgekit.queries import show, status
+from forgekit.queries import fidelity_counts, show, status
 from forgekit.times import DAY_MS, Instant, parse_instant
 from forgekit.upkeep import maintain as module
-from forgekit.upkeep.maintain import daily, fidelity_counts, maintain, note_threads, schedule
+from forgekit.upkeep.maintain import daily, maintain, note_threads, schedule
 
 NOW = parse_instant("2026-09-20T09:00:00Z")
 SUBJECTS = {"queue": "The queue keeps messages until a worker reads the queue.",
