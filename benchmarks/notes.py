@@ -32,7 +32,7 @@ from forgekit.insight.budget import allocate
 from forgekit.insight.notes import candidates
 from forgekit.model.entities import Note
 from forgekit.models.encoder import Encoder, Missing
-from forgekit.queries import fidelity_counts
+from forgekit.queries import status
 from forgekit.text.words import tokens
 from forgekit.times import DAY_MS, Instant, format_date, parse_instant
 from forgekit.upkeep.init_migrate import initialise
@@ -91,7 +91,7 @@ def timed(what: str, do: Callable[[], Any]) -> Any:
 def blocks(forge: Forge) -> None:
     """Print what blocks of three sizes hold."""
     topics = [t for t in forge.registry().topics if t.merged_into is None]
-    counts = fidelity_counts(forge)
+    counts = status(forge).notes
     print(f"\ntiers: {counts}; topics: {len(topics)}, with {sum(len(t.note_ids) for t in topics)} notes\n")
     print(
         "| budget | tokens | topics shown | with digest | notes shown | whole | essence | title | left out |"

@@ -452,26 +452,16 @@ def status(forge: Forge) -> Status:
     )
 
 
-def fidelity_counts(forge: Forge) -> dict[str, int]:
-    """Return how many notes are shown in each fidelity."""
-    from forgekit.insight.notes import tiers, topics_of
-
-    registry = forge.registry()
-    opened = local_state.opened(forge.root)
-    found = tiers(registry.notes, topics_of(registry.topics), forge.now(), opened)
-    return dict(Counter(tier.value for tier in found.values()))
-
-
 def _notes(forge: Forge, registry: Registry) -> dict[str, Any]:
     """Return what `Status` says of notes."""
-    from forgekit.insight.notes import has_essence
+    from forgekit.insight.notes import fidelity_counts, has_essence
 
     topics = [topic for topic in registry.topics if topic.merged_into is None]
     last = local_state.read(forge.root, local_state.MAINTAINED)
     at = Instant(last["at"]) if isinstance(last.get("at"), int) else None
     due = format_date(forge.now() if at is None else Instant(at + DAY_MS))
     return {
-        "notes": fidelity_counts(forge),
+        "notes": fidelity_counts(registry, forge.now(), local_state.opened(forge.root)),
         "essences": sum(map(has_essence, registry.notes)),
         "digests": sum(topic.digest is not None for topic in topics),
         "topics": len(topics),

@@ -16,6 +16,7 @@ from enum import Enum
 
 from forgekit.ids import EntityId, text_hash, topic_id
 from forgekit.model.entities import Note, Topic, TopicStatus
+from forgekit.model.registry import Registry
 from forgekit.text.blocks import brief
 from forgekit.text.words import STOP_WORDS
 from forgekit.times import DAY_MS, Instant
@@ -169,6 +170,12 @@ def tiers(
         note.id: fidelity(note, [t.status for t in topics.get(note.id, ())], now, opened.get(note.id))
         for note in notes
     }
+
+
+def fidelity_counts(registry: Registry, now: Instant, opened: Mapping[str, Instant]) -> dict[str, int]:
+    """Return how many notes are shown in each fidelity; arguments as of `tiers`."""
+    found = tiers(registry.notes, topics_of(registry.topics), now, opened)
+    return dict(Counter(tier.value for tier in found.values()))
 
 
 def theme(note: Note, topics: Collection[Topic]) -> str:

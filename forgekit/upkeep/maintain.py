@@ -18,7 +18,7 @@ from forgekit.change import Written
 from forgekit.errors import UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions, reading
 from forgekit.ids import EntityId
-from forgekit.insight.notes import DIGEST_LIMIT, Suggestion, digest_of, has_essence, suggest
+from forgekit.insight.notes import DIGEST_LIMIT, Suggestion, digest_of, fidelity_counts, has_essence, suggest
 from forgekit.insight.staleness import open_conflicts, stale
 from forgekit.model.entities import UNSORTED, Entity, Note, Topic, TopicStatus
 from forgekit.model.kinds import Kind, short_id
@@ -26,7 +26,6 @@ from forgekit.model.registry import Registry
 from forgekit.models.choice import find_distiller
 from forgekit.models.encoder import Missing
 from forgekit.notes import add
-from forgekit.queries import fidelity_counts
 from forgekit.search import CLOSE, bring_up
 from forgekit.store import Change
 from forgekit.times import DAY_MS, Instant, format_date
@@ -134,7 +133,7 @@ def maintain(
     else:
         _distil(forge, distiller, steps, report, progress, options)
     if "fidelity" in steps:
-        report.tiers = fidelity_counts(forge)
+        report.tiers = fidelity_counts(forge.registry(), forge.now(), local_state.opened(forge.root))
     if only is None and not (options.dry_run or options.no_commit):
         forge.catalogue.refresh()
         done = "" if report.failed or report.missing else _stamp(forge)

@@ -17,7 +17,7 @@ from forgekit.forge import Forge, WriteOptions
 from forgekit.insight.notes import has_essence
 from forgekit.model.entities import Note, TopicStatus
 from forgekit.models.essences import Essence, ExtractiveDistiller, LlmDistiller
-from forgekit.queries import fidelity_counts, show, status
+from forgekit.queries import show, status
 from forgekit.times import DAY_MS, Instant, parse_instant
 from forgekit.upkeep import maintain as module
 from forgekit.upkeep.maintain import daily, maintain, note_threads, schedule
@@ -84,7 +84,7 @@ def test_topics_are_suggested_then_applied_archived_and_woken(forge: Forge) -> N
     assert {topic.status for topic in topics} == {TopicStatus.ARCHIVED}
     assert all(topic.digest for topic in topics)
     assert note_threads(forge)[0].suggestions == ()
-    assert fidelity_counts(forge) == {"skeleton": 6}
+    assert status(forge).notes == {"skeleton": 6}
 
     new = notes.add(forge, f"# queue 9\n\n{SUBJECTS['queue']}").entity
     maintain(forge, only="distil")
@@ -94,15 +94,15 @@ def test_topics_are_suggested_then_applied_archived_and_woken(forge: Forge) -> N
     (live,) = (topic for topic in forge.registry().topics if topic.status is TopicStatus.ACTIVE)
     assert new.id in live.note_ids
     assert live.id in {topic.id for topic in topics}
-    assert fidelity_counts(forge) == {"high": 3, "skeleton": 3, "full": 1}
+    assert status(forge).notes == {"high": 3, "skeleton": 3, "full": 1}
 
 
 def test_an_opened_note_comes_back_for_a_week(forge: Forge) -> None:
     maintain(forge)
     note_threads(forge, action="apply")
     show(forge, forge.registry().notes[0].id)
-    assert fidelity_counts(forge) == {"high": 1, "skeleton": 5}
-    assert fidelity_counts(at(forge, NOW + 8 * DAY_MS)) == {"skeleton": 6}
+    assert status(forge).notes == {"high": 1, "skeleton": 5}
+    assert status(at(forge, NOW + 8 * DAY_MS)).notes == {"skeleton": 6}
 
 
 class Stop(BaseException):
