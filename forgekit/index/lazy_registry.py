@@ -118,7 +118,7 @@ class PartialRegistry(Registry):
         return self._catalogue(Kind.DECISION).standing(project)
 
     def unfounded(self) -> list[Decision]:
-        """Return the active decisions that depend on one that has ended, in time order."""
+        """Return the active decisions that rest on one that has ended, if through others, in time order."""
         return self.of_ids(Decision, map(EntityId, self._catalogue(Kind.DECISION).unfounded()))
 
     def counts(self) -> Counts:

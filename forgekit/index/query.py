@@ -371,11 +371,14 @@ def standing(db: sqlite3.Connection, project: EntityId | None = None) -> list[St
 
 
 def unfounded(db: sqlite3.Connection) -> list[str]:
-    """Return the active decisions that depend on one that has ended."""
+    """Return the active decisions that rest on one that has ended, directly or through other active ones."""
     query = """
-        SELECT DISTINCT e.id FROM reference r JOIN entity b ON b.id = r.target JOIN entity e ON e.row = r.row
-        WHERE r.field = 'dependencies' AND b.kind = 'decision' AND b.status != 'active'
-        AND e.kind = 'decision' AND e.status = 'active'
+        WITH RECURSIVE moved AS (
+            SELECT id, status FROM entity WHERE kind = 'decision' AND status != 'active'
+            UNION SELECT e.id, e.status FROM moved JOIN reference r ON r.target = moved.id
+            JOIN entity e ON e.row = r.row
+            WHERE r.field = 'dependencies' AND e.kind = 'decision' AND e.status = 'active')
+        SELECT id FROM moved WHERE status = 'active'
     """
     return column(db, query)
 

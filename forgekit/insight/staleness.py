@@ -293,29 +293,22 @@ def needs_revalidation(registry: Registry) -> list[Shaken]:
     unfounded = registry.unfounded()
     bases = registry.of_ids(Decision, (base for decision in unfounded for base in decision.dependencies))
     ended = {base.id: base for base in bases if base.status.ended}
+    after: dict[EntityId, list[Decision]] = defaultdict(list)
     for decision in unfounded:
         for dependency in dict.fromkeys(decision.dependencies):
+            after[dependency].append(decision)
             if (broken := ended.get(dependency)) is not None:
                 found = Shaken(decision=decision, broken=broken, why=_rests(broken, broken))
                 out.append(found)
                 if decision.id not in shaken:
                     shaken[decision.id] = found
                     todo.append(found)
-    after = registry.referring(Decision, "dependencies")
     for through in todo:  # grows while it is walked: nearest first
-        for following in after(through.decision.id):
-            decision_after = registry.get(following)
-            if (
-                isinstance(decision_after, Decision)
-                and not decision_after.status.ended
-                and following not in shaken
-            ):
-                found = Shaken(
-                    decision=decision_after,
-                    broken=through.broken,
-                    why=_rests(through.decision, through.broken),
-                )
-                shaken[following] = found
+        for following in after[through.decision.id]:
+            if following.id not in shaken:
+                why = _rests(through.decision, through.broken)
+                found = Shaken(decision=following, broken=through.broken, why=why)
+                shaken[following.id] = found
                 out.append(found)
                 todo.append(found)
     return sorted(out, key=lambda item: (item.decision.id, item.broken.id))

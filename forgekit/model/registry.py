@@ -108,9 +108,13 @@ class Registry:
         return self.with_status(Decision, "active", project)
 
     def unfounded(self) -> list[Decision]:
-        """Return the active decisions that depend on one that has ended, in time order."""
-        ended = {d.id for d in self.of_kind(Decision) if d.status.ended}
-        return [d for d in self.with_status(Decision, "active") if not ended.isdisjoint(d.dependencies)]
+        """Return the active decisions that rest on one that has ended, if through others, in time order."""
+        active, found = self.with_status(Decision, "active"), set()
+        moved = {d.id for d in self.of_kind(Decision) if d.status.ended}
+        while moved:
+            moved = {d.id for d in active if d.id not in found and not moved.isdisjoint(d.dependencies)}
+            found |= moved
+        return [d for d in active if d.id in found]
 
     def counts(self) -> Counts:
         """Return how many entities there are by kind, status and project."""
