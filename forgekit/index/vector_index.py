@@ -233,13 +233,7 @@ class IndexFiles:
         return self._folder / f"{self._base}-{digest}.{part}"
 
     def write(
-        self,
-        keys: Sequence[str],
-        hashes: Sequence[str],
-        matrix: Floats,
-        state: str | None = None,
-        *,
-        keep: bool = True,
+        self, keys: Sequence[str], hashes: Sequence[str], matrix: Floats, state: str | None, keep: bool = True
     ) -> VectorIndex:
         """Write an index and return it; not to be kept or without a writable folder, it lives in memory."""
         in_memory = VectorIndex(keys=keys, hashes=hashes, kind="scan", matrix=matrix, state=state)
