@@ -211,10 +211,7 @@ class Vectors:
         return self.cosines(self._vectors([texts])[1][0], [key]).get(key)
 
     def of_texts(self, fingerprint: str, texts: Iterable[str]) -> dict[str, bytes]:
-        """Return what is kept of texts that are the first of an entry: vectors in half precision, by text.
-
-        Nothing where the encoder has another fingerprint.
-        """
+        """Return the vectors kept of entries' first texts, by text; none where the encoder is another one."""
         if fingerprint != self._encoder.fingerprint:
             return {}
         keys = {_text_key(text): text for text in texts}
