@@ -20,9 +20,11 @@ from forgekit.compaction.events import Event, What
 from forgekit.compaction.meter import Meter, measure
 from forgekit.compaction.restored import MOST, Depth, restored
 from forgekit.errors import NotFoundError
+from forgekit.extraction.sentences import whole_sentences
 from forgekit.forge import Forge
 from forgekit.model.settings import Settings
 from forgekit.text.plain import to_plain
+from forgekit.text.words import words
 from forgekit.transcripts.kept_events import Kept, kept, limits, note
 from forgekit.worktree.roots import sessions_dir
 
@@ -32,6 +34,8 @@ _FAMILIES = {
     "instruction": AnchorKind.CONSTRAINT,
     "constraint": AnchorKind.CONSTRAINT,
 }
+_TYPED = 300
+"""Characters of a prompt that a person wrote; most of a longer one is pasted, and another's words."""
 _EVERYTHING = 1_000_000
 """Characters of the block at full depth."""
 
@@ -239,12 +243,16 @@ def statements_of(forge: Forge | None, events: Sequence[Event]) -> list[Anchor] 
         return None
     spoken = [event for event in events if event.what in {What.PROMPT, What.REPLY}]
     turns = [(event.what is What.PROMPT, event.text) for event in spoken]
-    found = []
+    found: dict[tuple[AnchorKind, int, str], Anchor] = {}
     for number, family, text in reader.lasting(turns):
-        kind = _FAMILIES[family]
-        if kind is AnchorKind.DECISION or turns[number][0]:
-            found.append(Anchor(kind=kind, turn=spoken[number].turn, text=text))
-    return found
+        kind, (typed, said), turn = _FAMILIES[family], turns[number], spoken[number].turn
+        if typed and len(said) <= _TYPED:
+            for whole in whole_sentences(said):
+                if set(words(text)) <= set(words(whole)) and not whole.endswith("?"):
+                    found[kind, turn, whole] = Anchor(kind=kind, turn=turn, text=whole)
+        elif kind is AnchorKind.DECISION and not typed:
+            found[kind, turn, text] = Anchor(kind=kind, turn=turn, text=text)
+    return [*found.values()]
 
 
 def _last_turn(events: Sequence[Event]) -> int:

@@ -1,8 +1,9 @@
 """Anchors: what a session must not lose, folded out of its events.
 
-Outcomes are those that the results name; of a pipe they name that of its last program only, so that a pipe
-never passes. A command that verifies is one that was run again after files had changed, or one that failed
-and then passed, whatever its options; a program of version control verifies nothing.
+Outcomes are those that the results name: of a command line, that of the programs that `&&` joins at its end;
+of a pipe, that of its last program only. A command that verifies is one that was run again after files had
+changed, one that failed before they did, and then what the same program runs; what looks at files or at their
+history verifies nothing.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 from forgekit.compaction.events import Event, What
 from forgekit.extraction.sentences import before_document, sentences
@@ -19,12 +21,15 @@ from forgekit.text.blocks import brief
 
 _LONGEST, _BEGINNING, _LEAST_WORDS = 1_000, 300, 5
 """Characters of a request that are kept, and of one whose own words are fewer than so many."""
-_SEGMENTS = re.compile(r"&&|\|\||;|\n")
+_CHAINS = re.compile(r"\|\||;|\n")
 _CUT = re.compile(r"\s*(?:\||\d?>|<<)")
+_HERE_DOCUMENT = re.compile(r"(<<-?\s*(['\"]?)(\w+)\2.*)\n(?:.*\n)*?\s*\3\b")
 _WORD = re.compile(r"[A-Za-z][\w:.-]*")
 _ASSIGNED = re.compile(r"\w+=\S*")
 _PREPARES = frozenset({"cd", "export", "set", "source", "sleep", "echo", "true"})
-_VERSION_CONTROL = frozenset({"git", "gh", "hg", "jj"})
+_FILTERS = frozenset({"cat", "head", "sort", "tail", "tee", "uniq", "wc"})
+"""Programs that pass whatever they read."""
+_VERIFY_NOTHING = _FILTERS | {"git", "gh", "hg", "jj", "ls", "pwd"}
 _DONE = frozenset({"completed", "deleted", "cancelled"})
 
 
@@ -111,19 +116,32 @@ def own_words(prompt: str) -> str:
     return brief(chosen, _LONGEST)
 
 
+class _Program(NamedTuple):
+    """One program of a command line.
+
+    Attributes:
+        words: without what its output is piped to, variables and redirections.
+        target: the words without options, after those of the `cd` before it.
+        shown: whether the outcome of the line shows that it passed.
+        filtered: whether it is piped to a program that may fail too.
+    """
+
+    words: list[str]
+    target: str
+    shown: bool
+    filtered: bool
+
+
 def command_key(command: str) -> str:
     """Return the programs of a command line with their subcommands: `go test`, `npm run lint`.
 
     Options, paths, variables, redirections and what only prepares are left out.
     """
     keys: dict[str, None] = {}
-    for parts in _programs(command):
-        while parts and _ASSIGNED.fullmatch(parts[0]):
-            del parts[0]
-        if not parts or parts[0] in _PREPARES:
-            continue
-        words = [parts[0]]
-        for part in parts[1:3]:
+    for program in _programs(command):
+        module = program.words[1:2] == ["-m"]
+        words = program.words[: 1 + module]
+        for part in program.words[1 + module : 3]:
             if not _WORD.fullmatch(part):
                 break
             words.append(part)
@@ -133,14 +151,31 @@ def command_key(command: str) -> str:
 
 def target_of(command: str) -> str:
     """Return a command line without options, redirections and what its output is piped to."""
-    kept = (" ".join(word for word in words if not word.startswith("-")) for words in _programs(command))
-    return " && ".join(filter(None, kept))
+    return " && ".join(program.target for program in _programs(command))
 
 
-def _programs(command: str) -> Iterator[list[str]]:
-    """Yield the words of each program that a command line runs, without what its output is piped to."""
-    for segment in _SEGMENTS.split(command):
-        yield _CUT.split(segment, maxsplit=1)[0].split()
+def _heads(key: str) -> set[str]:
+    """Return the first two words of each program of a command's key."""
+    return {" ".join(program.split()[:2]) for program in key.split(" && ")}
+
+
+def _programs(command: str) -> Iterator[_Program]:
+    """Yield the programs that a command line runs, but for those that only prepare."""
+    text = _HERE_DOCUMENT.sub(r"\1", command).replace("\\\n", " ").strip("; \n")
+    piped, folder = hides_outcome(command), ""
+    chains = _CHAINS.split(text)
+    for number, chain in enumerate(chains, 1):
+        for segment in chain.split("&&"):
+            words = _CUT.split(segment.strip("( "), maxsplit=1)[0].split()
+            while words and _ASSIGNED.fullmatch(words[0]):
+                del words[0]
+            if not words or words[0] in _PREPARES:
+                folder = " ".join(words) if words[:1] == ["cd"] else folder
+                continue
+            last = segment.rpartition("|")[2].split()[:1] if piped and "|" in segment else []
+            target = " ".join([folder, *(word for word in words if not word.startswith("-"))]).strip()
+            shown = number == len(chains) and not last
+            yield _Program(words, target, shown, filtered=not _FILTERS.issuperset(last))
 
 
 def hides_outcome(command: str) -> bool:
@@ -162,7 +197,7 @@ class _Command:
     """The runs of one command.
 
     Attributes:
-        failing: of each target that failed last, the error and how many files had been changed.
+        changes: how many files had been changed when it ran last.
     """
 
     text: str
@@ -170,10 +205,16 @@ class _Command:
     turn: int
     runs: int = 0
     state: str = ""
-    error: str = ""
-    failing: dict[str, tuple[str, int]] = field(default_factory=dict)
     verifies: bool = False
     changes: int = -1
+
+
+class _Failure(NamedTuple):
+    """A failure, how many files had been changed before it, and the targets that have not passed since."""
+
+    error: Anchor
+    changes: int
+    pending: set[str]
 
 
 @dataclass(slots=True)
@@ -198,6 +239,9 @@ class _Fold:
         self.frames: list[Frame] = [Frame(turn=frame.turn, goal=frame.goal) for frame in going_on]
         self.changed: list[str] = []
         self.again: set[str] = set()
+        self.failures: dict[str, _Failure] = {}
+        self.answered: _Command | None = None  # by the next change: it failed, and nothing ran since
+        self.checks: set[str] = set(before.checks) if before else set()
 
     def take(self, event: Event) -> None:
         """Take one event."""
@@ -244,42 +288,51 @@ class _Fold:
                 known.times = known.times + 1 if known.state != "read" else 1
                 known.state = known.state if known.state == "created" else change
         if change != "read":
+            if self.answered is not None:
+                self.answered.verifies = True
             self.changed.append(path)
             if self.frames and path not in self.frames[-1].files:
                 self.frames[-1] = replace(self.frames[-1], files=(*self.frames[-1].files, path))
 
     def _ran(self, call: Event, result: Event) -> None:
-        key = command_key(call.text)
-        target = target_of(call.text)
+        key, target, programs = command_key(call.text), target_of(call.text), [*_programs(call.text)]
         known = self.commands.setdefault(key, _Command(call.text, target, call.turn))
-        verifies = key.split()[0] not in _VERSION_CONTROL
-        passed = not result.failed and not hides_outcome(call.text)
-        if passed and target in known.failing:
-            error, broke_at = known.failing.pop(target)
-            files = tuple(dict.fromkeys(self.changed[broke_at:]))
-            self.fixes.append(
-                Anchor(
-                    kind=AnchorKind.ERROR,
-                    text=key,
-                    turn=call.turn,
-                    state="passed",
-                    detail=error,
-                    files=files,
-                    command=call.text,
-                )
+        shown = {program.target for program in programs if program.shown}
+        failed = result.failed and bool(shown) and not any(program.filtered for program in programs)
+        if not result.failed:
+            self._passed(shown, call.turn)
+        if known.runs and known.target == target and len(self.changed) > known.changes >= 0:
+            known.verifies = True
+        if failed:
+            error = Anchor(
+                kind=AnchorKind.ERROR,
+                text=key,
+                turn=call.turn,
+                state="passed",
+                detail=_first_line(result.text),
+                command=call.text,
             )
-            known.verifies = known.verifies or verifies
-            if self.frames:
-                self.frames[-1] = replace(self.frames[-1], fixed=(*self.frames[-1].fixed, key))
-        elif known.runs and known.target == target and len(self.changed) > known.changes >= 0:
-            known.verifies = known.verifies or verifies
-        if result.failed:
-            known.error = _first_line(result.text)
-            known.failing.setdefault(target, (known.error, len(self.changed)))
+            first = self.failures.get(target) or _Failure(error, len(self.changed), shown)
+            self.failures[target] = first._replace(pending=shown)
             self.again.add(key)
-        known.state = "failed" if result.failed else "passed" if passed else "unknown"
+        self.answered = known if failed else None
+        passed = not result.failed and all(program.shown for program in programs)
+        known.state = "failed" if failed else "passed" if passed else "unknown"
         known.text, known.target, known.turn = call.text, target, call.turn
         known.runs, known.changes = known.runs + 1, len(self.changed)
+
+    def _passed(self, targets: set[str], turn: int) -> None:
+        """End the failures of which nothing is pending any more."""
+        for name, (error, changes, pending) in [*self.failures.items()]:
+            pending.difference_update(targets)
+            if not pending:
+                del self.failures[name]
+                known = self.commands[error.text]
+                known.state, known.verifies = "passed", True
+                files = tuple(dict.fromkeys(self.changed[changes:]))
+                self.fixes.append(replace(error, turn=turn, files=files))
+                if self.frames:
+                    self.frames[-1] = replace(self.frames[-1], fixed=(*self.frames[-1].fixed, error.text))
 
     def stretch(self, boundary: Event | None) -> Stretch:
         """Return what there is at the end."""
@@ -292,19 +345,21 @@ class _Fold:
             found.append(Anchor(kind=kind, text=path, turn=file.turn, state=file.state, times=file.times))
         last = {(fix.text, target_of(fix.command)): fix for fix in self.fixes}
         found += last.values()
-        for key, known in self.commands.items():
-            one = Anchor(
-                kind=AnchorKind.COMMAND,
-                text=key,
-                turn=known.turn,
-                state=known.state,
-                times=known.runs,
-                command=known.text,
-            )
-            if known.verifies:
+        checks = {key: known for key, known in self.commands.items() if key.split()[0] not in _VERIFY_NOTHING}
+        self.checks.update(*(_heads(key) for key, known in checks.items() if known.verifies))
+        for key, known in checks.items():
+            if known.verifies or (known.changes > 0 and _heads(key) <= self.checks):
+                one = Anchor(
+                    kind=AnchorKind.COMMAND,
+                    text=key,
+                    turn=known.turn,
+                    state=known.state,
+                    times=known.runs,
+                    command=known.text,
+                )
                 found.append(one)
-                if known.state == "failed":
-                    found.append(replace(one, kind=AnchorKind.ERROR, detail=known.error))
+                if failure := self.failures.get(known.target):
+                    found.append(replace(one, kind=AnchorKind.ERROR, detail=failure.error.detail))
         return Stretch(
             anchors=tuple(sorted(found, key=lambda anchor: anchor.turn)),
             frames=tuple(self.frames),

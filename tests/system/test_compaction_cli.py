@@ -166,6 +166,20 @@ def test_the_reader_finds_what_the_user_wants_to_hold(registry: Path, home: Path
     assert opened(forge, path) == found
 
 
+def test_what_a_user_wants_is_a_whole_sentence_of_a_prompt_that_was_typed(
+    registry: Path, home: Path, reader: FakeReader
+) -> None:
+    reader.shares["tabs"] = reader.shares["spaces"] = 0.9
+    talk = Transcript()
+    talk.prompt("Nice work. We decided to use tabs, but keep the\nold files. Shall we decide on tabs?")
+    talk.prompt("Look at this review.\n\n" + "We decided to use spaces. " * 20)
+    placed(home, talk)
+    found = preserve(Forge.open(registry), session="s1")
+    assert [a.text for a in found.anchors if a.kind is AnchorKind.DECISION] == [
+        "We decided to use tabs, but keep the old files."
+    ]
+
+
 def test_a_status_line_keeps_the_window_that_the_agent_names(cli: Cli, home: Path) -> None:
     path = placed(home, session())
     given = {"transcript_path": str(path), "context_window": {"context_window_size": 1_000_000}}

@@ -190,7 +190,7 @@ def test_a_pipe_whose_last_program_passes_fixes_nothing() -> None:
     talk.run("make check", "boom", failed=True)
     talk.edit("/w/a.go")
     talk.run("make check 2>&1 | tail -5", "FAIL")
-    assert found(talk, AnchorKind.ERROR) == []
+    assert [(a.state, a.detail) for a in found(talk, AnchorKind.ERROR)] == [("unknown", "boom")]
     [command] = found(talk, AnchorKind.COMMAND)
     assert (command.text, command.state, command.times) == ("make check", "unknown", 2)
     talk.run("make check")
@@ -207,6 +207,40 @@ def test_another_target_that_passes_fixes_nothing_and_hides_no_later_fix() -> No
     talk.run("go test ./a -count=1")
     [error] = found(talk, AnchorKind.ERROR)
     assert (error.text, error.state, error.detail) == ("go test", "passed", "boom")
+
+
+@pytest.mark.parametrize(
+    ("failed", "then", "states"),
+    [
+        ("make lint && make test | tail -5", "make lint && make test | tail -9", ["passed"]),
+        ("make lint && make test", "make lint && make test | tail -5", ["unknown"]),
+        ("make lint && make test", "make test && make -j4 lint", ["passed"]),
+        ("make lint && make test", "make test", ["failed"]),
+        ("make test | grep -c FAIL", "make test | grep -c FAIL", []),
+        ("make test", "make test || true", ["unknown"]),
+        ("cd a && make test", "cd b && make test", []),
+        ("python -m pytest -q", "python -m pytest -q; echo done", ["unknown"]),
+    ],
+)
+def test_a_failure_ends_where_all_that_may_have_failed_is_seen_to_pass(
+    failed: str, then: str, states: list[str]
+) -> None:
+    talk = Transcript()
+    talk.run(failed, "boom", failed=True)
+    talk.edit("/w/a.go")
+    talk.run(then)
+    assert [error.state for error in found(talk, AnchorKind.ERROR)] == states
+
+
+def test_what_the_program_of_a_check_runs_after_changes_checks_too() -> None:
+    talk = Transcript()
+    talk.run("npm run dev")
+    talk.run("npm run test")
+    talk.edit("/w/a.ts")
+    talk.run("npm run test")
+    talk.run("npm run types")
+    talk.run("head /w/a.ts")
+    assert [a.text for a in found(talk, AnchorKind.COMMAND)] == ["npm run test", "npm run types"]
 
 
 @pytest.mark.parametrize(
@@ -315,6 +349,9 @@ def test_work_goes_on_in_the_turn_of_a_compaction() -> None:
         ("mise run test && mise run lint", "mise run test && mise run lint"),
         ("./scripts/x.sh --fast", "./scripts/x.sh"),
         ("git commit -m 'x; y'", "git commit && y'"),
+        ("python -m pytest -q", "python -m pytest"),
+        ("python - <<'E'\nimport x\nE\nmake", "python && make"),
+        ("go test \\\n  -run X", "go test"),
         ("cd /w", "cd /w"),
     ],
 )
