@@ -400,10 +400,14 @@ def compaction_report(found: CompactionReport, call: Call) -> None:
     for kind, kept in found.kinds.items():
         shares = (kept.summary, kept.both, kept.judged_summary, kept.judged_both)
         rows.append((kind.value, str(kept.total), *(f"{share / kept.total:.2f}" for share in shares)))
-    columns = ("kind", "anchors", "in the summary", "with the block", "judged: summary", "judged: with it")
-    console.table(columns, rows)
+    console.table(("kind", "anchors", "summary", "with block", "judged", "judged with block"), rows)
     console.info(
-        f"{console.count(len(found.compactions), 'compaction')}; the blocks cost "
+        f"{console.count(len(found.compactions), 'compaction')}: the share of the anchors that the summary "
+        "holds, and with the block; then as the judge compares the words"
+    )
+    console.info(
+        f"touched again afterwards: {sum(one.again for one in found.compactions)} files and commands, "
+        f"{sum(one.again_lost for one in found.compactions)} of them in neither; the blocks cost "
         f"{found.tokens_a_saved_anchor} tokens for each anchor that only they hold"
     )
 

@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from forgekit.compaction.events import Event, What
@@ -126,7 +127,7 @@ class _Program(NamedTuple):
         filtered: whether it is piped to a program that may fail too.
     """
 
-    words: list[str]
+    words: Sequence[str]
     target: str
     shown: bool
     filtered: bool
@@ -140,7 +141,7 @@ def command_key(command: str) -> str:
     keys: dict[str, None] = {}
     for program in _programs(command):
         module = program.words[1:2] == ["-m"]
-        words = program.words[: 1 + module]
+        words = [*program.words[: 1 + module]]
         for part in program.words[1 + module : 3]:
             if not _WORD.fullmatch(part):
                 break
@@ -159,8 +160,13 @@ def _heads(key: str) -> set[str]:
     return {" ".join(program.split()[:2]) for program in key.split(" && ")}
 
 
-def _programs(command: str) -> Iterator[_Program]:
-    """Yield the programs that a command line runs, but for those that only prepare."""
+@lru_cache(maxsize=1_000)
+def _programs(command: str) -> tuple[_Program, ...]:
+    """Return the programs that a command line runs, but for those that only prepare."""
+    return tuple(_parsed(command))
+
+
+def _parsed(command: str) -> Iterator[_Program]:
     text = _HERE_DOCUMENT.sub(r"\1", command).replace("\\\n", " ").strip("; \n")
     piped, folder = hides_outcome(command), ""
     chains = _CHAINS.split(text)
@@ -295,7 +301,7 @@ class _Fold:
                 self.frames[-1] = replace(self.frames[-1], files=(*self.frames[-1].files, path))
 
     def _ran(self, call: Event, result: Event) -> None:
-        key, target, programs = command_key(call.text), target_of(call.text), [*_programs(call.text)]
+        key, target, programs = command_key(call.text), target_of(call.text), _programs(call.text)
         known = self.commands.setdefault(key, _Command(call.text, target, call.turn))
         shown = {program.target for program in programs if program.shown}
         failed = result.failed and bool(shown) and not any(program.filtered for program in programs)

@@ -21,7 +21,7 @@ from forgekit.transcripts.agent_events import EventReader
 from forgekit.transcripts.values import mapping, mappings
 from forgekit.worktree.local_state import read_json, write_json
 
-MOST_EVENTS, MOST_LASTING = 6_000, 1_500
+MOST_EVENTS, MOST_LASTING = 3_000, 500
 """Events of a session that are kept, and of earlier ones prompts, tasks and compactions."""
 MOST_SESSIONS = 200
 _LASTING = {What.PROMPT, What.TASK, What.TASKS, What.BOUNDARY, What.SUMMARY}
@@ -66,6 +66,7 @@ def kept(folder: Path, transcript: Path) -> Kept:
             if len(events) > most:
                 events, known = thinned(events), 0
                 most = len(events) + MOST_EVENTS
+        events = thinned(events) if known == 0 else events
     if len(events) > known or not path.exists():
         mark = {"offset": reader.offset, "turn": reader.turn, "usage": list(reader.usage), "head": head}
         folder.mkdir(parents=True, exist_ok=True)

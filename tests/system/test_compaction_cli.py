@@ -227,3 +227,42 @@ def test_what_survives_the_compactions_of_real_sessions() -> None:
     kinds = total(found)
     for kind in (AnchorKind.FILE, AnchorKind.ERROR, AnchorKind.TASK, AnchorKind.REQUEST):
         assert kinds[kind].both >= 0.95 * kinds[kind].total, kind
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason=f"no real sessions in {REAL}: NONE WAS REPLAYED")
+def test_a_real_session_replayed_record_by_record(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(compactions, "_read_statements", lambda _forge, _path, level: read.append(level))
+    path = home / ".claude" / "projects" / "x" / "s1.jsonl"
+    path.parent.mkdir(parents=True)
+    printed: list[tuple[int, str, str]] = []
+
+    def hook(line: int, event: str, **more: object) -> None:
+        if text := heard(home, event, path, **more):
+            printed.append((line, event, text))
+
+    name = next(REAL.glob("f4237e82*.jsonl.gz"))
+    with path.open("wb") as file, gzip.open(name) as records:
+        for number, line in enumerate(records, 1):
+            record = json.loads(line)
+            typed = record["type"] == "user" and "toolUseResult" not in record and not record.get("isMeta")
+            if record.get("subtype") == "compact_boundary":
+                hook(number, "PreCompact", trigger="auto")
+            elif typed and not record.get("isCompactSummary"):
+                hook(number, "Stop")
+            file.write(line)
+            file.flush()
+            if record.get("isCompactSummary"):
+                hook(number, "SessionStart", source="compact")
+        hook(number, "Stop")
+    summarise = "The summary should name what follows, the user's words as they are."
+    restored = [f"## What session s1 did, turns 1 to {last}" for last in (18, 21)]
+    assert [(line, event, text.splitlines()[0][:70]) for line, event, text in printed] == [
+        (347, "PreCompact", summarise),
+        (348, "SessionStart", restored[0]),
+        (640, "PreCompact", summarise),
+        (641, "SessionStart", restored[1]),
+        (996, "Stop", '{"systemMessage": "The context is at 87% of where it compacts; kept fo'),
+    ]
+    assert max(len(text) for _, _, text in printed) < 10_000
+    assert read == ["extended"] * 3
