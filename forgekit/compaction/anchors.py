@@ -17,11 +17,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from forgekit.compaction.events import Event, What
-from forgekit.extraction.sentences import before_document, sentences
+from forgekit.extraction.sentences import before_document, own_lines, sentences
 from forgekit.text.blocks import brief
 
-_LONGEST, _BEGINNING, _LEAST_WORDS = 1_000, 300, 5
-"""Characters of a request that are kept, and of one whose own words are fewer than so many."""
+_LONGEST, _SHORT, _BEGINNING, _LEAST_WORDS = 1_000, 500, 300, 5
+"""Characters of a request that are kept, of one that is kept whole, and of one with fewer own words."""
 _CHAINS = re.compile(r"\|\||;|\n")
 _CUT = re.compile(r"\s*(?:\||\d?>|<<)")
 _HERE_DOCUMENT = re.compile(r"(<<-?\s*(['\"]?)(\w+)\2.*)\n(?:.*\n)*?\s*\3\b")
@@ -110,9 +110,11 @@ class Stretch:
 
 
 def own_words(prompt: str) -> str:
-    """Return the sentences of a prompt that are its user's own, or its beginning where they are few words."""
-    found = sentences(before_document(prompt))
-    own = " ".join(prompt[each.start : each.start + len(each.raw)] for each in found)
+    """Return a short prompt, of a longer one the sentences that are its user's own, else its beginning."""
+    own = " ".join(" ".join(line for _, line in own_lines(prompt)).split())
+    if len(own) > _SHORT:
+        found = sentences(before_document(prompt))
+        own = " ".join(prompt[each.start : each.start + len(each.raw)] for each in found)
     chosen = own if len(own.split()) >= _LEAST_WORDS else " ".join(prompt.split())[:_BEGINNING]
     return brief(chosen, _LONGEST)
 

@@ -9,6 +9,7 @@ docs of the transcript's schema are in the agent's own help; every field may be 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
@@ -26,6 +27,8 @@ _REFUSED = "The user doesn't want to proceed with this tool use."
 _REASON = "the user said:\n"
 _OTHER_FAILED = "Sibling tool call errored"
 _MISUSED = "<tool_use_error>"
+_COMMAND = re.compile(r"(?s)<command-name>([^<]+)</command-name>\s*<command-args>(.*\S.*)</command-args>")
+"""A command of the program with words that a person typed behind it."""
 _INPUTS = ("command", "pattern", "query", "url", "description", "skill", "title", "prompt")
 """The inputs that say what a call does, the most telling first."""
 _PATHS = ("file_path", "notebook_path", "filePath", "path")
@@ -96,6 +99,8 @@ class EventReader:
         if record.get("isCompactSummary") is True:
             yield Event(what=What.SUMMARY, id=uuid, text=_kept(text, LONGEST_SUMMARY))
             return
+        if (command := _COMMAND.search(text)) and text.startswith("<command-"):
+            text = f"{command[1]} {command[2]}"
         for block in blocks:
             if block.get("type") == "tool_result":
                 yield from self._result(block, mapping(record.get("toolUseResult")), uuid)
