@@ -91,8 +91,34 @@ def process(root: Path, *command: str, allowed: tuple[int, ...] = (0,)) -> Calla
 def agent_hook(root: Path, event: str, **given: object) -> Callable[[], object]:
     """Return a call of a coding agent's hook as a whole process."""
     data = json.dumps({"session_id": "s", "cwd": str(root), "source": "startup"} | given)
-    line = [*FORGEKIT, "hook", "claude-code", event]
-    return lambda: subprocess.run(line, cwd=root, input=data, capture_output=True, text=True, check=True)
+    line, env = [*FORGEKIT, "hook", "claude-code", event], os.environ | {"HOME": str(root.parent)}
+    return lambda: subprocess.run(
+        line, cwd=root, input=data, capture_output=True, text=True, check=True, env=env
+    )
+
+
+def compacted(root: Path, turns: int = 40) -> str:
+    """Write the transcript of a session that was just compacted, 1,000 records, and return its path."""
+    path = root.parent / ".claude" / "projects" / "x" / "s.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    for turn in range(turns):
+        rows.append(
+            {"type": "user", "message": {"content": f"Please change part {turn}, and never the API."}}
+        )
+        for call in range(12):
+            key, name = f"{turn}-{call}", ("Edit", "Read", "Bash")[call % 3]
+            given = (
+                {"command": f"make part{call}"} if name == "Bash" else {"file_path": f"/w/{turn}/{call}.py"}
+            )
+            used = {"type": "tool_use", "id": key, "name": name, "input": given}
+            rows.append({"type": "assistant", "message": {"id": key, "content": [used]}})
+            back = {"type": "tool_result", "tool_use_id": key, "content": "ok", "is_error": call == turn % 12}
+            rows.append({"type": "user", "message": {"content": [back]}})
+    rows.append({"type": "system", "subtype": "compact_boundary", "compactMetadata": {"preTokens": 150_000}})
+    rows.append({"type": "user", "isCompactSummary": True, "message": {"content": "Parts were changed."}})
+    path.write_text("".join(json.dumps(row | {"uuid": str(n)}) + "\n" for n, row in enumerate(rows)))
+    return str(path)
 
 
 def first_answer(root: Path) -> None:
@@ -232,6 +258,13 @@ def rows(root: Path, long: Path) -> list[Row]:
             agent_hook(root, "UserPromptSubmit", prompt=QUERY),
             "stat + FTS5",
             floor,
+        ),
+        Row(
+            "agent hook, after a compaction",
+            "100",
+            agent_hook(root, "SessionStart", source="compact", transcript_path=compacted(root)),
+            "interpreter",
+            interpreter,
         ),
         Row(
             "what governs a file",

@@ -121,8 +121,7 @@ class Door:
         self, _: object, asked: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         """Return the file of a record, or the state of a project."""
-        parts = tuple(map(unquote, asked.uri.removeprefix(SCHEME).split("/")))
-        text = await self._asked(lambda: self._resource(parts))
+        text = await self._asked(lambda: self._resource(asked.uri))
         contents = types.TextResourceContents(uri=asked.uri, mime_type=MARKDOWN, text=text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -182,16 +181,18 @@ class Door:
         found = found if isinstance(found, dict) else {"rows": found}
         return _page(found, tool.answer.rows, first, limit) if tool.answer.rows else found
 
-    def _resource(self, parts: tuple[str, ...]) -> str:
-        match parts:
-            case ("project", name, "state"):
+    def _resource(self, uri: str) -> str:
+        match [unquote(part) for part in uri.split("/")] if uri.startswith(SCHEME) else []:
+            case [_, _, "project", name, "state"]:
                 from forgekit.briefing.blocks import prepare_compression
 
                 return prepare_compression(self.forge, name, instructions=False).text
-            case (kind, name) if kind in {each.value for each in KINDS}:
+            case [_, _, kind, name] if kind in {each.value for each in KINDS}:
                 entity = self.forge.entity(name, Kind(kind))
                 return (self.forge.root / path_of(entity.kind, entity.id)).read_text(encoding="utf-8")
-        raise NotFoundError("resource", SCHEME + "/".join(parts)[:100])
+        raise NotFoundError(
+            "resource", uri[:100], f"an address is {SCHEME}decision/ID, or as the templates say"
+        )
 
 
 def server_of(forge: Forge, *, writing: bool = False) -> Server[Any]:

@@ -146,12 +146,12 @@ TOOLS: tuple[Tool, ...] = (
         ("project", "tag"),
         own=(Argument("text", help="The archive, as it was written.", required=True),),
         function="forgekit.filing.archives:file_text"),
-    Tool("compaction_status", "compaction status", "Show how near a compaction is",
+    Tool("check_compaction_status", "compaction status", "Show how near a compaction is",
         "Return the tokens in use, the risk that the context is compacted soon (`occurred` just after one) "
         "and how much of the session is kept: requests, constraints, tasks, files, errors.", ("session",)),
-    Tool("preserve_context", "compaction preserve", "Keep what the session must not lose",
+    Tool("preserve_critical_context", "compaction preserve", "Keep what the session must not lose",
         "Bring what is kept of this session up to date, out of its transcript.", ("level", "session")),
-    Tool("restore_context", "compaction restore", "Restore what a compaction lost",
+    Tool("restore_compacted_context", "compaction restore", "Restore what a compaction lost",
         "Return what the session did and the summary of a compaction does not hold: the user's words, open "
         "tasks, files changed, failures and fixes. Use it after a compaction, or to look up earlier work.",
         ("depth", "session")),

@@ -119,9 +119,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "record_thread": {"title": "Which queue?", "project": "Nexus"},
     "resolve_thread": {"name": "Which queue?", "resolution": "NATS"},
     "file_archive": {"text": ARCHIVE, "project": "Nexus"},
-    "compaction_status": {"session": "s1"},
-    "preserve_context": {"level": "critical", "session": "s1"},
-    "restore_context": {"depth": "session", "session": "s1"},
+    "check_compaction_status": {"session": "s1"},
+    "preserve_critical_context": {"level": "critical", "session": "s1"},
+    "restore_compacted_context": {"depth": "session", "session": "s1"},
 }
 
 
@@ -202,7 +202,10 @@ def test_each_reading_tool_answers(forge: Forge) -> None:
         "get": {"name": "The API is REST"},
     }
     given |= {"ask": {"question": "what is open?"}, "trace": {"conversation": "nobody"}}
-    given |= {name: CALLS[name] for name in ("compaction_status", "preserve_context", "restore_context")}
+    given |= {
+        name: CALLS[name]
+        for name in ("check_compaction_status", "preserve_critical_context", "restore_compacted_context")
+    }
     for tool in (tool for tool in TOOLS if not tool.behind.writes):
         found = called(forge, tool.name, **given.get(tool.name, {}))
         assert found.is_error is (tool.name == "trace"), tool.name
@@ -289,6 +292,7 @@ def test_a_record_is_a_resource(forge: Forge, mode: str) -> None:
 def test_what_is_no_record_is_no_resource(forge: Forge, uri: str) -> None:
     found = asked(server_of(forge), lambda client: client.read_resource(uri))
     assert isinstance(found, MCPError)
+    assert uri.rpartition("/")[2].replace("%2F", "/") in str(found)
 
 
 @pytest.mark.parametrize("mode", MODES)
