@@ -396,6 +396,9 @@ def compaction_status(found: AgentSession, call: Call) -> None:
 def compaction_report(found: CompactionReport, call: Call) -> None:
     """Print what compactions left, by kind."""
     del call
+    if not found.compactions:
+        console.info("no compaction with a summary in these transcripts")
+        return
     rows = []
     for kind, kept in found.kinds.items():
         shares = (kept.summary, kept.both, kept.judged_summary, kept.judged_both)

@@ -206,6 +206,8 @@ def test_a_report_says_what_survived(cli: Cli, home: Path, registry: Path) -> No
     assert counts == {"request": (1, 0, 1), "file": (1, 1, 1), "error": (1, 0, 1), "command": (1, 0, 1)}
     table = cli("compaction", "report", str(path), root=registry)
     assert table.out.splitlines()[0] == "request\t1\t0.00\t1.00\t0.00\t1.00"
+    none = cli("compaction", "report", str(placed(home, session(), "s2")), root=registry)
+    assert (none.code, none.out, none.err) == (0, "", "no compaction with a summary in these transcripts\n")
     gone = cli("compaction", "report", "/nowhere.jsonl", root=registry)
     assert (gone.code, gone.err.startswith("forgekit: no transcript answers to '/nowhere.jsonl'")) == (
         1,
