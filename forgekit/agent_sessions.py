@@ -243,16 +243,16 @@ def statements_of(forge: Forge | None, events: Sequence[Event]) -> list[Anchor] 
         return None
     spoken = [event for event in events if event.what in {What.PROMPT, What.REPLY}]
     turns = [(event.what is What.PROMPT, event.text) for event in spoken]
-    found: dict[tuple[AnchorKind, int, str], Anchor] = {}
+    found: dict[Anchor, None] = {}
     for number, family, text in reader.lasting(turns):
         kind, (typed, said), turn = _FAMILIES[family], turns[number], spoken[number].turn
         if typed and len(said) <= _TYPED:
-            for whole in whole_sentences(said):
-                if set(words(text)) <= set(words(whole)) and not whole.endswith("?"):
-                    found[kind, turn, whole] = Anchor(kind=kind, turn=turn, text=whole)
-        elif kind is AnchorKind.DECISION and not typed:
-            found[kind, turn, text] = Anchor(kind=kind, turn=turn, text=text)
-    return [*found.values()]
+            of_it = (each for each in whole_sentences(said) if set(words(text)) <= set(words(each)))
+            wholes = [each for each in of_it if not each.endswith("?")]
+        else:
+            wholes = [text] if kind is AnchorKind.DECISION and not typed else []
+        found |= dict.fromkeys(Anchor(kind=kind, turn=turn, text=each) for each in wholes)
+    return [*found]
 
 
 def _last_turn(events: Sequence[Event]) -> int:

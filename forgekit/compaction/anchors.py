@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from forgekit.compaction.events import Event, What
@@ -142,13 +143,9 @@ def command_key(command: str) -> str:
     """
     keys: dict[str, None] = {}
     for program in _programs(command):
-        module = program.words[1:2] == ["-m"]
-        words = [*program.words[: 1 + module]]
-        for part in program.words[1 + module : 3]:
-            if not _WORD.fullmatch(part):
-                break
-            words.append(part)
-        keys[" ".join(words)] = None
+        first = 2 if program.words[1:2] == ["-m"] else 1
+        words = takewhile(_WORD.fullmatch, program.words[first:3])
+        keys[" ".join([*program.words[:first], *words])] = None
     return " && ".join([*keys][:3]) or " ".join(command.split())[:80]
 
 
@@ -165,10 +162,7 @@ def _heads(key: str) -> set[str]:
 @lru_cache(maxsize=1_000)
 def _programs(command: str) -> tuple[_Program, ...]:
     """Return the programs that a command line runs, but for those that only prepare."""
-    return tuple(_parsed(command))
-
-
-def _parsed(command: str) -> Iterator[_Program]:
+    found = []
     text = _HERE_DOCUMENT.sub(r"\1", command).replace("\\\n", " ").strip("; \n")
     piped, folder = hides_outcome(command), ""
     chains = _CHAINS.split(text)
@@ -183,7 +177,8 @@ def _parsed(command: str) -> Iterator[_Program]:
             last = segment.rpartition("|")[2].split()[:1] if piped and "|" in segment else []
             target = " ".join([folder, *(word for word in words if not word.startswith("-"))]).strip()
             shown = number == len(chains) and not last
-            yield _Program(words, target, shown, filtered=not _FILTERS.issuperset(last))
+            found.append(_Program(words, target, shown, filtered=not _FILTERS.issuperset(last)))
+    return tuple(found)
 
 
 def hides_outcome(command: str) -> bool:
@@ -202,11 +197,7 @@ def hides_outcome(command: str) -> bool:
 
 @dataclass(slots=True)
 class _Command:
-    """The runs of one command.
-
-    Attributes:
-        changes: how many files had been changed when it ran last.
-    """
+    """The runs of one command; `changes` are those of files before the last run."""
 
     text: str
     target: str

@@ -137,9 +137,8 @@ def _row(anchor: Anchor, folder: str) -> BlockRow:
         case AnchorKind.ERROR | AnchorKind.COMMAND:
             files = ", ".join(f"`{path.rsplit('/', 1)[-1]}`" for path in anchor.files[:5])
             after = f" after changes to {files}" if files else ""
-            how = f"failed, then passed{after}" if anchor.state == "passed" else "failed at last"
-            if anchor.state == "unknown":
-                how = "failed; what came of it later is hidden by a pipe"
+            late = "failed, then hidden by a pipe" if anchor.state == "unknown" else "failed at last"
+            how = f"failed, then passed{after}" if anchor.state == "passed" else late
             if anchor.kind is AnchorKind.COMMAND:
                 how = f"ran {anchor.times} times, last outcome: {anchor.state}"
             typed = quote(anchor.command)
