@@ -170,7 +170,7 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     names = [name for name in _FILLED if claim.family is not Family.PROSE or name not in _REFERRING]
     missing = {name: sure[name] for name in names if name in sure and not _has(claim, name)}
     missing = {name: value for name, value in missing.items() if _freed(page.found, claim, value)}
-    if _is_replaced(each, kind) and claim.values.get("status") in (None, DecisionStatus.INVALIDATED):
+    if claim.values.get("status") is DecisionStatus.INVALIDATED and _is_replaced(each, kind):
         claim.values["status"] = DecisionStatus.SUPERSEDED
         if "superseded_by" in sure:
             claim.values.setdefault("superseded_by", sure["superseded_by"])
