@@ -1,6 +1,6 @@
 """Notes under one budget: a vault of real records in 8,000, 4,000 and 2,000 tokens, essences, topics, costs.
 
-    python benchmarks/notes.py DATA [--vault DIR] [--records 600]
+    python benchmarks/notes.py DATA [--records 600] [--many 10000]
 
 DATA holds `adr_documents.jsonl.gz` and `decisions.jsonl.gz`. The records become Markdown files dated over two
 years, in a folder for each repository or corpus; the registry is made in a temporary folder.
@@ -11,8 +11,10 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import random
 import re
+import statistics
 import subprocess
 import tempfile
 import time
@@ -21,9 +23,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import comb
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from costs import FORGEKIT, Invented, process, taken
 
 from forgekit import context, notes
 from forgekit.extraction.sentences import whole_sentences
@@ -32,11 +35,12 @@ from forgekit.insight.budget import allocate
 from forgekit.insight.notes import candidates
 from forgekit.model.entities import Note
 from forgekit.models.encoder import Encoder, Missing
+from forgekit.models.essences import ExtractiveDistiller
 from forgekit.queries import status
 from forgekit.text.words import tokens
 from forgekit.times import DAY_MS, Instant, format_date, parse_instant
 from forgekit.upkeep.init_migrate import initialise
-from forgekit.upkeep.maintain import maintain, note_threads
+from forgekit.upkeep.maintain import _AT_ONCE, maintain, note_threads
 
 NOW = parse_instant("2026-09-01T00:00:00Z")
 QUERY = "which database and message queue"
@@ -173,21 +177,94 @@ def allocator() -> None:
         print(f"allocate 10,000 items in {budget:,} tokens: {min(times) * 1000:.1f} ms of processor time")
 
 
+def costs(place: Path, chosen: Sequence[tuple[str, str, str]], encoder: Encoder, many: int) -> None:
+    """Print what commands cost as whole processes among many notes."""
+    root, vault = place / "many", place / "large"
+    repeated = ((number, *chosen[number % len(chosen)]) for number in range(many))
+    write_vault(vault, [(group, title, f"{text}\n\nCopy {n}.") for n, group, title, text in repeated])
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    initialise(root)
+    forge = replace(Forge.open(root), now=lambda: NOW)
+    vars(forge)["encoder"] = Invented(encoder)
+    print(f"\n| {many:,} notes, in process | wall | processor |\n| --- | --- | --- |")
+    timed("ingest", lambda: notes.ingest_folder(forge, vault, project="Vault"))
+    timed("distil, vectors invented", lambda: maintain(forge, only="distil"))
+    timed("note threads apply", lambda: note_threads(forge, action="apply"))
+    timed("maintain", lambda: maintain(forge))
+    timed("fidelity of all", lambda: status(forge))
+    time.sleep(2.5)  # files younger than two seconds are read twice
+    os.environ["FORGEKIT_NOW"] = "2026-09-01T00:00:00Z"
+    number = iter(range(1_000))
+    typed = place / "typed.md"
+
+    def add() -> None:
+        typed.write_text(f"# Thought {next(number)}\n\nThe queue of messages needs a limit.\n")
+        process(root, *FORGEKIT, "note", "add", str(typed))()
+
+    commands = {
+        "note add": add,
+        "context": process(root, *FORGEKIT, "context", QUERY),
+        "maintain, nothing due": process(root, *FORGEKIT, "maintain"),
+    }
+
+    print("\n| whole process | best | median | processor |\n| --- | --- | --- | --- |")
+    for name, run in commands.items():
+        if name == "maintain, nothing due":
+            maintain(forge)
+        (found,) = taken(9, run)
+        cells = (found.wall[0], statistics.median(found.wall), statistics.median(found.processor))
+        print(f"| {name} | {' | '.join(f'{cell:.0f} ms' for cell in cells)} |", flush=True)
+
+
+def distillation(encoder: Encoder, chosen: Sequence[tuple[str, str, str]]) -> None:
+    """Print what essences cost beside the encoding of the same sentences."""
+    seen: list[list[str]] = []
+
+    class Noted:
+        name = encoder.name
+
+        def encode_documents(self, texts: Sequence[str]) -> Any:
+            seen.append(list(texts))
+            return encoder.encode_documents(texts)
+
+    distiller = ExtractiveDistiller(cast("Encoder", Noted()))
+    pairs = [(title, text) for _, title, text in chosen]
+    begun = time.process_time()
+    for at in range(0, len(pairs), _AT_ONCE):
+        list(distiller.distil(pairs[at : at + _AT_ONCE]))
+    whole, begun = time.process_time() - begun, time.process_time()
+    for some in seen:
+        encoder.encode_documents(some)
+    alone = time.process_time() - begun
+    texts = sum(map(len, seen))
+    print(f"\n{len(pairs)} essences of {texts:,} sentences and phrases: {whole:.1f} s of processor time, "
+        f"{whole / alone - 1:+.1%} beside their encoding alone")  # fmt: skip
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
     parser.add_argument("--records", type=int, default=600)
+    parser.add_argument("--many", type=int, default=10_000)
     given = parser.parse_args()
+    source = str(Path(__file__).resolve().parent.parent)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
     allocator()
     with tempfile.TemporaryDirectory() as place:
         root, vault = Path(place, "registry"), Path(place, "vault")
-        write_vault(vault, list(records(given.data, given.records)))
+        chosen = list(records(given.data, given.records))
+        write_vault(vault, chosen)
         subprocess.run(["git", "init", "-q", str(root)], check=True)
         initialise(root)
         forge = replace(Forge.open(root), now=lambda: NOW)
         if isinstance(forge.encoder, Missing):
             raise SystemExit(str(forge.encoder))
+        if given.many:
+            costs(Path(place), chosen, forge.encoder, given.many)
+        if not given.records:
+            return
+        distillation(forge.encoder, chosen[:100])
         print("\n| step | wall | processor |\n| --- | --- | --- |")
         timed("ingest", lambda: notes.ingest_folder(forge, vault, project="Vault"))
         timed("ingest again", lambda: notes.ingest_folder(forge, vault, project="Vault"))

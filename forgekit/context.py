@@ -87,7 +87,7 @@ def load(
         _part("Decisions", _decisions(forge, registry, decisions)),
         _part("Threads", _threads(registry, threads)),
         _part("Notes", _notes(forge, registry, notes, topics)),
-        _part("Conversations", _conversations(conversations)),
+        _part("Conversations", _conversations(registry, conversations)),
     ]
     room = budget if budget is not None else forge.settings.budget
     opening = f"## Context: {_echo(quote(query), min(ECHO, room // 4))}\n\n{NOTICE}"
@@ -208,11 +208,13 @@ def _threads(registry: Registry, hits: Iterable[Scored]) -> list[BlockRow]:
     return rows
 
 
-def _conversations(hits: Iterable[Scored]) -> list[BlockRow]:
-    lines = (
-        (one, f"- {one.hit.short} ({quote(one.hit.project or '')}): {quote(one.hit.title)}") for one in hits
-    )
-    return [BlockRow((line,), score=one.score) for one, line in lines]
+def _conversations(registry: Registry, hits: Iterable[Scored]) -> list[BlockRow]:
+    rows = []
+    for one in hits:
+        line = f"- {one.hit.short} ({quote(one.hit.project or '')}): {quote(one.hit.title)}"
+        essence = getattr(registry.get(one.hit.id), "essence", None)
+        rows.append(BlockRow((f"{line}: {quote(essence)}", line) if essence else (line,), score=one.score))
+    return rows
 
 
 def _origin(local_id: str | None, conversation: EntityId | None) -> str:

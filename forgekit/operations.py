@@ -595,12 +595,14 @@ OPERATIONS: tuple[Operation, ...] = (
                 Argument("fix", Type.FLAG, "Fix what needs no person, in one commit.")),
             ("forgekit check", "forgekit check registry/decisions/2026-03 --json",
                 "forgekit check --fix --dry-run"), "checked", writes=True),
-        _writing("maintain", "Do what notes need: essences, topics, digests and the day's summary.",
+        _writing("maintain",
+            "Do what notes and conversations need: essences, topics, digests, the day's summary.",
             "forgekit.upkeep.maintain:maintain",
             (Argument("only", Type.CHOICE, "One step, even where nothing is due.",
-                    of=("distil", "threads", "digests", "fidelity", "daily")),),
+                    of=("distil", "threads", "reconsolidate", "digests", "fidelity", "daily")),),
             ("forgekit maintain", "forgekit maintain --only distil --dry-run"))._replace(
-            view="maintained", more="An interrupted run is finished by the next one. Topics change only by "
+            view="maintained", more="An interrupted run is finished by the next one. `reconsolidate` merges, "
+            "splits, archives and wakes topics; `threads` takes new notes in as well. Topics change only by "
             "`forgekit note threads apply`, or with the setting `apply_topics`."),
         Operation("schedule", "Print a unit that runs `forgekit maintain` every hour.",
             "forgekit.upkeep.maintain:schedule",

@@ -269,7 +269,7 @@ def show(
         entity, notice = past_entity(forge, registry, name, kinds, at), unread_then(registry)
     origin = provenance(forge, registry, entity, at)
     if entity.kind is Kind.NOTE and at is None:
-        local_state.record_opening(forge.root, entity.id, forge.now())
+        local_state.record_openings(forge.root, {entity.id: forge.now()})
     if not isinstance(entity, Archive):
         return Shown(registry=registry, entity=entity, provenance=origin, notice=notice)
     from forgekit.filing.archive_facts import facts

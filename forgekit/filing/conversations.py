@@ -8,6 +8,7 @@ batch is held in memory.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -53,6 +54,7 @@ from forgekit.text.secrets import redact
 from forgekit.text.transcript import write_parts
 from forgekit.times import UNKNOWN, Instant
 from forgekit.transcripts.claude_code import compactions_of, project_of
+from forgekit.worktree import local_state
 
 BATCH = 500
 """Most conversations of one commit."""
@@ -60,6 +62,7 @@ BATCH_SIZE = 8_000_000
 """Characters to be written from which on one commit files fewer."""
 _TITLE_LIMIT = 120
 _REASON_LIMIT = 200
+_NOTE = re.compile(r"\bnte_([0-9a-f]{12})\b")
 _NOTHING = Outcome(commit=None, written=(), deleted=(), diff="", change=Change(subject="ingest"))
 
 
@@ -88,6 +91,7 @@ class Unpacked:
         pasted: archives that were pasted into it, perhaps followed by other text.
         observed: conventions that its user asks for.
         mentions: from which follows which conventions it used.
+        notes: the ends of the ids of notes that its texts name, as a pasted block does, and when.
         parts: its text; empty where the text is not kept.
     """
 
@@ -98,6 +102,7 @@ class Unpacked:
     candidates: tuple[Candidate, ...]
     observed: tuple[Convention, ...]
     mentions: Mentions
+    notes: Mapping[str, Instant]
     parts: tuple[TranscriptPart, ...]
     redacted: Mapping[str, int]
     problems: tuple[Problem, ...]
@@ -174,6 +179,12 @@ def unpack(
         ),
         observed=tuple(_observed(conversation, finds, own, redactor)),
         mentions=Mentions.of((turn.text for turn in own), (call for turn in turns for call in turn.calls)),
+        notes={
+            name: turn.time if turn.time is not None else started
+            for turn in turns
+            for text in (turn.text, *(file.text for file in turn.attachments))
+            for name in _NOTE.findall(text)
+        },
         parts=_parts(conversation, turns, redactor) if kept else (),
         redacted=redactor.counts,
         problems=tuple(archives.problems),
@@ -514,8 +525,19 @@ def ingest(
     for some in _batches(read(), None if whole else batch):
         decide = partial(_decide, forge, some, project)
         report.add(forge.commit(decide, options), shown)
+        if not options.dry_run:
+            _record_openings(forge, some)
     report.problems.extend(reader.problems if reader is not None else ())
     return report
+
+
+def _record_openings(forge: Forge, read: Iterable[Unpacked]) -> None:
+    """Remember that the notes which conversations name were in use on those days."""
+    named = [item for unpacked in read for item in unpacked.notes.items()]
+    ids = {key[-12:]: key for key in forge.catalogue.matching(kinds=(Kind.NOTE,))} if named else {}
+    now = forge.now()
+    used = sorted((ids[name], min(at, now)) for name, at in named if name in ids)
+    local_state.record_openings(forge.root, dict(used))
 
 
 def _batches(read: Iterable[Unpacked], most: int | None) -> Iterator[list[Unpacked]]:

@@ -55,6 +55,12 @@ def candidates(sentences: Iterable[str], text: str, limit: int = ESSENCE_LIMIT) 
     return whole[:SENTENCES]
 
 
+def conversation_text(stated: Iterable[str], *texts: str) -> str:
+    """Return what the essence of a conversation is made of: a sentence for each record, and its texts."""
+    sentences = (line if line[-1] in _ENDS else f"{line}." for line in stated)
+    return "\n\n".join(filter(None, (*sentences, *texts)))
+
+
 def _tells(sentence: str) -> bool:
     """Say whether a text is a sentence with words enough to be understood alone."""
     words = _WORDS.findall(sentence)

@@ -41,6 +41,7 @@ from forgekit.model.entities import (
     Convention,
     ConventionOrigin,
     ConventionStatus,
+    Conversation,
     Decision,
     DecisionStatus,
     Entity,
@@ -335,9 +336,11 @@ def longer_text(ours: TranscriptPart, theirs: TranscriptPart) -> tuple[Transcrip
     return max(ours, theirs, key=lambda part: (part.turn_range[::-1], len(part.body), part.body)), False
 
 
-def _one_of_two_makers(ours: Note | Topic, theirs: Note | Topic) -> tuple[Any, bool]:
+def _one_of_two_makers(
+    ours: Note | Conversation | Topic, theirs: Note | Conversation | Topic
+) -> tuple[Any, bool]:
     """Choose either: what was made of another text than the merged one is made again."""
-    group = "essence" if ours.kind is Kind.NOTE else "digest"
+    group = "digest" if ours.kind is Kind.TOPIC else "essence"
     names = group_fields(ours.kind, group)
     return max(ours, theirs, key=lambda e: [str(getattr(e, name)) for name in names]), False
 
@@ -348,6 +351,7 @@ CHOICES: Mapping[tuple[Kind, str], Choice] = {
     (Kind.CONFLICT, "state"): _answer_over(ConflictStatus.OPEN),
     (Kind.CANDIDATE, "state"): _answer_over(CandidateStatus.WAITING),
     (Kind.NOTE, "essence"): _one_of_two_makers,
+    (Kind.CONVERSATION, "essence"): _one_of_two_makers,
     (Kind.TOPIC, "digest"): _one_of_two_makers,
     (Kind.CONVENTION, "state"): _convention_state,
     (Kind.TRANSCRIPT, "text"): longer_text,

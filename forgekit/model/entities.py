@@ -149,6 +149,7 @@ class Conversation(Record):
         continues: tags and ids that its first messages name or paste: what it was begun from.
         brought: local ids of the records that came with them.
         archived_as: tags of the archives that were written in it.
+        essence: what it comes to, in one or two sentences; `essence_of` and `essence_by` as of a note.
     """
 
     kind = Kind.CONVERSATION
@@ -164,6 +165,9 @@ class Conversation(Record):
     continues: tuple[str, ...] = key(LINES, default=())
     brought: tuple[str, ...] = key(LINES, default=())
     archived_as: tuple[str, ...] = key(LINES, default=())
+    essence: str | None = key(TEXT, default=None, together="essence")
+    essence_of: str | None = key(CODE, default=None, together="essence")
+    essence_by: str | None = key(TEXT, default=None, together="essence")
     created_at: Instant = key(INSTANT, default=UNKNOWN, unset=UNKNOWN, merge=Merge.EARLIER, csv=True)
     tags: tuple[str, ...] = key(LINES, default=(), csv=True)
 

@@ -17,10 +17,20 @@ from typing import TYPE_CHECKING, Any
 from forgekit.change import Written
 from forgekit.errors import UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions, reading
-from forgekit.ids import EntityId
-from forgekit.insight.notes import DIGEST_LIMIT, Suggestion, digest_of, fidelity_counts, has_essence, suggest
+from forgekit.ids import EntityId, text_hash
+from forgekit.insight.notes import (
+    DIGEST_LIMIT,
+    LEAST,
+    Suggestion,
+    conversation_text,
+    digest_of,
+    fidelity_counts,
+    has_essence,
+    suggest,
+    topics_of,
+)
 from forgekit.insight.staleness import open_conflicts, stale
-from forgekit.model.entities import UNSORTED, Entity, Note, Topic, TopicStatus
+from forgekit.model.entities import UNSORTED, Conversation, Entity, Note, Topic, TopicStatus, part_id
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.models.choice import find_distiller
@@ -36,9 +46,11 @@ if TYPE_CHECKING:
 
 SOURCE = "daily:"
 """Begins the source of each daily summary."""
-STEPS = ("distil", "threads", "digests", "fidelity", "daily")
+STEPS = ("distil", "threads", "reconsolidate", "digests", "fidelity", "daily")
 BATCH = 500
 """Most essences of one commit."""
+_BEGINNING = 8_000
+"""Characters of a conversation's kept text that its essence is made of."""
 _AT_ONCE = 16
 """Texts that are distilled together."""
 Progress = Callable[[int, int], None]
@@ -182,43 +194,64 @@ def _distil(
     progress: Progress | None,
     options: WriteOptions,
 ) -> None:
-    made: dict[str, Essence] = {}
-    notes = [note for note in forge.registry().notes if not has_essence(note)] if "distil" in steps else []
-    for start in range(0, len(notes), _AT_ONCE):
-        some = notes[start : start + _AT_ONCE]
-        for note, essence in zip(some, distiller.distil([(n.title, n.body) for n in some]), strict=True):
+    made: dict[EntityId, tuple[str, Essence]] = {}
+    due = list(_without_essence(forge)) if "distil" in steps else []
+    for start in range(0, len(due), _AT_ONCE):
+        some = due[start : start + _AT_ONCE]
+        found = distiller.distil([(title, text) for *_, title, text in some])
+        for (key, digest, *_), essence in zip(some, found, strict=True):
             if essence.text:
-                made[note.made_of] = essence
+                made[key] = digest, essence
             else:
                 report.failed += 1
         if progress is not None:
-            progress(min(start + _AT_ONCE, len(notes)), len(notes))
+            progress(min(start + _AT_ONCE, len(due)), len(due))
         if len(made) >= BATCH and not options.dry_run:
             _commit(forge, distiller, made, (), report, options)
             made = {}
     _commit(forge, distiller, made, steps, report, options)
 
 
+def _without_essence(forge: Forge) -> Iterator[tuple[EntityId, str, str, str]]:
+    """Yield id, hash, title and text of each note and conversation without an essence of its text."""
+    registry = forge.registry()
+    for note in registry.notes:
+        if not has_essence(note):
+            yield note.id, note.made_of, note.title, note.body
+    stated: dict[EntityId | None, list[str]] = {}
+    for decision in registry.decisions:
+        stated.setdefault(decision.originated_in, []).append(decision.decision)
+    for thread in registry.threads:
+        stated.setdefault(thread.first_seen_in, []).append(thread.title)
+    for each in registry.conversations:
+        kept = forge.catalogue.entity(part_id(each.id, 1, each.created_at))
+        begins = kept.body[:_BEGINNING] if kept is not None else ""
+        text = conversation_text(stated.get(each.id, ()), each.body, begins)
+        digest = text_hash(f"{each.title}\n{text}")
+        if each.essence_of != digest and any(map(str.isalnum, text)):
+            yield each.id, digest, each.title, text
+
+
 def _commit(
     forge: Forge,
     distiller: Distiller,
-    made: Mapping[str, Essence],
+    made: Mapping[EntityId, tuple[str, Essence]],
     steps: Iterable[str],
     report: Maintained,
     options: WriteOptions,
 ) -> None:
     """Write essences, then the topics and digests that follow from all of them."""
-    groups = list(_clusters(forge)) if "threads" in steps else []
+    every = "threads" in steps
+    groups = list(_clusters(forge, every=every)) if every or "reconsolidate" in steps else []
     digests: dict[str, str] = {}
     found: list[Suggestion] = []
     counts: Counter[str] = Counter()
 
     def change() -> Change:
         registry = forge.registry()
-        notes = {note.id: _condensed(note, made, distiller.name) for note in registry.notes}
-        writes: dict[EntityId, Entity] = {
-            key: note for key, note in notes.items() if note is not registry.get(key)
-        }
+        writes: dict[EntityId, Entity] = {e.id: e for e in _condensed(registry, made, distiller.name)}
+        notes = {note.id: note for note in registry.notes}
+        notes |= {key: entity for key, entity in writes.items() if isinstance(entity, Note)}
         counts.clear()
         counts["essences"] = len(writes)
         topics = {topic.id: topic for topic in registry.topics}
@@ -257,34 +290,47 @@ def _commit(
     report.diff += outcome.diff
     if outcome.commit is not None:
         report.commits.append(outcome.commit)
-        if forge.vectors is not None:  # an essence changes a note's file, not what its vector is made of
+        if forge.vectors is not None:  # an essence changes a file, not what its vector is made of
             forge.catalogue.refresh()
             now = dict(forge.catalogue.contents())
-            changed = (entity.id for entity in outcome.change.writes if isinstance(entity, Note))
+            changed = (entity.id for entity in outcome.change.writes if not isinstance(entity, Topic))
             forge.vectors.carry({now[key]: blobs[key] for key in changed if key in now and key in blobs})
 
 
-def _condensed(note: Note, made: Mapping[str, Essence], maker: str) -> Note:
-    essence = None if has_essence(note) else made.get(note.made_of)
-    if essence is None:
-        return note
-    values: dict[str, Any] = {"essence_of": note.made_of, "essence_by": maker}
-    return replace(note, essence=essence.text, concepts=essence.concepts, **values)
+def _condensed(
+    registry: Registry, made: Mapping[EntityId, tuple[str, Essence]], maker: str
+) -> Iterator[Note | Conversation]:
+    """Yield what got an essence; its hash says of which text."""
+    for key, (digest, essence) in made.items():
+        entity = registry.get(key)
+        if isinstance(entity, Note | Conversation) and entity.essence_of != digest:
+            values: dict[str, Any] = {"concepts": essence.concepts} if isinstance(entity, Note) else {}
+            yield replace(entity, essence=essence.text, essence_of=digest, essence_by=maker, **values)
 
 
-def _clusters(forge: Forge) -> Iterator[list[EntityId]]:
-    """Yield the clusters of each project's notes; daily summaries belong to none."""
+def _clusters(forge: Forge, *, every: bool = True) -> Iterator[list[EntityId]]:
+    """Yield the clusters of each project's notes; daily summaries belong to none.
+
+    Args:
+        forge: the registry.
+        every: whether notes that belong to no topic yet are in them.
+    """
     vectors = forge.vectors
     if vectors is None:
         return
     forge.catalogue.refresh()
     bring_up(forge, vectors)
     of_project: dict[EntityId, list[str]] = {}
-    for note in forge.registry().notes:
+    registry = forge.registry()
+    inside = topics_of(registry.topics)
+    for note in registry.notes:
         if not (note.source or "").startswith(SOURCE):
             of_project.setdefault(note.project_uuid, []).append(note.id)
     for keys in of_project.values():
-        yield from ([EntityId(key) for key in group] for group in vectors.clusters(keys) if len(group) > 2)
+        for group in vectors.clusters(keys):
+            members = [key for key in map(EntityId, group) if every or key in inside]
+            if len(members) >= LEAST:
+                yield members
 
 
 def _suggestions(

@@ -52,10 +52,13 @@ def opened(root: Path) -> dict[str, Instant]:
     return {key: Instant(at) for key, at in read(root, OPENED).items() if isinstance(at, int)}
 
 
-def record_opening(root: Path, note: str, now: Instant) -> None:
-    """Remember that a note was opened."""
-    every = sorted({**opened(root), note: now}.items(), key=lambda item: (item[1], item[0]))
-    write(root, OPENED, dict(every[-MOST_OPENED:]))
+def record_openings(root: Path, notes: Mapping[str, Instant]) -> None:
+    """Remember when notes were opened; an earlier time than the known one changes nothing."""
+    known = opened(root)
+    every = known | {key: max(at, known.get(key, at)) for key, at in notes.items()}
+    if every != known:
+        latest = sorted(every.items(), key=lambda item: (item[1], item[0]))[-MOST_OPENED:]
+        write(root, OPENED, dict(latest))
 
 
 def is_injected(root: Path, target: Path, project: str, state: str | None) -> bool:

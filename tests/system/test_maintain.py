@@ -10,17 +10,21 @@ from typing import Any
 
 import pytest
 from fake_encoder import FakeEncoder
-from repositories import git
+from repositories import git, in_turn
 
-from forgekit import context, notes, projects
+from forgekit import context, decisions, notes, projects
+from forgekit.filing.conversations import ingest
 from forgekit.forge import Forge, WriteOptions
 from forgekit.insight.notes import has_essence
 from forgekit.model.entities import Note, TopicStatus
+from forgekit.model.kinds import Kind, short_id
+from forgekit.model.transcript import ImportedConversation
 from forgekit.models.essences import Essence, ExtractiveDistiller, LlmDistiller
 from forgekit.queries import show, status
 from forgekit.times import DAY_MS, Instant, parse_instant
 from forgekit.upkeep import maintain as module
 from forgekit.upkeep.maintain import daily, maintain, note_threads, schedule
+from forgekit.worktree import local_state
 
 NOW = parse_instant("2026-09-20T09:00:00Z")
 SUBJECTS = {"queue": "The queue keeps messages until a worker reads the queue.",
@@ -103,6 +107,84 @@ def test_an_opened_note_comes_back_for_a_week(forge: Forge) -> None:
     show(forge, forge.registry().notes[0].id)
     assert status(forge).notes == {"high": 1, "skeleton": 5}
     assert status(at(forge, NOW + 8 * DAY_MS)).notes == {"skeleton": 6}
+
+
+def talk(*texts: str, days: int = 0, name: str = "a") -> ImportedConversation:
+    started = Instant(NOW - days * DAY_MS)
+    return ImportedConversation(
+        source="claude",
+        external_id=f"{name}-0001",
+        title=f"Talk {name}",
+        project="Ledger",
+        folder="",
+        started=started,
+        turns=in_turn(texts, started),
+    )
+
+
+def test_a_note_of_a_pasted_block_was_in_use_on_that_day(forge: Forge) -> None:
+    maintain(forge)
+    note_threads(forge, action="apply")
+    block = context.load(forge, "queue worker").text
+    shown = [note for note in forge.registry().notes if short_id(Kind.NOTE, note.id) in block]
+    assert len(shown) >= 3
+    pasted = talk(f"Where were we?\n\n{block}", "At nte_0123456789ab.", days=3)
+    ingest(forge, [pasted], options=WriteOptions(dry_run=True))
+    assert status(forge).notes == {"skeleton": 6}
+    for _ in range(2):
+        ingest(forge, [pasted])
+        expected = {"high": len(shown), "skeleton": 6 - len(shown)}
+        assert status(forge).notes == {tier: number for tier, number in expected.items() if number}
+        assert status(at(forge, NOW + 5 * DAY_MS)).notes == {"skeleton": 6}
+
+
+def test_openings_are_bounded_and_the_latest_stay(forge: Forge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_state, "MOST_OPENED", 2)
+    local_state.record_openings(forge.root, {"a": Instant(3), "b": Instant(1)})
+    local_state.record_openings(forge.root, {"a": Instant(2), "c": Instant(4)})
+    assert local_state.opened(forge.root) == {"a": 3, "c": 4}
+
+
+def test_a_conversation_has_an_essence_of_its_records_and_text(forge: Forge) -> None:
+    texts = ("Which queue do we take for all of the messages?", "The queue of the database keeps messages.")
+    ingest(forge, [talk(*texts), talk("Hello", "Hi", name="b")], with_text=True)
+    first = forge.registry().conversations[0]
+    decisions.create(forge, "Keep messages in the queue table", project="Ledger", conversation=first.id)
+    assert maintain(forge, only="distil").essences == 8
+    one = forge.registry().conversations[0]
+    assert one.essence_by == "fake extract-1"
+    assert one.essence
+    assert set(one.essence.replace("? ", "?|").replace(". ", ".|").split("|")) <= {
+        "Keep messages in the queue table.", *texts}  # fmt: skip
+    assert forge.registry().conversations[1].essence
+    assert f"({one.project_name}): {one.title}: {one.essence}" in context.load(forge, "queue messages").text
+    assert maintain(forge, only="distil").commits == []
+
+    ingest(forge, [talk(*texts, "Fine, that is what we do then.")])
+    grown = forge.registry().conversations[0]
+    assert (grown.turns, grown.essence) == (2, one.essence)
+    assert maintain(forge, only="distil").essences == 1
+
+
+def test_topics_are_reconsolidated_without_taking_notes_in(forge: Forge) -> None:
+    applied = at(forge, NOW)
+    vars(applied)["settings"] = replace(forge.settings, apply_topics=True)
+    maintain(forge)
+    note_threads(forge, action="apply")
+    for word in ("queue", "roses"):
+        for number in range(3):
+            notes.add(forge, f"# {word} again {number}\n\n{SUBJECTS.get(word, 'Roses bloom.')} It is so.")
+    before = {topic.id: topic for topic in forge.registry().topics}
+    assert maintain(applied, only="reconsolidate").commits == []
+    found = maintain(forge, only="threads").suggestions
+    assert sorted(each.what for each in found) == ["new", "reactivate"]
+    maintain(applied, only="threads")
+    later = at(forge, NOW + 100 * DAY_MS)
+    vars(later)["settings"] = applied.settings
+    (idle,) = {each.what for each in maintain(later, only="reconsolidate").suggestions}
+    assert idle == "archive"
+    assert {topic.status for topic in forge.registry().topics} == {TopicStatus.ARCHIVED}
+    assert set(before) < {topic.id for topic in forge.registry().topics}
 
 
 class Stop(BaseException):
