@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from forgekit.change import Written
 from forgekit.errors import UsageError
 from forgekit.forge import COMMITTED, Forge, WriteOptions, reading
 from forgekit.ids import EntityId, text_hash
@@ -29,20 +28,18 @@ from forgekit.insight.notes import (
     suggest,
     topics_of,
 )
-from forgekit.insight.staleness import open_conflicts, stale
 from forgekit.model.entities import UNSORTED, Conversation, Entity, Note, Topic, TopicStatus, part_id
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.models.choice import find_distiller
 from forgekit.models.encoder import Missing
-from forgekit.notes import add
-from forgekit.search import CLOSE, bring_up
-from forgekit.store import Change
 from forgekit.times import DAY_MS, Instant, format_date
 from forgekit.worktree import local_state
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the look at whether anything is due does without what writing needs
+    from forgekit.change import Written
     from forgekit.models.essences import Distiller, Essence
+    from forgekit.store import Change
 
 SOURCE = "daily:"
 """Begins the source of each daily summary."""
@@ -134,8 +131,14 @@ def maintain(
     forge.catalogue.refresh()
     before = local_state.read(forge.root, local_state.MAINTAINED)
     report = Maintained(applied=forge.settings.apply_topics)
-    if only is None and before.get("state") == _stamp(forge):
-        return replace(report, due=False)
+    if only is None:
+        state = forge.catalogue.state()  # costs less than the contents, and is known while no file is new
+        seen = _stamp(forge, state) if state else None
+        if seen is not None and before.get("seen") == seen:
+            return replace(report, due=False)
+        if before.get("state") == _stamp(forge, forge.catalogue.contents()):
+            local_state.write(forge.root, local_state.MAINTAINED, before | {"seen": seen})
+            return replace(report, due=False)
     steps = STEPS if only is None else (only,)
     if only is None or only == "daily":
         report.commits += filter(None, [None if options.dry_run else _yesterday(forge, options)])
@@ -148,7 +151,7 @@ def maintain(
         report.tiers = fidelity_counts(forge.registry(), forge.now(), local_state.opened(forge.root))
     if only is None and not (options.dry_run or options.no_commit):
         forge.catalogue.refresh()
-        done = "" if report.failed or report.missing else _stamp(forge)
+        done = "" if report.failed or report.missing else _stamp(forge, forge.catalogue.contents())
         run = {"state": done, "at": forge.now(), "failed": report.failed}
         local_state.write(forge.root, local_state.MAINTAINED, run)
     return report
@@ -179,6 +182,8 @@ def _links(forge: Forge, topics: Iterable[Topic]) -> dict[tuple[EntityId, Entity
     """Return the cosines of topics with open threads and active decisions that are close to them."""
     if forge.vectors is None:
         return {}
+    from forgekit.search import CLOSE, bring_up
+
     bring_up(forge, forge.vectors)
     others = forge.catalogue.matching(kinds=(Kind.DECISION,), status="active")
     others |= forge.catalogue.matching(kinds=(Kind.THREAD,), status="open")
@@ -241,6 +246,8 @@ def _commit(
     options: WriteOptions,
 ) -> None:
     """Write essences, then the topics and digests that follow from all of them."""
+    from forgekit.store import Change
+
     every = "threads" in steps
     groups = list(_clusters(forge, every=every)) if every or "reconsolidate" in steps else []
     digests: dict[str, str] = {}
@@ -318,6 +325,8 @@ def _clusters(forge: Forge, *, every: bool = True) -> Iterator[list[EntityId]]:
     vectors = forge.vectors
     if vectors is None:
         return
+    from forgekit.search import bring_up
+
     forge.catalogue.refresh()
     bring_up(forge, vectors)
     of_project: dict[EntityId, list[str]] = {}
@@ -357,10 +366,10 @@ def suggestions(forge: Forge) -> list[Suggestion]:
 
 
 @reading
-def _stamp(forge: Forge) -> str:
-    """Name all that a run depends on: the files, the settings, the day."""
+def _stamp(forge: Forge, files: object) -> str:
+    """Name all that a run depends on: the files, as given, the settings, the day."""
     settings = forge.settings.essences, forge.settings.apply_topics
-    parts = [forge.catalogue.contents(), *settings, format_date(forge.now())]
+    parts = [files, *settings, format_date(forge.now())]
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
@@ -377,6 +386,8 @@ def daily(
         date: a moment of the day, in UTC, else now.
         project: of the note, else the default or only one, else `Unsorted`.
     """
+    from forgekit.notes import add
+
     at = Instant((date if date is not None else forge.now()) // DAY_MS * DAY_MS)
     registry = forge.registry()
     text = _summary(forge, registry, at) or "Nothing was decided, opened, resolved or noted."
@@ -396,6 +407,7 @@ def _yesterday(forge: Forge, options: WriteOptions) -> str | None:
 
 def _summary(forge: Forge, registry: Registry, at: Instant) -> str:
     """Return what happened on the day that begins at a moment, as Markdown; "" where nothing did."""
+    from forgekit.insight.staleness import open_conflicts, stale
 
     def on_day(moment: Instant) -> bool:
         return at <= moment < at + DAY_MS
@@ -431,6 +443,8 @@ def schedule(forge: Forge, *, system: str) -> str:
 
     Raises UsageError for a folder whose name no unit can hold.
     """
+    from xml.sax.saxutils import escape
+
     words = [sys.executable, "-m", "forgekit", "-C", str(forge.root), "maintain"]
     if not all(word.isprintable() for word in words):
         raise UsageError(f"the name of the folder {str(forge.root)!r} cannot stand in a unit; rename it")
