@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
 import os
 import random
@@ -97,10 +98,9 @@ def blocks(forge: Forge) -> None:
     topics = [t for t in forge.registry().topics if t.merged_into is None]
     counts = status(forge).notes
     print(f"\ntiers: {counts}; topics: {len(topics)}, with {sum(len(t.note_ids) for t in topics)} notes\n")
-    print(
-        "| budget | tokens | topics shown | with digest | notes shown | whole | essence | title | left out |"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("| budget | tokens | topics shown | with digest | notes shown | whole | essence | title "
+        "| left out | hash |")  # fmt: skip
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for budget in (8_000, 4_000, 2_000):
         found = context.load(forge, QUERY, budget=budget)
         if found.text != context.load(forge, QUERY, budget=budget).text:
@@ -111,7 +111,8 @@ def blocks(forge: Forge) -> None:
         levels = Counter("whole" if p.rendition == 0 and p.of == 3 else "title" if p.rendition == p.of - 1
             else "essence" for p in kept)  # fmt: skip
         cells = (len(told), digests, len(kept), levels["whole"], levels["essence"], levels["title"])
-        row = (budget, tokens(found.text), *cells, found.data["cut"])
+        digest = hashlib.sha256(found.text.encode()).hexdigest()[:12]  # the same on every machine
+        row = (budget, tokens(found.text), *cells, found.data["cut"], digest)
         print(f"| {' | '.join(map(str, row))} |")
     print(f"\n{context.load(forge, QUERY, budget=8_000).text}")
 
@@ -165,8 +166,20 @@ def _labels(found: Sequence[Sequence[str]]) -> dict[str, str]:
 
 
 def allocator() -> None:
-    """Print what the allocation of many items costs."""
+    """Hold the allocator to its laws in 10,000 random cases, and print what that of many items costs."""
     rnd = random.Random(5)
+    for _ in range(10_000):
+        sizes = [[rnd.randint(1, 40) for _ in range(rnd.randint(1, 4))] for _ in range(12)]
+        items = [sorted(some, reverse=True) for some in sizes]
+        small, large = sorted(rnd.randint(0, 500) for _ in range(2))
+        one, two = (allocate(items, budget, frozenset()) for budget in (small, large))
+        for chosen, budget in ((one, small), (two, large)):
+            spent = sum(costs[at] for costs, at in zip(items, chosen, strict=True) if at is not None)
+            cheap = all(at in {None, len(costs) - 1} for costs, at in zip(items, chosen, strict=True))
+            if spent > budget or (None in chosen and not cheap):
+                raise SystemExit(f"a law is broken: {items} in {budget} tokens")
+        if any(a is not None and (b is None or b > a) for a, b in zip(one, two, strict=True)):
+            raise SystemExit(f"a larger budget shows less: {items} in {small} and {large} tokens")
     items = [sorted((rnd.randint(5, 400) for _ in range(3)), reverse=True) for _ in range(10_000)]
     for budget in (100_000, 10_000_000):
         times = []

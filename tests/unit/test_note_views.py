@@ -13,6 +13,7 @@ from sample_entities import NAME, P, day
 from forgekit.context import note_renditions
 from forgekit.extraction.sentences import whole_sentences
 from forgekit.ids import EntityId, note_id, topic_id
+from forgekit.insight.budget import BlockPart, BlockRow, lay_out
 from forgekit.insight.notes import (
     ESSENCE_LIMIT,
     Fidelity,
@@ -160,3 +161,28 @@ def test_suggestions_do_not_depend_on_order_and_are_done_once_applied(
     rnd.shuffle(mixed)
     assert suggest(rnd.sample(before, 3), rnd.sample(NOTES, 12), mixed, NOW) == found
     assert suggest(after(before, clusters), NOTES, clusters, NOW) == []
+
+
+# The tests of the system that this design began from, as far as the ones above do not hold them. Its test of
+# a budget contradicts its own code: 100 tokens are 400 characters, so the text of 214 that it puts in cannot
+# come out in 200. It never looked at skeletons again, and its time of the last access was the age.
+
+
+def test_an_empty_block_has_no_section_and_one_without_room_for_both_has_the_first() -> None:
+    assert lay_out("", [], "", budget=1_000, cost=len).text == "\n"
+    words = tuple(note_renditions(note(name, 3, None), Fidelity.FULL, "")[0] for name in ("First", "Second"))
+    part = BlockPart(title="Notes", rows=[BlockRow((text,)) for text in words], total=2)
+    one, both = (lay_out("", [part], "", budget=size, cost=len) for size in (240, 1_000))
+    assert (one.kept, both.kept) == ((1,), (2,))
+    assert len(one.text) <= 240
+    assert words[0] in one.text
+    assert words[1] not in one.text
+    assert one.cut
+
+
+def test_a_skeleton_comes_back_whole_by_an_opening_and_by_an_active_topic() -> None:
+    old = note("Old")
+    states = [(ARCHIVED, None), (ARCHIVED, day(199)), (ARCHIVED, None), (ACTIVE, None)]
+    found = [fidelity(old, [status], day(200), seen) for status, seen in states]
+    assert found == [Fidelity.SKELETON, Fidelity.HIGH, Fidelity.SKELETON, Fidelity.HIGH]
+    assert old.body in note_renditions(old, found[1], "")[0]
