@@ -365,7 +365,6 @@ def suggestions(forge: Forge) -> list[Suggestion]:
     return _suggestions(registry, notes, list(_clusters(forge)), forge.now())
 
 
-@reading
 def _stamp(forge: Forge, files: object) -> str:
     """Name all that a run depends on: the files, as given, the settings, the day."""
     settings = forge.settings.essences, forge.settings.apply_topics
