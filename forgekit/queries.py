@@ -15,6 +15,7 @@ from forgekit.worktree import local_state
 
 if TYPE_CHECKING:
     from forgekit.conflicts import ListedConflict
+    from forgekit.conventions import Contradiction
     from forgekit.history import Provenance
     from forgekit.ids import EntityId
     from forgekit.index.query import MessageHit
@@ -37,6 +38,7 @@ class Listing(NamedTuple):
 
     Attributes:
         conflicts: verdicts and findings with both sides; None for other kinds.
+        contradictions: of conventions, with each other and with decisions.
         unjudged: pairs of decisions that were not judged in time.
     """
 
@@ -44,6 +46,7 @@ class Listing(NamedTuple):
     registry: Registry
     entities: list[Entity]
     conflicts: list[ListedConflict] | None = None
+    contradictions: Sequence[Contradiction] = ()
     unjudged: int = 0
 
 
@@ -186,7 +189,7 @@ def list_entities(
     owner = forge.known_project(project, registry).id if project is not None else None
 
     if wanted_kind is Kind.CONFLICT and as_of is None:
-        return _conflicts(forge, registry, owner, status, sort, limit)
+        return _conflicts(forge, registry, project, status, sort, limit)
 
     def wanted(entity: Any) -> bool:
         if status is not None and state_of(registry, entity) != status:
@@ -207,16 +210,23 @@ def _sorted(entities: list[Any], sort: str) -> list[Any]:
 
 
 def _conflicts(
-    forge: Forge, registry: Registry, owner: EntityId | None, status: str | None, sort: str, limit: int | None
+    forge: Forge, registry: Registry, project: str | None, status: str | None, sort: str, limit: int | None
 ) -> Listing:
-    """Return verdicts and findings."""
-    from forgekit.conflicts import listed
+    """Return verdicts and findings, and then the contradictions of conventions."""
+    from forgekit.conflict.judge import Level
+    from forgekit.conflicts import FOUND, POSSIBLE, listed
+    from forgekit.conventions import waiting
 
+    owner = forge.known_project(project, registry).id if project is not None else None
     rows, findings = listed(forge, registry, project=owner, state=status)
     by_id = {row.conflict.id: row for row in rows}
     entities = _sorted([row.conflict for row in rows], sort)[:limit]
     chosen = [by_id[entity.id] for entity in entities]
-    return Listing(Kind.CONFLICT, registry, entities, chosen, findings.unjudged)
+    states = {Level.CONFLICT: FOUND, Level.POSSIBLE: POSSIBLE}
+    found = waiting(forge, project=project).contradictions if status in {None, *states.values()} else ()
+    ours = [each for each in found if status in {None, states[each[2].level]}]
+    more = ours if limit is None else ours[: max(limit - len(chosen), 0)]
+    return Listing(Kind.CONFLICT, registry, entities, chosen, more, findings.unjudged)
 
 
 def _owners(registry: Registry, entity: Any) -> set[EntityId | None]:

@@ -190,18 +190,19 @@ def scan(call: Call) -> None:
     found = _judged(call)
     wanted = {Level.CONFLICT, Level.POSSIBLE} if call["possible"] else {Level.CONFLICT}
     listed = [item for item in found.with_losers() if item[0].level in wanted]
-    if call.printed_json(found, listed=listed, registry=call.forge.registry()):
+    beside = [
+        each
+        for each in waiting(call.forge, project=call["project"]).contradictions
+        if each[2].level in wanted
+    ]
+    if call.printed_json(found, listed=listed, contradictions=beside, registry=call.forge.registry()):
         return
     for finding, loser in listed:
         console.data(finding_text(finding, loser))
     if found.missing:
         console.info(f"nothing was judged: {found.missing}")
         return
-    print_contradictions(
-        each
-        for each in waiting(call.forge, project=call["project"]).contradictions
-        if each[2].level in wanted
-    )
+    print_contradictions(beside)
     console.info(
         f"{console.count(found.judged, 'pair')} judged: {console.count(len(found.conflicts), 'conflict')}, "
         f"{console.count(len(found.possible), 'possible conflict')}"

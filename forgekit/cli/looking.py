@@ -15,12 +15,13 @@ from forgekit.times import UNKNOWN, format_date, format_instant
 if TYPE_CHECKING:
     from forgekit.agent_sessions import AgentSession
     from forgekit.cli.call import Call
+    from forgekit.conflict.judge import Judgement
     from forgekit.conventions import Lives
     from forgekit.git.program import Commit
     from forgekit.governing import Explanation
     from forgekit.injection import Injection
     from forgekit.lineage import Bridge, Trace
-    from forgekit.model.entities import Conflict
+    from forgekit.model.entities import Conflict, Entity
     from forgekit.model.registry import Registry
     from forgekit.queries import Found, IndexStatus, Listing, Shown, StaleReport, Status
     from forgekit.search import Checked, Scored
@@ -79,6 +80,7 @@ def listing(found: Listing, call: Call) -> None:
     registry, columns = found.registry, _COLUMNS[found.kind]
     if found.conflicts is not None:
         rows = [_conflict(each.conflict, each.state, each.sides, each.yields) for each in found.conflicts]
+        rows += [_contradiction(*each) for each in found.contradictions]
     elif found.kind is Kind.CONFLICT:
         conflicts = (entity for entity in found.entities if isinstance(entity, Conflict))
         rows = [_conflict(c, conflict_state(registry, c), map(registry.get, c.sides)) for c in conflicts]
@@ -152,6 +154,11 @@ def injected(found: Injection, call: Call) -> None:
 
 def _row(entity: Any, columns: Iterable[str]) -> list[str]:
     return [_CELLS[name](entity) for name in columns]
+
+
+def _contradiction(a: Entity, b: Entity, judgement: Judgement) -> list[str]:
+    sides = (text for side in (a, b) for text in (short_id(side.kind, side.id), side.title))
+    return ["", "found" if judgement.level.value == "conflict" else "possible", *sides]
 
 
 def _conflict(

@@ -21,6 +21,7 @@ from forgekit.text.plain import to_plain
 from forgekit.times import Instant, format_instant
 
 if TYPE_CHECKING:
+    from forgekit.conflict.judge import Judgement
     from forgekit.conflict.pairs import Finding
     from forgekit.insight.conventions import Life
     from forgekit.insight.staleness import Ages
@@ -200,6 +201,20 @@ def _judged(finding: Finding) -> Json:
     }
 
 
+def contradiction(a: Entity, b: Entity, judgement: Judgement) -> Json:
+    """Return a contradiction of conventions under the names of a finding's; no verdict can answer it."""
+    return {
+        **dict.fromkeys(("conflict_id", "yields")),
+        "ids": [short_id(each.kind, each.id) for each in (a, b)],
+        "decision_a": a.id,
+        "decision_b": b.id,
+        "texts": [a.title, b.title],
+        "status": "found" if judgement.level.value == "conflict" else "possible",
+        **_of(judgement, "level probability words"),
+        "judge_reason": judgement.reason or None,
+    }
+
+
 def _edge(edge: Lineage) -> Json:
     """Return the fields of the first compression, with local ids, beside the list of all."""
     from forgekit.model.entities import COMPRESSION
@@ -229,14 +244,7 @@ def convention_status(found: Any) -> Json:
         "ready": _conventions(life for life in found.rows if life.stage is Stage.READY),
         "most": MOST,
         "left_out": _conventions(found.left_out),
-        "contradictions": [
-            {
-                "ids": [short_id(each.kind, each.id) for each in (a, b)],
-                "texts": [a.title, b.title],
-                **_of(judgement, "level probability"),
-            }
-            for a, b, judgement in found.contradictions
-        ],
+        "contradictions": [contradiction(*each) for each in found.contradictions],
         "rewards": list(found.rewards),
     }
 
@@ -266,7 +274,7 @@ def listing(found: Any) -> list[Json]:
         return [
             listed_conflict_view(derived, row.conflict, row.state, row.sides, row.finding, row.yields)
             for row in found.conflicts
-        ]
+        ] + [contradiction(*each) for each in found.contradictions]
     counts = project_counts(found.registry, (e.id for e in found.entities if e.kind is Kind.PROJECT))
     return [derived.view(entity) | counts.get(entity.id, {}) for entity in found.entities]
 
@@ -578,14 +586,18 @@ def finding_view(finding: Finding, loser: EntityId | None) -> Json:
     }
 
 
-def scanned(found: Any, listed: _Findings, registry: Registry) -> Json:
+def scanned(found: Any, listed: _Findings, contradictions: Iterable[Any], registry: Registry) -> Json:
     """Return what a scan for contradictions found, and how much of it was judged."""
     derived = Derived(registry)
     conflicts = [
         listed_conflict_view(derived, f.verdict(), "found", (f.a, f.b), f, loser) for f, loser in listed
     ]
     counts = {"judged": found.judged, "unjudged": found.unjudged, "missing": found.missing or None}
-    return {**counts, "conflicts": conflicts}
+    return {
+        **counts,
+        "conflicts": conflicts,
+        "conventions": [contradiction(*each) for each in contradictions],
+    }
 
 
 def duplicates(found: Iterable[Finding]) -> list[Json]:

@@ -147,8 +147,26 @@ def test_contradictions_are_shown_where_findings_are(cli: Cli, monkeypatch: pyte
         assert sum(f"{decision}: Always mock the clock" in block for block in blocks) == 1
         assert sum(f"{one}: Always mock the database" in block for block in blocks) == 1
         assert all(f"{two}: Never mock the database" in block for block in blocks)
+    rows = {
+        "status": cli("convention", "status", "--json").json["contradictions"],
+        "scan": cli("conflict", "scan", "--json").json["conventions"],
+        "list": cli("conflict", "list", "--json").json,
+    }
+    assert rows["status"] == rows["scan"] == rows["list"]
+    assert {each["conflict_id"] for each in rows["list"]} == {None}
+    assert [(each["status"], each["level"], each["probability"]) for each in rows["list"]] == [
+        ("found", "conflict", 0.95)
+    ] * 2
+    assert {frozenset(each["ids"]) for each in rows["list"]} == {
+        frozenset({two, one}),
+        frozenset({two, decision}),
+    }
+    assert [row.split("\t")[:2] for row in cli("conflict", "list").out.splitlines()] == [["", "found"]] * 2
+    assert cli("conflict", "list", "--status", "possible", "--json").json == []
+    assert len(cli("conflict", "list", "--limit", "1", "--json").json) == 1
     cli("convention", "retire", two)
     assert "probability" not in cli("convention", "status").out
+    assert cli("conflict", "scan", "--json").json["conventions"] == []
 
 
 def test_a_reset_asks_and_can_be_undone(registry: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
