@@ -27,7 +27,7 @@ from forgekit.filing.archive_facts import Fact, facts, refold
 from forgekit.filing.archives import Incoming, arrival, of_compaction, same_archive, words_behind
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, candidate_id, conversation_id, normalise, project_id, text_hash
-from forgekit.insight.conventions import Mentions, observed, stated
+from forgekit.insight.conventions import PROBABLE, Mentions, correction, observed, stated
 from forgekit.merge.merge import longer_text
 from forgekit.model.entities import (
     UNSORTED,
@@ -60,6 +60,7 @@ BATCH = 500
 """Most conversations of one commit."""
 BATCH_SIZE = 8_000_000
 """Characters to be written from which on one commit files fewer."""
+_WORD = re.compile(r"\w+")
 _TITLE_LIMIT = 120
 _REASON_LIMIT = 200
 _NOTE = re.compile(r"\bnte_([0-9a-f]{12})\b")
@@ -178,7 +179,7 @@ def unpack(
             conversation, (find for find in finds if find.kind is not Proposal.INSTRUCTION), own, redactor
         ),
         observed=tuple(_observed(conversation, finds, own, redactor)),
-        mentions=Mentions.of((turn.text for turn in own), (call for turn in turns for call in turn.calls)),
+        mentions=Mentions.of((turn.text for turn in own), turns),
         notes={
             name: turn.time if turn.time is not None else started
             for turn in turns
@@ -320,13 +321,24 @@ def _parts(
 def _observed(
     conversation: Conversation, finds: Iterable[Find], turns: tuple[Turn, ...], redactor: _Redactor
 ) -> Iterator[Convention]:
-    """Yield the standing instructions in the user's own words."""
+    """Yield the standing instructions in the user's own words, and what corrections ask for."""
     own = {t.number: t for t in turns if t.speaker is Speaker.USER and not t.compaction}
+    times = {n: t.time if t.time is not None else conversation.created_at for n, t in own.items()}
     for find in finds:
         turn, text = own.get(find.turn), statement(redactor.text(find.title))
-        if find.kind is Proposal.INSTRUCTION and turn is not None and text:
-            at = turn.time if turn.time is not None else conversation.created_at
-            yield observed(conversation, text, find.confidence, find.turn, at)
+        if find.kind is Proposal.INSTRUCTION and turn is not None and text and find.confidence >= PROBABLE:
+            words = _spaced(find.text)
+            first = next((t for t in turns if not t.compaction and words in _spaced(t.text)), turn)
+            if first.speaker is Speaker.USER:  # what the assistant wrote first is quoted
+                yield observed(conversation, text, find.confidence, find.turn, times[find.turn])
+    for turn in own.values():
+        for each in turn.corrections:
+            if text := statement(redactor.text(correction(each) or "")):
+                yield observed(conversation, text, 0, turn.number, times[turn.number], each.written)
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text))} "
 
 
 def _conventions(ours: Registry, read: Iterable[Unpacked]) -> dict[EntityId, Convention]:

@@ -25,9 +25,12 @@ from forgekit.model.entities import (
     Conversation,
 )
 from forgekit.model.kinds import Kind, short_id
-from forgekit.text.words import STOP_WORDS
+from forgekit.model.transcript import Correction, Turn
+from forgekit.text.words import STOP_WORDS, unlike
 from forgekit.times import Instant
 
+PROBABLE = 0.5
+"""Probability of a standing instruction from which on it is observed."""
 OBSERVATIONS, SESSIONS = 3, 2
 """From which on an observed convention is ready for review."""
 EXPLICIT = 0.8
@@ -49,6 +52,8 @@ _SHORT = re.compile(r"\bcnv_[0-9a-f]{12}\b")
 _CODE = re.compile(r"`([^`]{1,200})`")
 _WORD = re.compile(r"[\w.-]{2,}")
 _PARTS = re.compile(r"[;|&\n]+")
+_NAME = re.compile(r"[^\W\d][\w.]{1,99}")
+_NAMES = re.compile(r"[\w.]+|[^\w.]")
 
 
 class Stage(Enum):
@@ -181,7 +186,18 @@ def joined(known: Convention, more: Convention) -> Convention:
     )
 
 
-def observed(conversation: Conversation, text: str, sure: float, turn: int, at: Instant) -> Convention:
+def correction(change: Correction) -> str | None:
+    """Return what a correction asks for where it puts one name in another one's place, else None."""
+    old, new = (_NAMES.findall(text) for text in change[:2])
+    names = unlike(old, new) if "\n" not in change.before + change.after else ([], [])
+    if not all(len(each) == 1 and _NAME.fullmatch(each[0]) for each in names):
+        return None
+    return f"Write `{names[1][0]}`, not `{names[0][0]}`"
+
+
+def observed(
+    conversation: Conversation, text: str, sure: float, turn: int, at: Instant, corrects: int | None = None
+) -> Convention:
     """Return what a person asks for in a conversation: active where it is stated outright, else proposed.
 
     Args:
@@ -190,7 +206,9 @@ def observed(conversation: Conversation, text: str, sure: float, turn: int, at: 
         sure: how likely it is a standing instruction, 0 to 1.
         turn: that states it.
         at: when.
+        corrects: the turn that it corrects.
     """
+    place = f"{short_id(Kind.CONVERSATION, conversation.id)} turn {turn}"
     explicit = sure >= EXPLICIT
     origin = ConventionOrigin.EXPLICIT if explicit else ConventionOrigin.OBSERVED
     return Convention(
@@ -201,7 +219,7 @@ def observed(conversation: Conversation, text: str, sure: float, turn: int, at: 
         confidence=CONFIDENCE[origin],
         project_name=conversation.project_name,
         project_uuid=conversation.project_uuid,
-        evidence=(f"{short_id(Kind.CONVERSATION, conversation.id)} turn {turn}",),
+        evidence=(place if corrects is None else f"{place} corrects turn {corrects}",),
         sessions_seen=(conversation.id,),
         created_at=at,
     )
@@ -227,28 +245,41 @@ def stated(known: Mapping[EntityId, Convention], new: Convention) -> Convention:
 
 
 class Mentions(NamedTuple):
-    """What shows which conventions a session used: short ids in its texts, and calls of tools."""
+    """What shows which conventions a session used: short ids in its texts, calls of tools, corrections."""
 
     mentions: frozenset[str]
     calls: frozenset[str]
+    corrections: frozenset[Correction] = frozenset()
 
     @classmethod
-    def of(cls, texts: Iterable[str], calls: Iterable[str]) -> Mentions:
-        """Return it of the texts of turns, and of command lines and paths."""
-        return cls(frozenset(name for text in texts for name in _SHORT.findall(text)), frozenset(calls))
+    def of(cls, texts: Iterable[str], turns: Iterable[Turn]) -> Mentions:
+        """Return it of texts, and of turns with command lines, paths and corrections."""
+        every = list(turns)
+        return cls(
+            frozenset(name for text in texts for name in _SHORT.findall(text)),
+            frozenset(call for turn in every for call in turn.calls),
+            frozenset(each for turn in every for each in turn.corrections),
+        )
 
     def uses(self, convention: Convention) -> bool:
-        """Say whether a text names a convention, or a call follows what its text names.
+        """Say whether a text names a convention, or a correction or call follows what its text names.
 
         That is code between backquotes, which a command begins with or a path ends with, or the name of a
-        program. What follows an anti-pattern leaves nothing to see.
+        program; a correction puts code in, or takes that of an anti-pattern out. A call that follows an
+        anti-pattern leaves nothing to see.
         """
         if short_id(Kind.CONVENTION, convention.id) in self.mentions:
             return True
-        if convention.form is ConventionForm.ANTI_PATTERN:
-            return False
         text = convention.convention
-        code = [span.split() for span in _CODE.findall(text)]
+        anti = convention.form is ConventionForm.ANTI_PATTERN
+        spans = _CODE.findall(text)
+        for before, after, _ in self.corrections:
+            gone, put = (after, before) if anti else (before, after)
+            if any(span in put and span not in gone for span in spans):
+                return True
+        if anti:
+            return False
+        code = [span.split() for span in spans]
         words = {word for word in _WORD.findall(_CODE.sub(" ", text).casefold()) if word not in STOP_WORDS}
         for call in self.calls:
             for part in _PARTS.split(call):

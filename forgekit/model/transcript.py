@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from forgekit.times import Instant
 
@@ -27,6 +28,20 @@ class Attachment:
     text: str = ""
 
 
+class Correction(NamedTuple):
+    """Lines of the assistant that the user changed, or the assistant after what the user wrote.
+
+    Attributes:
+        before: the changed lines as they were.
+        after: as they are then.
+        written: number of the turn that had written them.
+    """
+
+    before: str
+    after: str
+    written: int
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
     """The text of one speaker between two others: a prompt, or one message and the tools called after it.
@@ -37,6 +52,7 @@ class Turn:
         text: the speaker's own words, Markdown; "" where the assistant only called tools.
         tools: name of each tool that was called; their output is left out.
         calls: what they were called with: a command line or a path each; never kept.
+        corrections: of what was written before, made after this prompt; never kept.
         external_id: the platform's id of its first message, "" if unknown.
         line: 1-based line of its first record in a file of lines, else None.
         compaction: a summary that the assistant's program wrote of the turns before.
@@ -50,6 +66,7 @@ class Turn:
     attachments: tuple[Attachment, ...] = ()
     tools: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
+    corrections: tuple[Correction, ...] = ()
     external_id: str = ""
     line: int | None = None
     compaction: bool = False

@@ -36,6 +36,15 @@ def wide() -> re.Pattern[str]:
     return re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 
 
+def unlike(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
+    """Return what two lists hold between their common beginning and their common end."""
+    most = min(len(one), len(other))
+    start = next((n for n in range(most) if one[n] != other[n]), most)
+    most -= start
+    end = next((n for n in range(most) if one[-1 - n] != other[-1 - n]), most)
+    return one[start : len(one) - end], other[start : len(other) - end]
+
+
 def words(text: str) -> list[str]:
     """Return a text's words that say something, folded, in order, each once."""
     found = (_stem(word) for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS)

@@ -139,6 +139,7 @@ class _Session:
 
     Attributes:
         messages: the turn of each message of the assistant, by its id.
+        calls: the input of each call of a tool, by its id.
         boundary_open: the last compaction waits for its summary.
     """
 
@@ -148,6 +149,7 @@ class _Session:
     started: Instant | None = None
     titles: dict[str, str] = field(default_factory=dict)
     messages: dict[str, int] = field(default_factory=dict)
+    calls: dict[str, dict[str, Any]] = field(default_factory=dict)
     resumes: dict[str, None] = field(default_factory=dict)
     compactions: list[Compaction] = field(default_factory=list)
     boundary_open: bool = False
@@ -201,6 +203,11 @@ class _Session:
         if record.get("isCompactSummary") is True:
             self._compact_summary(replace(turn, speaker=Speaker.ASSISTANT, text=text, compaction=True))
             return
+        for block in mappings(content):
+            given = self.calls.pop(text_of(block.get("tool_use_id")), {})
+            if (result := mapping(record.get("toolUseResult"))).get("userModified") is True:
+                for written, kept in (("new_string", "newString"), ("content", "content")):
+                    self.builder.correct(given.get(written), result.get(kept))
         if record.get("isMeta") is True or from_the_program(text):
             return
         kinds = [text_of(block.get("type")) for block in mappings(content)]
@@ -282,7 +289,9 @@ class _Session:
                 elif number := self.builder.add(replace(turn, text=text)):
                     self.messages[key] = number
             elif kind.endswith("tool_use"):
-                self.builder.add_call(block.get("name"), turn, block.get("input"))
+                given = mapping(block.get("input"))
+                self.calls[text_of(block.get("id"))] = given
+                self.builder.add_call(block.get("name"), turn, given)
             elif not kind.endswith("tool_result") and kind not in _THINKING:
                 self.builder.count_unknown("block", block.get("type"))
 

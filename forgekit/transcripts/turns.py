@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from forgekit.model.problem import Problem, Severity
-from forgekit.model.transcript import Attachment, Speaker, Turn
-from forgekit.transcripts.values import line_of, mapping, text_of
+from forgekit.model.transcript import Attachment, Correction, Speaker, Turn
+from forgekit.text.words import unlike
+from forgekit.transcripts.values import line_of, mapping, mappings, text_of
 
 MOST_CALLS = 1_000
+MOST_LINES = 100_000
 MOST_TYPES = 10
 _LONGEST_CALL = 1_000
 
@@ -31,6 +33,7 @@ class _Open:
     attachments: list[Attachment] = field(default_factory=list)
     tools: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
+    corrections: list[Correction] = field(default_factory=list)
 
 
 class TurnBuilder:
@@ -48,6 +51,8 @@ class TurnBuilder:
         self._turns: list[_Open] = []
         self._unknown: Counter[str] = Counter()
         self._prompt: _Open | None = None
+        self._prompted = 0
+        self._written: dict[tuple[str, str], int] = {}
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -67,7 +72,7 @@ class TurnBuilder:
             last = _Open(turn)
             self._turns.append(last)
         if turn.speaker is Speaker.USER:
-            self._prompt = last
+            self._prompt, self._prompted = last, len(self._turns)
         last.texts.append(turn.text)
         last.attachments.extend(turn.attachments)
         self.size += len(turn.text)
@@ -104,6 +109,32 @@ class TurnBuilder:
             values = mapping(given)
             if call := text_of(values.get("command") or values.get("file_path"))[:_LONGEST_CALL]:
                 last.calls.append(call)
+            path = text_of(values.get("file_path"))
+            for each in (values, *mappings(values.get("edits"))) if path else ():
+                new = text_of(each.get("new_string") or each.get("content"))
+                self._change(path, text_of(each.get("old_string")), new)
+
+    def correct(self, before: Any, after: Any) -> None:
+        """Note that the user changed what the last turn writes before it was written."""
+        one, other = unlike(text_of(before).splitlines(), text_of(after).splitlines())
+        if one and self._prompt is not None:
+            self._correct(one, other, len(self._turns))
+
+    def _change(self, path: str, before: str, after: str) -> None:
+        """Note the lines that an edit writes, and a correction of lines written before the last prompt."""
+        one, other = unlike(before.splitlines(), after.splitlines())
+        turns = [self._written.get((path, line.strip()), self._prompted) for line in one]
+        if min(turns, default=self._prompted) < self._prompted:
+            self._correct(one, other, min(turns))
+        for line in map(str.strip, other[: MOST_LINES - len(self._written)]):
+            if any(map(str.isalnum, line)):
+                self._written[path, line] = len(self._turns)
+
+    def _correct(self, one: list[str], other: list[str], written: int) -> None:
+        """Add a correction to the last prompt."""
+        if self._prompt is not None and len(self._prompt.corrections) < MOST_CALLS:
+            before, after = ("\n".join(lines)[:_LONGEST_CALL] for lines in (one, other))
+            self._prompt.corrections.append(Correction(before, after, written))
 
     def count_unknown(self, kind: str, value: Any) -> None:
         """Count a type that the reader does not know, such as `block video`."""
@@ -126,6 +157,7 @@ class TurnBuilder:
                 attachments=tuple(one.attachments),
                 tools=tuple(one.tools),
                 calls=tuple(one.calls),
+                corrections=tuple(one.corrections),
             )
             for number, one in enumerate(self._turns, 1)
         )

@@ -10,15 +10,16 @@ from typing import Any
 class Transcript:
     """The records of one session; each has an id of its own."""
 
-    def __init__(self, session: str = "s1") -> None:
+    def __init__(self, session: str = "s1", day: str = "2026-01-01") -> None:
         self.lines: list[str] = []
         self._session = session
+        self._day = day
 
     def add(self, kind: str, **more: Any) -> str:
         """Add a record and return its uuid."""
         uuid = more.pop("uuid", f"{self._session}-{len(self.lines)}")
         record = {"type": kind, "uuid": uuid, "sessionId": self._session}
-        record["timestamp"] = f"2026-01-01T00:{len(self.lines) // 60 % 60:02}:{len(self.lines) % 60:02}Z"
+        record["timestamp"] = f"{self._day}T00:{len(self.lines) // 60 % 60:02}:{len(self.lines) % 60:02}Z"
         self.lines.append(json.dumps(record | more))
         return str(uuid)
 
@@ -45,8 +46,8 @@ class Transcript:
     def run(self, command: str, result: str = "ok", *, failed: bool = False) -> None:
         self.call("Bash", f"Exit code 1\n{result}" if failed else result, failed=failed, command=command)
 
-    def edit(self, path: str, *, failed: bool = False) -> None:
-        self.call("Edit", failed=failed, file_path=path)
+    def edit(self, path: str, old: str = "", new: str = "", *, failed: bool = False) -> None:
+        self.call("Edit", failed=failed, file_path=path, old_string=old, new_string=new)
 
     def compact(self, summary: str, tokens: int = 100_000, trigger: str = "auto") -> None:
         told = {"trigger": trigger, "preTokens": tokens}

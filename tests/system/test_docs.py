@@ -18,9 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from agent_transcripts import Transcript
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ("README.md", "docs/tour.md")
+DOCUMENTS = ("README.md", "docs/tour.md", "docs/conventions.md")
 NOW = "2026-09-21T09:00:00Z"
 
 _FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -82,12 +83,30 @@ def shell_env(tmp_path: Path) -> dict[str, str]:
     }
 
 
+def write_sessions(folder: Path) -> None:
+    """Write the transcripts that `docs/conventions.md` describes."""
+    for number, files in enumerate((("cart.py", "order.py"), ("stock.py",), ("price.py",), *[()] * 5), 1):
+        talk = Transcript(f"session-{number}", f"2026-09-{17 + number + 2 * (number > 2)}")
+        talk.prompt("Write the clients." if files else f"Explain day {number}.")
+        for path in files:
+            talk.call("Write", file_path=path, content=f"{path[:-3]} = fetch(url)\n")
+            talk.prompt("Not like this, please.")
+            talk.edit(
+                path,
+                f"{path[:-3]} = fetch(url)",
+                f"{path[:-3]} = get_json({'url, 3' if number == 3 else 'url'})",
+            )
+        talk.reply("Done.")
+        talk.write(folder / f"{number}.jsonl")
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_a_document_shows_what_is_printed_in_any_folder(
     document: str, tmp_path: Path, shell_env: dict[str, str]
 ) -> None:
     folder = tmp_path / "registry"
     folder.mkdir()
+    write_sessions(tmp_path / "sessions")
     text = (ROOT / document).read_text(encoding="utf-8")
     update = os.environ.get("UPDATE_DOCS") == "1"
     different = []
