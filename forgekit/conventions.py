@@ -172,7 +172,7 @@ def edit(
         if isinstance(taken := registry.get(new.id), Convention):
             by, here = (short_id(Kind.CONVENTION, each.id) for each in (taken, old))
             raise RuleError(f"{by} says so already; `forgekit convention merge {here} {by}`")
-        return [_replaced(old, new.id, forge.now()), new]
+        return [replaced(old, new.id, forge.now()), new]
 
     written = write(forge, decide, "convention edit", options)
     return replace(written, entity=written.outcome.change.writes[-1])
@@ -191,7 +191,7 @@ def merge(forge: Forge, name: str, into: str, *, options: WriteOptions = COMMITT
             raise RuleError("a convention cannot be merged into itself; name another one")
         for each in (old, kept):
             _require_unrevised(each)
-        return [joined(kept, old), _replaced(old, target, forge.now())]
+        return [joined(kept, old), replaced(old, target, forge.now())]
 
     return write(forge, decide, "convention merge", options)
 
@@ -228,7 +228,8 @@ def _require_unrevised(convention: Convention) -> None:
     answered(convention, ACTIVE, Instant(0))
 
 
-def _replaced(old: Convention, by: EntityId, now: Instant) -> Convention:
+def replaced(old: Convention, by: EntityId, now: Instant) -> Convention:
+    """Return a convention as revised by another one."""
     return replace(old, status=REVISED, superseded_by=by, answered_at=now)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from forgekit.conventions import answered
+from forgekit.conventions import answered, replaced
 from forgekit.errors import TransitionError
 from forgekit.ids import EntityId, convention_id, conversation_id, project_id
 from forgekit.insight.conventions import (
+    EXPLICIT,
     MOST,
     OBSERVATIONS,
     SESSIONS,
@@ -85,7 +87,7 @@ class Months(RuleBasedStateMachine):
         turn = len(self.sessions)
         new = stated(self.clones[clone], observed(talk, text, sure, turn, talk.created_at))
         self.clones[clone][new.id] = new
-        if sure >= 0.8:
+        if sure >= EXPLICIT:
             self.licensed.add(new.id)
 
     @rule(clone=CLONES, number=RULES, status=st.sampled_from(("active", "rejected", "retired")))
@@ -106,6 +108,19 @@ class Months(RuleBasedStateMachine):
         known = self.clones[clone].get(convention_id(P, TEXTS[number]))
         if known is not None:
             self.clones[clone][known.id] = with_citation(known, self.sessions[-1].id)
+
+    @rule(clone=CLONES, number=RULES)
+    def edit(self, clone: int, number: int) -> None:
+        known = self.clones[clone].get(convention_id(P, TEXTS[number]))
+        text = f"{TEXTS[number]}, reworded"
+        new = convention_id(P, text)
+        if known is None or known.status is ConventionStatus.REVISED or new in self.clones[clone]:
+            return
+        now = Instant(START + self.day * DAY_MS + 1_000)
+        self.clones[clone][new] = replace(known, convention_id=new, convention=text)
+        self.clones[clone][known.id] = replaced(known, new, now)
+        if known.status is ConventionStatus.ACTIVE:
+            self.licensed.add(new)
 
     @rule()
     def merge(self) -> None:
@@ -165,8 +180,6 @@ class Months(RuleBasedStateMachine):
 
 
 def with_citation(known: Convention, talk: EntityId) -> Convention:
-    from dataclasses import replace
-
     return replace(known, cited_in=tuple(sorted({*known.cited_in, talk})))
 
 

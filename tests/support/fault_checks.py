@@ -65,6 +65,11 @@ OPERATIONS = {
         all_faults=True,
     ),
     "fix": Operation(before=[_DECIDED], edit=("integer", "text"), words=("check", "--fix"), all_faults=True),
+    "convention": Operation(
+        before=[("convention", "new", *ATLAS, "Rows have integer keys")],
+        words=("convention", "edit", "Rows have integer keys", "--text", "Rows have text keys"),
+        again=REFUSED,
+    ),
     "sync": Operation(before=[_FILED], words=("sync-compression", *NEXUS, *ARCHIVES)),
     "merge": Operation(before=[_DECIDED], words=("sync",), shared=True),
     "rebuild": Operation(before=[_FILED, _DECIDED], words=("index", "build")),

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from fake_reader import FakeReader
 from guarantees import Level
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from repositories import git
 
 from forgekit.conventions import create as state_convention
 from forgekit.decisions import create
@@ -132,6 +134,42 @@ def test_conventions_are_written_again_only_after_a_change(
     assert starts(1) == first  # what was edited between the marks is put right
     state_convention(Forge.open(told), "Write it down", project="Nexus")
     assert "Write it down" in starts(1)
+
+
+def test_what_is_injected_survives_whatever_is_lost(told: Path) -> None:
+    (told / "forgekit.toml").write_text('schema = 2\ninject = "CLAUDE.md"\n', encoding="utf-8")
+    memory = told / "CLAUDE.md"
+    memory.write_text("# Ours\n", encoding="utf-8")
+    name = state_convention(Forge.open(told), "Test first", project="Nexus").entity
+    assert name is not None
+    path = told / "registry" / "conventions" / f"{name.id}.md"
+    kept = path.read_bytes()
+    started(told)
+    first = memory.read_text(encoding="utf-8")
+    block = first.removeprefix("# Ours\n")
+    assert "- Test first (cnv_" in block
+    cache = cache_dir(told)
+
+    def junk() -> None:
+        for file in [each for each in cache.rglob("*") if each.is_file() and each.suffix != ".lock"]:
+            file.write_bytes(b"\x00junk")
+
+    lost: dict[str, Callable[[], object]] = {
+        "the cache": lambda: shutil.rmtree(cache),
+        "what is in the cache": junk,
+        "the block": lambda: memory.write_text("# Ours\n", encoding="utf-8"),
+        "the last mark": lambda: memory.write_text(first[: first.rindex("<!--")], encoding="utf-8"),
+        "an item": lambda: memory.write_text(first.replace("- Test first", "- Test"), encoding="utf-8"),
+    }
+    for what, lose in lost.items():
+        lose()
+        started(told, source="compact")
+        assert (what, memory.read_text(encoding="utf-8")) == (what, first)
+    path.write_bytes(kept[:40])  # what git holds is the backup
+    started(told)
+    git(told, "restore", "registry")
+    started(told)
+    assert (path.read_bytes(), memory.read_text(encoding="utf-8")) == (kept, first)
 
 
 def test_a_text_cannot_leave_its_row(registry: Path) -> None:

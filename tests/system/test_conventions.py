@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import fake_judge
@@ -323,6 +324,30 @@ def test_a_link_is_not_written_through(registry: Path, cli: Cli, tmp_path: Path)
     ran = cli("convention", "inject")
     assert (ran.code, ran.err) == (1, "forgekit: CLAUDE.md: is a link; give the file itself as --target\n")
     assert outside.read_text() == "not ours\n"
+
+
+def test_what_three_files_of_a_folder_state_goes_to_its_rules(registry: Path, cli: Cli) -> None:
+    flows = registry / ".github" / "workflows"
+    flows.mkdir(parents=True)
+    for name in ("a", "b", "c"):
+        (flows / f"{name}.yml").write_text(WORKFLOW, encoding="utf-8")
+    (name,) = (
+        row.split()[0] for row in cli("convention", "bootstrap", "--project", "The Nexus").out.splitlines()
+    )
+    assert cli("convention", "approve", name).code == 0
+    cli("convention", "new", TEXT, "--project", "The Nexus")
+    assert cli("convention", "inject", "--check").code == 1
+    assert cli("convention", "inject").code == 0
+    rules = registry / ".claude" / "rules" / "forgekit-github-workflows.md"
+    head, begin, text, end = re.split(r"(<!--.*-->\n)", rules.read_text(encoding="utf-8"))[:4]
+    assert head == '---\npaths: [".github/workflows/**"]\n---\n'
+    assert (begin[:19], end) == ("<!-- forgekit:begin", "<!-- forgekit:end -->\n")
+    assert text == f"## Conventions\n\n- CI runs `make check`, and it must pass ({name})\n"
+    assert "make check" not in (registry / "CLAUDE.md").read_text(encoding="utf-8")
+    assert cli("convention", "inject", "--check").code == 0
+    cli("convention", "retire", name)
+    cli("convention", "inject")
+    assert not rules.exists()
 
 
 def test_what_is_injected_keeps_to_its_budget(registry: Path, cli: Cli) -> None:
