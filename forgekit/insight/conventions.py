@@ -52,6 +52,9 @@ _SHORT = re.compile(r"\bcnv_[0-9a-f]{12}\b")
 _CODE = re.compile(r"`([^`]{1,200})`")
 _WORD = re.compile(r"[\w.-]{2,}")
 _PARTS = re.compile(r"[;|&\n]+")
+_INPUT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n.*?(?:^\s*\2$|\Z)", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(r"""'[^']*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)""", re.DOTALL)
+"""Of a command line, what a program reads: no command, whatever it begins with."""
 _NAME = re.compile(r"[^\W\d][\w.]{1,99}")
 _NAMES = re.compile(r"[\w.]+|[^\w.]")
 
@@ -280,11 +283,11 @@ class Mentions(NamedTuple):
         if anti:
             return False
         code = [span.split() for span in spans]
-        words = {word for word in _WORD.findall(_CODE.sub(" ", text).casefold()) if word not in STOP_WORDS}
+        words = {*_WORD.findall(_CODE.sub(" ", text))} - STOP_WORDS
         for call in self.calls:
-            for part in _PARTS.split(call):
+            for part in _PARTS.split(_QUOTED.sub("", _INPUT.sub("", call))):
                 given = part.split()
-                if given and (given[0].casefold() in words or any(given[: len(s)] == s for s in code)):
+                if given and (given[0] in words or any(given[: len(s)] == s for s in code)):
                     return True
                 if any(len(s) == 1 and f"/{part}".endswith(f"/{s[0]}") for s in code):
                     return True

@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -20,6 +21,7 @@ from forgekit.insight.conventions import (
     SESSIONS,
     UNUSED,
     Life,
+    Mentions,
     Stage,
     injected,
     lives,
@@ -28,6 +30,7 @@ from forgekit.insight.conventions import (
 )
 from forgekit.merge.merge import reconcile
 from forgekit.model.entities import Convention, ConventionStatus, Conversation
+from forgekit.model.transcript import Speaker, Turn
 from forgekit.times import DAY_MS, Instant
 
 P = project_id("Nexus")
@@ -215,3 +218,23 @@ def test_what_says_the_same_is_counted_together_and_offered_once() -> None:
     assert (both[first.id].observations, both[first.id].sessions) == (3, 2)
     rejected = answered(first, ConventionStatus.REJECTED, Instant(START))
     assert lives([rejected, other], talks, same)[other.id].stage is Stage.OBSERVED
+
+
+@pytest.mark.parametrize(
+    ("text", "call", "used"),
+    [
+        ("Run tests with `make test`", "cd src && make test -q", True),
+        ("Run tests with `make test`", "make lint", False),
+        ("From now on use pnpm", "pnpm install", True),
+        ("From now on use pnpm", "npm install pnpm", False),
+        ("Note it in `docs/log.md`", "/home/ada/docs/log.md", True),
+        ("Fix small issues too", 'git commit -m "$(cat <<\'EOF\'\nFix the "first"\nFix more\nEOF\n)"', False),
+        ("Fix small issues too", "git commit -m 'One\nFix it'", False),
+        ("Fix small issues too", "cat <<EOF > a\nFix it, cut off", False),
+        ("Find the cause first", "find . -name x", False),
+    ],
+)
+def test_a_call_is_a_use_where_it_begins_with_what_the_text_names(text: str, call: str, used: bool) -> None:
+    known = observed(session(1), text, 0.9, 3, Instant(START))
+    made = Turn(speaker=Speaker.ASSISTANT, text="", calls=(call,))
+    assert Mentions.of((), [made]).uses(known) is used
