@@ -27,7 +27,7 @@ from forgekit.filing.archive_facts import Fact, facts, refold
 from forgekit.filing.archives import Incoming, arrival, of_compaction, same_archive, words_behind
 from forgekit.forge import COMMITTED, Forge, WriteOptions
 from forgekit.ids import EntityId, candidate_id, conversation_id, normalise, project_id, text_hash
-from forgekit.insight.conventions import PROBABLE, Mentions, correction, observed, stated
+from forgekit.insight.conventions import EXPLICIT, Mentions, correction, observed, stated
 from forgekit.merge.merge import longer_text
 from forgekit.model.entities import (
     UNSORTED,
@@ -326,11 +326,14 @@ def _observed(
     times = {n: t.time if t.time is not None else conversation.created_at for n, t in own.items()}
     for find in finds:
         turn, text = own.get(find.turn), statement(redactor.text(find.title))
-        if find.kind is Proposal.INSTRUCTION and turn is not None and text and find.confidence >= PROBABLE:
-            words = _spaced(find.text)
-            first = next((t for t in turns if not t.compaction and words in _spaced(t.text)), turn)
-            if first.speaker is Speaker.USER:  # what the assistant wrote first is quoted
-                yield observed(conversation, text, find.confidence, find.turn, times[find.turn])
+        if find.kind is not Proposal.INSTRUCTION or turn is None or not text:
+            continue
+        words, before = _spaced(find.text), turn.text[: find.start].rstrip()
+        first = next((t for t in turns if not t.compaction and words in _spaced(t.text)), turn)
+        if first.speaker is not Speaker.USER:
+            continue  # the assistant's words, quoted
+        if find.confidence >= EXPLICIT or not before[-1:].isalnum():  # a clause, not a part of one
+            yield observed(conversation, text, find.confidence, find.turn, times[find.turn])
     for turn in own.values():
         for each in turn.corrections:
             if text := statement(redactor.text(correction(each) or "")):

@@ -29,8 +29,6 @@ from forgekit.model.transcript import Correction, Turn
 from forgekit.text.words import STOP_WORDS, unlike
 from forgekit.times import Instant
 
-PROBABLE = 0.5
-"""Probability of a standing instruction from which on it is observed."""
 OBSERVATIONS, SESSIONS = 3, 2
 """From which on an observed convention is ready for review."""
 EXPLICIT = 0.8

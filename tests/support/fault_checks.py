@@ -48,6 +48,7 @@ class Operation:
 
 _FILED = ("sync-compression", *NEXUS, ARCHIVES[0])
 _DECIDED = ("decision", "new", *ATLAS, "Rows have integer keys", "--rationale", "Short.")
+_STATED = ("convention", "new", *ATLAS, "Rows have integer keys")
 OPERATIONS = {
     "create": Operation(
         words=("decision", "new", *ATLAS, "Rows have random keys", "--rationale", "No server."),
@@ -66,7 +67,7 @@ OPERATIONS = {
     ),
     "fix": Operation(before=[_DECIDED], edit=("integer", "text"), words=("check", "--fix"), all_faults=True),
     "convention": Operation(
-        before=[("convention", "new", *ATLAS, "Rows have integer keys")],
+        before=[_STATED],
         words=("convention", "edit", "Rows have integer keys", "--text", "Rows have text keys"),
         again=REFUSED,
     ),
@@ -224,5 +225,5 @@ def warm_up(server: Server, folder: Path) -> None:
     transcript(folder)
     alone = [each for each in OPERATIONS.values() if not each.shared]
     words = [[word.replace("{tmp}", str(folder)) for word in each.words] for each in alone]
-    server.run(folder, ["init", "."], _DECIDED, *words, NEXT, warm=True)
+    server.run(folder, ["init", "."], _DECIDED, _STATED, *words, NEXT, warm=True)
     _run_shared(server, folder)

@@ -9,6 +9,7 @@ import fake_judge
 import pytest
 from agent_transcripts import Transcript
 from cli_runner import Cli
+from fake_reader import FakeReader
 from repositories import git
 
 TEXT = "Run tests with `make test`"
@@ -254,6 +255,21 @@ def test_a_correction_is_observed_with_both_turns_and_is_a_use(
     assert [line.partition(" ")[2] for line in ready["evidence"]] == [
         *("turn 3 corrects turn 2", "turn 5 corrects turn 2", "turn 3 corrects turn 2"),
     ]
+
+
+def test_a_part_of_a_clause_is_no_observation(
+    registry: Path, cli: Cli, reader: FakeReader, tmp_path: Path
+) -> None:
+    for phrase in ("run all of the tests", "check all of the spelling"):
+        vars(reader)["_patterns"][phrase] = "std"
+        reader.shares[phrase] = 0.6
+    talk = Transcript()
+    talk.prompt("This is what we agreed on yesterday: run all of the tests, as we did in the other project.")
+    talk.prompt("The others asked me whether we check all of the spelling, as we did in the other project.")
+    path = talk.write(tmp_path / "s1.jsonl")
+    assert cli("ingest", "claude-code", str(path), "--project", "The Nexus", root=registry).code == 0
+    (row,) = cli("convention", "list", "--json").json
+    assert (row["stage"], row["evidence"][0].partition(" ")[2]) == ("observed", "turn 1")
 
 
 def test_what_the_assistant_wrote_first_is_not_the_user_s_own_word(
