@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -34,13 +35,17 @@ import yaml
 from generate import PLACES, PROJECTS, THINGS, write
 from numpy.typing import NDArray
 
+from forgekit import conventions
 from forgekit.decisions import create
-from forgekit.forge import Forge
+from forgekit.forge import COMMITTED, Forge
+from forgekit.ids import convention_id
 from forgekit.index.catalogue import Catalogue
 from forgekit.index.vectors import Vectors
+from forgekit.insight.conventions import MOST
 from forgekit.mcp.server import Door
 from forgekit.models.encoder import Encoder
 from forgekit.search import bring_up
+from forgekit.store import Change
 from forgekit.worktree.roots import cache_dir
 
 QUERY = "why did we choose uuid ids for the billing service"
@@ -119,6 +124,23 @@ def compacted(root: Path, turns: int = 40) -> str:
     rows.append({"type": "user", "isCompactSummary": True, "message": {"content": "Parts were changed."}})
     path.write_text("".join(json.dumps(row | {"uuid": str(n)}) + "\n" for n, row in enumerate(rows)))
     return str(path)
+
+
+def stating(root: Path) -> Path:
+    """Return a registry beside another one, in whose one project 500 conventions are injected by the hook."""
+    made = root.with_name("conventions")
+    process(root, *FORGEKIT, "init", str(made))()
+    forge = Forge.open(made)
+    conventions.create(forge, "Keep rule 0", project="Bench")
+    first = forge.registry().conventions[0]
+    texts = {convention_id(first.project_uuid, text): text for text in map("Keep rule {}".format, range(500))}
+    every = tuple(replace(first, convention_id=key, convention=text) for key, text in texts.items())
+    forge.commit(lambda: Change(writes=every, subject="bench"), COMMITTED)
+    (made / "forgekit.toml").write_text('schema = 2\ninject = "CLAUDE.md"\n', encoding="utf-8")
+    agent_hook(made, "SessionStart")()
+    if (made / "CLAUDE.md").read_text(encoding="utf-8").count("\n- Keep rule") != MOST:
+        raise MissingError("the hook injected no conventions")
+    return made
 
 
 def first_answer(root: Path) -> None:
@@ -227,6 +249,7 @@ def rows(root: Path, long: Path) -> list[Row]:
         process(root, "git", "commit", "--quiet", "--only", "--message", "floor", str(edited))()
 
     interpreter = process(root, *PYTHON, "-c", "pass")
+    hook = agent_hook(stating(root), "SessionStart")
     status = process(root, "git", "status", "--porcelain")
     floor = process(root, *PYTHON, "-c", SEARCH_FLOOR, str(root), str(found.path))
     libraries = process(root, *PYTHON, "-c", "import sqlite3, json, numpy, tokenizers")
@@ -252,6 +275,7 @@ def rows(root: Path, long: Path) -> list[Row]:
         ),
         Row("agent hook, nothing to say", "60", agent_hook(root, "Notification"), "interpreter", interpreter),
         Row("agent hook, session starts", "100", agent_hook(root, "SessionStart"), "stat + FTS5", floor),
+        Row("... 500 conventions, nothing changed", "100", hook, "interpreter", interpreter),
         Row(
             "agent hook, a prompt",
             "100",
