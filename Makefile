@@ -42,7 +42,7 @@ judge: $(VENV)/dev ## train the conflict judge again, from a seed; under two hou
 	$(BIN)/python training/train_neighbours.py
 	$(BIN)/python training/calibrate.py $(DATA)/registers
 
-tagger: $(VENV)/dev ## fit the tagger of the archive reader again; half an hour
+tagger: $(VENV)/dev ## fit the tagger of the archive reader again; two hours
 	$(BIN)/python training/reader/fit.py
 
 reader: $(VENV)/dev ## train the reader of conversations again, from a seed; an hour

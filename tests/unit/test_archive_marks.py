@@ -13,7 +13,7 @@ from forgekit.archives.read import read_archive
     [
         ("- D003 (speculative, 0.2): Maybe x", "Maybe x", 0.2),
         ("- D003 (0.2, speculative): Maybe x", "Maybe x", 0.2),
-        ("- D003 (speculative, 0.9): Maybe x", "Maybe x (speculative, 0.9)", 0.9),
+        ("- D003 (speculative, 0.9): Maybe x", "Maybe x (speculative, 0.9)", None),
         ("- D003 (speculative, tier 5.5): Maybe x", "Maybe x (speculative, tier 5.5)", None),
         ("- D007 [heuristic]: Offer sun", "Offer sun", 0.5),
         ("- D007: Offer sun (validated)", "Offer sun", 0.9),

@@ -45,12 +45,16 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Tokens with what the tagger should say of each: tag, value (or `NO_VALUE`), forward."""
+    """Tokens with what the tagger should say of each: tag, value (or `NO_VALUE`), forward.
+
+    `likely` are the probabilities of the tags by other taggers, [tokens, tags].
+    """
 
     tokens: Tokens
     tags: NDArray[np.int64]
     values: NDArray[np.int64]
     forward: NDArray[np.float64]
+    likely: NDArray[np.float32] | None = None
 
 
 def unmarked(text: str) -> Marked:

@@ -1,9 +1,10 @@
 """Fit the tagger of the archive reader.
 
-    python training/reader/fit.py [--out FILE] [--hold-out PREFIX] [--data ZIP]
+    python training/reader/fit.py [--out FILE] [--hold-out PREFIX] [--data ZIP] [--teachers N]
 
 Each epoch reads the archives and variants of them. The first epochs score each tag alone, the last ones along
-each line.
+each line. With teachers (Hinton et al. 2015), N taggers are fitted first, and the last one learns the mean of
+what they find besides the marks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import argparse
 import random
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -19,7 +22,7 @@ from layouts import layouts
 from tagging import Batch, Network
 from variants import labels_of, pool_of, variant
 
-from forgekit.archives.tagger import stored_weights
+from forgekit.archives.tagger import TAGS, stored_weights
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "forgekit" / "archives" / "tagger.bin"
@@ -37,6 +40,7 @@ def main() -> None:
     parser.add_argument("--with-field", type=int, default=4, help="last epochs that score whole lines")
     parser.add_argument("--copies", type=int, default=2, help="variants of each archive")
     parser.add_argument("--layouts", type=int, default=600, help="archives in plain layouts")
+    parser.add_argument("--teachers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     torch.manual_seed(options.seed)
@@ -51,9 +55,23 @@ def main() -> None:
     print(
         f"{len(archives)} archives, {len(examples)} examples, {sum(len(e.tags) for e in examples):,} tokens"
     )
+    teachers = []
+    for number in range(options.teachers):
+        torch.manual_seed(options.seed + number)
+        teachers.append(fit(examples, options.epochs, options.with_field, rng))
+    torch.manual_seed(options.seed + options.teachers)
+    if teachers:
+        examples = [taught(each, teachers) for each in examples]
     network = fit(examples, options.epochs, options.with_field, rng)
     options.out.write_bytes(stored_weights(network.weights()))
     print(f"wrote {options.out} ({options.out.stat().st_size:,} bytes)")
+
+
+def taught(example: Example, teachers: Sequence[Network]) -> Example:
+    """Return an example with the probabilities of the mean of the teachers' scores."""
+    with torch.no_grad():
+        scores = torch.stack([each(Batch([example]))[:, : len(TAGS)] for each in teachers])
+    return replace(example, likely=scores.mean(0).softmax(1).numpy())
 
 
 def fit(examples: list[Example], epochs: int, with_field: int, rng: random.Random) -> Network:

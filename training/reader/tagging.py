@@ -46,6 +46,8 @@ class Batch:
         self.tags = joined([each.tags for each in examples])
         self.values = joined([each.values for each in examples])
         self.forward = torch.from_numpy(np.concatenate([each.forward for each in examples])).float()
+        likely = [each.likely for each in examples if each.likely is not None]
+        self.likely = torch.from_numpy(np.concatenate(likely)) if likely else None
         self.kept = (torch.rand(len(self.ids)) < keep).float()
 
 
@@ -106,6 +108,8 @@ class Network(nn.Module):
             loss = 2 * self._field_loss(tags, batch)
         else:
             loss = functional.cross_entropy(tags, batch.tags, label_smoothing=0.02)
+        if batch.likely is not None:
+            loss = loss + functional.cross_entropy(tags, batch.likely)
         values = scores[:, len(TAGS) : -1]
         for tag, first in FIRST_VALUE.items():
             of = torch.nonzero((batch.tags == TAGS.index(tag)) & (batch.values != NO_VALUE))[:, 0]
