@@ -111,7 +111,7 @@ def _made(matrix: Floats, kind: str, folder: Path) -> tuple[float, VectorIndex, 
     limits = {"scan": (len(matrix), len(matrix)), "flat": (0, len(matrix)), "ivf": (0, 0)}[kind]
     vectors_index.SCAN_UP_TO, vectors_index.IVF_ABOVE = limits
     files = IndexFiles(folder / kind, "bench", "bench")
-    build, index = timed(lambda: files.write(keys, keys, matrix, None), 1)
+    build, index = timed(lambda: files.write(keys, keys, matrix), 1)
     vectors_index.SCAN_UP_TO, vectors_index.IVF_ABOVE = usual
     return build, index, timed(files.load, 3)[0]
 

@@ -17,7 +17,7 @@ from forgekit.model.entities import Conflict, ConflictStatus, Decision, Decision
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 
-FOUND, POSSIBLE = "found", "possible"
+FOUND, POSSIBLE = Level.CONFLICT.state, Level.POSSIBLE.state
 _VERBS = {ConflictStatus.SCOPED: "scope", ConflictStatus.DISMISSED: "dismiss"}
 UNANSWERED = ("open", FOUND, POSSIBLE)
 """The states of verdicts and findings that wait for a person."""
@@ -61,7 +61,7 @@ def listed(
         for finding, loser in found.with_losers():
             yield ListedConflict(
                 conflict=finding.verdict(),
-                state=FOUND if finding.level is Level.CONFLICT else POSSIBLE,
+                state=finding.level.state,
                 sides=(finding.a, finding.b),
                 finding=finding,
                 yields=loser,

@@ -186,10 +186,9 @@ def list_entities(
     """
     wanted_kind = Kind(kind)
     registry = forge.registry() if as_of is None else forge.registry_at(as_of)
-    owner = forge.known_project(project, registry).id if project is not None else None
-
     if wanted_kind is Kind.CONFLICT and as_of is None:
         return _conflicts(forge, registry, project, status, sort, limit)
+    owner = forge.known_project(project, registry).id if project is not None else None
 
     def wanted(entity: Any) -> bool:
         if status is not None and state_of(registry, entity) != status:
@@ -213,7 +212,6 @@ def _conflicts(
     forge: Forge, registry: Registry, project: str | None, status: str | None, sort: str, limit: int | None
 ) -> Listing:
     """Return verdicts and findings, and then the contradictions of conventions."""
-    from forgekit.conflict.judge import Level
     from forgekit.conflicts import FOUND, POSSIBLE, listed
     from forgekit.conventions import waiting
 
@@ -222,9 +220,8 @@ def _conflicts(
     by_id = {row.conflict.id: row for row in rows}
     entities = _sorted([row.conflict for row in rows], sort)[:limit]
     chosen = [by_id[entity.id] for entity in entities]
-    states = {Level.CONFLICT: FOUND, Level.POSSIBLE: POSSIBLE}
-    found = waiting(forge, project=project).contradictions if status in {None, *states.values()} else ()
-    ours = [each for each in found if status in {None, states[each[2].level]}]
+    found = waiting(forge, project=project).contradictions if status in {None, FOUND, POSSIBLE} else ()
+    ours = [each for each in found if status in {None, each[2].level.state}]
     more = ours if limit is None else ours[: max(limit - len(chosen), 0)]
     return Listing(Kind.CONFLICT, registry, entities, chosen, more, findings.unjudged)
 

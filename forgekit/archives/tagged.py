@@ -7,7 +7,7 @@ known label; the tagger fills the fields that have no value yet.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import exp
@@ -34,7 +34,7 @@ from forgekit.archives.labels import CONFIDENCE, field_named, leading, lists_kin
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
-from forgekit.model.archive_record import Family, PossibleRecord
+from forgekit.model.archive_record import Family, PossibleRecord, Section
 from forgekit.model.entities import DecisionStatus
 from forgekit.model.kinds import is_short
 from forgekit.model.rules import one_line
@@ -137,7 +137,8 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
             or each.id
             or not titled.id
             or field_named(label, each.kind) != "text"
-            or _heading_above(page, each.words.line) != titled.words.line
+            or (section := _section_of(page, each)) is None
+            or section.heading_line != titled.words.line
         ):
             kept.append(each)
             continue
@@ -146,18 +147,17 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
     return kept
 
 
-def _heading_above(page: Page, line: int) -> int:
-    """Return the line of the nearest heading at a line or above it, 0 if there is none."""
+def _section_of(page: Page, each: Found) -> Section | None:
+    """Return the section of the nearest heading above a record."""
     sections = page.document.sections
-    above = bisect_right(sections, line, key=lambda section: section.heading_line)
-    return sections[above - 1].heading_line if above else 0
+    above = bisect_left(sections, each.words.line, key=lambda section: section.heading_line)
+    return sections[above - 1] if above else None
 
 
 def _is_listed(page: Page, each: Found) -> bool:
     """Say whether the nearest heading above a record announces records of its kind."""
-    sections = page.document.sections
-    above = bisect_left(sections, each.words.line, key=lambda section: section.heading_line)
-    return above > 0 and lists_kind(sections[above - 1].title, _kind_of(each))
+    section = _section_of(page, each)
+    return section is not None and lists_kind(section.title, _kind_of(each))
 
 
 def _fill(page: Page, claim: Claim, each: Found) -> None:

@@ -158,7 +158,7 @@ def _row(entity: Any, columns: Iterable[str]) -> list[str]:
 
 def _contradiction(a: Entity, b: Entity, judgement: Judgement) -> list[str]:
     sides = (text for side in (a, b) for text in (short_id(side.kind, side.id), side.title))
-    return ["", "found" if judgement.level.value == "conflict" else "possible", *sides]
+    return ["", judgement.level.state, *sides]
 
 
 def _conflict(

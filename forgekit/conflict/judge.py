@@ -75,6 +75,11 @@ class Level(Enum):
     DUPLICATE = "duplicate"  # they say the same
     NONE = "none"
 
+    @property
+    def state(self) -> str:
+        """What lists call a pair of this level that no verdict answers: `found` or `possible`."""
+        return "found" if self is Level.CONFLICT else "possible"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LevelCalibration:

@@ -324,12 +324,14 @@ def _observed(
     """Yield the standing instructions in the user's own words, and what corrections ask for."""
     own = {t.number: t for t in turns if t.speaker is Speaker.USER and not t.compaction}
     times = {n: t.time if t.time is not None else conversation.created_at for n, t in own.items()}
-    for find in finds:
+    asked = [find for find in finds if find.kind is Proposal.INSTRUCTION]
+    said = [(t, _spaced(t.text)) for t in turns if asked and not t.compaction]
+    for find in asked:
         turn, text = own.get(find.turn), statement(redactor.text(find.title))
-        if find.kind is not Proposal.INSTRUCTION or turn is None or not text:
+        if turn is None or not text:
             continue
         words, before = _spaced(find.text), turn.text[: find.start].rstrip()
-        first = next((t for t in turns if not t.compaction and words in _spaced(t.text)), turn)
+        first = next((t for t, its_words in said if words in its_words), turn)
         if first.speaker is not Speaker.USER:
             continue  # the assistant's words, quoted
         if find.confidence >= EXPLICIT or not before[-1:].isalnum():  # a clause, not a part of one

@@ -232,13 +232,18 @@ class IndexFiles:
     def _path(self, digest: str, part: str) -> Path:
         return self._folder / f"{self._base}-{digest}.{part}"
 
-    def write(
-        self, keys: Sequence[str], hashes: Sequence[str], matrix: Floats, state: str | None, keep: bool = True
+    @staticmethod
+    def in_memory(
+        keys: Sequence[str], hashes: Sequence[str], matrix: Floats, state: str | None
     ) -> VectorIndex:
-        """Write an index and return it; not to be kept or without a writable folder, it lives in memory."""
-        in_memory = VectorIndex(keys=keys, hashes=hashes, kind="scan", matrix=matrix, state=state)
-        if not keep:
-            return in_memory
+        """Return an index that no file holds."""
+        return VectorIndex(keys=keys, hashes=hashes, kind="scan", matrix=matrix, state=state)
+
+    def write(
+        self, keys: Sequence[str], hashes: Sequence[str], matrix: Floats, state: str | None = None
+    ) -> VectorIndex:
+        """Write an index and return it; where the folder is not writable, it lives in memory."""
+        in_memory = self.in_memory(keys, hashes, matrix, state)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._locked():

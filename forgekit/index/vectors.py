@@ -143,8 +143,9 @@ class Vectors:
             keys, hashes, state = [key for key, _ in kept], [digest for _, digest in kept], None
         if (before.keys, before.hashes) != (keys, hashes):
             matrix = self._matrix(before, have, known, hashes)
-            keep = only is None or not before.keys or len(new) + len(gone) > _FEW
-            self._index = self._files().write(keys, hashes, matrix, state, keep=keep)
+            few = only is not None and before.keys and len(new) + len(gone) <= _FEW
+            index_of = self._files().in_memory if few else self._files().write
+            self._index = index_of(keys, hashes, matrix, state)
         return Built(
             added=len(keys) - reused,
             reused=reused,

@@ -253,13 +253,12 @@ class Mentions(NamedTuple):
     corrections: frozenset[Correction] = frozenset()
 
     @classmethod
-    def of(cls, texts: Iterable[str], turns: Iterable[Turn]) -> Mentions:
+    def of(cls, texts: Iterable[str], turns: Collection[Turn]) -> Mentions:
         """Return it of texts, and of turns with command lines, paths and corrections."""
-        every = list(turns)
         return cls(
             frozenset(name for text in texts for name in _SHORT.findall(text)),
-            frozenset(call for turn in every for call in turn.calls),
-            frozenset(each for turn in every for each in turn.corrections),
+            frozenset(call for turn in turns for call in turn.calls),
+            frozenset(each for turn in turns for each in turn.corrections),
         )
 
     def uses(self, convention: Convention) -> bool:

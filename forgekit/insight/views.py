@@ -189,16 +189,15 @@ def listed_conflict_view(
     view = derived.view(conflict)
     view["texts"] = [side.decision if side is not None else None for side in sides]
     view |= {"level": None, "probability": None, "words": [], "judge_reason": None, "yields": yields}
-    return view if finding is None else view | {"status": state} | _judged(finding)
+    return view if finding is None else view | {"status": state} | _finding(finding)
 
 
-def _judged(finding: Finding) -> Json:
-    return {
-        "level": finding.level.value,
-        **_of(finding.judgement, "probability words"),
-        "judge_reason": finding.judgement.reason or None,
-        "similarity": finding.cosine,
-    }
+def _finding(finding: Finding) -> Json:
+    return {**_judged(finding.judgement), "similarity": finding.cosine}
+
+
+def _judged(judgement: Judgement) -> Json:
+    return {**_of(judgement, "level probability words"), "judge_reason": judgement.reason or None}
 
 
 def contradiction(a: Entity, b: Entity, judgement: Judgement) -> Json:
@@ -209,9 +208,8 @@ def contradiction(a: Entity, b: Entity, judgement: Judgement) -> Json:
         "decision_a": a.id,
         "decision_b": b.id,
         "texts": [a.title, b.title],
-        "status": "found" if judgement.level.value == "conflict" else "possible",
-        **_of(judgement, "level probability words"),
-        "judge_reason": judgement.reason or None,
+        "status": judgement.level.state,
+        **_judged(judgement),
     }
 
 
@@ -580,8 +578,8 @@ def finding_view(finding: Finding, loser: EntityId | None) -> Json:
         "decision_a": finding.a.id,
         "decision_b": finding.b.id,
         "texts": [finding.a.decision, finding.b.decision],
-        "status": "found" if finding.level.value == "conflict" else "possible",
-        **_judged(finding),
+        "status": finding.level.state,
+        **_finding(finding),
         "yields": loser,
     }
 

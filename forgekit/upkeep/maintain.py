@@ -442,8 +442,6 @@ def schedule(forge: Forge, *, system: str) -> str:
 
     Raises UsageError for a folder whose name no unit can hold.
     """
-    from xml.sax.saxutils import escape
-
     words = [sys.executable, "-m", "forgekit", "-C", str(forge.root), "maintain"]
     if not all(word.isprintable() for word in words):
         raise UsageError(f"the name of the folder {str(forge.root)!r} cannot stand in a unit; rename it")

@@ -55,7 +55,7 @@ def test_what_is_written_is_read_back(seed: int, names: set[str]) -> None:
     matrix = matrix_of(seed, len(keys))
     with tempfile.TemporaryDirectory() as folder:
         files = IndexFiles(Path(folder), "main", "space")
-        files.write(keys, hashes, matrix, None)
+        files.write(keys, hashes, matrix)
         index = files.load()
         assert index is not None
         assert (index.keys, index.hashes, index.kind) == (keys, hashes, "scan")

@@ -43,7 +43,6 @@ def main() -> None:
     parser.add_argument("--teachers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    torch.manual_seed(options.seed)
     rng = random.Random(options.seed)
     archives = [m for name, m in read_examples(options.data) if not name.startswith(options.hold_out)]
     pool, labels = pool_of(archives), labels_of(archives)
@@ -55,15 +54,13 @@ def main() -> None:
     print(
         f"{len(archives)} archives, {len(examples)} examples, {sum(len(e.tags) for e in examples):,} tokens"
     )
-    teachers = []
-    for number in range(options.teachers):
+    fitted: list[Network] = []
+    for number in range(options.teachers + 1):
+        if fitted and number == options.teachers:
+            examples = [taught(each, fitted) for each in examples]
         torch.manual_seed(options.seed + number)
-        teachers.append(fit(examples, options.epochs, options.with_field, rng))
-    torch.manual_seed(options.seed + options.teachers)
-    if teachers:
-        examples = [taught(each, teachers) for each in examples]
-    network = fit(examples, options.epochs, options.with_field, rng)
-    options.out.write_bytes(stored_weights(network.weights()))
+        fitted.append(fit(examples, options.epochs, options.with_field, rng))
+    options.out.write_bytes(stored_weights(fitted[-1].weights()))
     print(f"wrote {options.out} ({options.out.stat().st_size:,} bytes)")
 
 
