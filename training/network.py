@@ -31,6 +31,12 @@ class Tokens:
     second: int
 
 
+def half_precision() -> torch.autocast:
+    """Return the context for half precision; without effect where the processor would have to emulate it."""
+    fast = torch.ops.mkldnn._is_mkldnn_bf16_supported()  # noqa: SLF001 (torch asks it so too)
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=fast)
+
+
 def opened_tokenizer(folder: Path) -> Tokenizer:
     """Return the encoder's tokenizer, which neither cuts nor pads."""
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))

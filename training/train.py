@@ -23,7 +23,7 @@ import torch
 from bank import Attribute, Register, Slot, Verdict, read_attributes, read_bank, read_pairs, read_registers
 from delta import apply_delta, delta_of, write_delta
 from neighbours import CACHE, vectors_of
-from network import SIDE, Network, Tokens, opened_tokenizer, tokens_of
+from network import SIDE, Network, Tokens, half_precision, opened_tokenizer, tokens_of
 from pairs import Pair, generate, written
 from side_by_side import beside, named, tied
 from sklearn.metrics import roc_auc_score
@@ -139,7 +139,7 @@ def train(network: Network, tokenizer: Tokenizer, pairs: Sequence[Pair], given: 
             batch = _of(tokens, rows)
             with torch.no_grad():
                 below = network.below(batch)
-            with torch.autocast("cpu", dtype=torch.bfloat16):
+            with half_precision():
                 logits = network.above(below, batch)
             loss = functional.cross_entropy(logits.float(), labels[rows], label_smoothing=given.smoothing)
             optimizer.zero_grad()

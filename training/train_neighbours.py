@@ -24,7 +24,7 @@ import torch
 from bank import read_pairs
 from delta import apply_delta, delta_of, write_delta
 from neighbours import CACHE, compared
-from network import Network, Tokens, opened_tokenizer, tokens_of
+from network import Network, Tokens, half_precision, opened_tokenizer, tokens_of
 from pairs import written
 from safetensors.torch import load_file
 from sklearn.metrics import average_precision_score
@@ -181,7 +181,7 @@ def train(network: Network, tokenizer: Tokenizer, pools: Pools, given: argparse.
     start, total = time.perf_counter(), 0.0
     for step in range(1, given.steps + 1):
         near = tokens_of(tokenizer, pools.near(given.mined))
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with half_precision():
             odds = torch.tensor(log_odds(network.logits(near)))
         hardest = torch.argsort(odds, descending=True)[:HARDEST].tolist()
         drawn = pools.drawn()
@@ -213,7 +213,7 @@ def _loss(network: Network, tokens: Sequence[Tokens], labels: Sequence[int]) -> 
     """Return the summed cross entropy; of label -1 that of being related or unrelated."""
     with torch.no_grad():
         below = network.below(tokens)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with half_precision():
         shares = torch.log_softmax(network.above(below, tokens).float(), 1)
     truth = torch.tensor(labels)
     some = truth >= 0

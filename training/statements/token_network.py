@@ -5,6 +5,7 @@ The lower layers stay as they are; the upper ones, the embeddings of who speaks 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,10 @@ from torch.nn import functional
 from transformers import BertModel
 
 from forgekit.extraction.statements import TAGS
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from network import half_precision
 
 LEFT_OUT = -100
 MASK = 103
@@ -76,7 +81,7 @@ class Network(nn.Module):
         """Return the cross entropy of a batch, a mean over its tokens."""
         ids, human, mask, tags = padded(batch)
         ids = ids.masked_fill(torch.rand(ids.shape) < self.masked, MASK)
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with half_precision():
             logits = self(ids, human, mask)
         return functional.cross_entropy(
             logits.float().reshape(-1, len(TAGS)),
