@@ -5,5 +5,5 @@ Order of reading: `document` (Markdown structure), `logs`, `records`, `notes`, `
 `conversations`, `changes`. `machine_block` writes records as a block.
 """
 
-READER_VERSION = "11"
+READER_VERSION = "12"
 """Raise it when `read_archive` reads a text in another way: it is part of the key of the reader's cache."""

@@ -152,7 +152,7 @@ _DAY_MONTH = re.compile(
 )
 _MONTH_DAY = re.compile(r"([^\W\d_]{3,12})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})")
 _YEAR_FIRST = re.compile(
-    r"(?<!\d)(\d{4})\s*(?:[./-]|\u5e74)\s*(\d{1,2})\s*(?:[./-]|\u6708)\s*(\d{1,2})(?!\d)"
+    r"(?<!\d)(\d{4})\s*(?:[./-]|[\u5e74\ub144])\s*(\d{1,2})\s*(?:[./-]|[\u6708\uc6d4])\s*(\d{1,2})(?!\d)"
 )
 _DAY_FIRST = re.compile(r"(?<!\d)(\d{1,2})\s?([./-])\s?(\d{1,2})\s?[./-]\s?(\d{4})(?!\d)")
 _MARK = re.compile(r"(?!(?<=\d)(?<!\d{3}),\d{3}(?!\d))[\n,;()\[\]{}\uff0c\u3001\uff1b\uff08\uff09]")

@@ -312,13 +312,22 @@ def _outside(lines: Sequence[str], *, quoted: bool = False) -> list[int]:
 
 
 def _unwrap(lines: list[str]) -> None:
-    """Blank what is wrapped around a whole archive: a fence with chat around it, the marks of a quote."""
+    """Blank what is around a whole archive: a fence or the marks of a quote, and the chat about it."""
     for _ in range(3):
         full = [number for number, line in enumerate(lines) if line.strip()]
         bare = [n for n in full if not _DETAILS.fullmatch(lines[n].strip())]
-        if bare and all(lines[number].lstrip().startswith(">") for number in bare):
+        quoted = [number for number in bare if lines[number].lstrip().startswith(">")]
+        around = [number for number in bare if not quoted or not quoted[0] <= number <= quoted[-1]]
+        headed = any(_HEADING.match(lines[number][:9]) for number in around)
+        if (
+            quoted
+            and len(quoted) + len(around) == len(bare)
+            and 3 * len(around) <= len(quoted)
+            and not headed
+        ):
             for number in bare:
-                lines[number] = _QUOTE.sub("", lines[number], count=1)
+                is_quoted = lines[number].lstrip().startswith(">")
+                lines[number] = _QUOTE.sub("", lines[number], count=1) if is_quoted else ""
         elif not _unfence(lines, full):
             return
 

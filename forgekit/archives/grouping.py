@@ -30,11 +30,18 @@ _COUNT = re.compile(r"(?:(?<=^0x)[0-9a-f]+|\d{1,4}|(?<=[^\w.])[a-z])(?=[a-z]?$)"
 _REST = re.compile(r"[,;][^()\[\]]{0,120}[)\]][.:*_]*\s")
 """What else a bracket says of the record whose id it opens with."""
 _LONGEST, _FEWEST, _HEAD_LIMIT, _REACH = 14, 3, 120, 60
+_LEAST = 4  # characters of a record's words
 _PARTS = re.compile(
     r"\s+[\u2014\u2013\u00b7|/\u00b6\u27f5\u2190\u2192(\[]|[;\u3002\uff1b]|\.{3,}|(?<=\w\w)[.](?=\s|$)|(?<=[?!\uff1f])\s"
 )
+_BULLET = re.compile(r"\s*(?P<mark>[-*+\u2022\u30fb\u25e6\u2023])\s+(?:\[[ xX]?\]\s+)?(?=\S)")
+_LEADING = re.compile(
+    r"(?:\*\*|__)?(?P<label>[^\W\d_][^\W_]{1,20}(?: [^\W_]{1,20})?)"
+    r"(?:\s?[:\uff1a](?:\*\*|__)|(?:\*\*|__)?\s?[:\uff1a])\s*(?=\S)"
+)
 _MARKS = " \t*_`|:\u00b7\u2014\u2013-\u3000"
 _CERTAIN = 6.0
+SURE = 1.5
 
 
 Place = tuple[int, int, int]
@@ -69,6 +76,49 @@ def with_series(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]
     return [span for line in sorted(by_line) for span in by_line[line]]
 
 
+def with_lists(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
+    """Make the rest of a list records, or of the lines with one label, where most of them are records."""
+    by_line: dict[int, list[Span]] = defaultdict(list)
+    for span in spans:
+        by_line[span.line].append(span)
+    for places in _lists(lines, own).values():
+        begun = {line: _first(by_line[line], start) for line, start in places.items()}
+        held = [span for span in begun.values() if span is not None]
+        sure = [span for span in held if span.margin >= SURE]
+        kind, count = Counter(span.tag for span in sure).most_common(1)[0] if sure else ("", 0)
+        if count < max(_FEWEST - 1, len(places) / 2, 4 * sum(span.tag != kind for span in held)):
+            continue
+        for line, start in places.items():
+            if begun[line] not in sure:
+                place = line, start, start
+                by_line[line] = _begun("", place, sure[0], kind, by_line[line], lines[line - 1])
+    return [span for line in sorted(by_line) for span in by_line[line]]
+
+
+def _first(spans: Sequence[Span], start: int) -> Span | None:
+    """Return the record whose words begin an item's text."""
+    return next((span for span in spans if span.tag in ("D", "T") and span.column <= start + 2), None)
+
+
+def _lists(lines: Sequence[str], own: Sequence[bool]) -> Mapping[tuple[object, ...], dict[int, int]]:
+    """Return lists, and the lines that begin with one label: each line with the column of its words."""
+    found: dict[tuple[object, ...], dict[int, int]] = defaultdict(dict)
+    above: list[tuple[int, bool, int]] = []  # the lines around: indent, whether it is an item, number
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        item, indent = _BULLET.match(line), len(line) - len(line.lstrip())
+        while above and above[-1][:2] >= (indent, item is not None):
+            above.pop()
+        label = _LEADING.match(line, item.end() if item else 0)
+        if own[number - 1] and label:
+            found[label["label"].casefold(),][number] = label.end()
+        elif own[number - 1] and item:
+            found[above[-1][2] if above else 0, indent, item["mark"]][number] = item.end()
+        above.append((indent, item is not None, number))
+    return found
+
+
 def _series(lines: Sequence[str], own: Sequence[bool]) -> Iterable[dict[str, Place]]:
     """Return the ids that begin lines, by what is the same in them, each with its first place."""
     series: dict[str, dict[str, Place]] = defaultdict(dict)
@@ -98,7 +148,7 @@ def _begun(name: str, place: Place, nearest: Span, kind: str, spans: Sequence[Sp
     start = end + len(text[end:]) - len(text[end:].lstrip(_MARKS))
     words = next((span for span in spans if span.tag in ("D", "T")), None)
     if words is None or words.column + len(words.text) <= start:
-        behind = [span.column for span in spans if span.column > start and span.tag != "id"]
+        behind = [span.column for span in spans if span.column >= start + _LEAST and span.tag != "id"]
         words = replace(nearest, text=text[start : min(behind, default=None)], line=line, last=line, value="")
         words = replace(words, text=_PARTS.split(words.text)[0].strip(_MARKS), column=start)
     elif words.column < start:
@@ -106,14 +156,17 @@ def _begun(name: str, place: Place, nearest: Span, kind: str, spans: Sequence[Sp
     if not words.text:
         return list(spans)
     identity = replace(words, tag="id", value="", text=name, last=line, column=first, ahead=_CERTAIN)
-    words = replace(words, tag=kind or words.tag, margin=max(words.margin, _CERTAIN))
+    words = replace(
+        words, tag=kind or words.tag, margin=max(words.margin, _CERTAIN if name else nearest.margin)
+    )
     noted = [
         replace(span, ahead=_CERTAIN) for span in spans if first < span.column < end and span.tag != "id"
     ]
     others = [
         span for span in spans if span.column > words.column or (span.tag == "state" and span.column < first)
     ]
-    return sorted([identity, words, *noted, *others], key=lambda span: span.column)
+    begun = [identity, words] if name else [words]
+    return sorted([*begun, *noted, *others], key=lambda span: span.column)
 
 
 FACTS = ("tag", "parent", "project", "date", "artifact", "insight")

@@ -93,6 +93,7 @@ SUMMARIES = ("foundational context", "compressed state", "continuation prompt")
 """Headings of what sums up an archive."""
 _LOOK_AHEAD = 60
 _SHOWN = 40
+_LONGEST_NAME = 80
 
 
 @dataclass(kw_only=True, slots=True)
@@ -674,13 +675,16 @@ def number_records(found: ClaimList) -> None:
             found.warn("unreadable-record", "more than 999 records without ids; the rest was left out", line)
             return
         used.add(f"O{kind}{wanted:03d}")
+        words = one_line(title.replace("**", ""))
         raw = (
             ({"status": "open"} if kind == "T" else {})
             | dict(given)
-            | {"text": one_line(title.replace("**", ""))}
+            | {"text": words}
             | {"number": str(number).strip() if wanted == given_number else ""}
         )
-        found.tagged.append(f"O{kind}{wanted:03d}")
+        found.tagged.append(
+            repr(words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1]}\u2026")
+        )
         make_claim(found, f"O{kind}{wanted:03d}", raw, line, Family.PROSE, kind=kind)
 
 

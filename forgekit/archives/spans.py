@@ -6,14 +6,17 @@ In: lines, and which of them speak. Out: `Span`, in order.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from forgekit.archives.tagger import FIRST_VALUE, TAGS, VALUES, tag
 from forgekit.archives.tokens import tokens_of
 
 _EMPHASIS = re.compile(r"[*_`~\"'\u201c\u201d\u00ab\u00bb\u300c\u300d]+")
 _OUTER = " \t*_`~"
+_OF_ONE_LINE = ("id", "alt")
+_USUAL, _CLEAR = "active", 1.0
 _GAP = 2
 _LONGEST = 40
 _JOINED = re.compile(r"(?:[^\W_]+[-/])+$")
@@ -64,8 +67,8 @@ def spans_of(lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
         value = ""
         if name in VALUES:
             place = FIRST_VALUE[name]
-            scores = tagged.values[members, place : place + len(VALUES[name])].sum(axis=0)
-            value = VALUES[name][int(scores.argmax())]
+            scores = tagged.values[members, place : place + len(VALUES[name])].mean(axis=0)
+            value = _value(dict(zip(VALUES[name], scores.tolist(), strict=True)))
         first, last = tokens.lines[n], tokens.lines[end - 1]
         if name == "id" and (
             joined := _JOINED.search(lines[first[0]][max(0, first[1] - _LONGEST) : first[1]])
@@ -80,6 +83,12 @@ def spans_of(lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
     return spans
 
 
+def _value(scores: Mapping[str, float]) -> str:
+    """Return the likeliest value; that a decision is not active must be clear."""
+    best = max(scores, key=lambda value: scores[value])
+    return _USUAL if scores[best] - scores.get(_USUAL, -inf) < _CLEAR else best
+
+
 def _masked(match: re.Match[str]) -> str:
     return "x" * len(match.group())
 
@@ -89,7 +98,7 @@ def _end(first: int, kind: int, tags: Sequence[int], texts: Sequence[str], row: 
     end, n = first + 1, first + 1
     while n < len(tags) and n - end <= _GAP:
         if tags[n] == kind:
-            if row[n] != row[n - 1] and (n != end or kind == TAGS.index("alt")):
+            if row[n] != row[n - 1] and (n != end or TAGS[kind] in _OF_ONE_LINE):
                 break
             end = n + 1
         elif tags[n] or not _EMPHASIS.fullmatch(texts[n]) or row[n] != row[first]:

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from math import exp
+from math import exp, inf
 from typing import Any
 
 from forgekit.archives.claims import (
@@ -29,7 +29,7 @@ from forgekit.archives.claims import (
     parse_tier,
     references,
 )
-from forgekit.archives.grouping import PLACE, Found, grouped, with_series
+from forgekit.archives.grouping import PLACE, Found, grouped, with_lists, with_series
 from forgekit.archives.labels import CONFIDENCE, field_named, leading, lists_kind
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
@@ -61,8 +61,8 @@ _SURE_FIELD = 2.5
 _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.5, 1.5, 2.0
 """The least margin of a record with an id of its own, of one in an archive without ids, and of what a person
 is asked about beside records that have ids."""
-_SURE_LISTED = 1.0
-"""The least margin of a record below a heading that lists records of its kind."""
+_SURE_LISTED, _SURE_LABELLED = 1.0, 0.5
+"""The least margin of a record below a heading that lists records of its kind, and behind such a label."""
 _BESIDE = 12  # characters beside a value on its line that say nothing more
 _SLASH = re.compile(r"\s+/\s+|(?<=[\u3040-\u9fff])[/\uff0f](?=[\u3040-\u9fff])")
 _NUMBERED = re.compile(r"\s*(\d{1,3})[.)]\s")
@@ -86,7 +86,9 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     """Add what the tagger finds to the claims of a page; return the facts of the archive that it found."""
     lines = page.document.lines
     tables = {row.line: 1 for node in page.document.nodes if node.kind == "table" for row in node.children}
-    found, facts = grouped(with_series(spans_of(lines, own), lines, own), lines, tables)
+    found, facts = grouped(
+        with_lists(with_series(spans_of(lines, own), lines, own), lines, own), lines, tables
+    )
     found = _stated(found, page)
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     by_id = any(claim.kind != "A" for claim in claims)
@@ -101,6 +103,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         same = known.same(each, _id_of(each), _kind_of(each))
         if isinstance(same, Claim) and same.kind == "A" and not _ARTIFACT.fullmatch(same.local_id):
             page.found.claims.remove(same)  # such as A1 of a list of decisions
+            page.taken.discard(each.words.line)
             used.discard(key_of(same.local_id))
             same = None
         place = before[1]
@@ -108,8 +111,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         least = _SURE_WITH_ID if each.id or numbered else SURE if by_id else _SURE_ALONE
         if by_id and not (each.id or each.fields) and lines[each.words.line - 1].startswith("#"):
             continue  # the title of a section
-        if _is_listed(page, each):
-            least = _SURE_LISTED
+        least = min(least, _announced(page, each))
         if isinstance(same, Claim):
             _fill(page, same, each)
         elif same or (by_id and each.words.line in page.taken):
@@ -127,7 +129,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
 
 
 def _stated(records: Sequence[Found], page: Page) -> list[Found]:
-    """Return records; those with a title beside their id in a heading have the words of a label below."""
+    """Return records; those with a title beside their id have the words of a label below it."""
     kept: list[Found] = []
     for each in records:
         label = labelled(page.document.lines[each.words.line - 1].lstrip(" \t-*+>"))[0]
@@ -137,14 +139,21 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
             or each.id
             or not titled.id
             or field_named(label, each.kind) != "text"
-            or (section := _section_of(page, each)) is None
-            or section.heading_line != titled.words.line
+            or not _is_below(page, each, titled.words.line)
         ):
             kept.append(each)
             continue
         titled.words = each.words
         titled.fields += each.fields
     return kept
+
+
+def _is_below(page: Page, each: Found, line: int) -> bool:
+    """Say whether a record is in the section or the block of lines that a line begins."""
+    section = _section_of(page, each)
+    if section is not None and section.heading_line == line:
+        return True
+    return all(row.strip() for row in page.document.lines[line : each.words.line - 1])
 
 
 def _section_of(page: Page, each: Found) -> Section | None:
@@ -154,10 +163,13 @@ def _section_of(page: Page, each: Found) -> Section | None:
     return sections[above - 1] if above else None
 
 
-def _is_listed(page: Page, each: Found) -> bool:
-    """Say whether the nearest heading above a record announces records of its kind."""
-    section = _section_of(page, each)
-    return section is not None and lists_kind(section.title, _kind_of(each))
+def _announced(page: Page, each: Found) -> float:
+    """Return the least margin of a record that its label or the nearest heading announces, else infinity."""
+    kind, section = _kind_of(each), _section_of(page, each)
+    label = labelled(page.document.lines[each.words.line - 1].lstrip(" \t-*+>"))[0]
+    if lists_kind(label, kind):
+        return _SURE_LABELLED
+    return _SURE_LISTED if section is not None and lists_kind(section.title, kind) else inf
 
 
 def _fill(page: Page, claim: Claim, each: Found) -> None:

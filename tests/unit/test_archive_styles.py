@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.archives.grouping import with_lists
 from forgekit.archives.read import read_archive
+from forgekit.archives.spans import Span
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
 from forgekit.times import parse_instant
@@ -131,6 +133,56 @@ def test_a_heading_with_an_id_is_the_title_of_the_statement_below() -> None:
     ]
 
 
+def test_a_line_with_an_id_is_the_title_of_the_decision_in_its_block() -> None:
+    read = read_archive(
+        "Project: Ferry desk\nTag: ferry-adr\n\nADR-003: Print tickets on board\nStatus: Accepted\n"
+        "Context: the quay has no power.\nDecision: We print every ticket on board with a belt printer.\n\n"
+        "ADR-004: Keep seat maps\nStatus: Superseded by ADR-005\nContext: guests asked for windows.\n"
+        "Decision: We keep a seat map for each crossing.\n\nADR-005: Free seating\nStatus: Accepted\n"
+        "Context: boarding took nine minutes.\nDecision: We let guests sit where they like.\n"
+    )
+    assert [(d.local_id, d.status) for d in read.decisions] == [
+        ("ADR-003", DecisionStatus.ACTIVE),
+        ("ADR-004", DecisionStatus.SUPERSEDED),
+        ("ADR-005", DecisionStatus.ACTIVE),
+    ]
+    assert read.decisions[0].text == "We print every ticket on board with a belt printer"
+
+
+@pytest.mark.parametrize(
+    ("lines", "sure", "found"),
+    [
+        (["- paint it", "- glue it", "- no nails", "- sand it (grain 80)"], [0, 1], [2, 3]),
+        (["- paint it", "- glue it", "- no nails", "- sand it", "- oil it"], [0, 1], []),
+        (["- paint it", "  - white", "- glue it", "  - wood glue"], [0, 2], []),
+        (["Decided: paint it", "", "Decided: glue it", "Weather: fine", "Decided: no nails"], [0, 2], [4]),
+    ],
+)
+def test_the_rest_of_a_list_of_records_are_records(
+    lines: list[str], sure: list[int], found: list[int]
+) -> None:
+    def words(number: int) -> str:
+        return lines[number].split("(")[0].rpartition(":")[2].strip(" -")
+
+    spans = [Span("D", "active", words(n), n + 1, n + 1, 0.0, 3.0, lines[n].index(words(n))) for n in sure]
+    made = with_lists(spans, lines, [True] * len(lines))
+    assert [(span.line - 1, span.text) for span in made] == [(n, words(n)) for n in sorted([*sure, *found])]
+
+
+def test_ids_with_the_letter_of_artifacts_are_threads_below_a_header_of_threads() -> None:
+    read = read_archive(
+        "**Etiqueta:** TALLER-2\n\n| Núm. | Decisión | Certeza |\n|---|---|---|\n"
+        "| D-01 | Abrimos los sábados | alta |\n| D-02 | Cobramos por hora | media |\n\n"
+        "**Asuntos abiertos**\n\n| Núm. | Asunto | Prioridad | Estado |\n|---|---|---|---|\n"
+        "| A-1 | Permiso del ayuntamiento | alta | abierto |\n"
+        "| A-2 | Horario de invierno | baja | resuelto: hasta las seis |\n"
+    )
+    assert [(t.local_id, t.title, t.status) for t in read.threads] == [
+        ("A-1", "Permiso del ayuntamiento", OPEN),
+        ("A-2", "Horario de invierno", RESOLVED),
+    ]
+
+
 def test_a_list_beside_records_with_ids_is_no_record() -> None:
     read = read_archive(
         "## Key decisions\n- Use rows\n\n## Issues fixed\n- crash\n\n## Decisions\n- D001: Rows\n\n"
@@ -158,6 +210,7 @@ def test_a_label_may_begin_a_record() -> None:
         ("12. März 2026", "2026-03-12"),
         ("4 de mayo de 2026", "2026-05-04"),
         ("2026年5月4日", "2026-05-04"),
+        ("2026년 5월 4일", "2026-05-04"),
         ("25/12/2026", "2026-12-25"),
     ],
 )
@@ -206,6 +259,12 @@ def test_chat_around_a_fenced_archive_is_left_out() -> None:
     )
     read = read_archive(f"Sure! Here it is:\n\n```markdown\n{archive}```\n\nAnything else?\n")
     assert (read.tag, [d.text for d in read.decisions]) == ("A_B", ["Rows"])
+
+
+def test_chat_around_a_quoted_archive_is_left_out() -> None:
+    archive = "# Record: shed\n>\n> Tag: shed-2\n>\n> ## Decisions\n>\n> - D1: A felt roof\n> - D2: A door\n"
+    read = read_archive(f"**You:** write it down\n\n> {archive}> - D3: A lock\n")
+    assert (read.tag, [d.text for d in read.decisions]) == ("shed-2", ["A felt roof", "A door", "A lock"])
 
 
 def test_what_is_quoted_changes_nothing() -> None:
