@@ -183,7 +183,7 @@ _HEADING = re.compile(r"\s*(?:#{1,6}\s|={2,}|-{3,}|={1,5}\s?\S.*=$)")
 _AHEAD, _MOST_AHEAD = 0.35, 6.0
 _GAP, _FARTHEST = 0.4, 12
 _LINE, _EMPTY, _INNER, _BEGUN, _HEADED = 1.0, 1.5, 3.0, 3.0, 7.5
-_OTHER_KIND = 6.0
+_OTHER_KIND, _SURE_ID = 6.0, 0.6
 _LOOK_ACROSS = 40
 
 
@@ -246,7 +246,7 @@ class _Groups:
             if span.tag == "id":
                 row, is_place = self._rows.get(span.line), PLACE.fullmatch(span.text) is not None
                 options = [(0.0, row)] if row else self._options(number)
-                offers += [(is_place, cost, number, found) for cost, found in options]
+                offers += [(is_place, cost - _SURE_ID * span.margin, number, found) for cost, found in options]
         by_id: dict[str, Found] = {}
         given: set[int] = set()
         for _, _, number, found in sorted(offers, key=lambda offer: offer[:3]):

@@ -19,8 +19,9 @@ _OF_ONE_LINE = ("id", "alt")
 _USUAL, _CLEAR = "active", 1.0
 _GAP = 2
 _LONGEST = 40
-_JOINED = re.compile(r"(?:[^\W_]+[-/])+$")
+_JOINED, _JOINED_WORD = re.compile(r"(?:[^\W_]+[-/])+$"), re.compile(r"(?:[^\W_]+[-/])*[^\W_]+$")
 """What belongs to an id that the tagger found behind it, at most `_LONGEST` characters."""
+_SHARE = re.compile(r"0[.,]\d+")
 _REDACTED = re.compile(r"\[redacted: [^\]]*\]")
 """What is put in the place of a secret; the rule and fingerprint in it are no words of the archive."""
 
@@ -70,11 +71,14 @@ def spans_of(lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
             scores = tagged.values[members, place : place + len(VALUES[name])].mean(axis=0)
             value = _value(dict(zip(VALUES[name], scores.tolist(), strict=True)))
         first, last = tokens.lines[n], tokens.lines[end - 1]
-        if name == "id" and (
-            joined := _JOINED.search(lines[first[0]][max(0, first[1] - _LONGEST) : first[1]])
-        ):
-            first = (first[0], first[1] - len(joined.group()), first[2])
+        if name == "id":
+            before = lines[first[0]][max(0, first[1] - _LONGEST) : first[1]]
+            apart = lines[first[0]][first[1]] not in "-/"
+            joined = (_JOINED if apart else _JOINED_WORD).search(before)
+            first = (first[0], first[1] - (len(joined.group()) if joined else 0), first[2])
         text = _text(lines, first, last)
+        if name == "id" and _SHARE.fullmatch(text):
+            name = "tier"
         if text:
             ahead = float(tagged.ahead[members].mean())
             margin = float(tagged.margins[members].mean())

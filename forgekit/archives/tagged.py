@@ -30,7 +30,7 @@ from forgekit.archives.claims import (
     references,
 )
 from forgekit.archives.grouping import PLACE, Found, grouped, with_lists, with_series
-from forgekit.archives.labels import CONFIDENCE, field_named, leading, lists_kind
+from forgekit.archives.labels import CONFIDENCE, STATES, field_named, leading, lists_kind
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
@@ -202,7 +202,8 @@ def _register(
         return
     raw = _fields(each, kind) | {"text": each.words.text}
     written, place = before
-    if PLACE.fullmatch(local_id) or not local_id:
+    apart = all(span.line != each.words.line for span in each.all("id"))
+    if PLACE.fullmatch(local_id) or not local_id or (written and apart):
         local_id = written or local_id or (place if kind == "D" else "")
     if kind == "T" and local_id == place and place not in referred:
         local_id = ""
@@ -237,7 +238,9 @@ def _written_before(text: str) -> tuple[str, str]:
     """Return the id before a record's words on their line, and the number of its item."""
     place = _NUMBERED.match(text)
     found = _WRITTEN.fullmatch(ascii_of(text))
-    return (found["id"] if found else ""), (place[1] if place else "")
+    word, _, number = found["id"].partition(" ") if found else ("", "", "")
+    is_state = number != "" and any(leading(word, STATES[kind])[0] for kind in "DT")
+    return (number if is_state else found["id"] if found else ""), (place[1] if place else "")
 
 
 def _named(span: Span) -> tuple[str, ...]:
