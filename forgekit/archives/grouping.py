@@ -246,7 +246,8 @@ class _Groups:
             if span.tag == "id":
                 row, is_place = self._rows.get(span.line), PLACE.fullmatch(span.text) is not None
                 options = [(0.0, row)] if row else self._options(number)
-                offers += [(is_place, cost - _SURE_ID * span.margin, number, found) for cost, found in options]
+                sure = _SURE_ID * span.margin
+                offers += [(is_place, cost - sure, number, found) for cost, found in options]
         by_id: dict[str, Found] = {}
         given: set[int] = set()
         for _, _, number, found in sorted(offers, key=lambda offer: offer[:3]):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from math import exp, inf
 from typing import Any
 
@@ -35,7 +36,7 @@ from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
 from forgekit.model.archive_record import Family, PossibleRecord, Section
-from forgekit.model.entities import DecisionStatus
+from forgekit.model.entities import DecisionStatus, ThreadStatus
 from forgekit.model.kinds import is_short
 from forgekit.model.rules import one_line
 
@@ -49,6 +50,11 @@ _LISTS = {
 _OF_KIND = {"D": {"why", "alt", "dep", "tier", "by"}, "T": {"blk", "res", "prio", "by"}}
 _FILLED = ("rationale", "tier", "alternatives", "dependencies", "priority", "blocked_by", "resolution")
 """Fields that may be filled without a label that is known; ids and states are certain without."""
+_STATUS: Mapping[str, type[Enum]] = {"D": DecisionStatus, "T": ThreadStatus}
+_USUAL = (None, DecisionStatus.ACTIVE, ThreadStatus.OPEN)
+"""States that a record may have without a word of its own."""
+_VAGUE: Mapping[str, Collection[str | None]] = {"D": (None,), "T": (None, "context", "content")}
+"""What a label names whose words may hold fields of their own."""
 _REFERRING = ("dependencies", "blocked_by")
 """Fields that are certain only where a record is more than a part of a sentence."""
 _WHOLE = {Family.MACHINE, Family.YAML}
@@ -63,6 +69,8 @@ _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.5, 1.5, 2.0
 is asked about beside records that have ids."""
 _SURE_LISTED, _SURE_LABELLED = 1.0, 0.5
 """The least margin of a record below a heading that lists records of its kind, and behind such a label."""
+_MARKS = " \t.,;:*_-\u2013\u2014"
+_SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
 _BESIDE = 12  # characters beside a value on its line that say nothing more
 _SLASH = re.compile(r"\s+/\s+|(?<=[\u3040-\u9fff])[/\uff0f](?=[\u3040-\u9fff])")
 _NUMBERED = re.compile(r"\s*(\d{1,3})[.)]\s")
@@ -179,6 +187,8 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     kind = claim.kind
     spans = [s for s in each.fields if s.margin >= _SURE_FIELD and not _is_labelled(page, s, kind)]
     sure = _fields(replace(each, fields=spans), kind)
+    rest = _shorten(claim, each, spans)
+    _correct(claim, each, spans)
     names = [name for name in _FILLED if claim.family is not Family.PROSE or name not in _REFERRING]
     missing = {name: sure[name] for name in names if name in sure and not _has(claim, name)}
     missing = {name: value for name, value in missing.items() if _freed(page.found, claim, value)}
@@ -186,11 +196,45 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
         claim.values["status"] = DecisionStatus.SUPERSEDED
         if "superseded_by" in sure:
             claim.values.setdefault("superseded_by", sure["superseded_by"])
+    if rest:
+        below = "context" if kind == "D" else "content"
+        claim.values[below] = "\n".join(filter(None, [str(claim.values.get(below) or ""), rest]))
     if missing and "entity" in claim.values:
         missing |= {name: claim.values[name] for name in ("entity", "text")}
     if missing:
         page.found.tagged.append(claim.local_id)
         make_claim(page.found, claim.local_id, missing, claim.line, Family.PROSE, kind=kind)
+
+
+def _shorten(claim: Claim, each: Found, sure: Sequence[Span]) -> str:
+    """Take the sentences of fields out of a record's text; return what was taken and is in no sure field."""
+    text, words = str(claim.values.get("text") or ""), each.words.text
+    before, _, behind = text.partition(words)
+    begins, ends = (
+        before == "" or before.endswith(": "),
+        not behind.strip(_MARKS) or _SENTENCE.match(words[-1:] + behind),
+    )
+    if not (words and begins and ends) or each.words.margin < _SURE_FIELD:
+        return ""
+    rest = left = before + behind
+    if not any(span.text in rest for span in each.fields):
+        return ""
+    claim.values["text"] = words
+    for span in sure:
+        left = left.replace(span.text, "", 1)
+    return rest.strip(_MARKS) if len("".join(_WORDS.findall(left))) > _BESIDE else ""
+
+
+def _correct(claim: Claim, each: Found, sure: Sequence[Span]) -> None:
+    """Split alternatives that were read as one, and take the state that words behind the record name."""
+    text = str(claim.values.get("text") or "")
+    parts = [part for span in each.all("alt") for part in _parts(span)]
+    known = tuple(claim.values.get("alternatives") or ())
+    if len(parts) > len(known) == 1 and all(part in known[0] for part in parts):
+        claim.values["alternatives"] = tuple(parts)
+    behind = [span for span in sure if span.line >= claim.line and span.text not in text]
+    if claim.values.get("status") in _USUAL and (status := _named_status(behind, claim.kind)):
+        claim.values["status"] = _STATUS[claim.kind](status)
 
 
 def _register(
@@ -272,7 +316,7 @@ def _is_labelled(page: Page, span: Span, kind: str) -> bool:
         heads = next((table.cells for table in rows if span.line <= table.last), ())
         column = line.count("|", 0, span.column) - 1
         label = heads[column] if 0 <= column < len(heads) else ""
-    return label != "" and field_named(label, kind) is not None
+    return label != "" and field_named(label, kind) not in _VAGUE[kind]
 
 
 def _freed(found: ClaimList, claim: Claim, value: str | list[str]) -> bool:
@@ -386,16 +430,21 @@ def _tier(span: Span) -> str:
 
 
 def _status(each: Found, kind: str) -> str:
-    """Return the state of a record: a word that is known, else what the words around it seem to mean."""
+    """Return the state of a record: what words say, else what its own words seem to mean."""
     if _is_replaced(each, kind):
         return DecisionStatus.SUPERSEDED.value
-    for span in each.all("state"):
+    return _named_status(each.fields, kind) or (each.words.value if each.words.tag == kind else "")
+
+
+def _named_status(fields: Iterable[Span], kind: str) -> str:
+    """Return the state that words beside a record name, "" if none do."""
+    for span in fields:
         known = parse_decision_status(span.text) if kind == "D" else parse_thread_status(span.text)[0]
-        if known is not None:
+        if span.tag == "state" and known is not None:
             return str(known.value)
-        if span.value in VALUES[kind]:
+        if span.tag == "state" and span.value in VALUES[kind]:
             return span.value
-    return each.words.value if each.words.tag == kind else ""
+    return ""
 
 
 def _is_replaced(each: Found, kind: str) -> bool:

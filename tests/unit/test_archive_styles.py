@@ -183,6 +183,45 @@ def test_ids_with_the_letter_of_artifacts_are_threads_below_a_header_of_threads(
     ]
 
 
+def test_a_column_of_notes_holds_fields() -> None:
+    read = read_archive(
+        "# Archive\n\nTag: A_B\n\n## Threads\n\n| Id | Thread | Status | Note |\n|---|---|---|---|\n"
+        "| T-1 | Lease of the mill | blocked | blocked by: the notary's letter |\n"
+        "| T-2 | Colour of the doors | open | |\n| T-3 | Missing key | resolved | resolution: in the shed |\n"
+    )
+    assert [(t.local_id, t.waits_for, t.resolution) for t in read.threads] == [
+        ("T-1", ("the notary's letter",), ""),
+        ("T-2", (), ""),
+        ("T-3", (), "in the shed"),
+    ]
+
+
+def test_sentences_behind_a_decision_are_not_its_text_and_are_kept() -> None:
+    read = read_archive(
+        "# Archive\n\nTag: A_B\n\n## Décisions\n\n**DEC-1 · Le pain est cuit deux fois par semaine.** Le "
+        "rythme quotidien a été écarté : Ada est seule au four le vendredi. Confiance : 90 %.\n\n"
+        "**DEC-2 · La farine vient du moulin voisin.** Le transport coûtait plus que la farine. "
+        "Confiance : 70 %.\n"
+    )
+    assert [(d.text, d.tier) for d in read.decisions] == [
+        ("Le pain est cuit deux fois par semaine", 0.9),
+        ("La farine vient du moulin voisin", 0.7),
+    ]
+    said = [f"{d.rationale} {' '.join(d.alternatives)} {d.context}" for d in read.decisions]
+    assert "Ada est seule au four le vendredi" in said[0]
+    assert "Le transport coûtait plus que la farine" in said[1]
+
+
+def test_alternatives_are_parted_where_the_words_are() -> None:
+    read = read_archive(
+        "# 記録\n\nタグ: A_B\n\n## 決定\n\n"
+        "- 決定1: 紙の台帳を続ける。理由:停電が多い。却下案:表計算/専用アプリ\n"
+    )
+    assert [(d.text, d.rationale, d.alternatives) for d in read.decisions] == [
+        ("紙の台帳を続ける", "停電が多い", ("表計算", "専用アプリ"))
+    ]
+
+
 def test_a_list_beside_records_with_ids_is_no_record() -> None:
     read = read_archive(
         "## Key decisions\n- Use rows\n\n## Issues fixed\n- crash\n\n## Decisions\n- D001: Rows\n\n"
