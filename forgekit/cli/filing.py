@@ -89,7 +89,9 @@ def _print_archives(report: SyncReport, to: Any) -> None:
         to(line if filed.new else f"{line}: already filed")
         if filed.new:
             read, ids, fields = filed.coverage
-            to(f"  read {read} of {console.count(ids, 'id')}, {console.count(fields, 'labelled field')}")
+            records = console.count(filed.decisions + filed.threads + filed.artifacts, "record")
+            named = f"{read} of {console.count(ids, 'id')}" if ids else records
+            to(f"  read {named}, {console.count(fields, 'labelled field')}")
     for line in _counts(report):
         to(f"  {line}")
     for filed in report.filed:

@@ -132,6 +132,12 @@ def test_a_corrected_text_takes_the_place_of_the_filed_one(registry: Path, cli: 
     assert cli("check").code == 0
 
 
+def test_an_archive_without_ids_says_how_many_records_were_read(registry: Path, cli: Cli) -> None:
+    text = "# Archive\n\nTag: A_B\n\n## Decisions\n\n- We bake twice a week\n- We buy flour at the mill\n"
+    ran = cli("sync-compression", "-", "--project", "Bakery", stdin=text, root=registry)
+    assert (ran.code, ran.out.splitlines()[2]) == (0, "  read 2 records, 0 labelled fields")
+
+
 def test_an_archive_is_read_from_standard_input(registry: Path, cli: Cli) -> None:
     data = FIRST.read_bytes()
     ran = cli(
