@@ -17,8 +17,10 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
+from typing import Any
 
 from forgekit.archives.claims import key_of
+from forgekit.archives.labels import lists_kind, state_of_label
 from forgekit.archives.spans import Span
 
 _HEAD = re.compile(
@@ -34,11 +36,15 @@ _LEAST = 4  # characters of a record's words
 _PARTS = re.compile(
     r"\s+[\u2014\u2013\u00b7|/\u00b6\u27f5\u2190\u2192(\[]|[;\u3002\uff1b]|\.{3,}|(?<=\w\w)[.](?=\s|$)|(?<=[?!\uff1f])\s"
 )
-_BULLET = re.compile(r"\s*(?P<mark>[-*+\u2022\u30fb\u25e6\u2023])\s+(?:\[[ xX]?\]\s+)?(?=\S)")
+_BULLET = re.compile(
+    r"\s*(?:\d{1,3}(?=[.)]))?(?P<mark>[-*+.)\u2022\u30fb\u25e6\u2023](?=\s)|\[(?=[ xX]?\]))"
+    r"(?:\s*\[?[ xX]?\])?\s+(?=\S)"
+)
 _LEADING = re.compile(
     r"(?:\*\*|__)?(?P<label>[^\W\d_][^\W_]{1,20}(?: [^\W_]{1,20})?)"
     r"(?:\s?[:\uff1a](?:\*\*|__)|(?:\*\*|__)?\s?[:\uff1a])\s*(?=\S)"
 )
+_PLAIN = re.compile(r"[^\d_()\[\]]{1,40}")
 _MARKS = " \t*_`|:\u00b7\u2014\u2013-\u3000"
 _CERTAIN = 6.0
 SURE = 1.5
@@ -76,23 +82,50 @@ def with_series(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]
     return [span for line in sorted(by_line) for span in by_line[line]]
 
 
-def with_lists(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
-    """Make the rest of a list records, or of the lines with one label, where most of them are records."""
+def with_lists(
+    spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool], *, titled: bool = True
+) -> list[Span]:
+    """Make the rest of a list records, or of the lines with one label, where most of them are records.
+
+    Of a list whose title names its kind all items are records, if `titled`.
+    """
     by_line: dict[int, list[Span]] = defaultdict(list)
     for span in spans:
         by_line[span.line].append(span)
-    for places in _lists(lines, own).values():
+    for key, places in _lists(lines, own).items():
         begun = {line: _first(by_line[line], start) for line, start in places.items()}
         held = [span for span in begun.values() if span is not None]
+        like = _announced(lines, key, begun) if titled and isinstance(key[0], int) else None
         sure = [span for span in held if span.margin >= SURE]
         kind, count = Counter(span.tag for span in sure).most_common(1)[0] if sure else ("", 0)
-        if count < max(_FEWEST - 1, len(places) / 2, 4 * sum(span.tag != kind for span in held)):
+        if like is None and count >= max(
+            1 if len(places) == 2 else 2, len(places) / 2, 4 * sum(span.tag != kind for span in held)
+        ):
+            like = next(span for span in sure if span.tag == kind)
+        if like is None:
             continue
         for line, start in places.items():
-            if begun[line] not in sure:
+            if begun[line] not in sure and all(span.tag != "id" for span in by_line[line]):
                 place = line, start, start
-                by_line[line] = _begun("", place, sure[0], kind, by_line[line], lines[line - 1])
+                by_line[line] = _begun("", place, like, like.tag, by_line[line], lines[line - 1])
     return [span for line in sorted(by_line) for span in by_line[line]]
+
+
+def _announced(lines: Sequence[str], key: tuple[Any, ...], begun: Mapping[int, Span | None]) -> Span | None:
+    """Return a record as the line above a list announces it, if it names one kind and no item is another."""
+    title = lines[key[0] - 1].strip(" \t#*_:") if key[0] else ""
+    kinds = [kind for kind in "DT" if _PLAIN.fullmatch(title) and lists_kind(title, kind)]
+    if len(kinds) != 1 or any(span is not None and span.tag not in kinds for span in begun.values()):
+        return None
+    state = state_of_label(title, kinds[0])
+    if kinds == ["T"] and state is None:
+        return None
+    return Span(kinds[0], str(state.value) if state else "", "", 0, 0, 0.0, SURE)
+
+
+def is_item(line: str) -> bool:
+    """Say whether a line is an item of a list."""
+    return _BULLET.match(line) is not None
 
 
 def _first(spans: Sequence[Span], start: int) -> Span | None:
@@ -159,8 +192,11 @@ def _begun(name: str, place: Place, nearest: Span, kind: str, spans: Sequence[Sp
     words = replace(
         words, tag=kind or words.tag, margin=max(words.margin, _CERTAIN if name else nearest.margin)
     )
+    reach = (first, end) if name else (-1, words.column)
     noted = [
-        replace(span, ahead=_CERTAIN) for span in spans if first < span.column < end and span.tag != "id"
+        replace(span, ahead=_CERTAIN)
+        for span in spans
+        if reach[0] < span.column < reach[1] and span.tag not in ("id", "D", "T")
     ]
     others = [
         span for span in spans if span.column > words.column or (span.tag == "state" and span.column < first)

@@ -182,7 +182,7 @@ _COMPOUND = re.compile(
     rf"\b(?:decision|choice|agreement|thread|question|issue|artifact)"
     rf" (?!{_FUNCTION}|{_BETWEEN.replace('*', '+')}|\d)[a-z]"
 )
-_NOT_YET = re.compile(r"\b(?:to be|to decide|not|never|yet|undecided|nicht|pas|no|non|nao|niet|не)\b|\u672a")
+_NOT_YET = re.compile(r"\b(?:to|not|never|yet|undecided|nicht|pas|no|non|nao|niet|не)\b|\u672a")
 _IN_PART = re.compile(
     r"\b(?:partially|partly|half|nearly|almost|mostly|teilweise|partiellement|parcialmente)\b"
 )

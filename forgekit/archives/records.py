@@ -343,7 +343,7 @@ class _Reader:
                 pair
                 and not pair[1].strip(" *_")
                 and index + 1 < len(nodes)
-                and self.start_of(nodes[index + 1])
+                and self.start_of(nodes[index + 1], listing)
             )
             if heads:
                 break

@@ -16,14 +16,19 @@ from forgekit.archives.tokens import tokens_of
 _EMPHASIS = re.compile(r"[*_`~\"'\u201c\u201d\u00ab\u00bb\u300c\u300d]+")
 _OUTER = " \t*_`~"
 _OF_ONE_LINE = ("id", "alt")
-_USUAL, _CLEAR = "active", 1.0
+_USUAL, _CLEAR = "active", 3.0
 _GAP = 2
 _LONGEST = 40
 _JOINED, _JOINED_WORD = re.compile(r"(?:[^\W_]+[-/])+$"), re.compile(r"(?:[^\W_]+[-/])*[^\W_]+$")
+_JOINED_BEHIND = re.compile(r"-[^\W\d_]+")
 """What belongs to an id that the tagger found behind it, at most `_LONGEST` characters."""
 _SHARE = re.compile(r"0[.,]\d+")
 _REDACTED = re.compile(r"\[redacted: [^\]]*\]")
 """What is put in the place of a secret; the rule and fingerprint in it are no words of the archive."""
+
+
+Place = tuple[int, int, int]
+"""The line of a token, its first column and the one behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +76,7 @@ def spans_of(lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
             scores = tagged.values[members, place : place + len(VALUES[name])].mean(axis=0)
             value = _value(dict(zip(VALUES[name], scores.tolist(), strict=True)))
         first, last = tokens.lines[n], tokens.lines[end - 1]
-        if name == "id":
-            before = lines[first[0]][max(0, first[1] - _LONGEST) : first[1]]
-            apart = lines[first[0]][first[1]] not in "-/"
-            joined = (_JOINED if apart else _JOINED_WORD).search(before)
-            first = (first[0], first[1] - (len(joined.group()) if joined else 0), first[2])
+        first, last = _whole(lines, name, first, last)
         text = _text(lines, first, last)
         if name == "id" and _SHARE.fullmatch(text):
             name = "tier"
@@ -91,6 +92,18 @@ def _value(scores: Mapping[str, float]) -> str:
     """Return the likeliest value; that a decision is not active must be clear."""
     best = max(scores, key=lambda value: scores[value])
     return _USUAL if scores[best] - scores.get(_USUAL, -inf) < _CLEAR else best
+
+
+def _whole(lines: Sequence[str], name: str, first: Place, last: Place) -> tuple[Place, Place]:
+    """Return a span that begins and ends with whole words; what is joined by a hyphen is one."""
+    line, start = lines[first[0]], first[1]
+    joined = _JOINED if line[start] not in "-/" else _JOINED_WORD
+    if (name == "id" or line[start - 1 : start] == "-") and (
+        before := joined.search(line[max(0, start - _LONGEST) : start])
+    ):
+        first = (first[0], start - len(before.group()), first[2])
+    behind = _JOINED_BEHIND.match(lines[last[0]], last[2]) if name != "id" else None
+    return first, (last[0], last[1], behind.end() if behind else last[2])
 
 
 def _masked(match: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from itertools import takewhile
 from math import exp, inf
 from typing import Any
 
@@ -30,8 +31,8 @@ from forgekit.archives.claims import (
     parse_tier,
     references,
 )
-from forgekit.archives.grouping import PLACE, Found, grouped, with_lists, with_series
-from forgekit.archives.labels import CONFIDENCE, STATES, field_named, leading, lists_kind
+from forgekit.archives.grouping import PLACE, Found, grouped, is_item, with_lists, with_series
+from forgekit.archives.labels import CONFIDENCE, STATES, field_named, leading, lists_kind, state_of_label
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
@@ -69,7 +70,7 @@ _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.5, 1.5, 2.0
 is asked about beside records that have ids."""
 _SURE_LISTED, _SURE_LABELLED = 1.0, 0.5
 """The least margin of a record below a heading that lists records of its kind, and behind such a label."""
-_MARKS = " \t.,;:*_-\u2013\u2014"
+_MARKS = " \t.,;:*_->\u2013\u2014\u2192"
 _SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
 _BESIDE = 12  # characters beside a value on its line that say nothing more
 _SLASH = re.compile(r"\s+/\s+|(?<=[\u3040-\u9fff])[/\uff0f](?=[\u3040-\u9fff])")
@@ -87,6 +88,7 @@ _LONG_LIST = 50  # a greater number of an item is the id of its record
 _NOUNS = {"D": "decision", "T": "thread"}
 _COMPARED = 500  # records whose words are compared
 _WORDS = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u9fff]{2}")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 
 
@@ -94,12 +96,12 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     """Add what the tagger finds to the claims of a page; return the facts of the archive that it found."""
     lines = page.document.lines
     tables = {row.line: 1 for node in page.document.nodes if node.kind == "table" for row in node.children}
-    found, facts = grouped(
-        with_lists(with_series(spans_of(lines, own), lines, own), lines, own), lines, tables
-    )
-    found = _stated(found, page)
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     by_id = any(claim.kind != "A" for claim in claims)
+    spans = with_series(spans_of(lines, own), lines, own)
+    spans = with_lists(spans, lines, own, titled=not by_id)
+    found, facts = grouped(spans, lines, tables)
+    found = _stated(found, page)
     known = _Known(claims, unnumbered)
     used = {key_of(claim.local_id) for claim in claims}
     written = [_written_before(lines[each.words.line - 1][: each.words.column]) for each in found]
@@ -140,7 +142,7 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
     """Return records; those with a title beside their id have the words of a label below it."""
     kept: list[Found] = []
     for each in records:
-        label = labelled(page.document.lines[each.words.line - 1].lstrip(" \t-*+>"))[0]
+        label = _label_of(page, each)
         titled = kept[-1] if kept else None
         if (
             titled is None
@@ -154,6 +156,11 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
         titled.words = each.words
         titled.fields += each.fields
     return kept
+
+
+def _label_of(page: Page, each: Found) -> str:
+    """Return the label that begins a record's line, "" if none does."""
+    return labelled(page.document.lines[each.words.line - 1].lstrip(" \t-*+>"))[0]
 
 
 def _is_below(page: Page, each: Found, line: int) -> bool:
@@ -174,7 +181,7 @@ def _section_of(page: Page, each: Found) -> Section | None:
 def _announced(page: Page, each: Found) -> float:
     """Return the least margin of a record that its label or the nearest heading announces, else infinity."""
     kind, section = _kind_of(each), _section_of(page, each)
-    label = labelled(page.document.lines[each.words.line - 1].lstrip(" \t-*+>"))[0]
+    label = _label_of(page, each)
     if lists_kind(label, kind):
         return _SURE_LABELLED
     return _SURE_LISTED if section is not None and lists_kind(section.title, kind) else inf
@@ -244,7 +251,18 @@ def _register(
     local_id, kind = _id_of(each), _kind_of(each)
     if _ARTIFACT.fullmatch(local_id):
         return
+    if not _says_more(page.document.lines, each):
+        each.words = replace(each.words, value="")
+    left = left_behind(page.document.lines, each)
     raw = _fields(each, kind) | {"text": each.words.text}
+    above = _title_above(page.document.lines, each)
+    state = state_of_label(_label_of(page, each), kind) or state_of_label(above, kind)
+    if state and not any(span.tag in ("state", "by", "res") for span in each.fields):
+        raw["status"] = str(state.value)
+    if left:
+        ended = kind == "T" and raw.get("status") == ThreadStatus.RESOLVED.value
+        rest = "resolution" if ended else "context" if kind == "D" else "content"
+        raw[rest] = "\n".join(filter(None, [raw.get(rest), left]))
     written, place = before
     apart = all(span.line != each.words.line for span in each.all("id"))
     if PLACE.fullmatch(local_id) or not local_id or (written and apart):
@@ -257,6 +275,34 @@ def _register(
         make_claim(page.found, local_id, raw, each.words.line, Family.PROSE, kind=kind)
     else:
         page.found.unnumbered.append((each.words.line, kind, raw, place))
+
+
+def _says_more(lines: Sequence[str], each: Found) -> bool:
+    """Say whether words beside a record or above its list may say in which state it is."""
+    first = each.words.line
+    indent = len(lines[first - 1]) - len(lines[first - 1].lstrip())
+    inner = takewhile(lambda line: len(line) - len(line.lstrip()) > indent, lines[each.words.last :])
+    beside = "\n".join([*lines[first - 1 : each.words.last], *inner])
+    for span in (each.words, *each.fields):
+        beside = beside.replace(span.text, "", 1)
+    return bool(_WORD.search(beside)) or not lists_kind(_title_above(lines, each), each.kind)
+
+
+def left_behind(lines: Sequence[str], each: Found) -> str:
+    """Return what is behind a record in its list item and in no field, "" where it says nothing more."""
+    words, line = each.words, lines[each.words.line - 1]
+    behind = line[words.column + len(words.text) :] if is_item(line) and words.line == words.last else ""
+    left = behind
+    for span in each.fields:
+        left = left.replace(span.text, "", 1)
+    return behind.strip(f"{_MARKS}()") if len("".join(_WORDS.findall(left))) > _BESIDE else ""
+
+
+def _title_above(lines: Sequence[str], each: Found) -> str:
+    """Return the words of the line above the list that a record is in, "" if it is in none."""
+    number = each.words.line - 1
+    above = (line for line in reversed(lines[:number]) if line.strip() and not is_item(line))
+    return next(above, "").strip(" \t#*_:") if is_item(lines[number]) else ""
 
 
 def _propose(page: Page, each: Found) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.archives.grouping import with_lists
+from forgekit.archives.grouping import Found, with_lists
 from forgekit.archives.read import read_archive
 from forgekit.archives.spans import Span
+from forgekit.archives.tagged import left_behind
 from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import DecisionStatus, Priority, ThreadStatus
 from forgekit.times import parse_instant
@@ -220,6 +221,45 @@ def test_alternatives_are_parted_where_the_words_are() -> None:
     assert [(d.text, d.rationale, d.alternatives) for d in read.decisions] == [
         ("紙の台帳を続ける", "停電が多い", ("表計算", "専用アプリ"))
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "## Decisions\n\n- Bake twice a week\n- Flour from the mill\n",
+            ["Bake twice a week", "Flour from the mill"],
+        ),
+        (
+            "Decisions:\n1. Bake twice a week\n2. Flour from the mill\n",
+            ["Bake twice a week", "Flour from the mill"],
+        ),
+        ("決定事項\n・配達は週二回\n・現金払いはやめる\n", ["配達は週二回", "現金払いはやめる"]),
+        ("## Decisions to make\n\n- colour of the doors\n- size of the oven\n", []),
+    ],
+)
+def test_a_list_whose_title_names_decisions_holds_decisions(text: str, found: list[str]) -> None:
+    read = read_archive(f"# Bakery\n\nTag: BAKERY_1\n\n{text}")
+    assert [d.text for d in read.decisions] == found
+    assert all(d.status in (None, DecisionStatus.ACTIVE) for d in read.decisions)
+
+
+def test_a_label_or_title_gives_its_state_to_what_is_below() -> None:
+    read = read_archive(
+        "Open threads:\n- T1: retention\n\nResolved:\n- T3: naming of instruments -> by serial number\n"
+    )
+    assert [(t.local_id, t.status) for t in read.threads] == [("T1", OPEN), ("T3", RESOLVED)]
+
+
+def test_what_stands_behind_a_record_in_its_item_is_kept() -> None:
+    lines = ["- Static site with Hugo (we compared three of them)", "  more", "- Oak, since it lasts"]
+    spans = [
+        Span("D", "", "Static site with Hugo", 1, 1, 0.0, 3.0, 2),
+        Span("D", "", "Oak", 3, 3, 0.0, 3.0, 2),
+    ]
+    reason = Span("why", "", "it lasts", 3, 3, 0.0, 3.0, 13)
+    assert left_behind(lines, Found(spans[0])) == "we compared three of them"
+    assert left_behind(lines, Found(spans[1], [reason])) == ""
 
 
 def test_a_list_beside_records_with_ids_is_no_record() -> None:
