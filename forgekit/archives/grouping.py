@@ -20,7 +20,7 @@ from statistics import fmean
 from typing import Any
 
 from forgekit.archives.claims import key_of
-from forgekit.archives.labels import lists_kind, state_of_label
+from forgekit.archives.labels import fact_named, field_named, lists_kind, names_kind, state_of_label
 from forgekit.archives.spans import Span
 
 _HEAD = re.compile(
@@ -121,6 +121,44 @@ def _announced(lines: Sequence[str], key: tuple[Any, ...], begun: Mapping[int, S
     if kinds == ["T"] and state is None:
         return None
     return Span(kinds[0], str(state.value) if state else "", "", 0, 0, 0.0, SURE)
+
+
+def with_topics(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
+    """Begin a record's words with the topic before their colon: `Hosting: rent or buy?`."""
+    labels: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    for number, line in enumerate(lines, 1):
+        item = _BULLET.match(line) if own[number - 1] else None
+        if item and (label := _LEADING.match(line, item.end())):
+            labels[label["label"]].append((number, item.end(), label.end()))
+    topics = {
+        place: first
+        for label, places in labels.items()
+        if len(places) == 1 and not _is_known(label)
+        for (number, first, end) in places
+        for place in [(number, end)]
+    }
+    found: list[Span] = []
+    for span in spans:
+        first = topics.get((span.line, span.column)) if span.tag in ("D", "T") else None
+        if first is None:
+            found.append(span)
+            continue
+        found = [each for each in found if (each.line, each.column) != (span.line, first)]
+        topic = lines[span.line - 1][first : span.column].replace("*", "")
+        found.append(replace(span, text=f"{topic}{span.text}", column=first))
+    return found
+
+
+def _is_known(label: str) -> bool:
+    """Say whether a label is an id or names something other than a topic."""
+    return (
+        re.search(r"\d", label) is not None
+        or fact_named(label) is not None
+        or any(
+            field_named(label, kind) or state_of_label(label, kind) or names_kind(label, kind)
+            for kind in "DT"
+        )
+    )
 
 
 def is_item(line: str) -> bool:

@@ -131,4 +131,7 @@ def _text(lines: Sequence[str], first: tuple[int, int, int], last: tuple[int, in
     else:
         between = (line.strip() for line in lines[first[0] + 1 : last[0]])
         text = "\n".join([lines[first[0]][first[1] :].strip(), *between, lines[last[0]][: last[2]].strip()])
-    return text.strip(_OUTER).strip()
+    plain = text.strip(_OUTER).strip()
+    if plain.count("`") % 2:  # code at one end
+        return f"`{plain}" if text.strip()[:1] == "`" else f"{plain}`"
+    return plain

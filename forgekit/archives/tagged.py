@@ -31,7 +31,7 @@ from forgekit.archives.claims import (
     parse_tier,
     references,
 )
-from forgekit.archives.grouping import PLACE, Found, grouped, is_item, with_lists, with_series
+from forgekit.archives.grouping import PLACE, Found, grouped, is_item, with_lists, with_series, with_topics
 from forgekit.archives.labels import CONFIDENCE, STATES, field_named, leading, lists_kind, state_of_label
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
@@ -72,6 +72,7 @@ _SURE_LISTED, _SURE_LABELLED = 1.0, 0.5
 """The least margin of a record below a heading that lists records of its kind, and behind such a label."""
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
 _SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
+_PARTS = re.compile(r"(?<=[.;!?])\s+|[()\u3002\uff1b]")
 _BESIDE = 12  # characters beside a value on its line that say nothing more
 _SLASH = re.compile(r"\s+/\s+|(?<=[\u3040-\u9fff])[/\uff0f](?=[\u3040-\u9fff])")
 _NUMBERED = re.compile(r"\s*(\d{1,3})[.)]\s")
@@ -98,7 +99,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     tables = {row.line: 1 for node in page.document.nodes if node.kind == "table" for row in node.children}
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     by_id = any(claim.kind != "A" for claim in claims)
-    spans = with_series(spans_of(lines, own), lines, own)
+    spans = with_topics(with_series(spans_of(lines, own), lines, own), lines, own)
     spans = with_lists(spans, lines, own, titled=not by_id)
     found, facts = grouped(spans, lines, tables)
     found = _stated(found, page)
@@ -289,13 +290,15 @@ def _says_more(lines: Sequence[str], each: Found) -> bool:
 
 
 def left_behind(lines: Sequence[str], each: Found) -> str:
-    """Return what is behind a record in its list item and in no field, "" where it says nothing more."""
+    """Return the sentences and brackets behind a record in its list item that hold no field."""
     words, line = each.words, lines[each.words.line - 1]
     behind = line[words.column + len(words.text) :] if is_item(line) and words.line == words.last else ""
-    left = behind
-    for span in each.fields:
-        left = left.replace(span.text, "", 1)
-    return behind.strip(f"{_MARKS}()") if len("".join(_WORDS.findall(left))) > _BESIDE else ""
+    parts = (part.strip(_MARKS) for part in _PARTS.split(behind))
+    return "; ".join(
+        part
+        for part in parts
+        if len("".join(_WORDS.findall(part))) > _BESIDE and not any(s.text in part for s in each.fields)
+    )
 
 
 def _title_above(lines: Sequence[str], each: Found) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.archives.grouping import Found, with_lists
+from forgekit.archives.grouping import Found, with_lists, with_topics
 from forgekit.archives.read import read_archive
 from forgekit.archives.spans import Span
 from forgekit.archives.tagged import left_behind
@@ -242,6 +242,16 @@ def test_a_list_whose_title_names_decisions_holds_decisions(text: str, found: li
     read = read_archive(f"# Bakery\n\nTag: BAKERY_1\n\n{text}")
     assert [d.text for d in read.decisions] == found
     assert all(d.status in (None, DecisionStatus.ACTIVE) for d in read.decisions)
+
+
+def test_the_topic_before_a_colon_belongs_to_the_words() -> None:
+    lines = ["- Hosting: rent or buy?", "- Open: who pays?", "- T1: the roof", "- Colour: green"]
+    spans = [
+        Span("T", "open", line.partition(": ")[2], n + 1, n + 1, 0.0, 3.0, line.index(":") + 2)
+        for n, line in enumerate(lines)
+    ]
+    found = with_topics(spans, lines, [True, True, True, False])
+    assert [span.text for span in found] == ["Hosting: rent or buy?", "who pays?", "the roof", "green"]
 
 
 def test_a_label_or_title_gives_its_state_to_what_is_below() -> None:
