@@ -56,7 +56,7 @@ _NAMES_ONE = re.compile(r"[-_./#\d]")  # a mere word is no tag
 _BRIDGING = re.compile(
     r"bridg(?:ing|es?|ed)\s{1,3}from\s{1,3}[`\"'*]*([A-Za-z0-9][A-Za-z0-9._-]{1,127})", re.IGNORECASE
 )
-_SEVERAL = re.compile(r"\s[|\u00b7\u2022]\s")
+_SEVERAL = re.compile(r"\s[|\u00b7\u2022]\s|\u3000+")
 _ORDER = re.compile(r"#(\d{1,4})")
 _ARROWS = re.compile(r"->|\u2192|=>")
 _NOTE = re.compile(r"\s*\([^()]*\)$")

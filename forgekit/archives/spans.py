@@ -78,6 +78,9 @@ def spans_of(lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
         first, last = tokens.lines[n], tokens.lines[end - 1]
         first, last = _whole(lines, name, first, last)
         text = _text(lines, first, last)
+        if name == "id" and lines[first[0]][first[1] - 1 : last[2] + 1].casefold() == "[x]":
+            n = end
+            continue
         if name == "id" and _SHARE.fullmatch(text):
             name = "tier"
         if text:
@@ -103,7 +106,10 @@ def _whole(lines: Sequence[str], name: str, first: Place, last: Place) -> tuple[
     ):
         first = (first[0], start - len(before.group()), first[2])
     behind = _JOINED_BEHIND.match(lines[last[0]], last[2]) if name != "id" else None
-    return first, (last[0], last[1], behind.end() if behind else last[2])
+    end = behind.end() if behind else last[2]
+    text = lines[last[0]][first[1] if first[0] == last[0] else 0 : end]
+    shut = lines[last[0]][end : end + 1] == ")" and text.count("(") > text.count(")")
+    return first, (last[0], last[1], end + shut)
 
 
 def _masked(match: re.Match[str]) -> str:

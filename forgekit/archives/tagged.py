@@ -31,8 +31,9 @@ from forgekit.archives.claims import (
     parse_tier,
     references,
 )
-from forgekit.archives.grouping import PLACE, Found, grouped, is_item, with_lists, with_series, with_topics
+from forgekit.archives.grouping import PLACE, Found, grouped
 from forgekit.archives.labels import CONFIDENCE, STATES, field_named, leading, lists_kind, state_of_label
+from forgekit.archives.layout import is_item, with_columns, with_lists, with_series, with_topics
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
@@ -73,13 +74,14 @@ _SURE_LISTED, _SURE_LABELLED = 1.0, 0.5
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
 _SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
 _PARTS = re.compile(r"(?<=[.;!?])\s+|[()\u3002\uff1b]")
+_TICKED = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])?\s*\[[xX]\]\s")
 _BESIDE = 12  # characters beside a value on its line that say nothing more
 _SLASH = re.compile(r"\s+/\s+|(?<=[\u3040-\u9fff])[/\uff0f](?=[\u3040-\u9fff])")
 _NUMBERED = re.compile(r"\s*(\d{1,3})[.)]\s")
 _WRITTEN = re.compile(
     r"(?:[\s>|#*+_`~\u2022-]|\[[ xX]?\]|[^\w\s\x00-\x7f])*[(\[]?"
     r"(?P<id>#?(?:[^\W\d_]{1,20}(?: [^\W\d_]{1,12})?[ ._-]?(?:n[\u00b0\u00ba.] ?|[Nn]r\.? ?|#)?)?"
-    r"\d{1,4}(?:\.\d{1,3})*[a-z]?|[^\W\d_]{2,20} (?:[A-Z]|[IVX]{1,4})|[a-z](?=[.)\]]))"
+    r"\d{1,4}(?:\.\d{1,3})*[a-z]?|[^\W\d_]{2,20} (?:[A-Z]|[IVX]{1,4})|(?!x\])[a-z](?=[.)\]]))"
     r"(?:[\s|)\[\]*_`:.\u00b7\u2014\u2013\u2192\u3011\u3001\u2605\u2606=>-]"
     r"|(?<=\s)[^\W\d_]{2,20}(?: \([^()]{1,20}\))?:)*"
 )
@@ -100,7 +102,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     by_id = any(claim.kind != "A" for claim in claims)
     spans = with_topics(with_series(spans_of(lines, own), lines, own), lines, own)
-    spans = with_lists(spans, lines, own, titled=not by_id)
+    spans = with_columns(with_lists(spans, lines, own, titled=not by_id), lines, tables)
     found, facts = grouped(spans, lines, tables)
     found = _stated(found, page)
     known = _Known(claims, unnumbered)
@@ -125,7 +127,9 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         least = min(least, _announced(page, each))
         if isinstance(same, Claim):
             _fill(page, same, each)
-        elif same or (by_id and each.words.line in page.taken):
+        elif same:
+            _fill_unnumbered(page, same, each)
+        elif by_id and each.words.line in page.taken:
             continue
         elif each.words.margin < least:
             if not each.id and (each.words.margin >= _POSSIBLE or not by_id):
@@ -214,6 +218,34 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
         make_claim(page.found, claim.local_id, missing, claim.line, Family.PROSE, kind=kind)
 
 
+def _fill_unnumbered(page: Page, record: Unnumbered, each: Found) -> None:
+    """Add to a record without an id the fields that no known label gave it."""
+    line, kind, given, number = record
+    sure = [span for span in each.fields if span.margin >= _SURE_FIELD]
+    found = _fields(replace(each, fields=sure), kind)
+    missing = {name: found[name] for name in _FILLED if name in found and not given.get(name)}
+    if not missing:
+        return
+    lines = {span.line for span in sure}
+    below = "context" if kind == "D" else "content"
+    rows = str(given.get(below) or "").split("\n")
+    kept = [row for row in rows if not any(span.text in row for span in sure)]
+    known = {
+        f"the label {labelled(row.removeprefix('- '))[0]!r} is not known" for row in rows if row not in kept
+    }
+    page.found.problems[:] = [
+        each
+        for each in page.found.problems
+        if each.line not in lines and not (each.line == line and any(map(each.message.startswith, known)))
+    ]
+    page.found.unnumbered[page.found.unnumbered.index(record)] = (
+        line,
+        kind,
+        {**given, **missing, below: "\n".join(kept)},
+        number,
+    )
+
+
 def _shorten(claim: Claim, each: Found, sure: Sequence[Span]) -> str:
     """Take the sentences of fields out of a record's text; return what was taken and is in no sure field."""
     text, words = str(claim.values.get("text") or ""), each.words.text
@@ -258,7 +290,9 @@ def _register(
     raw = _fields(each, kind) | {"text": each.words.text}
     above = _title_above(page.document.lines, each)
     state = state_of_label(_label_of(page, each), kind) or state_of_label(above, kind)
-    if state and not any(span.tag in ("state", "by", "res") for span in each.fields):
+    if kind == "T" and _TICKED.match(page.document.lines[each.words.line - 1]):
+        raw["status"] = ThreadStatus.RESOLVED.value
+    elif state and not any(span.tag in ("state", "by", "res") for span in each.fields):
         raw["status"] = str(state.value)
     if left:
         ended = kind == "T" and raw.get("status") == ThreadStatus.RESOLVED.value

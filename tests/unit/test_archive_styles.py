@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.archives.grouping import Found, with_lists, with_topics
+from forgekit.archives.grouping import Found
+from forgekit.archives.layout import with_columns, with_lists, with_topics
 from forgekit.archives.read import read_archive
 from forgekit.archives.spans import Span
 from forgekit.archives.tagged import left_behind
@@ -242,6 +243,46 @@ def test_a_list_whose_title_names_decisions_holds_decisions(text: str, found: li
     read = read_archive(f"# Bakery\n\nTag: BAKERY_1\n\n{text}")
     assert [d.text for d in read.decisions] == found
     assert all(d.status in (None, DecisionStatus.ACTIVE) for d in read.decisions)
+
+
+def test_the_records_of_a_table_begin_in_one_column() -> None:
+    lines = [
+        "| Use pnpm | agreed | faster CI |",
+        "| Drop IE11 | agreed | few users |",
+        "| No SSR | agreed | slow |",
+    ]
+    spans = [
+        Span("D", "", "faster CI", 1, 1, 0.0, 2.0, 18),
+        Span("D", "", "Drop IE11", 2, 2, 0.0, 2.0, 2),
+        Span("why", "", "few users", 2, 2, 0.0, 2.0, 19),
+        Span("D", "", "No SSR", 3, 3, 0.0, 2.0, 2),
+    ]
+    found = with_columns(spans, lines, [1, 2, 3])
+    assert [(span.line, span.tag, span.text) for span in found] == [
+        (1, "D", "Use pnpm"),
+        (1, "why", "faster CI"),
+        (2, "D", "Drop IE11"),
+        (2, "why", "few users"),
+        (3, "D", "No SSR"),
+    ]
+
+
+def test_data_without_fences_keeps_every_field() -> None:
+    read = read_archive(
+        "project: Book club\ntag: BOOKS_2\ndecisions:\n  - what: We read two novels before summer\n"
+        "    because: everyone has time in May\n    sure: high\n  - what: Hosts choose the wine\n"
+        "    not: [shared list]\nthreads:\n  - q: Who hosts in June?\n    urgency: high\n"
+    )
+    assert [(d.text, d.rationale, d.alternatives) for d in read.decisions] == [
+        ("We read two novels before summer", "everyone has time in May", ()),
+        ("Hosts choose the wine", "", ("shared list",)),
+    ]
+    assert [(t.title, t.priority) for t in read.threads] == [("Who hosts in June?", Priority.HIGH)]
+
+
+def test_a_ticked_box_ends_a_thread_and_is_no_id() -> None:
+    read = read_archive("# Web\n\nTag: WEB_2\n\nOpen questions:\n- [ ] SSR or not?\n- [x] lint rules\n")
+    assert [(t.title, t.status) for t in read.threads] == [("SSR or not?", OPEN), ("lint rules", RESOLVED)]
 
 
 def test_the_topic_before_a_colon_belongs_to_the_words() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.archives.grouping import with_series
+from forgekit.archives.layout import with_series
 from forgekit.archives.metadata import _successive
 from forgekit.archives.read import read_archive
 from forgekit.archives.spans import Span

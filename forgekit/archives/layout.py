@@ -1,0 +1,275 @@
+"""What the layout says beside the tagger: ids of a series, items of a list, columns, topics before a colon.
+
+Each function returns the spans with those added that the layout makes certain. Ids in whatever shape (`K-1
+K-2`, `#14 #15`, `dec/1`, `0x01`, `26-a`) are of one series if they differ in what counts alone and begin
+lines; if most lines of a series, items of a list or rows of a table hold a record, all do.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+from forgekit.archives.labels import fact_named, field_named, lists_kind, names_kind, state_of_label
+from forgekit.archives.spans import Span
+
+_HEAD = re.compile(
+    r"(?:[^\w#\u00a7]|:\w+:\s|#+\s)*(?:(?:[^\W\d_][\w'\u2019+-]*,?\s+){1,3}(?=[^\s:.]+\s?[:.)\]]|[(\[][^\s:.,]+[,;]))?"
+    r"[<(\[]?"
+    r"(?P<id>[^\W_]*[#\u00a7\u00b0\u00ba_./-]{0,2}[^\W_]+)(?:[>)\]*'_]|\s?[:.=](?=\s|\w)|(?=[\s\u3000,;]|$))+"
+)
+_COUNT = re.compile(r"(?:(?<=^0x)[0-9a-f]+|\d{1,4}|(?<=[^\w.])[a-z])(?=[a-z]?$)")
+_REST = re.compile(r"[,;][^()\[\]]{0,120}[)\]][.:*_]*\s")
+"""What else a bracket says of the record whose id it opens with."""
+_LONGEST, _FEWEST, _HEAD_LIMIT, _REACH = 14, 3, 120, 60
+_LEAST = 4  # characters of a record's words
+_PARTS = re.compile(
+    r"\s+[\u2014\u2013\u00b7|/\u00b6\u27f5\u2190\u2192(\[]|[;\u3002\uff1b]|\.{3,}|(?<=\w\w)[.](?=\s|$)|(?<=[?!\uff1f])\s"
+)
+_BULLET = re.compile(
+    r"\s*(?:\d{1,3}(?=[.)]))?(?P<mark>[-*+.)\u2022\u30fb\u25e6\u2023](?=\s)|\[(?=[ xX]?\]))"
+    r"(?:\s*\[?[ xX]?\])?\s+(?=\S)"
+)
+_LEADING = re.compile(
+    r"(?:\*\*|__)?(?P<label>[^\W\d_][^\W_]{1,20}(?: [^\W_]{1,20})?)"
+    r"(?:\s?[:\uff1a](?:\*\*|__)|(?:\*\*|__)?\s?[:\uff1a])\s*(?=\S)"
+)
+_PLAIN = re.compile(r"[^\d_()\[\]]{1,40}")
+_MARKS = " \t*_`|:\u00b7\u2014\u2013-\u3000"
+_CERTAIN = 6.0
+SURE = 1.5
+
+
+Place = tuple[int, int, int]
+"""Where an id is: its line, its first column, and the column behind it and its marks."""
+
+
+def with_series(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
+    """Add the ids of series, and the records that they begin where no other was found."""
+    by_line: dict[int, list[Span]] = defaultdict(list)
+    for span in spans:
+        by_line[span.line].append(span)
+    records = {span.line: span for span in reversed(spans) if span.tag in ("D", "T")}
+    for members in _series(lines, own):
+        places = {line: name for name, (line, _, _) in members.items()}
+        held = [records[line] for line in sorted(places) if line in records]
+        are_ids = all(any(span.tag == "id" for span in by_line[line]) for line in places)
+        fewest = _FEWEST - 1 if are_ids and max(places) < min(places) + _FEWEST else _FEWEST
+        if len(members) < fewest or 2 * len(held) < len(members):
+            continue
+        kinds = Counter(span.tag for span in held)
+        common, count = kinds.most_common(1)[0]
+        kind = common if 4 * count >= 3 * len(held) > 3 * _FEWEST else ""
+        for name, place in members.items():
+            line = place[0]
+            near = bisect_left(held, line, key=lambda span: span.line)
+            about = [
+                span for span in held[max(near - 1, 0) : near + 1] if _together(lines, line, span, places)
+            ]
+            if about:
+                nearest = min(about, key=lambda span: abs(span.line - line))
+                by_line[line] = _begun(name, place, nearest, kind, by_line[line], lines[line - 1])
+    return [span for line in sorted(by_line) for span in by_line[line]]
+
+
+def with_lists(
+    spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool], *, titled: bool = True
+) -> list[Span]:
+    """Make the rest of a list records, or of the lines with one label, where most of them are records.
+
+    Of a list whose title names its kind all items are records, if `titled`.
+    """
+    by_line: dict[int, list[Span]] = defaultdict(list)
+    for span in spans:
+        by_line[span.line].append(span)
+    for key, places in _lists(lines, own).items():
+        begun = {line: _first(by_line[line], start) for line, start in places.items()}
+        held = [span for span in begun.values() if span is not None]
+        like = _announced(lines, key, begun) if titled and isinstance(key[0], int) else None
+        sure = [span for span in held if span.margin >= SURE]
+        kind, count = Counter(span.tag for span in sure).most_common(1)[0] if sure else ("", 0)
+        if like is None and count >= max(
+            1 if len(places) == 2 else 2, len(places) / 2, 4 * sum(span.tag != kind for span in held)
+        ):
+            like = next(span for span in sure if span.tag == kind)
+        if like is None:
+            continue
+        for line, start in places.items():
+            if begun[line] not in sure and all(span.tag != "id" for span in by_line[line]):
+                place = line, start, start
+                by_line[line] = _begun("", place, like, like.tag, by_line[line], lines[line - 1])
+    return [span for line in sorted(by_line) for span in by_line[line]]
+
+
+def _announced(lines: Sequence[str], key: tuple[Any, ...], begun: Mapping[int, Span | None]) -> Span | None:
+    """Return a record as the line above a list announces it, if it names one kind and no item is another."""
+    title = lines[key[0] - 1].strip(" \t#*_:") if key[0] else ""
+    kinds = [kind for kind in "DT" if _PLAIN.fullmatch(title) and lists_kind(title, kind)]
+    if len(kinds) != 1 or any(span is not None and span.tag not in kinds for span in begun.values()):
+        return None
+    state = state_of_label(title, kinds[0])
+    if kinds == ["T"] and state is None:
+        return None
+    return Span(kinds[0], str(state.value) if state else "", "", 0, 0, 0.0, SURE)
+
+
+def with_columns(spans: Sequence[Span], lines: Sequence[str], tables: Iterable[int]) -> list[Span]:
+    """Begin the record of each row of a table in the column where the records of most rows begin.
+
+    Args:
+        tables: the numbers of the lines that are rows, without heads.
+    """
+    by_line: dict[int, list[Span]] = defaultdict(list)
+    for span in spans:
+        by_line[span.line].append(span)
+    rows = {line: [-1, *(n for n, c in enumerate(lines[line - 1]) if c == "|")] for line in tables}
+    numbered = enumerate(sorted(rows))
+    for _, group in groupby(numbered, key=lambda each: (each[1] - each[0], len(rows[each[1]]))):
+        table = [line for _, line in group]
+        tags = {line: [(bisect_left(rows[line], s.column), s) for s in by_line[line]] for line in table}
+        firsts = [next((place for place in tags[line] if place[1].tag in ("D", "T")), None) for line in table]
+        places = Counter((column, span.tag) for column, span in filter(None, firsts))
+        (column, kind), count = places.most_common(1)[0] if places else ((0, ""), 0)
+        if count < _FEWEST - 1 or 2 * count <= len(table):
+            continue
+        usual = {
+            place: Counter(span.tag for line in table for at, span in tags[line] if at == place)
+            for place in {at for line in table for at, _ in tags[line]}
+        }
+        for line, first in zip(table, firsts, strict=True):
+            begin, end = rows[line][column - 1] + 1, [*rows[line], None][column]
+            cell = lines[line - 1][begin:end].strip(_MARKS)
+            if cell and (first is None or first[0] != column):
+                start = lines[line - 1].index(cell, begin)
+                by_line[line] = [Span(kind, "", cell, line, line, 0.0, SURE, start)]
+                for at, span in tags[line]:
+                    likely = [tag for tag, _ in usual[at].most_common() if tag not in ("D", "T")]
+                    tag = span.tag if span.tag not in ("D", "T") else next(iter(likely), "note")
+                    by_line[line].append(replace(span, tag=tag))
+                by_line[line].sort(key=lambda span: span.column)
+    return [span for line in sorted(by_line) for span in by_line[line]]
+
+
+def with_topics(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
+    """Begin a record's words with the topic before their colon: `Hosting: rent or buy?`."""
+    labels: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    for number, line in enumerate(lines, 1):
+        item = _BULLET.match(line) if own[number - 1] else None
+        if item and (label := _LEADING.match(line, item.end())):
+            labels[label["label"]].append((number, item.end(), label.end()))
+    topics = {
+        place: first
+        for label, places in labels.items()
+        if len(places) == 1 and not _is_known(label)
+        for (number, first, end) in places
+        for place in [(number, end)]
+    }
+    found: list[Span] = []
+    for span in spans:
+        first = topics.get((span.line, span.column)) if span.tag in ("D", "T") else None
+        if first is None:
+            found.append(span)
+            continue
+        found = [each for each in found if (each.line, each.column) != (span.line, first)]
+        topic = lines[span.line - 1][first : span.column].replace("*", "")
+        found.append(replace(span, text=f"{topic}{span.text}", column=first))
+    return found
+
+
+def _is_known(label: str) -> bool:
+    """Say whether a label is an id or names something other than a topic."""
+    return (
+        re.search(r"\d", label) is not None
+        or fact_named(label) is not None
+        or any(
+            field_named(label, kind) or state_of_label(label, kind) or names_kind(label, kind)
+            for kind in "DT"
+        )
+    )
+
+
+def is_item(line: str) -> bool:
+    """Say whether a line is an item of a list."""
+    return _BULLET.match(line) is not None
+
+
+def _first(spans: Sequence[Span], start: int) -> Span | None:
+    """Return the record whose words begin an item's text."""
+    return next((span for span in spans if span.tag in ("D", "T") and span.column <= start + 2), None)
+
+
+def _lists(lines: Sequence[str], own: Sequence[bool]) -> Mapping[tuple[object, ...], dict[int, int]]:
+    """Return lists, and the lines that begin with one label: each line with the column of its words."""
+    found: dict[tuple[object, ...], dict[int, int]] = defaultdict(dict)
+    above: list[tuple[int, bool, int]] = []  # the lines around: indent, whether it is an item, number
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        item, indent = _BULLET.match(line), len(line) - len(line.lstrip())
+        while above and above[-1][:2] >= (indent, item is not None):
+            above.pop()
+        label = _LEADING.match(line, item.end() if item else 0)
+        if own[number - 1] and label:
+            found[label["label"].casefold(),][number] = label.end()
+        elif own[number - 1] and item:
+            found[above[-1][2] if above else 0, indent, item["mark"]][number] = item.end()
+        above.append((indent, item is not None, number))
+    return found
+
+
+def _series(lines: Sequence[str], own: Sequence[bool]) -> Iterable[dict[str, Place]]:
+    """Return the ids that begin lines, by what is the same in them, each with its first place."""
+    series: dict[str, dict[str, Place]] = defaultdict(dict)
+    for number, line in enumerate(lines, 1):
+        match = _HEAD.match(line[:_HEAD_LIMIT]) if own[number - 1] else None
+        if match and len(match["id"]) <= _LONGEST and (count := _COUNT.search(match["id"])):
+            prefix = match["id"][: count.start()]
+            if prefix.strip("0123456789."):
+                start = match.start("id")
+                rest = _REST.match(line, match.end()) if line[:start].endswith(("(", "[")) else None
+                series[prefix].setdefault(match["id"], (number, start, (rest or match).end()))
+    return series.values()
+
+
+def _together(lines: Sequence[str], line: int, span: Span, heads: Collection[int]) -> bool:
+    """Say whether nothing but an id of the series begins a block between a line and a record near it."""
+    first, last = sorted((line, span.line))
+    return last - first <= _REACH and not any(
+        lines[number - 1].strip() and not lines[number - 2].strip() and number not in heads
+        for number in range(first + 1, last)
+    )
+
+
+def _begun(name: str, place: Place, nearest: Span, kind: str, spans: Sequence[Span], text: str) -> list[Span]:
+    """Return the spans of a line that begins with an id of a series; `kind` is the one of all, if any."""
+    line, first, end = place
+    start = end + len(text[end:]) - len(text[end:].lstrip(_MARKS))
+    words = next((span for span in spans if span.tag in ("D", "T")), None)
+    if words is None or words.column + len(words.text) <= start:
+        behind = [span.column for span in spans if span.column >= start + _LEAST and span.tag != "id"]
+        words = replace(nearest, text=text[start : min(behind, default=None)], line=line, last=line, value="")
+        words = replace(words, text=_PARTS.split(words.text)[0].strip(_MARKS), column=start)
+    elif words.column < start:
+        words = replace(words, text=words.text[start - words.column :], column=start)
+    if not words.text:
+        return list(spans)
+    identity = replace(words, tag="id", value="", text=name, last=line, column=first, ahead=_CERTAIN)
+    words = replace(
+        words, tag=kind or words.tag, margin=max(words.margin, _CERTAIN if name else nearest.margin)
+    )
+    reach = (first, end) if name else (-1, words.column)
+    noted = [
+        replace(span, ahead=_CERTAIN)
+        for span in spans
+        if reach[0] < span.column < reach[1] and span.tag not in ("id", "D", "T")
+    ]
+    others = [
+        span for span in spans if span.column > words.column or (span.tag == "state" and span.column < first)
+    ]
+    begun = [identity, words] if name else [words]
+    return sorted([*begun, *noted, *others], key=lambda span: span.column)
