@@ -224,8 +224,8 @@ def _fill_unnumbered(page: Page, record: Unnumbered, each: Found) -> None:
     sure = [span for span in each.fields if span.margin >= _SURE_FIELD]
     found = _fields(replace(each, fields=sure), kind)
     missing = {name: found[name] for name in _FILLED if name in found and not given.get(name)}
-    if not missing:
-        return
+    if not missing or record not in page.found.unnumbered:
+        return  # nothing to add, or another place of the same words has added it
     lines = {span.line for span in sure}
     below = "context" if kind == "D" else "content"
     rows = str(given.get(below) or "").split("\n")
@@ -236,7 +236,8 @@ def _fill_unnumbered(page: Page, record: Unnumbered, each: Found) -> None:
     page.found.problems[:] = [
         each
         for each in page.found.problems
-        if each.line not in lines and not (each.line == line and any(map(each.message.startswith, known)))
+        if not (each.code == "unread-label" and each.line in lines)
+        and not (each.line == line and any(map(each.message.startswith, known)))
     ]
     page.found.unnumbered[page.found.unnumbered.index(record)] = (
         line,
