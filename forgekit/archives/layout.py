@@ -100,7 +100,9 @@ def with_lists(
         if like is None:
             continue
         for line, start in places.items():
-            if begun[line] not in sure and all(span.tag != "id" for span in by_line[line]):
+            if ((span := begun[line]) is None or span.margin < SURE) and all(
+                span.tag != "id" for span in by_line[line]
+            ):
                 place = line, start, start
                 by_line[line] = _begun("", place, like, like.tag, by_line[line], lines[line - 1])
     return [span for line in sorted(by_line) for span in by_line[line]]

@@ -87,6 +87,7 @@ _WRITTEN = re.compile(
 )
 """What may be before a record's words: marks, its id, marks."""
 _ARTIFACT = re.compile(r"A-?\d{3}")
+_LONGEST_LIST = 60  # lines that are looked at above and below a record
 _LONG_LIST = 50  # a greater number of an item is the id of its record
 _NOUNS = {"D": "decision", "T": "thread"}
 _COMPARED = 500  # records whose words are compared
@@ -317,7 +318,8 @@ def _says_more(lines: Sequence[str], each: Found) -> bool:
     """Say whether words beside a record or above its list may say in which state it is."""
     first = each.words.line
     indent = len(lines[first - 1]) - len(lines[first - 1].lstrip())
-    inner = takewhile(lambda line: len(line) - len(line.lstrip()) > indent, lines[each.words.last :])
+    below = lines[each.words.last : each.words.last + _LONGEST_LIST]
+    inner = takewhile(lambda line: len(line) - len(line.lstrip()) > indent, below)
     beside = "\n".join([*lines[first - 1 : each.words.last], *inner])
     for span in (each.words, *each.fields):
         beside = beside.replace(span.text, "", 1)
@@ -339,7 +341,8 @@ def left_behind(lines: Sequence[str], each: Found) -> str:
 def _title_above(lines: Sequence[str], each: Found) -> str:
     """Return the words of the line above the list that a record is in, "" if it is in none."""
     number = each.words.line - 1
-    above = (line for line in reversed(lines[:number]) if line.strip() and not is_item(line))
+    near = reversed(lines[max(number - _LONGEST_LIST, 0) : number])
+    above = (line for line in near if line.strip() and not is_item(line))
     return next(above, "").strip(" \t#*_:") if is_item(lines[number]) else ""
 
 
