@@ -100,9 +100,9 @@ def with_lists(
         if like is None:
             continue
         for line, start in places.items():
-            if ((span := begun[line]) is None or span.margin < SURE) and all(
-                span.tag != "id" for span in by_line[line]
-            ):
+            first = begun[line]
+            unsure = first is None or first.margin < SURE
+            if unsure and all(span.tag != "id" for span in by_line[line]):
                 place = line, start, start
                 by_line[line] = _begun("", place, like, like.tag, by_line[line], lines[line - 1])
     return [span for line in sorted(by_line) for span in by_line[line]]
