@@ -48,6 +48,8 @@ from forgekit.model.rules import one_line
 from forgekit.times import Instant
 
 _DATA = {"yaml", "yml", "json", "jsonl", "toml", "xml", "ini", "csv", "tsv", "edn", "front matter"}
+_NO_FIELDS = {"text", "entity", "number"}
+"""What a claim says beside its fields."""
 _COMPACTION = "This session is being continued from a previous conversation"
 
 
@@ -130,7 +132,7 @@ def _read(document: Document) -> ArchiveText:
         insights=tuple(dict.fromkeys(one_line(span.text) for span in tagged if span.tag == "insight")),
         sections=document.sections,
         truncated=_unclosed(blocks, document) or document.truncated,
-        fields=sum(len(claim.values.keys() - {"text", "entity"}) for claim in merged),
+        fields=sum(len(claim.values.keys() - _NO_FIELDS) for claim in merged),
         ids_seen=tuple(
             (local_id, line)
             for local_id, (line, _) in page.seen.items()
