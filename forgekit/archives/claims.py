@@ -79,6 +79,8 @@ SHORT = r"(?:dec|thr)_[0-9a-f]{12}"
 SHORT_ID = re.compile(rf"(?<![A-Za-z0-9_]){SHORT}(?![A-Za-z0-9_])")
 PLAIN_ID = r"(?:OT|DEC|THR|ART|[DTA])-?\d{1,6}[a-z]?(?![A-Za-z0-9_])(?!-\d)"
 NUMBERED_ID = rf"(?:{_LONG})\s?#?\d{{1,4}}(?![A-Za-z0-9_.])"
+REST = {"D": "context", "T": "content", "A": "summary"}
+"""The field of each kind that keeps what no other field holds."""
 LOCAL_ID = re.compile(rf"{PLAIN_ID}|{NUMBERED_ID}", re.IGNORECASE)
 IDS = re.compile(
     r"(?<![A-Za-z0-9_-])(?:(?:OT|[DTA])\d{3,6}[a-z]?|(?:OT|DEC|THR|ART|[DTA])-\d{1,6})(?![A-Za-z0-9_])(?!-\d)"
@@ -503,7 +505,7 @@ def _keep_words(claim: Claim, label: str, text: str) -> None:
 
 
 def _keep(claim: Claim, label: str, text: str) -> None:
-    rest = "content" if claim.kind == "T" else "context"
+    rest = REST[claim.kind]
     claim.values[rest] = f"{claim.values.get(rest) or ''}\n{label}: {text}".strip()
 
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from forgekit.archives.labels import fold, letters, lists_kind, quotes
+from forgekit.archives.labels import field_named, fold, letters, lists_kind, names_kind, quotes
 from forgekit.model.archive_record import Section, split_lines
 from forgekit.model.problem import Problem
 
@@ -35,6 +36,10 @@ _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _DEEP_HEADING = re.compile(r" {0,3}#{2,6}[ \t]")
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[\w+-]*)[ \t]*$")
 _QUOTE = re.compile(r" {0,3}> ?")
+_RUN_IN = re.compile(
+    r"^(\s*(?:[-*+]\s+)?(?:\*\*|__)(?P<label>[^\W\d_]{3,30}(?: [^\W\d_]{2,30}){0,3}))\.(\*\*|__)(?=\s)"
+)
+_SPEAKER = re.compile(r"\s{0,3}[#*_]{0,3}\s?([^\W\d_][^:\uff1a*]{0,30}?)[*_]{0,2}\s?[:\uff1a]")
 _CALLOUT = re.compile(r"\[!(?P<type>[^\]\s]{1,40})\][+-]?\s*")
 _CITATIONS = ("quote", "cite")
 _LINK = re.compile(r"\[\[#?\^?([^\]\[|#^]{1,200})(?:[|#^][^\]\[]{0,200})?\]\]")
@@ -229,6 +234,7 @@ class _Markup:
             lines[number] = _BLOCK_ID.sub("", lines[number])
             if not lines[number].isascii() and not _OTHER_HEADING.fullmatch(lines[number]):
                 lines[number] = _KEYCAP.sub(r"\1\2. ", lines[number].translate(_BRACKETS), count=1)
+            lines[number] = _RUN_IN.sub(_labelled, lines[number], count=1)
             if not self._part(number):
                 self._item(number)
 
@@ -289,6 +295,11 @@ class _Markup:
         self.lines[number] = heading if local_id or not notes else notes.replace(", ", " \u00b7 ")
 
 
+def _labelled(match: re.Match[str]) -> str:
+    """Write `**Decision.** words` with a colon, if what is bold is a label."""
+    return f"{match[1]}:{match[3]}" if _is_label(match["label"]) else match.group()
+
+
 def _org_notes(match: re.Match[str]) -> str:
     rank = f"P{'ABC'.index(match['rank']) + 1}" if match["rank"] else ""
     words = [word for word in (match["state"], rank, *(match["tags"] or "").split(":")) if word]
@@ -336,7 +347,7 @@ def _unfence(lines: list[str], full: Sequence[int]) -> bool:
     """Blank a fence around the whole archive, and the chat around it; say whether there was one."""
     opening = next((number for number in full if _FENCE.match(lines[number])), None)
     match = _FENCE.match(lines[opening]) if opening is not None else None
-    if opening is None or match is None or match["info"].casefold() in _DATA:
+    if opening is None or match is None:
         return False
     first = next((lines[n] for n in full if n > opening), "")
     info, headed = match["info"].casefold(), _HEADING.match(first) or first == "---"
@@ -345,11 +356,25 @@ def _unfence(lines: list[str], full: Sequence[int]) -> bool:
     closing = marks[-1 if document else 0] if marks else opening
     around = [n for n in full if n < opening or n > closing]
     headed = any(_HEADING.match(lines[n][:9]) for n in around)
-    if closing <= opening or headed or (not document and 2 * len(around) > closing - opening):
+    alone = document or 2 * len(around) <= closing - opening
+    if closing <= opening or headed or not (alone or _is_chat([lines[n] for n in around])):
         return False
-    for number in (*around, opening, closing):
+    is_data = info in _DATA
+    for number in around if is_data else (*around, opening, closing):
         lines[number] = ""
-    return True
+    return not is_data
+
+
+def _is_chat(lines: Iterable[str]) -> bool:
+    """Say whether two speakers take turns, each named at least twice at the beginning of a line."""
+    named = [match[1].casefold() for line in lines if (match := _SPEAKER.match(line))]
+    speakers = [name for name, count in Counter(named).most_common(2) if count > 1 and not _is_label(name)]
+    turns = [name for name in named if name in speakers]
+    return len(speakers) == 2 and all(one != other for one, other in pairwise(turns))
+
+
+def _is_label(name: str) -> bool:
+    return any(field_named(name, kind) or names_kind(name, kind) for kind in "DT")
 
 
 class _Builder:

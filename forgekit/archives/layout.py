@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 from forgekit.archives.labels import fact_named, field_named, lists_kind, names_kind, state_of_label
@@ -23,6 +23,8 @@ _HEAD = re.compile(
     r"[<(\[]?"
     r"(?P<id>[^\W_]*[#\u00a7\u00b0\u00ba_./-]{0,2}[^\W_]+)(?:[>)\]*'_]|\s?[:.=](?=\s|\w)|(?=[\s\u3000,;]|$))+"
 )
+_COUNTED = re.compile(r"#{1,6}\s+(?P<id>(?P<words>[^\W\d_]{2,20}) (?:\d{1,3}|[IVX]{1,4}|[A-Z]))\s*$")
+"""A heading that is an id alone."""
 _COUNT = re.compile(r"(?:(?<=^0x)[0-9a-f]+|\d{1,4}|(?<=[^\w.])[a-z])(?=[a-z]?$)")
 _REST = re.compile(r"[,;][^()\[\]]{0,120}[)\]][.:*_]*\s")
 """What else a bracket says of the record whose id it opens with."""
@@ -51,9 +53,7 @@ Place = tuple[int, int, int]
 
 def with_series(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
     """Add the ids of series, and the records that they begin where no other was found."""
-    by_line: dict[int, list[Span]] = defaultdict(list)
-    for span in spans:
-        by_line[span.line].append(span)
+    by_line = _by_line(spans)
     records = {span.line: span for span in reversed(spans) if span.tag in ("D", "T")}
     for members in _series(lines, own):
         places = {line: name for name, (line, _, _) in members.items()}
@@ -74,7 +74,26 @@ def with_series(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]
             if about:
                 nearest = min(about, key=lambda span: abs(span.line - line))
                 by_line[line] = _begun(name, place, nearest, kind, by_line[line], lines[line - 1])
-    return [span for line in sorted(by_line) for span in by_line[line]]
+    return _in_order(by_line)
+
+
+def with_headings(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
+    """Add the ids of headings that are an id alone (`### Choice A`), if most sections hold a record."""
+    by_line, records = _by_line(spans), sorted(span.line for span in spans if span.tag in ("D", "T"))
+    headings = [n for n, line in enumerate(lines, 1) if own[n - 1] and line.startswith("#")]
+    series: dict[str, list[tuple[int, re.Match[str]]]] = defaultdict(list)
+    for number, end in pairwise([*headings, len(lines) + 1]):
+        if match := _COUNTED.match(lines[number - 1]):
+            holds = bisect_left(records, end) > bisect_left(records, number)
+            series[match["words"]].append((number if holds else 0, match))
+    for members in series.values():
+        held = [each for each in members if each[0]]
+        if 2 * len(held) > len(members) > 1:
+            for number, match in held:
+                others = [span for span in by_line[number] if span.tag != "id"]
+                place = number, number, _CERTAIN, _CERTAIN, match.start("id")
+                by_line[number] = [Span("id", "", match["id"], *place), *others]
+    return _in_order(by_line)
 
 
 def with_lists(
@@ -84,13 +103,11 @@ def with_lists(
 
     Of a list whose title names its kind all items are records, if `titled`.
     """
-    by_line: dict[int, list[Span]] = defaultdict(list)
-    for span in spans:
-        by_line[span.line].append(span)
+    by_line = _by_line(spans)
     for key, places in _lists(lines, own).items():
         begun = {line: _first(by_line[line], start) for line, start in places.items()}
         held = [span for span in begun.values() if span is not None]
-        like = _announced(lines, key, begun) if titled and isinstance(key[0], int) else None
+        like = _as_titled(lines, key, begun) if titled and isinstance(key[0], int) else None
         sure = [span for span in held if span.margin >= SURE]
         kind, count = Counter(span.tag for span in sure).most_common(1)[0] if sure else ("", 0)
         if like is None and count >= max(
@@ -105,10 +122,10 @@ def with_lists(
             if unsure and all(span.tag != "id" for span in by_line[line]):
                 place = line, start, start
                 by_line[line] = _begun("", place, like, like.tag, by_line[line], lines[line - 1])
-    return [span for line in sorted(by_line) for span in by_line[line]]
+    return _in_order(by_line)
 
 
-def _announced(lines: Sequence[str], key: tuple[Any, ...], begun: Mapping[int, Span | None]) -> Span | None:
+def _as_titled(lines: Sequence[str], key: tuple[Any, ...], begun: Mapping[int, Span | None]) -> Span | None:
     """Return a record as the line above a list announces it, if it names one kind and no item is another."""
     title = lines[key[0] - 1].strip(" \t#*_:") if key[0] else ""
     kinds = [kind for kind in "DT" if _PLAIN.fullmatch(title) and lists_kind(title, kind)]
@@ -126,9 +143,7 @@ def with_columns(spans: Sequence[Span], lines: Sequence[str], tables: Iterable[i
     Args:
         tables: the numbers of the lines that are rows, without heads.
     """
-    by_line: dict[int, list[Span]] = defaultdict(list)
-    for span in spans:
-        by_line[span.line].append(span)
+    by_line = _by_line(spans)
     rows = {line: [-1, *(n for n, c in enumerate(lines[line - 1]) if c == "|")] for line in tables}
     numbered = enumerate(sorted(rows))
     for _, group in groupby(numbered, key=lambda each: (each[1] - each[0], len(rows[each[1]]))):
@@ -137,7 +152,7 @@ def with_columns(spans: Sequence[Span], lines: Sequence[str], tables: Iterable[i
         firsts = [next((place for place in tags[line] if place[1].tag in ("D", "T")), None) for line in table]
         places = Counter((column, span.tag) for column, span in filter(None, firsts))
         (column, kind), count = places.most_common(1)[0] if places else ((0, ""), 0)
-        if count < _FEWEST - 1 or 2 * count <= len(table):
+        if count < _FEWEST - 1 or 3 * count < len(table):
             continue
         usual = {
             place: Counter(span.tag for line in table for at, span in tags[line] if at == place)
@@ -154,7 +169,7 @@ def with_columns(spans: Sequence[Span], lines: Sequence[str], tables: Iterable[i
                     tag = span.tag if span.tag not in ("D", "T") else next(iter(likely), "note")
                     by_line[line].append(replace(span, tag=tag))
                 by_line[line].sort(key=lambda span: span.column)
-    return [span for line in sorted(by_line) for span in by_line[line]]
+    return _in_order(by_line)
 
 
 def with_topics(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
@@ -165,21 +180,25 @@ def with_topics(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]
         if item and (label := _LEADING.match(line, item.end())):
             labels[label["label"]].append((number, item.end(), label.end()))
     topics = {
-        place: first
+        (number, end): first
         for label, places in labels.items()
         if len(places) == 1 and not _is_known(label)
-        for (number, first, end) in places
-        for place in [(number, end)]
+        for number, first, end in places
     }
+    begun = {
+        number: span.column
+        for number, span in enumerate(spans)
+        if span.tag in ("D", "T") and (span.line, span.column) in topics
+    }
+    replaced = {(spans[n].line, topics[spans[n].line, column]) for n, column in begun.items()}
     found: list[Span] = []
-    for span in spans:
-        first = topics.get((span.line, span.column)) if span.tag in ("D", "T") else None
-        if first is None:
+    for number, span in enumerate(spans):
+        if number in begun:
+            first = topics[span.line, span.column]
+            topic = lines[span.line - 1][first : span.column].replace("*", "")
+            found.append(replace(span, text=f"{topic}{span.text}", column=first))
+        elif (span.line, span.column) not in replaced:
             found.append(span)
-            continue
-        found = [each for each in found if (each.line, each.column) != (span.line, first)]
-        topic = lines[span.line - 1][first : span.column].replace("*", "")
-        found.append(replace(span, text=f"{topic}{span.text}", column=first))
     return found
 
 
@@ -200,6 +219,36 @@ def is_item(line: str) -> bool:
     return _BULLET.match(line) is not None
 
 
+def introductions(lines: Sequence[str]) -> list[int]:
+    """Return for each line the number of the line that introduces it, 0 if none does.
+
+    It is the nearest line above with a smaller indent, or above its list. Lines are counted from 1.
+    """
+    found: list[int] = []
+    above: list[tuple[int, bool, int]] = []  # the lines around: indent, whether it is an item, number
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            found.append(0)
+            continue
+        indent = len(line) - len(line.lstrip())
+        while above and above[-1][:2] >= (indent, is_item(line)):
+            above.pop()
+        found.append(above[-1][2] if above else 0)
+        above.append((indent, is_item(line), number))
+    return found
+
+
+def _by_line(spans: Iterable[Span]) -> dict[int, list[Span]]:
+    by_line: dict[int, list[Span]] = defaultdict(list)
+    for span in spans:
+        by_line[span.line].append(span)
+    return by_line
+
+
+def _in_order(by_line: Mapping[int, Sequence[Span]]) -> list[Span]:
+    return [span for line in sorted(by_line) for span in by_line[line]]
+
+
 def _first(spans: Sequence[Span], start: int) -> Span | None:
     """Return the record whose words begin an item's text."""
     return next((span for span in spans if span.tag in ("D", "T") and span.column <= start + 2), None)
@@ -208,19 +257,15 @@ def _first(spans: Sequence[Span], start: int) -> Span | None:
 def _lists(lines: Sequence[str], own: Sequence[bool]) -> Mapping[tuple[object, ...], dict[int, int]]:
     """Return lists, and the lines that begin with one label: each line with the column of its words."""
     found: dict[tuple[object, ...], dict[int, int]] = defaultdict(dict)
-    above: list[tuple[int, bool, int]] = []  # the lines around: indent, whether it is an item, number
+    titles = introductions(lines)
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        item, indent = _BULLET.match(line), len(line) - len(line.lstrip())
-        while above and above[-1][:2] >= (indent, item is not None):
-            above.pop()
+        item = _BULLET.match(line)
         label = _LEADING.match(line, item.end() if item else 0)
         if own[number - 1] and label:
             found[label["label"].casefold(),][number] = label.end()
         elif own[number - 1] and item:
-            found[above[-1][2] if above else 0, indent, item["mark"]][number] = item.end()
-        above.append((indent, item is not None, number))
+            indent = len(line) - len(line.lstrip())
+            found[titles[number - 1], indent, item["mark"]][number] = item.end()
     return found
 
 
@@ -258,9 +303,9 @@ def _begun(name: str, place: Place, nearest: Span, kind: str, spans: Sequence[Sp
         words = replace(words, text=_PARTS.split(words.text)[0].strip(_MARKS), column=start)
     elif words.column < start:
         words = replace(words, text=words.text[start - words.column :], column=start)
+    identity = replace(words, tag="id", value="", text=name, last=line, column=first, ahead=_CERTAIN)
     if not words.text:
         return list(spans)
-    identity = replace(words, tag="id", value="", text=name, last=line, column=first, ahead=_CERTAIN)
     words = replace(
         words, tag=kind or words.tag, margin=max(words.margin, _CERTAIN if name else nearest.margin)
     )

@@ -13,7 +13,8 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from forgekit.archives.claims import (
@@ -142,11 +143,12 @@ def _named(value: Any, status: str) -> tuple[MachineRecord, ...]:
 
 
 _CONTEXT = {"inherited context", "external store", "retrieval triggers"}
-_ROOTS = {*_CONTEXT, "conversation state", "compression scope", "compression mode", "archive", "metadata"}
+_STATE = {"conversation state", "compression scope", "compression mode"}
+_ROOTS = {*_CONTEXT, *_STATE, "archive", "metadata"}
 _NO_RECORDS = {*_CONTEXT, "carried decisions", "in context"}
 
 _LEADING_TABS = re.compile(r"^[ ]*\t[ \t]*", re.MULTILINE)
-_KEY = re.compile(r"( *)(?:- +)?([A-Za-z_][\w -]{0,60}?) *:(?: |$)")
+_KEY = re.compile(r"( *)(?:- +)?[\"']?([^\W\d][\w -]{0,60}?)[\"']? *:(?: |$)")
 _OF_ARCHIVE = re.compile(
     r"id[\"']?\s*:\s*[\"'`]?(?:OT|[DTA])-?\d{1,4}\b|\b(?:OT|[DTA])-?\d{3,4}[\"']?\s*:"
     r"|compress(?:ed|ion)[_ ]tag",
@@ -193,8 +195,13 @@ def is_bare_log(lines: Sequence[str]) -> bool:
     return not loose and _NESTED.search("\n".join(full)) is not None
 
 
-def own_part(text: str) -> str:
-    """Return a text that is no YAML without what it states about its parent; its lines keep their numbers."""
+def own_part(text: str, without: Collection[str] = ()) -> str:
+    """Return data without what it states about its parent; its lines keep their numbers.
+
+    Args:
+        text: YAML or JSON, whole or damaged.
+        without: more keys that are left out with what is below them.
+    """
     lines, hidden = [], -1
     for line in text.split("\n"):
         indent = len(line) - len(line.lstrip())
@@ -202,9 +209,30 @@ def own_part(text: str) -> str:
             lines.append("")
             continue
         key = _KEY.match(line)
-        hidden = indent if key and (fold(key.group(2)) in _NO_RECORDS or quotes(key.group(2))) else -1
+        hidden = (
+            indent if key and (fold(key.group(2)) in {*_NO_RECORDS, *without} or quotes(key.group(2))) else -1
+        )
         lines.append("" if hidden >= 0 else line)
     return "\n".join(lines)
+
+
+def unread_lines(text: str, taken: AbstractSet[int]) -> list[bool]:
+    """Return which lines of data belong to no record, to no parent and to no state of the conversation.
+
+    Args:
+        text: YAML or JSON, whole or damaged.
+        taken: the lines on which records begin, from 0.
+    """
+    unread: list[bool] = []
+    record = -1  # the indent of the record that a line may belong to
+    for number, line in enumerate(own_part(text, _STATE).split("\n")):
+        indent = len(line) - len(line.lstrip())
+        if number in taken:
+            record = len(line) - len(line.lstrip(" -"))
+        elif line and indent < record:
+            record = -1
+        unread.append(line != "" and record < 0)
+    return unread
 
 
 def with_quotes(text: str) -> str:

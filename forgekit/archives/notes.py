@@ -13,6 +13,7 @@ from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
+    REST,
     ascii_of,
     bare,
     parse_decision_status,
@@ -270,7 +271,7 @@ def fields_of_note(inner: str, kind: str) -> dict[str, Any]:
     if "resolution" in fields:
         fields.setdefault("status", "resolved")
     if unknown and fields:
-        fields["content" if kind == "T" else "context"] = "; ".join(unknown)
+        fields[REST[kind]] = "; ".join(unknown)
     if not _agrees_with_band(fields):
         return {}
     return (

@@ -34,6 +34,7 @@ from forgekit.archives.logs import (
     own_part,
     read_blocks,
     read_log,
+    unread_lines,
     with_quotes,
 )
 from forgekit.archives.machine_block import MachineBlock
@@ -90,7 +91,9 @@ def _read(document: Document) -> ArchiveText:
     records.read_records(page)
     records.read_sentences(page)
     taken = set(page.taken)
-    tagged = [] if is_log_alone else read_tagged(page, _with_data(page, spans))
+    begun = {claim.line - 1 for claim in found.claims} if is_log_alone else set()
+    speaking = unread_lines("\n".join(document.lines), begun) if is_log_alone else _with_data(page, spans)
+    tagged = read_tagged(page, speaking)
     records.number_records(found)
     facts = metadata.collect(page, usable)
     metadata.add_tagged(facts, tagged, taken, document.lines, own)
@@ -143,7 +146,7 @@ def _read(document: Document) -> ArchiveText:
 
 
 def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
-    """Return which lines the tagger reads: the archive's own, and data in fences that gave no record."""
+    """Return which lines the tagger reads: the archive's own, and what was not read of data in fences."""
     document, lines = page.document, list(page.own)
     for section in document.sections if page.found.claims else ():
         if fold(section.title) in records.SUMMARIES:
@@ -153,11 +156,12 @@ def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
     own, headings = own_lines(document, spans, code=True), _headings(document)
     read = sorted(claim.line for claim in page.found.claims)
     for fence in document.fences:
-        first, last = fence.first_line, fence.last_line
         is_data = fence.info in _DATA or (fence.info == "" and not read)
-        gave = bisect_left(read, last) > bisect_left(read, first)
-        if is_data and own[first - 1] and not gave and not _in_record(headings, fence):
-            lines[first : last - 1] = [True] * (last - 1 - first)
+        if is_data and own[fence.first_line - 1] and not _in_record(headings, fence):
+            first, last = fence.first_line, fence.last_line
+            begun = read[bisect_left(read, first) : bisect_left(read, last)]
+            unread = unread_lines(fence.content, {line - 1 - first for line in begun})
+            lines[first : last - 1] = unread[: last - 1 - first]
     return lines
 
 

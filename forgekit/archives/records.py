@@ -20,6 +20,7 @@ from forgekit.archives.claims import (
     NUMBERED_ID,
     OWN_FIELDS,
     PLAIN_ID,
+    REST,
     SHORT,
     SHORT_ID,
     Claim,
@@ -83,7 +84,6 @@ _SEEN = re.compile(rf"{IDS.pattern}|{SHORT_ID.pattern}|(?<!\w)[DT]\d{{1,2}}(?=\s
 _MAY_NAME = re.compile(r"[ACDRTcr](?:-?\d|_[0-9a-f])")
 """What every match of `_SEEN` holds: to look for it first is much faster."""
 _TEXT_KEYS = {"D": "decision", "T": "title", "A": "name"}
-_REST_KEYS = {"D": "context", "T": "content", "A": "summary"}
 _LISTED_FIELDS = {
     *("rationale", "alternatives", "dependencies", "tier", "confidence", "status", "priority", "resolution"),
     "blocked_by",
@@ -440,7 +440,7 @@ class _Reader:
         kind, local_id, found = start.kind, start.id, self.page.found
         known, unknown = named_fields(_joined(entries, kind), kind)
         if rest:
-            known[_REST_KEYS[kind]] = "\n".join(filter(None, [str(known.get(_REST_KEYS[kind], "")), *rest]))
+            known[REST[kind]] = "\n".join(filter(None, [str(known.get(REST[kind], "")), *rest]))
         given = {
             **raw,
             **{name: value for name, value in known.items() if value not in ("", []) or name not in raw},

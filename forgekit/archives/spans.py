@@ -20,7 +20,7 @@ _USUAL, _CLEAR = "active", 3.0
 _GAP = 2
 _LONGEST = 40
 _JOINED, _JOINED_WORD = re.compile(r"(?:[^\W_]+[-/])+$"), re.compile(r"(?:[^\W_]+[-/])*[^\W_]+$")
-_JOINED_BEHIND = re.compile(r"-[^\W\d_]+")
+_JOINED_BEHIND = re.compile(r"(?:-|(?<=[^\W\d_]-))[^\W\d_]+")
 """What belongs to an id that the tagger found behind it, at most `_LONGEST` characters."""
 _SHARE = re.compile(r"0[.,]\d+")
 _REDACTED = re.compile(r"\[redacted: [^\]]*\]")

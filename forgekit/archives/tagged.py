@@ -17,6 +17,7 @@ from typing import Any
 
 from forgekit.archives.claims import (
     LOCAL_ID,
+    REST,
     Claim,
     ClaimList,
     ascii_of,
@@ -33,7 +34,15 @@ from forgekit.archives.claims import (
 )
 from forgekit.archives.grouping import PLACE, Found, grouped
 from forgekit.archives.labels import CONFIDENCE, STATES, field_named, leading, lists_kind, state_of_label
-from forgekit.archives.layout import is_item, with_columns, with_lists, with_series, with_topics
+from forgekit.archives.layout import (
+    introductions,
+    is_item,
+    with_columns,
+    with_headings,
+    with_lists,
+    with_series,
+    with_topics,
+)
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
 from forgekit.archives.tagger import VALUES
@@ -61,7 +70,7 @@ _REFERRING = ("dependencies", "blocked_by")
 """Fields that are certain only where a record is more than a part of a sentence."""
 _WHOLE = {Family.MACHINE, Family.YAML}
 """Families whose records have nothing beside their own fields."""
-SURE = 4.0
+_SURE_BESIDE = 4.0
 """The least margin of a record without an id beside records that have ids; chosen, as all margins, on
 development archives."""
 _SURE_FIELD = 2.5
@@ -87,8 +96,8 @@ _WRITTEN = re.compile(
 )
 """What may be before a record's words: marks, its id, marks."""
 _ARTIFACT = re.compile(r"A-?\d{3}")
-_LONGEST_LIST = 60  # lines that are looked at above and below a record
-_LONG_LIST = 50  # a greater number of an item is the id of its record
+_LOOK_BELOW = 60  # lines that are looked at below a record
+_GREATEST_PLACE = 50  # a greater number of an item is the id of its record
 _NOUNS = {"D": "decision", "T": "thread"}
 _COMPARED = 500  # records whose words are compared
 _WORDS = re.compile(r"[^\W_]+")
@@ -102,7 +111,9 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     tables = {row.line: 1 for node in page.document.nodes if node.kind == "table" for row in node.children}
     claims, unnumbered = list(page.found.claims), list(page.found.unnumbered)
     by_id = any(claim.kind != "A" for claim in claims)
-    spans = with_topics(with_series(spans_of(lines, own), lines, own), lines, own)
+    titles = introductions(lines)
+    spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
+    spans = with_topics(spans, lines, own)
     spans = with_columns(with_lists(spans, lines, own, titled=not by_id), lines, tables)
     found, facts = grouped(spans, lines, tables)
     found = _stated(found, page)
@@ -121,11 +132,11 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
             used.discard(key_of(same.local_id))
             same = None
         place = before[1]
-        numbered = place in referred or int(place or 0) > _LONG_LIST
-        least = _SURE_WITH_ID if each.id or numbered else SURE if by_id else _SURE_ALONE
+        numbered = place in referred or int(place or 0) > _GREATEST_PLACE
+        least = _SURE_WITH_ID if each.id or numbered else _SURE_BESIDE if by_id else _SURE_ALONE
         if by_id and not (each.id or each.fields) and lines[each.words.line - 1].startswith("#"):
             continue  # the title of a section
-        least = min(least, _announced(page, each))
+        least = min(least, _least_announced(page, each))
         if isinstance(same, Claim):
             _fill(page, same, each)
         elif same:
@@ -137,7 +148,8 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
                 _propose(page, each)
             continue
         else:
-            _register(page, each, before, referred, used)
+            title = _title_of(each.words.line, titles, lines)
+            _register(page, each, before, title, referred, used)
         spans = [each.words, *each.fields]
         page.taken.update(line for span in spans for line in range(span.line, span.last + 1))
     page.found.unnumbered.sort(key=lambda record: record[0])
@@ -145,23 +157,34 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
 
 
 def _stated(records: Sequence[Found], page: Page) -> list[Found]:
-    """Return records; those with a title beside their id have the words of a label below it."""
+    """Return records; those with a title beside their id have the words of a label below it.
+
+    What else looks like a record between such a title and the next is a note of it.
+    """
     kept: list[Found] = []
+    title = -1  # where in `kept` the last record with an id is
+    is_stated = False
     for each in records:
-        label = _label_of(page, each)
-        titled = kept[-1] if kept else None
-        if (
-            titled is None
-            or each.id
-            or not titled.id
-            or field_named(label, each.kind) != "text"
-            or not _is_below(page, each, titled.words.line)
-        ):
+        if each.id or title < 0 or not _is_below(page, each, kept[title]):
+            title, is_stated = (len(kept), False) if each.id else (title, is_stated)
             kept.append(each)
-            continue
-        titled.words = each.words
-        titled.fields += each.fields
+        elif not is_stated and field_named(_label_of(page, each), each.kind) == "text":
+            for one in kept[title + 1 :]:
+                _add_note(kept[title], one)
+            del kept[title + 1 :]
+            if kept[title].words.line not in {span.line for span in kept[title].all("id")}:
+                kept[title].fields.append(replace(kept[title].words, tag="note"))
+            kept[title].words, is_stated = each.words, True
+            kept[title].fields += each.fields
+        elif is_stated:
+            _add_note(kept[title], each)
+        else:
+            kept.append(each)
     return kept
+
+
+def _add_note(record: Found, other: Found) -> None:
+    record.fields += [replace(other.words, tag="note"), *other.fields]
 
 
 def _label_of(page: Page, each: Found) -> str:
@@ -169,12 +192,13 @@ def _label_of(page: Page, each: Found) -> str:
     return labelled(page.document.lines[each.words.line - 1].lstrip(" \t-*+>"))[0]
 
 
-def _is_below(page: Page, each: Found, line: int) -> bool:
-    """Say whether a record is in the section or the block of lines that a line begins."""
+def _is_below(page: Page, each: Found, title: Found) -> bool:
+    """Say whether a record is in the section or the block of lines that begins with the id of another."""
     section = _section_of(page, each)
-    if section is not None and section.heading_line == line:
+    begins = {span.line for span in (title.words, *title.all("id"))}
+    if section is not None and section.heading_line in begins:
         return True
-    return all(row.strip() for row in page.document.lines[line : each.words.line - 1])
+    return all(row.strip() for row in page.document.lines[title.words.line : each.words.line - 1])
 
 
 def _section_of(page: Page, each: Found) -> Section | None:
@@ -184,7 +208,7 @@ def _section_of(page: Page, each: Found) -> Section | None:
     return sections[above - 1] if above else None
 
 
-def _announced(page: Page, each: Found) -> float:
+def _least_announced(page: Page, each: Found) -> float:
     """Return the least margin of a record that its label or the nearest heading announces, else infinity."""
     kind, section = _kind_of(each), _section_of(page, each)
     label = _label_of(page, each)
@@ -210,8 +234,7 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
         if "superseded_by" in sure:
             claim.values.setdefault("superseded_by", sure["superseded_by"])
     if rest:
-        below = "context" if kind == "D" else "content"
-        claim.values[below] = "\n".join(filter(None, [str(claim.values.get(below) or ""), rest]))
+        claim.values[REST[kind]] = "\n".join(filter(None, [str(claim.values.get(REST[kind]) or ""), rest]))
     if missing and "entity" in claim.values:
         missing |= {name: claim.values[name] for name in ("entity", "text")}
     if missing:
@@ -228,8 +251,7 @@ def _fill_unnumbered(page: Page, record: Unnumbered, each: Found) -> None:
     if not missing or record not in page.found.unnumbered:
         return  # nothing to add, or another place of the same words has added it
     lines = {span.line for span in sure}
-    below = "context" if kind == "D" else "content"
-    rows = str(given.get(below) or "").split("\n")
+    rows = str(given.get(REST[kind]) or "").split("\n")
     kept = [row for row in rows if not any(span.text in row for span in sure)]
     known = {
         f"the label {labelled(row.removeprefix('- '))[0]!r} is not known" for row in rows if row not in kept
@@ -243,7 +265,7 @@ def _fill_unnumbered(page: Page, record: Unnumbered, each: Found) -> None:
     page.found.unnumbered[page.found.unnumbered.index(record)] = (
         line,
         kind,
-        {**given, **missing, below: "\n".join(kept)},
+        {**given, **missing, REST[kind]: "\n".join(kept)},
         number,
     )
 
@@ -252,10 +274,8 @@ def _shorten(claim: Claim, each: Found, sure: Sequence[Span]) -> str:
     """Take the sentences of fields out of a record's text; return what was taken and is in no sure field."""
     text, words = str(claim.values.get("text") or ""), each.words.text
     before, _, behind = text.partition(words)
-    begins, ends = (
-        before == "" or before.endswith(": "),
-        not behind.strip(_MARKS) or _SENTENCE.match(words[-1:] + behind),
-    )
+    begins = before == "" or before.endswith(": ")
+    ends = not behind.strip(_MARKS) or _SENTENCE.match(words[-1:] + behind)
     if not (words and begins and ends) or each.words.margin < _SURE_FIELD:
         return ""
     rest = left = before + behind
@@ -280,25 +300,33 @@ def _correct(claim: Claim, each: Found, sure: Sequence[Span]) -> None:
 
 
 def _register(
-    page: Page, each: Found, before: tuple[str, str], referred: Collection[str], used: set[str]
+    page: Page, each: Found, before: tuple[str, str], title: str, referred: Collection[str], used: set[str]
 ) -> None:
-    """Add a record; `before` is the id and the number written before its words."""
+    """Add a record.
+
+    Args:
+        page: what its claims are added to.
+        each: the record.
+        before: the id and the number written before its words.
+        title: of its list.
+        referred: keys of the ids that other records name.
+        used: keys of the ids of records.
+    """
     local_id, kind = _id_of(each), _kind_of(each)
     if _ARTIFACT.fullmatch(local_id):
         return
-    if not _says_more(page.document.lines, each):
+    if not _says_more(page.document.lines, each, title):
         each.words = replace(each.words, value="")
     left = left_behind(page.document.lines, each)
     raw = _fields(each, kind) | {"text": each.words.text}
-    above = _title_above(page.document.lines, each)
-    state = state_of_label(_label_of(page, each), kind) or state_of_label(above, kind)
+    state = state_of_label(_label_of(page, each), kind) or state_of_label(title, kind)
     if kind == "T" and _TICKED.match(page.document.lines[each.words.line - 1]):
         raw["status"] = ThreadStatus.RESOLVED.value
     elif state and not any(span.tag in ("state", "by", "res") for span in each.fields):
         raw["status"] = str(state.value)
     if left:
         ended = kind == "T" and raw.get("status") == ThreadStatus.RESOLVED.value
-        rest = "resolution" if ended else "context" if kind == "D" else "content"
+        rest = "resolution" if ended else REST[kind]
         raw[rest] = "\n".join(filter(None, [raw.get(rest), left]))
     written, place = before
     apart = all(span.line != each.words.line for span in each.all("id"))
@@ -314,16 +342,16 @@ def _register(
         page.found.unnumbered.append((each.words.line, kind, raw, place))
 
 
-def _says_more(lines: Sequence[str], each: Found) -> bool:
+def _says_more(lines: Sequence[str], each: Found, title: str) -> bool:
     """Say whether words beside a record or above its list may say in which state it is."""
     first = each.words.line
     indent = len(lines[first - 1]) - len(lines[first - 1].lstrip())
-    below = lines[each.words.last : each.words.last + _LONGEST_LIST]
+    below = lines[each.words.last : each.words.last + _LOOK_BELOW]
     inner = takewhile(lambda line: len(line) - len(line.lstrip()) > indent, below)
     beside = "\n".join([*lines[first - 1 : each.words.last], *inner])
     for span in (each.words, *each.fields):
         beside = beside.replace(span.text, "", 1)
-    return bool(_WORD.search(beside)) or not lists_kind(_title_above(lines, each), each.kind)
+    return bool(_WORD.search(beside)) or not lists_kind(title, each.kind)
 
 
 def left_behind(lines: Sequence[str], each: Found) -> str:
@@ -338,12 +366,13 @@ def left_behind(lines: Sequence[str], each: Found) -> str:
     )
 
 
-def _title_above(lines: Sequence[str], each: Found) -> str:
-    """Return the words of the line above the list that a record is in, "" if it is in none."""
-    number = each.words.line - 1
-    near = reversed(lines[max(number - _LONGEST_LIST, 0) : number])
-    above = (line for line in near if line.strip() and not is_item(line))
-    return next(above, "").strip(" \t#*_:") if is_item(lines[number]) else ""
+def _title_of(number: int, titles: Sequence[int], lines: Sequence[str]) -> str:
+    """Return the words of the line above the list that a line is an item of, "" if it is none."""
+    while number and is_item(lines[number - 1]):
+        number = titles[number - 1]
+        if number and not is_item(lines[number - 1]):
+            return lines[number - 1].strip(" \t#*_:")
+    return ""
 
 
 def _propose(page: Page, each: Found) -> None:
@@ -411,7 +440,7 @@ def _freed(found: ClaimList, claim: Claim, value: str | list[str]) -> bool:
 
     A line whose label was not known was kept there and reported; now it is understood.
     """
-    rest = "context" if claim.kind == "D" else "content"
+    rest = REST[claim.kind]
     parts = value if isinstance(value, list) else [value]
     kept: list[str] = []
     for line in str(claim.values.get(rest) or "").split("\n"):
@@ -495,7 +524,7 @@ def _fields(each: Found, kind: str) -> dict[str, Any]:
     if status := _status(each, kind):
         raw["status"] = status
     if notes := [span.text for span in each.all("note")]:
-        raw["context" if kind == "D" else "content"] = "\n".join(notes)
+        raw[REST[kind]] = "\n".join(notes)
     return raw
 
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import pytest
 
+from forgekit.archives.document import read_document
 from forgekit.archives.grouping import Found
 from forgekit.archives.layout import with_columns, with_lists, with_topics
+from forgekit.archives.logs import unread_lines
 from forgekit.archives.read import read_archive
 from forgekit.archives.spans import Span
 from forgekit.archives.tagged import left_behind
@@ -425,3 +427,79 @@ def test_nothing_labelled_is_lost_without_a_word() -> None:
     ]
     assert decision.status is DecisionStatus.ACTIVE
     assert sorted(problem.code for problem in read.problems) == ["no-reference", "unknown-label"]
+
+
+CHAT = (
+    "You said:\ncompress this? like\n  Decision: we use tabs\n\nAssistant said:\nHere it is.\n\n{0}\n\n"
+    "You said:\nno, enough for today\n\nAssistant said:\nGood night.\n"
+)
+
+
+@pytest.mark.parametrize(
+    "fenced",
+    [
+        "```text\n=== HANDOVER ===\nDecision: we store each night as one file\n```",
+        "```yaml\ndecisions:\n  - text: we store each night as one file\n```",
+    ],
+)
+def test_of_a_pasted_chat_the_fenced_archive_alone_is_read(fenced: str) -> None:
+    read = read_archive(CHAT.format(fenced))
+    assert [d.text for d in read.decisions] == ["we store each night as one file"]
+
+
+def test_labels_that_come_in_turns_are_no_speakers() -> None:
+    text = "Decision: a\nReason: b\n\n```\nx = 1\n```\n\nDecision: c\nReason: d\n"
+    assert [line for line in read_document(text).lines if line] == [line for line in text.split("\n") if line]
+
+
+def test_a_bold_label_may_end_with_a_full_stop() -> None:
+    read = read_archive(
+        "### D7: Photos\n**Decision.** Sheets are photographed first.\n**Reason.** Labels tore.\n"
+    )
+    assert [(d.local_id, d.text, d.rationale) for d in read.decisions] == [
+        ("D7", "Sheets are photographed first.", "Labels tore.")
+    ]
+
+
+def test_a_part_of_data_whose_key_is_not_known_is_read_by_its_words() -> None:
+    data = (
+        "decisions:\n  - id: D001\n    text: The pages show large photos\n"
+        "loose ends:\n  - who pays for the two card readers? | urgent | open\n"
+        "  - which server do we take? | open\n"
+        "from the parent:\n  - which oven do we buy? | open\n"
+    )
+    for text in (f"```yaml\n{data}```\n", data):
+        read = read_archive(text)
+        assert [d.text for d in read.decisions] == ["The pages show large photos"]
+        assert [t.title for t in read.threads][:2] == [
+            "who pays for the two card readers?",
+            "which server do we take?",
+        ]
+
+
+def test_unread_lines_are_outside_of_records_and_of_what_is_inherited() -> None:
+    text = "a:\n  - id: 1\n    b:\n      - c\n  - d\ninherited context:\n  - e\nf: g"
+    expected = [True, False, False, False, True, False, False, True]
+    assert unread_lines(text, {1}) == expected
+    text = '{\n  "a": [\n    {"b": 1,\n     "c": 2}],\n  "d": 3}'
+    assert unread_lines(text, {2}) == [True, True, False, False, True]
+
+
+def test_below_a_title_with_an_id_one_labelled_statement_is_the_record() -> None:
+    read = read_archive(
+        "# Log\n\n## ADR-014: Photographs\n\n* **Status:** Accepted\n\n"
+        "**Context.** We keep the sheets in boxes, and labels tore.\n\n"
+        "**Decision.** Every sheet is photographed first.\n\n**Consequences.** We handle it twice.\n\n"
+        "## ADR-015: Masters\n\n* **Status:** Superseded by ADR-014\n\n**Decision.** We keep TIFF.\n"
+    )
+    assert [(d.local_id, d.text.rstrip(".")) for d in read.decisions] == [
+        ("ADR-014", "Every sheet is photographed first"),
+        ("ADR-015", "We keep TIFF"),
+    ]
+
+
+def test_words_that_a_hyphen_joins_stay_whole() -> None:
+    read = read_archive(
+        "## Decisions\n\n- We use restic instead of the home-made script\n- We meet on Fridays\n"
+    )
+    assert not any(d.text.endswith("-") for d in read.decisions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forgekit.archives.layout import with_series
+from forgekit.archives.layout import with_headings, with_series
 from forgekit.archives.metadata import _successive
 from forgekit.archives.read import read_archive
 from forgekit.archives.spans import Span
@@ -71,3 +71,12 @@ def test_names_that_count_otherwise_are_no_tag_and_parent(names: str) -> None:
 def test_three_names_that_count_up_are_a_tag_and_its_parents() -> None:
     lines = {1: "# Boat shed, SHED-7", 3: "follows SHED-5 and SHED-6"}
     assert list(_successive(lines)) == [(["SHED-7", "SHED-5", "SHED-6"], 3)]
+
+
+def test_a_heading_that_is_an_id_alone_names_the_record_below_it() -> None:
+    lines = ["## Plan A", "", "- rail of steel", "## Plan B", "- roof stays", "## Plan C", "to be seen"]
+    spans = [decision(3, 2, "rail of steel"), decision(5, 2, "roof stays")]
+    named = [(1, "id", "Plan A"), (3, "D", "rail of steel"), (4, "id", "Plan B"), (5, "D", "roof stays")]
+    for found, of in ((named, spans), ([(3, "D", "rail of steel")], spans[:1])):
+        read = with_headings(of, lines, [True] * len(lines))
+        assert [(span.line, span.tag, span.text) for span in read] == found

@@ -22,12 +22,13 @@ from layouts import layouts
 from tagging import Batch, Network
 from variants import labels_of, pool_of, variant
 
-from forgekit.archives.tagger import TAGS, stored_weights
+from forgekit.archives.tagger import TAGS, stored_weights, weights
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parents[1] / "forgekit" / "archives" / "tagger.bin"
 BATCH_TOKENS = 5_000
 RATE = 3e-3
+ON = 0.4  # of the rate, for weights that were fitted before
 
 
 def main() -> None:
@@ -36,6 +37,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=HERE / "annotations.zip")
     parser.add_argument("--out", type=Path, default=TARGET)
     parser.add_argument("--hold-out", default="-", help="leave out the archives whose name begins so")
+    parser.add_argument("--begin", action="store_true", help="go on from the weights that are shipped")
     parser.add_argument("--epochs", type=int, default=14)
     parser.add_argument("--with-field", type=int, default=4, help="last epochs that score whole lines")
     parser.add_argument("--copies", type=int, default=2, help="variants of each archive")
@@ -59,7 +61,11 @@ def main() -> None:
         if fitted and number == options.teachers:
             examples = [taught(each, fitted) for each in examples]
         torch.manual_seed(options.seed + number)
-        fitted.append(fit(examples, options.epochs, options.with_field, rng))
+        network = Network()
+        if options.begin:
+            network.load(weights())
+        rate = RATE * (ON if options.begin else 1)
+        fitted.append(fit(network, examples, options.epochs, options.with_field, rate, rng))
     options.out.write_bytes(stored_weights(fitted[-1].weights()))
     print(f"wrote {options.out} ({options.out.stat().st_size:,} bytes)")
 
@@ -71,12 +77,13 @@ def taught(example: Example, teachers: Sequence[Network]) -> Example:
     return replace(example, likely=scores.mean(0).softmax(1).numpy())
 
 
-def fit(examples: list[Example], epochs: int, with_field: int, rng: random.Random) -> Network:
-    """Return a network fitted to examples."""
-    network = Network()
-    optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=0.01)
+def fit(
+    network: Network, examples: list[Example], epochs: int, with_field: int, rate: float, rng: random.Random
+) -> Network:
+    """Return the network fitted to examples."""
+    optimizer = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=0.01)
     steps = epochs * (sum(len(each.tags) for each in examples) // BATCH_TOKENS + 2)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps, pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.1)
     for epoch in range(epochs):
         rng.shuffle(examples)
         begin, total, count = time.perf_counter(), 0.0, 0

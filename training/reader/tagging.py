@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -138,6 +138,21 @@ class Network(nn.Module):
                 path = path + torch.where(mask[:, step], move, torch.zeros_like(move))
             total = total + (torch.logsumexp(reached, 1) - path).sum()
         return total / len(tags)
+
+    def load(self, weights: Mapping[str, NDArray[np.float64]]) -> None:
+        """Take the weights that the package reads: the inverse of `weights`."""
+        found = {"embedding.weight": weights["embedding"], "context.weight": weights["context"].T}
+        for name in ("first", "second", "line", "lines", "third", "fourth"):
+            out, inner, taps = getattr(self, name).weight.shape
+            found[f"{name}.weight"] = weights[name].reshape(taps, inner, out).transpose(2, 1, 0)
+            found[f"{name}.bias"] = weights[f"{name} bias"]
+        found |= {
+            "out.weight": weights["out"].T,
+            "skip.weight": weights["skip"].T,
+            "out.bias": weights["bias"],
+        }
+        found |= {name: weights[name] for name in ("moves", "starts")}
+        self.load_state_dict({name: torch.from_numpy(np.array(each)).float() for name, each in found.items()})
 
     def weights(self) -> dict[str, NDArray[np.float64]]:
         """Return the weights as the package reads them, rounded to the grid."""
