@@ -204,14 +204,13 @@ def own_part(text: str, without: Collection[str] = ()) -> str:
     """
     lines, hidden = [], -1
     for line in text.split("\n"):
-        indent = len(line) - len(line.lstrip())
+        indent = len(line) - len(line.lstrip(" -"))
         if 0 <= hidden < indent or not line.strip():
             lines.append("")
             continue
         key = _KEY.match(line)
-        hidden = (
-            indent if key and (fold(key.group(2)) in {*_NO_RECORDS, *without} or quotes(key.group(2))) else -1
-        )
+        left_out = key and (fold(key[2]) in {*_NO_RECORDS, *without} or quotes(key[2]))
+        hidden = indent if left_out else -1
         lines.append("" if hidden >= 0 else line)
     return "\n".join(lines)
 

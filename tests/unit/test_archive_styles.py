@@ -483,6 +483,7 @@ def test_unread_lines_are_outside_of_records_and_of_what_is_inherited() -> None:
     assert unread_lines(text, {1}) == expected
     text = '{\n  "a": [\n    {"b": 1,\n     "c": 2}],\n  "d": 3}'
     assert unread_lines(text, {2}) == [True, True, False, False, True]
+    assert unread_lines("inherited context:\n- a\n- b: c\nd: e", set()) == [False, False, False, True]
 
 
 def test_below_a_title_with_an_id_one_labelled_statement_is_the_record() -> None:
