@@ -1,6 +1,6 @@
 """Measure what filing archives registers, in whole processes, against the truth about each archive.
 
-    python benchmarks/archives.py [DATA] [--set styles|dev|dev-2|dev-3|dev-4|sealed] [--misses 0]
+    python benchmarks/archives.py [DATA] [--set SET] [--misses 0]
 
 DATA (default `../shared/data`) holds `archive_styles`: 24 archives and the scorer. The zips beside this file
 hold more of the same schema, composed by others from a brief. Of the sealed sets only figures are printed;
@@ -26,7 +26,8 @@ def main() -> int:
     """Print the scorer's table; exit 1 when there was nothing to measure."""
     parser = argparse.ArgumentParser(description="what filing archives registers")
     parser.add_argument("data", nargs="?", type=Path, default=Path("../shared/data"))
-    sets = ("styles", "dev", "dev-2", "dev-3", "dev-4", "sealed")
+    developed = ("dev", "dev-2", "dev-3", "dev-4", "dev-5")
+    sets = ("styles", *developed, "sealed", "sealed-2")
     parser.add_argument("--set", choices=sets, default="styles", dest="chosen")
     parser.add_argument("--forgekit", default=str(Path(sys.executable).with_name("forgekit")))
     parser.add_argument("--jobs", default="2")
