@@ -14,19 +14,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forgekit.compaction.anchors import Anchor, AnchorKind, Stretch, stretches_with
 from forgekit.compaction.events import Event, What
 from forgekit.compaction.meter import Meter, measure
 from forgekit.compaction.restored import MOST, Depth, restored
 from forgekit.errors import NotFoundError
-from forgekit.extraction.sentences import whole_sentences
-from forgekit.forge import Forge
-from forgekit.model.settings import Settings
 from forgekit.text.plain import to_plain
 from forgekit.text.words import words
 from forgekit.transcripts.kept_events import Kept, kept, limits, note
 from forgekit.worktree.roots import sessions_dir
+
+if TYPE_CHECKING:
+    from forgekit.forge import Forge
 
 _SESSION = re.compile(r"[0-9A-Za-z_-]{1,64}")
 _FAMILIES = {
@@ -235,6 +236,8 @@ def find_transcript(
 
 def statements_of(forge: Forge | None, events: Sequence[Event]) -> list[Anchor] | None:
     """Return the decisions of a session and what its user wants to hold; None without a reader."""
+    from forgekit.extraction.sentences import whole_sentences
+    from forgekit.model.settings import Settings
     from forgekit.models.choice import find_reader
     from forgekit.models.encoder import Missing
 

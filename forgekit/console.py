@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 
 NO_COLOR = "NO_COLOR"
 
@@ -22,8 +23,12 @@ _INVISIBLE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f\U000e0100-\U000e01ef"
 )
-_HARMFUL = re.compile(f"[{_INVISIBLE}]")
-_HARMFUL_IN_LINE = re.compile(f"[\t\n{_INVISIBLE}]")
+
+
+@cache
+def _harmful(more: str = "") -> re.Pattern[str]:
+    """Return what matches a harmful character, compiled on demand: what a hook prints needs none."""
+    return re.compile(f"[{more}{_INVISIBLE}]")
 
 
 def prepare() -> None:
@@ -38,12 +43,12 @@ def prepare() -> None:
 
 def visible(text: str) -> str:
     """Return text with harmful characters as escapes; tabs and line ends stay."""
-    return _HARMFUL.sub(_escape, text.replace("\r\n", "\n"))
+    return _harmful().sub(_escape, text.replace("\r\n", "\n"))
 
 
 def one_line(text: str) -> str:
     """Return text with harmful characters, tabs and line ends as escapes."""
-    return _HARMFUL_IN_LINE.sub(_escape, text)
+    return _harmful("\t\n").sub(_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -80,7 +85,7 @@ def json_text(value: object) -> str:
     """Return JSON in which harmful characters are JSON escapes."""
     import json
 
-    return _HARMFUL.sub(_json_escape, json.dumps(value, ensure_ascii=False, indent=2))
+    return _harmful().sub(_json_escape, json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def _json_escape(match: re.Match[str]) -> str:

@@ -18,7 +18,6 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from forgekit.compaction.events import Event, What
-from forgekit.extraction.sentences import before_document, own_lines, sentences
 from forgekit.text.blocks import brief
 
 _LONGEST, _SHORT, _BEGINNING, _LEAST_WORDS = 1_000, 500, 300, 5
@@ -72,8 +71,7 @@ class Anchor:
     command: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """A stretch of work: what the user asked for and what came of it.
 
     Attributes:
@@ -89,8 +87,7 @@ class Frame:
     fixed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """What happened between two compactions.
 
     Attributes:
@@ -112,6 +109,8 @@ class Stretch:
 
 def own_words(prompt: str) -> str:
     """Return a short prompt, of a longer one the sentences that are its user's own, else its beginning."""
+    from forgekit.extraction.sentences import before_document, own_lines, sentences  # they load slowly
+
     own = " ".join(" ".join(line for _, line in own_lines(prompt)).split())
     if len(own) > _SHORT:
         found = sentences(before_document(prompt))
@@ -246,19 +245,19 @@ class _Fold:
         """Take one event."""
         what = event.what
         if what is What.PROMPT:
-            text = own_words(event.text)
+            text = event.own
             self.requests.append(Anchor(kind=AnchorKind.REQUEST, text=text, turn=event.turn))
             self.frames.append(Frame(turn=event.turn, goal=text))
         elif what is What.USAGE:
             self.used = event.tokens
         elif what is What.REPLY and self.frames:
-            self.frames[-1] = replace(self.frames[-1], outcome=event.text)
+            self.frames[-1] = self.frames[-1]._replace(outcome=event.text)
         elif what is What.CALL:
             self.calls[event.id] = event
             if self.frames:
                 tools = dict(self.frames[-1].tools)
                 tools[event.name] = tools.get(event.name, 0) + 1
-                self.frames[-1] = replace(self.frames[-1], tools=tuple(tools.items()))
+                self.frames[-1] = self.frames[-1]._replace(tools=tuple(tools.items()))
         elif what is What.RESULT and event.id in self.calls:
             self._result(self.calls.pop(event.id), event)
         elif what is What.TASKS:
@@ -291,7 +290,7 @@ class _Fold:
                 self.answered.verifies = True
             self.changed.append(path)
             if self.frames and path not in self.frames[-1].files:
-                self.frames[-1] = replace(self.frames[-1], files=(*self.frames[-1].files, path))
+                self.frames[-1] = self.frames[-1]._replace(files=(*self.frames[-1].files, path))
 
     def _ran(self, call: Event, result: Event) -> None:
         key, target, programs = command_key(call.text), target_of(call.text), _programs(call.text)
@@ -331,7 +330,7 @@ class _Fold:
                 files = tuple(dict.fromkeys(self.changed[changes:]))
                 self.fixes.append(replace(error, turn=turn, files=files))
                 if self.frames:
-                    self.frames[-1] = replace(self.frames[-1], fixed=(*self.frames[-1].fixed, error.text))
+                    self.frames[-1] = self.frames[-1]._replace(fixed=(*self.frames[-1].fixed, error.text))
 
     def stretch(self, boundary: Event | None) -> Stretch:
         """Return what there is at the end."""
@@ -382,7 +381,7 @@ def stretches(events: Iterable[Event]) -> list[Stretch]:
             found.append(fold.stretch(event))
             fold = _Fold(fold)
         elif event.what is What.SUMMARY and found and not found[-1].summary:
-            found[-1] = replace(found[-1], summary=event.text)
+            found[-1] = found[-1]._replace(summary=event.text)
         else:
             fold.take(event)
     return [*found, fold.stretch(None)]
@@ -396,7 +395,7 @@ def stretches_with(events: Sequence[Event], statements: Sequence[Anchor]) -> lis
         last = part.boundary.turn if part.boundary else max((s.turn for s in statements), default=0)
         own = [statement for statement in statements if first < statement.turn <= last]
         anchors = sorted([*part.anchors, *own], key=lambda anchor: anchor.turn)
-        found.append(replace(part, anchors=tuple(anchors)))
+        found.append(part._replace(anchors=tuple(anchors)))
         first = last
     return found
 

@@ -6,7 +6,6 @@ programs with their subcommands; words by one line that has most of them.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
@@ -67,7 +66,14 @@ class HeldText:
         return [line for common, line in ranked[:most] if common]
 
     def _has(self, name: str) -> bool:
-        return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self._text) is not None
+        """Say whether a name stands in the text by itself; to compile a pattern for each takes longer."""
+        at = self._text.find(name)
+        while at >= 0:
+            around = self._text[at - 1 : at] + self._text[at + len(name) : at + len(name) + 1]
+            if not any(char.isalnum() or char in "_-" for char in around):
+                return True
+            at = self._text.find(name, at + 1)
+        return False
 
 
 def _name(path: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from forgekit.times import Instant
 
@@ -22,12 +22,12 @@ class What(Enum):
     SUMMARY = "summary"  # what the compaction made of the context
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One thing that happened.
 
     Attributes:
         turn: number of the person's prompt before it, from 1; 0 before the first.
+        own: of a prompt, the words that are its user's.
         id: of the record, the call, the task or the message.
         path: of the file that a call is about; "" for none.
         change: what a call does where it succeeds: `read`, `edited` or `created` a file, `ran` a command.
@@ -41,6 +41,7 @@ class Event:
     id: str = ""
     name: str = ""
     text: str = ""
+    own: str = ""
     path: str = ""
     change: str = ""
     failed: bool = False

@@ -6,9 +6,9 @@ The share is of the point at which this model was seen to compact by itself, els
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
+from typing import NamedTuple
 
 from forgekit.compaction.events import Event, What
 
@@ -31,8 +31,7 @@ class Risk(Enum):
     OCCURRED = "occurred"  # and the model has not answered since
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Meter:
+class Meter(NamedTuple):
     """The context of a session.
 
     Attributes:

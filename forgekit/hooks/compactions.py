@@ -6,13 +6,16 @@ What reads transcripts is imported where one is read: most calls find nothing to
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forgekit.console import count
-from forgekit.forge import Forge
-from forgekit.hooks.agents import HookInput
 from forgekit.hooks.transcript_queue import start_process, transcript_of
 from forgekit.worktree import local_state
 from forgekit.worktree.roots import sessions_dir
+
+if TYPE_CHECKING:
+    from forgekit.forge import Forge
+    from forgekit.hooks.agents import HookInput
 
 EVERY = 100_000
 """Bytes by which a transcript grows before it is read again at the end of a turn: some 10,000 tokens."""

@@ -40,11 +40,12 @@ def at_start(forge: Forge, given: HookInput) -> str:
 
     Where the settings ask for it, the conventions are written into the agent's memory file before.
     """
-    failed = ""
+    failed, target, compacted = "", forge.settings.inject, given.data.get("source") == "compact"
+    if compacted and not target:
+        return ""
     with forge.catalogue.held():
         forge.catalogue.refresh()
         project, name = project_of(forge, given.folder)
-        target = forge.settings.inject
         memory, state = top_of(given.folder) / (target or ""), forge.catalogue.state()
         if target and project and not local_state.is_injected(forge.root, memory, project, state):
             from forgekit.injection import inject_for
@@ -53,7 +54,7 @@ def at_start(forge: Forge, given: HookInput) -> str:
                 inject_for(forge, project, target, check=False, folder=given.folder)
             except ForgeError as e:
                 failed = f"forgekit could not write the conventions: {one_line(str(e))}"
-        if given.data.get("source") == "compact":
+        if compacted:
             return failed
         counts = forge.catalogue.counts()
         active, opened = (

@@ -11,10 +11,13 @@ import hashlib
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from forgekit.forge import Forge
-from forgekit.hooks.agents import HookInput
 from forgekit.worktree.roots import cache_dir
+
+if TYPE_CHECKING:
+    from forgekit.forge import Forge
+    from forgekit.hooks.agents import HookInput
 
 FOLDER = "queue"
 _SUFFIX = ".jsonl"

@@ -8,7 +8,6 @@ item that does not fit keeps no later item out that costs less.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -53,8 +52,7 @@ def allocate(costs: Sequence[Sequence[int]], budget: int, required: frozenset[in
     return chosen
 
 
-@dataclass(frozen=True, slots=True)
-class BlockRow:
+class BlockRow(NamedTuple):
     """One item of a section.
 
     Attributes:
@@ -80,8 +78,7 @@ class Placed(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BlockPart:
+class BlockPart(NamedTuple):
     """A section of a block; one without rows is left out.
 
     Attributes:
@@ -99,8 +96,7 @@ class BlockPart:
     rank: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Laid:
+class Laid(NamedTuple):
     """A block that fits.
 
     Attributes:

@@ -21,7 +21,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import NamedTuple
@@ -316,8 +315,7 @@ for _anchor, _ranks in _by_anchor(Where.TOKEN).items():
 NOTHING: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SecretFinding:
+class SecretFinding(NamedTuple):
     """One secret in a text; the secret itself is kept nowhere.
 
     Attributes:
@@ -331,16 +329,14 @@ class SecretFinding:
     line: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Redacted:
+class Redacted(NamedTuple):
     """A text without secrets, and those that it had."""
 
     text: str
     findings: tuple[SecretFinding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(NamedTuple):
     start: int
     end: int
     rank: int

@@ -48,7 +48,11 @@ def unlike(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
 def words(text: str) -> list[str]:
     """Return a text's words that say something, folded, in order, each once."""
     found = (_stem(word) for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS)
-    return list(dict.fromkeys(word for word in found if len(word) > 1 or wide().match(word)))
+    return list(dict.fromkeys(word for word in found if len(word) > 1 or _is_wide(word)))
+
+
+def _is_wide(word: str) -> bool:
+    return not word.isascii() and wide().match(word) is not None
 
 
 def _stem(word: str) -> str:

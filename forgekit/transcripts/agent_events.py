@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from forgekit.compaction.anchors import own_words
 from forgekit.compaction.events import Event, What
 from forgekit.text.secrets import redact
 from forgekit.transcripts.values import from_the_program, instant_of, line_of, mapping, mappings, text_of
@@ -89,7 +90,8 @@ class EventReader:
             found = _boundary(record, uuid)
         for event in found:
             self.turn += event.what is What.PROMPT
-            yield _at(event, self.turn, at)
+            own = own_words(event.text) if event.what is What.PROMPT else ""
+            yield event._replace(turn=self.turn, at=at, own=own)
 
     def _user(self, record: dict[str, Any], uuid: str) -> Iterator[Event]:
         content = mapping(record.get("message")).get("content")
@@ -206,10 +208,3 @@ def _count(value: Any) -> int:
 def _kept(text: str, most: int) -> str:
     """Return the beginning of a text without secrets."""
     return redact(text_of(text)[: most + 200]).text[:most]
-
-
-def _at(event: Event, turn: int, at: Any) -> Event:
-    return Event(
-        what=event.what, turn=turn, id=event.id, name=event.name, text=event.text, path=event.path,
-        change=event.change, failed=event.failed, tokens=event.tokens, at=at,
-    )  # fmt: skip

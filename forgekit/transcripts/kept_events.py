@@ -10,13 +10,12 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from forgekit.compaction.anchors import Anchor
 from forgekit.compaction.events import Event, What
-from forgekit.text.plain import from_plain, to_plain
+from forgekit.text.plain import from_plain
 from forgekit.transcripts.agent_events import EventReader
 from forgekit.transcripts.values import mapping, mappings
 from forgekit.worktree.local_state import read_json, write_json
@@ -25,8 +24,8 @@ MOST_EVENTS, MOST_LASTING = 3_000, 500
 """Events of a session that are kept, and of earlier ones prompts, tasks and compactions."""
 MOST_SESSIONS = 200
 _LASTING = {What.PROMPT, What.TASK, What.TASKS, What.BOUNDARY, What.SUMMARY}
-_HEAD = 1_024
-_TYPES: dict[str, type] = {field.name: str for field in fields(Event)}
+_HEAD, _FORMAT = 1_024, b"2"
+_TYPES: dict[str, type] = dict.fromkeys(Event._fields, str)
 _TYPES |= {"turn": int, "tokens": int, "at": int, "failed": bool}
 
 
@@ -57,7 +56,7 @@ def kept(folder: Path, transcript: Path) -> Kept:
     """
     path = _path(folder, transcript)
     with transcript.open("rb") as stream:
-        head = hashlib.sha256(stream.read(_HEAD)).hexdigest()[:16]
+        head = hashlib.sha256(_FORMAT + stream.read(_HEAD)).hexdigest()[:16]
         events, reader = _loaded(path, head, transcript.stat().st_size)
         stream.seek(reader.offset)
         known, most = len(events), 2 * MOST_EVENTS
@@ -73,7 +72,7 @@ def kept(folder: Path, transcript: Path) -> Kept:
         if known == 0:
             path.unlink(missing_ok=True)
         with path.open("a", encoding="utf-8") as file:
-            lines = (json.dumps(to_plain(event), ensure_ascii=False) + "\n" for event in events[known:])
+            lines = (json.dumps(_row(event), ensure_ascii=False) + "\n" for event in events[known:])
             file.write("".join([*lines, json.dumps(mark), "\n"]))
         _forget(folder)
     facts = read_json(path.with_suffix(".facts"))
@@ -90,7 +89,7 @@ def kept(folder: Path, transcript: Path) -> Kept:
 def thinned(events: Sequence[Event]) -> list[Event]:
     """Return the newest `MOST_EVENTS`, and of those before what lasts; summaries without their text."""
     older = (event for event in events[:-MOST_EVENTS] if event.what in _LASTING)
-    lasting = [replace(event, text="") if event.what is What.SUMMARY else event for event in older]
+    lasting = [event._replace(text="") if event.what is What.SUMMARY else event for event in older]
     return [*lasting[-MOST_LASTING:], *events[-MOST_EVENTS:]]
 
 
@@ -142,9 +141,15 @@ def _loaded(path: Path, head: str, size: int) -> tuple[list[Event], EventReader]
     return events, reader
 
 
+def _row(event: Event) -> dict[str, Any]:
+    """Return what is kept of an event: the values that are not those of any event."""
+    found = {key: value for key, value in event._asdict().items() if value != Event._field_defaults.get(key)}
+    return found | {"what": event.what.value}
+
+
 def _event(row: dict[str, Any]) -> Event | None:
     """Return the event of a kept row, None for a damaged one; many are read, so none is checked in depth."""
-    if any(type(value) is not _TYPES.get(key) for key, value in row.items()):
+    if [type(value) for value in row.values()] != [_TYPES.get(key) for key in row]:
         return None
     try:
         return Event(**row | {"what": What(row["what"])})
