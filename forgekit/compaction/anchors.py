@@ -19,12 +19,12 @@ from typing import NamedTuple
 
 from forgekit.compaction.events import Event, What
 from forgekit.text.blocks import brief
+from forgekit.text.shell import without_documents
 
 _LONGEST, _SHORT, _BEGINNING, _LEAST_WORDS = 1_000, 500, 300, 5
 """Characters of a request that are kept, of one that is kept whole, and of one with fewer own words."""
 _CHAINS = re.compile(r"\|\||;|\n")
-_CUT = re.compile(r"\s*(?:\||\d?>|<<)")
-_HERE_DOCUMENT = re.compile(r"(<<-?\s*(['\"]?)(\w+)\2.*)\n(?:.*\n)*?\s*\3\b")
+_CUT = re.compile(r"\||\d?>|<<")
 _WORD = re.compile(r"[A-Za-z][\w:.-]*")
 _ASSIGNED = re.compile(r"\w+=\S*")
 _PREPARES = frozenset({"cd", "export", "set", "source", "sleep", "echo", "true"})
@@ -162,7 +162,7 @@ def _heads(key: str) -> set[str]:
 def _programs(command: str) -> tuple[_Program, ...]:
     """Return the programs that a command line runs, but for those that only prepare."""
     found = []
-    text = _HERE_DOCUMENT.sub(r"\1", command).replace("\\\n", " ").strip("; \n")
+    text = without_documents(command).replace("\\\n", " ").strip("; \n")
     piped, folder = hides_outcome(command), ""
     chains = _CHAINS.split(text)
     for number, chain in enumerate(chains, 1):

@@ -26,6 +26,7 @@ from forgekit.model.entities import (
 )
 from forgekit.model.kinds import Kind, short_id
 from forgekit.model.transcript import Correction, Turn
+from forgekit.text.shell import without_documents
 from forgekit.text.words import STOP_WORDS, unlike
 from forgekit.times import Instant
 
@@ -50,7 +51,6 @@ _SHORT = re.compile(r"\bcnv_[0-9a-f]{12}\b")
 _CODE = re.compile(r"`([^`]{1,200})`")
 _WORD = re.compile(r"[\w.-]{2,}")
 _PARTS = re.compile(r"[;|&\n]+")
-_INPUT = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n.*?(?:^\s*\2$|\Z)", re.DOTALL | re.MULTILINE)
 _QUOTED = re.compile(r"""'[^']*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)""", re.DOTALL)
 """Of a command line, what a program reads: no command, whatever it begins with."""
 _NAME = re.compile(r"[^\W\d][\w.]{1,99}")
@@ -282,7 +282,7 @@ class Mentions(NamedTuple):
         code = [span.split() for span in spans]
         words = {*_WORD.findall(_CODE.sub(" ", text))} - STOP_WORDS
         for call in self.calls:
-            for part in _PARTS.split(_QUOTED.sub("", _INPUT.sub("", call))):
+            for part in _PARTS.split(_QUOTED.sub("", without_documents(call))):
                 given = part.split()
                 if given and (given[0] in words or any(given[: len(s)] == s for s in code)):
                     return True

@@ -28,7 +28,7 @@ _REFUSED = "The user doesn't want to proceed with this tool use."
 _REASON = "the user said:\n"
 _OTHER_FAILED = "Sibling tool call errored"
 _MISUSED = "<tool_use_error>"
-_COMMAND = re.compile(r"(?s)<command-name>([^<]+)</command-name>\s*<command-args>(.*\S.*)</command-args>")
+_COMMAND = re.compile(r"<command-name>([^<]+)</command-name>\s*<command-args>")
 """A command of the program with words that a person typed behind it."""
 _INPUTS = ("command", "pattern", "query", "url", "description", "skill", "title", "prompt")
 """The inputs that say what a call does, the most telling first."""
@@ -101,8 +101,9 @@ class EventReader:
         if record.get("isCompactSummary") is True:
             yield Event(what=What.SUMMARY, id=uuid, text=_kept(text, LONGEST_SUMMARY))
             return
-        if (command := _COMMAND.search(text)) and text.startswith("<command-"):
-            text = f"{command[1]} {command[2]}"
+        if text.startswith("<command-") and (command := _COMMAND.search(text)):
+            words, closed, _ = text[command.end() :].partition("</command-args>")
+            text = f"{command[1]} {words}" if closed and words.strip() else text
         for block in blocks:
             if block.get("type") == "tool_result":
                 yield from self._result(block, mapping(record.get("toolUseResult")), uuid)

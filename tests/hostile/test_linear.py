@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import json
 import time
 from collections.abc import Callable
 
@@ -21,15 +22,20 @@ from guarantees import Level, Report
 from forgekit import console
 from forgekit.archives.logs import parse_machine_block
 from forgekit.archives.read import read_archive
+from forgekit.compaction.anchors import command_key, stretches, target_of
 from forgekit.errors import ForgeError
 from forgekit.extraction.extract import extract
-from forgekit.ids import match_key, normalise
+from forgekit.ids import conversation_id, match_key, normalise, project_id
+from forgekit.insight.conventions import Mentions, observed
+from forgekit.model.entities import Conversation
 from forgekit.model.kinds import Kind
 from forgekit.model.transcript import Speaker, Turn
 from forgekit.text import codec
 from forgekit.text.blocks import quote
 from forgekit.text.edit import comments
 from forgekit.text.secrets import redact
+from forgekit.times import Instant
+from forgekit.transcripts.agent_events import EventReader
 from forgekit.transcripts.claude_code import read_sessions
 from forgekit.transcripts.labelled import read_markdown, read_specstory
 from forgekit.transcripts.sources import unpacked
@@ -53,6 +59,11 @@ SHAPES: dict[str, str] = {
     "ids": "D001 T002 ",
     "block marks": "<!-- forgekit:machine-block v3\n-->\n",
     "parts of a secret": "eyJhbGciOi.",
+    "here-documents": "<<A\n",
+    "here-documents on one line": "<<A ",
+    "words with quotation marks": "<<'a\"b",
+    "pipes": "cd a|b&&",
+    "commands of the program": "<command-name>a</command-name><command-args>b",
     "surrogates and controls": "\u202e\x1b\u200b",
 }
 
@@ -76,6 +87,26 @@ def _read(text: str) -> None:
         return
 
 
+def _events(text: str) -> None:
+    record = {"type": "user", "message": {"content": f"<command-name>{text}"}}
+    stretches(EventReader().read(io.BytesIO(json.dumps(record).encode() + b"\n")))
+
+
+RULE = observed(
+    Conversation(
+        conversation_id=conversation_id(project_id("P"), "c", Instant(0)),
+        title="c",
+        project_name="P",
+        project_uuid=project_id("P"),
+        created_at=Instant(0),
+    ),
+    "Run `make test` first",
+    sure=1,
+    turn=1,
+    at=Instant(0),
+)
+
+
 WORK: dict[str, Callable[[str], object]] = {
     "read_archive": read_archive,
     "an archive's summary": lambda text: read_archive(
@@ -93,6 +124,9 @@ WORK: dict[str, Callable[[str], object]] = {
     "normalise": lambda text: (normalise(text), match_key(text)),
     "comments": lambda text: comments(f"---\n{text}\n---\n"),
     "redact": redact,
+    "an agent's transcript": _events,
+    "a command line": lambda text: (command_key(f"cat <<E {text}"), target_of(f"cd a{text}")),
+    "use of a convention": lambda text: Mentions(frozenset(), frozenset({f"cat <<E {text}"})).uses(RULE),
 }
 FLOOR_S = 0.05
 RATIO = 2.5

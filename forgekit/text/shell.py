@@ -1,0 +1,23 @@
+"""Command lines as a shell reads them."""
+
+from __future__ import annotations
+
+import re
+
+_OPENED = re.compile(r"(?<!<)<<-?[ \t]*\\?(['\"]?)([A-Za-z_]\w{0,63})\1")
+"""What opens a here-document; neither a here-string (`<<<`) nor a shift by a number."""
+_BESIDE = " \t)\"'`;"
+"""What may stand beside the word that ends one."""
+
+
+def without_documents(command: str) -> str:
+    """Return a command line without the text of its here-documents, which it may be cut in: linear in it."""
+    kept: list[str] = []
+    waiting: list[str] = []
+    for line in command.split("\n"):
+        if not waiting:
+            kept.append(line)
+            waiting = [opened[2] for opened in _OPENED.finditer(line)]
+        elif line.strip(_BESIDE) == waiting[0]:
+            del waiting[0]
+    return "\n".join(kept)
