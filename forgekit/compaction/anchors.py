@@ -9,7 +9,6 @@ history verifies nothing.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -19,7 +18,7 @@ from typing import NamedTuple
 
 from forgekit.compaction.events import Event, What
 from forgekit.text.blocks import brief
-from forgekit.text.shell import without_documents
+from forgekit.text.shell import without_documents, without_quoted_operators
 
 _LONGEST, _SHORT, _BEGINNING, _LEAST_WORDS = 1_000, 500, 300, 5
 """Characters of a request that are kept, of one that is kept whole, and of one with fewer own words."""
@@ -162,8 +161,8 @@ def _heads(key: str) -> set[str]:
 def _programs(command: str) -> tuple[_Program, ...]:
     """Return the programs that a command line runs, but for those that only prepare."""
     found = []
-    text = without_documents(command).replace("\\\n", " ").strip("; \n")
-    piped, folder = hides_outcome(command), ""
+    text = without_quoted_operators(without_documents(command).replace("\\\n", " ")).strip("; \n")
+    piped, folder = hides_outcome(text), ""
     chains = _CHAINS.split(text)
     for number, chain in enumerate(chains, 1):
         for segment in chain.split("&&"):
@@ -182,16 +181,8 @@ def _programs(command: str) -> tuple[_Program, ...]:
 
 def hides_outcome(command: str) -> bool:
     """Say whether a command line has a pipe, whose outcome is that of its last program only."""
-    if "|" not in command.replace("||", ""):
-        return False
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-    lexer.commenters = ""
-    try:
-        found = list(lexer)
-    except ValueError:  # an open quotation mark, as in the text of a here-document
-        return True
-    pipes = (each for each in found if not each.strip("();<>|&"))
-    return "pipefail" not in found and any("|" in each.replace("||", "") for each in pipes)
+    text = without_quoted_operators(command)
+    return "|" in text.replace("||", "") and "pipefail" not in text
 
 
 @dataclass(slots=True)

@@ -6,6 +6,8 @@ import re
 
 _OPENED = re.compile(r"(?<!<)<<-?[ \t]*\\?(['\"]?)([A-Za-z_]\w{0,63})\1")
 """What opens a here-document; neither a here-string (`<<<`) nor a shift by a number."""
+_QUOTED = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
+_OPERATORS = dict.fromkeys(map(ord, "|;&<>\n"), " ")
 _BESIDE = " \t)\"'`;"
 """What may stand beside the word that ends one."""
 
@@ -21,3 +23,8 @@ def without_documents(command: str) -> str:
         elif line.strip(_BESIDE) == waiting[0]:
             del waiting[0]
     return "\n".join(kept)
+
+
+def without_quoted_operators(command: str) -> str:
+    """Return a command line with blanks for the operators between quotation marks and behind backslashes."""
+    return _QUOTED.sub(lambda quoted: quoted[0].translate(_OPERATORS), command)
