@@ -199,11 +199,18 @@ class _Command:
 
 
 class _Failure(NamedTuple):
-    """A failure, how many files had been changed before it, and the targets that have not passed since."""
+    """A failure.
+
+    Attributes:
+        changes: how many files had been changed before it.
+        pending: the targets that have not passed since.
+        printed: whether only the output of a pipe told it; that of the same pipe tells its end too.
+    """
 
     error: Anchor
     changes: int
     pending: set[str]
+    printed: bool
 
 
 @dataclass(slots=True)
@@ -287,12 +294,14 @@ class _Fold:
         key, target, programs = command_key(call.text), target_of(call.text), _programs(call.text)
         known = self.commands.setdefault(key, _Command(call.text, target, call.turn))
         shown = {program.target for program in programs if program.shown}
+        hidden = {each.target for each in programs if not each.shown and each.words[0] not in _VERIFY_NOTHING}
+        printed = bool(hidden and result.text) and not result.failed
         failed = result.failed and bool(shown) and not any(program.filtered for program in programs)
         if not result.failed:
-            self._passed(shown, call.turn)
+            self._passed(shown, set() if printed else hidden, call.turn)
         if known.runs and known.target == target and len(self.changed) > known.changes >= 0:
             known.verifies = True
-        if failed:
+        if failed or printed:
             error = Anchor(
                 kind=AnchorKind.ERROR,
                 text=key,
@@ -301,19 +310,20 @@ class _Fold:
                 detail=_first_line(result.text),
                 command=call.text,
             )
-            first = self.failures.get(target) or _Failure(error, len(self.changed), shown)
-            self.failures[target] = first._replace(pending=shown)
+            first = self.failures.get(target) or _Failure(error, len(self.changed), shown, printed)
+            pending = hidden if printed else shown
+            self.failures[target] = first._replace(pending=pending, printed=printed and first.printed)
             self.again.add(key)
-        self.answered = known if failed else None
+        self.answered = known if failed or printed else None
         passed = not result.failed and all(program.shown for program in programs)
         known.state = "failed" if failed else "passed" if passed else "unknown"
         known.text, known.target, known.turn = call.text, target, call.turn
         known.runs, known.changes = known.runs + 1, len(self.changed)
 
-    def _passed(self, targets: set[str], turn: int) -> None:
+    def _passed(self, shown: set[str], silent: set[str], turn: int) -> None:
         """End the failures of which nothing is pending any more."""
-        for name, (error, changes, pending) in [*self.failures.items()]:
-            pending.difference_update(targets)
+        for name, (error, changes, pending, printed) in [*self.failures.items()]:
+            pending.difference_update(shown | silent if printed else shown)
             if not pending:
                 del self.failures[name]
                 known = self.commands[error.text]

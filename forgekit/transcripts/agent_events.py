@@ -24,12 +24,20 @@ LONGEST_LINE = 64 * 1024 * 1024
 LONGEST_SUMMARY = 64_000
 _PROMPT, _INPUT, _ERROR, _SUBJECT = 4_000, 1_000, 400, 300
 """Characters that are kept of a text."""
+_OUTPUT = 100_000
+"""Characters of an output in which a failure is looked for."""
 _REFUSED = "The user doesn't want to proceed with this tool use."
 _REASON = "the user said:\n"
 _OTHER_FAILED = "Sibling tool call errored"
 _MISUSED = "<tool_use_error>"
 _COMMAND = re.compile(r"<command-name>([^<]+)</command-name>\s*<command-args>")
 """A command of the program with words that a person typed behind it."""
+_REPORTS = re.compile(
+    r"^[^\w\n]{0,8}(?:FAIL(?:ED)?\b|ERROR\b|error(?:\[\w{1,20}\])?:|panic: |Traceback \(most recent)"
+    r"[^\n]{0,200}|^[^\s:]{1,200}:\d{1,6}:\d{1,6}: [^\n]{1,200}",
+    re.MULTILINE,
+)
+"""A line with which test runners, compilers and interpreters report a failure in what they print."""
 _INPUTS = ("command", "pattern", "query", "url", "description", "skill", "title", "prompt")
 """The inputs that say what a call does, the most telling first."""
 _PATHS = ("file_path", "notebook_path", "filePath", "path")
@@ -127,13 +135,18 @@ class EventReader:
             return
         misused = failed and text.startswith(_MISUSED)
         change = "created" if data.get("type") == "create" else ""
+        report = None if failed or not own else _REPORTS.search(text[:_OUTPUT])
         yield Event(
             what=What.RESULT,
             id=key,
             name="misused" if misused else "",
             failed=failed,
             change=change,
-            text=_kept(text, _ERROR) if failed and not misused else "",
+            text=_kept(text, _ERROR)
+            if failed and not misused
+            else _kept(report[0], _ERROR)
+            if report
+            else "",
         )
         if not failed and own:
             yield from _answers(name, data, uuid)

@@ -233,6 +233,35 @@ def test_a_failure_ends_where_all_that_may_have_failed_is_seen_to_pass(
     assert [error.state for error in found(talk, AnchorKind.ERROR)] == states
 
 
+@pytest.mark.parametrize(
+    ("report", "then", "states"),
+    [
+        ("ok a\n--- FAIL: TestX (0.1s)", "make test 2>&1 | tail -9", ["passed"]),
+        ("a.go:3:2: undefined: x", "make test", ["passed"]),
+        ("Traceback (most recent call last):", "make lint | tail -9", ["unknown"]),
+        ("0 failed, no error: none", "make test | tail -9", []),
+    ],
+)
+def test_a_failure_that_a_pipe_prints_ends_where_the_same_pipe_prints_none(
+    report: str, then: str, states: list[str]
+) -> None:
+    talk = Transcript()
+    for _ in range(2):
+        talk.run("make test | tail -5", report)
+        talk.edit("/w/a.go")
+    talk.run(then, "ok a")
+    assert [error.state for error in found(talk, AnchorKind.ERROR)] == states
+
+
+@pytest.mark.parametrize("command", ["make test", "cat x.log | tail -5", "git log | head"])
+def test_a_printed_failure_counts_only_where_the_outcome_of_a_check_is_hidden(command: str) -> None:
+    talk = Transcript()
+    talk.run(command, "FAIL")
+    talk.edit("/w/a.go")
+    talk.run(command)
+    assert found(talk, AnchorKind.ERROR) == []
+
+
 def test_what_the_program_of_a_check_runs_after_changes_checks_too() -> None:
     talk = Transcript()
     talk.run("npm run dev")
