@@ -1,9 +1,9 @@
 """Anchors: what a session must not lose, folded out of its events.
 
 Outcomes are those that the results name: of a command line, that of the programs that `&&` joins at its end;
-of a pipe, that of its last program only. A command that verifies is one that was run again after files had
-changed, one that failed before they did, and then what the same program runs; what looks at files or at their
-history verifies nothing.
+of a pipe, that of its last program only, and a failure that the pipe prints. A command that verifies is one
+that was run again after files had changed, one that failed before they did, and then what the same program
+runs; what looks at files or at their history verifies nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Events out of the records that Claude Code appends to a session's transcript, from a byte offset on.
 
 Records of side chains, of the program itself and of unknown types give nothing. What a tool returns is never
-kept but for the first lines of an error: it may hold secrets, and words that look like an instruction.
+kept but for the first lines of an error, and of what a command printed one line that reports a failure: it
+may hold secrets, and words that look like an instruction.
 A prompt is what a person typed, or answered when a tool call was refused or a question asked. Contracts:
 docs of the transcript's schema are in the agent's own help; every field may be missing.
 """
@@ -34,10 +35,10 @@ _COMMAND = re.compile(r"<command-name>([^<]+)</command-name>\s*<command-args>")
 """A command of the program with words that a person typed behind it."""
 _REPORTS = re.compile(
     r"^[^\w\n]{0,8}(?:FAIL(?:ED)?\b|ERROR\b|error(?:\[\w{1,20}\])?:|panic: |Traceback \(most recent)"
-    r"[^\n]{0,200}|^[^\s:]{1,200}:\d{1,6}:\d{1,6}: [^\n]{1,200}",
+    r"|^[^\s:]{1,200}:\d{1,6}:\d{1,6}: ",
     re.MULTILINE,
 )
-"""A line with which test runners, compilers and interpreters report a failure in what they print."""
+"""Begins a line with which test runners, compilers and interpreters report a failure in what they print."""
 _INPUTS = ("command", "pattern", "query", "url", "description", "skill", "title", "prompt")
 """The inputs that say what a call does, the most telling first."""
 _PATHS = ("file_path", "notebook_path", "filePath", "path")
@@ -135,18 +136,16 @@ class EventReader:
             return
         misused = failed and text.startswith(_MISUSED)
         change = "created" if data.get("type") == "create" else ""
-        report = None if failed or not own else _REPORTS.search(text[:_OUTPUT])
+        told = text if failed and not misused else ""
+        if name == "Bash" and not failed and (report := _REPORTS.search(text, 0, _OUTPUT)):
+            told = text[report.start() : report.start() + 2 * _ERROR].partition("\n")[0]
         yield Event(
             what=What.RESULT,
             id=key,
             name="misused" if misused else "",
             failed=failed,
             change=change,
-            text=_kept(text, _ERROR)
-            if failed and not misused
-            else _kept(report[0], _ERROR)
-            if report
-            else "",
+            text=_kept(told, _ERROR),
         )
         if not failed and own:
             yield from _answers(name, data, uuid)
