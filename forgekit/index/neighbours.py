@@ -8,7 +8,6 @@ and the file may be deleted or damaged at any moment.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -117,6 +116,8 @@ def _load(path: Path | None, count: int) -> NDArray[Any] | None:
 
 def _save(table: NDArray[Any], path: Path) -> None:
     """Replace the file at once; without room or permission there is none."""
+    import tempfile
+
     with suppress(OSError):
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
         try:

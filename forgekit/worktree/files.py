@@ -19,8 +19,6 @@ from forgekit.model.entities import Entity
 from forgekit.model.kinds import ENTITY_LIMIT, Kind
 from forgekit.model.problem import Problem
 from forgekit.model.registry import Registry
-from forgekit.text import codec
-from forgekit.text.frontmatter import decode
 from forgekit.times import DAY_MS, month
 
 _KINDS = {kind.folder: kind for kind in Kind}
@@ -55,6 +53,9 @@ def parse(path: str, data: bytes) -> tuple[Entity, str]:
 
     Raises FormatError with the path.
     """
+    from forgekit.text import codec
+    from forgekit.text.frontmatter import decode
+
     owner = entity_of_path(path)
     if owner is None:
         raise FormatError("is not where any entity is filed", path=path)
