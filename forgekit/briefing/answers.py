@@ -13,7 +13,7 @@ from forgekit.forge import Forge, reading
 from forgekit.git.program import Program
 from forgekit.history import endings
 from forgekit.ids import EntityId
-from forgekit.insight.project_state import ended_note, last_successor
+from forgekit.insight.project_state import called, ended_note, last_successor, since
 from forgekit.insight.question import Command, about, read_question
 from forgekit.insight.staleness import blocked_from_carrying
 from forgekit.model.archive_record import (
@@ -24,14 +24,14 @@ from forgekit.model.archive_record import (
     split_lines,
 )
 from forgekit.model.entities import Archive, Decision, Entity, Thread, entity_path
-from forgekit.model.kinds import Kind, is_short, short_id
+from forgekit.model.kinds import Kind, short_id
 from forgekit.model.registry import Registry
 from forgekit.search import CLOSE, search
 from forgekit.search import SearchResult as Ranked
 from forgekit.text.blocks import quote
 from forgekit.text.words import relevant, shared
 from forgekit.threads import active
-from forgekit.times import Instant, format_date
+from forgekit.times import format_date
 
 
 @dataclass(slots=True)
@@ -74,18 +74,6 @@ def decision_line(decision: Decision) -> str:
         f"{short_id(Kind.DECISION, decision.id)}: {quote(decision.decision)} "
         f"(tier {decision.tier_words}, {decision.status.value}, decided {format_date(decision.created_at)})"
     )
-
-
-def called(local_id: str, entity: Decision | Thread) -> str:
-    """Return what an archive calls an entity and what the registry does, once where both are one."""
-    short = short_id(entity.kind, entity.id)
-    return short if is_short(local_id) else f"{local_id} {short}"
-
-
-def since(decision: Decision, at: Instant | None) -> str:
-    """Return from when on and why a decision is out of force, as far as either is known."""
-    day = f" since {format_date(at)}" if at is not None else ""
-    return day + (f": {quote(decision.ending)}" if decision.ending else "")
 
 
 def thread_line(thread: Thread) -> str:

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from forgekit.archives.machine_block import MachineBlock, MachineRecord, record_name, write_machine_block
-from forgekit.briefing.answers import called, since
 from forgekit.briefing.template import INSTRUCTIONS
 from forgekit.errors import NotFoundError
-from forgekit.filing.archive_facts import facts
 from forgekit.findings import BLOCK_WAIT_MS, findings_of
 from forgekit.forge import Forge, reading
 from forgekit.history import endings
@@ -22,8 +20,10 @@ from forgekit.insight.project_state import (
     Overtaken,
     ProjectState,
     abroad,
+    called,
     ended_note,
     project_state,
+    since,
     titles,
 )
 from forgekit.insight.views import Derived
@@ -130,13 +130,18 @@ def _state(
     forge: Forge, registry: Registry, project: EntityId, budget: int | None, archive: Archive | None = None
 ) -> ProjectState:
     archived = {entity for _, entity in archive.records} if archive is not None else set[EntityId]()
-    own = {d.id for d in registry.with_status(Decision, "active", project)} | archived
+    own = {d.id for d in registry.standing(project)} | archived
+    continued = None
+    if archive is not None:
+        from forgekit.filing.archive_facts import facts
+
+        continued = facts(forge.catalogue, [archive])[0]
     state = project_state(
         registry,
         project,
         forge.now(),
         forge.settings,
-        continued=facts(forge.catalogue, [archive])[0] if archive is not None else None,
+        continued=continued,
         findings=findings_of(forge, registry, own, wait_ms=BLOCK_WAIT_MS),
     )
     # What other projects decided is looked up for what a reader can see here.

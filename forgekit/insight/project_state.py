@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
@@ -21,14 +22,17 @@ from forgekit.insight.staleness import (
     open_conflicts,
     stale,
 )
-from forgekit.model.archive_record import ArchiveText
 from forgekit.model.entities import Archive, Conflict, Conversation, Decision, Lineage, Thread
 from forgekit.model.graph import Direction, trace
 from forgekit.model.kinds import Kind, is_short, short_id
 from forgekit.model.registry import Registry
 from forgekit.model.settings import Settings
+from forgekit.text.blocks import quote
 from forgekit.text.words import needed, words
-from forgekit.times import Instant
+from forgekit.times import Instant, format_date
+
+if TYPE_CHECKING:
+    from forgekit.model.archive_record import ArchiveText
 
 _COMMON = 100  # decisions of other projects up to which a word of theirs tells something
 
@@ -215,6 +219,18 @@ def ended_note(successor: Decision) -> str:
     """Say that what came in a decision's place has ended as well; "" where it is active."""
     short = short_id(Kind.DECISION, successor.id)
     return f"nothing; {short}, which followed, was {successor.status.value}" if successor.status.ended else ""
+
+
+def called(local_id: str, entity: Decision | Thread) -> str:
+    """Return what an archive calls an entity and what the registry does, once where both are one."""
+    short = short_id(entity.kind, entity.id)
+    return short if is_short(local_id) else f"{local_id} {short}"
+
+
+def since(decision: Decision, at: Instant | None) -> str:
+    """Return from when on and why a decision is out of force, as far as either is known."""
+    day = f" since {format_date(at)}" if at is not None else ""
+    return day + (f": {quote(decision.ending)}" if decision.ending else "")
 
 
 def _opposed(registry: Registry, mine: set[EntityId], findings: Findings) -> Iterable[Opposed]:
