@@ -368,6 +368,7 @@ def stale_decisions(
 ) -> StaleReport:
     """Return what is stale by these limits, or by those of the settings."""
     from forgekit.governing import unused
+    from forgekit.insight.staleness import needs_revalidation
     from forgekit.model.entities import Decision
 
     registry, settings = forge.registry(), forge.settings
@@ -378,19 +379,18 @@ def stale_decisions(
         stale_hops=hops if hops is not None else settings.stale_hops,
         stale_max_tier=max_tier if max_tier is not None else settings.stale_max_tier,
     )
-    found, shaken = _aged(forge, registry, chosen, owner)
+    found = _stale(forge, registry, chosen, owner)
+    shaken = [each for each in needs_revalidation(registry) if owner in {None, each.decision.project_uuid}]
     patterns = unused(forge)
     decisions = sorted(registry.of_ids(Decision, patterns), key=lambda decision: decision.id)
     idle = [(d, patterns[d.id]) for d in decisions if owner in {None, d.project_uuid}]
     return StaleReport(registry, found, shaken, idle)
 
 
-def _aged(
-    forge: Forge, registry: Registry, settings: Settings, owner: EntityId | None = None
-) -> tuple[Staleness, list[Shaken]]:
-    from forgekit.insight.staleness import needs_revalidation, stale
+def _stale(forge: Forge, registry: Registry, settings: Settings, owner: EntityId | None = None) -> Staleness:
+    from forgekit.insight.staleness import stale
 
-    found = stale(
+    return stale(
         registry,
         forge.now(),
         days=settings.stale_days,
@@ -398,8 +398,6 @@ def _aged(
         max_tier=settings.stale_max_tier,
         project=owner,
     )
-    every = needs_revalidation(registry)
-    return found, [item for item in every if owner in {None, item.decision.project_uuid}]
 
 
 @reading
@@ -413,7 +411,7 @@ def status(forge: Forge) -> Status:
     from forgekit.threads import active
 
     registry = forge.registry()
-    old, shaken = _aged(forge, registry, forge.settings)
+    old = _stale(forge, registry, forge.settings)
     opened = active(registry)
     findings = findings_of(forge, registry, wait_ms=0)
     states = Counter(conflict_state(registry, c) for c in registry.conflicts)
@@ -444,7 +442,7 @@ def status(forge: Forge) -> Status:
         stale=len(old),
         active=old.active,
         open_conflicts=len(open_conflicts(registry)),
-        revalidate=len({item.decision.id for item in shaken}),
+        revalidate=len(forge.catalogue.unfounded()),
         candidates=waiting.total(),
         uncommitted=tuple(uncommitted(forge)),
         unreadable=tuple(dict.fromkeys(problem.path for problem in registry.problems)),

@@ -364,10 +364,8 @@ def standing(db: sqlite3.Connection, project: EntityId | None = None) -> list[St
     """
     rows = db.execute(query, (project,)).fetchall()
     times = {text: parse_instant(checked_text(text)) for text in {row[2] for row in rows}}
-    return [
-        Standing(key, tier and float(tier), times[at], tuple(json.loads(talks or "[]")))
-        for key, tier, at, talks in rows
-    ]
+    every = {talks: tuple(json.loads(talks or "[]")) for talks in {row[3] for row in rows}}
+    return [Standing(key, tier and float(tier), times[at], every[talks]) for key, tier, at, talks in rows]
 
 
 def unfounded(db: sqlite3.Connection) -> list[str]:
