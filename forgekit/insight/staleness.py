@@ -23,7 +23,7 @@ from typing import Any
 from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
 from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus, Decision
-from forgekit.model.graph import lineage_graph, one_talk, order
+from forgekit.model.graph import Graph, one_talk, order
 from forgekit.model.kinds import short_id
 from forgekit.model.registry import Registry, Standing
 from forgekit.times import DAY_MS, Instant
@@ -135,7 +135,10 @@ class Ages:
             for _, entity in archive.records:
                 self._state(entity, conversation, at)
         self._started = {c.id: c.created_at for c in registry.conversations}
-        self._order = order(lineage_graph(registry, self._same))
+        # A conversation without an edge has no hops and stays out of the order.
+        pairs = ((e.source_conversation_id, e.target_conversation_id) for e in registry.lineage)
+        ends = ((self._one(a), self._one(b)) for a, b in pairs)
+        self._order = order(Graph.of((a, b) for a, b in ends if a != b))
         self._out: dict[int, list[_Edge]] = defaultdict(list)
         for edge in registry.lineage:
             at = self._started.get(edge.target_conversation_id, Instant(0))
@@ -151,7 +154,7 @@ class Ages:
             dropped = frozenset(key for c in edge.compressions for _, key in c.decisions_dropped)
             times = (c.compressed_at or Instant(0) for c in edge.compressions)
             made = full[target] if target in full else Instant(max((at, *times)))
-            start, end = (self._order.position[conversation] for conversation in (source, target))
+            start, end = (self._order.position.get(conversation, -1) for conversation in (source, target))
             if start != end:
                 self._out[start].append(_Edge(end, made, dropped if partial else None, narrow))
         self._far = self._longest(range(len(self._order.groups)), EntityId(""), Instant(0))
