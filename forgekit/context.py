@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,9 @@ HITS, NOTES = 12, 40
 """Entities of one kind, and notes, that a context considers."""
 _WORTH = {Fidelity.FULL: 0.2, Fidelity.HIGH: 0.1, Fidelity.SUMMARY: 0.0, Fidelity.SKELETON: -0.1}
 _RECENT, _FADES_DAYS = 0.1, 90
+TEXT_LIMIT = 4_000
+"""Characters of a note's text that are shown at most: one long note must not take all the room."""
+_MORE = "`--budget` and other words show more"
 ECHO = 200
 """Characters of a query that are shown, a quarter of the budget at most."""
 
@@ -70,9 +74,9 @@ def load(
     everywhere = cross_project or own is None
 
     answers: list[SearchResult] = []
+    where = None if everywhere else own
 
     def find(kind: Kind, status: str | None, most: int = HITS) -> list[Scored]:
-        where = None if everywhere else own
         answer = search(forge, query, kinds=(kind,), status=status, project=where, limit=2 * most)
         answers.append(answer)
         return sorted(answer.hits, key=lambda one: own is not None and one.hit.project != own)[:most]
@@ -82,16 +86,22 @@ def load(
     conversations = find(Kind.CONVERSATION, None)
     notes = find(Kind.NOTE, None, NOTES) if forge.catalogue.titles(Kind.NOTE, limit=1) else []
     topics = [t for t in registry.topics if everywhere or t.project_name == own]
+
+    def part(kind: Kind, rows: Sequence[BlockRow], status: str | None = None) -> BlockPart:
+        every = forge.catalogue.matching(kinds=(kind,), status=status, project=where) if rows else ()
+        return BlockPart(title=f"{kind.value.title()}s", rows=rows, total=max(len(every), len(rows)))
+
+    told = _topics(topics, notes)
     parts = [
-        _part("Threads of thought", _topics(topics)),
-        _part("Decisions", _decisions(forge, registry, decisions)),
-        _part("Threads", _threads(registry, threads)),
-        _part("Notes", _notes(forge, registry, notes, topics)),
-        _part("Conversations", _conversations(registry, conversations)),
+        BlockPart(title="Threads of thought", rows=told, total=len(told)),
+        part(Kind.DECISION, _decisions(forge, registry, decisions), "active"),
+        part(Kind.THREAD, _threads(registry, threads)),
+        part(Kind.NOTE, _notes(forge, registry, notes, topics)),
+        part(Kind.CONVERSATION, _conversations(registry, conversations)),
     ]
     room = budget if budget is not None else forge.settings.budget
     opening = f"## Context: {_echo(quote(query), min(ECHO, room // 4))}\n\n{NOTICE}"
-    laid = lay_out(opening, parts, "(end of context)", budget=room, cost=tokens)
+    laid = lay_out(opening, parts, "(end of context)", budget=room, cost=tokens, more=_MORE)
     derived = Derived(registry)
     views = [
         [derived.view(entity) for scored in hits if (entity := registry.get(scored.hit.id)) is not None]
@@ -109,25 +119,35 @@ def load(
         "notes": views[3],
         "topics": [derived.view(topic) for topic in topics],
         "cut": [laid.cut] if laid.cut else [],
+        "tokens": tokens_of(laid.placed),
         "context_text": laid.text,
     }
     return Context(text=laid.text, data=data, placed=laid.placed)
 
 
-def _part(title: str, rows: Sequence[BlockRow]) -> BlockPart:
-    return BlockPart(title=title, rows=rows, total=len(rows))
+def tokens_of(placed: Iterable[Placed]) -> dict[str, int]:
+    """Return what the rows of each section cost, and those of notes by how much of them may be shown."""
+    found: Counter[str] = Counter()
+    for each in placed:
+        found[f"{each.section}, {each.tier}" if each.tier else each.section] += each.cost
+    return dict(found)
 
 
-def _topics(topics: Iterable[Topic]) -> list[BlockRow]:
-    """Return a row for each topic, before all other rows: the active ones first, then the latest."""
+def _topics(topics: Iterable[Topic], notes: Iterable[Scored]) -> list[BlockRow]:
+    """Return a row for each topic, before all other rows: the active ones first, then the latest.
+
+    The digest of one without any of the notes that were found waits until all else is shown at length.
+    """
     standing = [topic for topic in topics if topic.status is not TopicStatus.MERGED]
     standing.sort(key=lambda t: (t.status is not TopicStatus.ACTIVE, -t.updated_at, t.id))
+    scores = {one.hit.id: one.score for one in notes}
     rows = []
     for topic in standing:
         short = short_id(Kind.TOPIC, topic.id)
         line = f"- {short} {quote(brief(topic.title, 60))} ({count(len(topic.note_ids), 'note')})"
         digest = f"{line}: {quote(topic.digest)}" if topic.digest else line
-        rows.append(BlockRow(tuple(dict.fromkeys((digest, line))), score=2 * NAMED_SCORE))
+        worth = max((scores.get(note, -1.0) for note in topic.note_ids), default=-1.0)
+        rows.append(BlockRow(tuple(dict.fromkeys((digest, line))), score=2 * NAMED_SCORE, worth=worth))
     return rows
 
 
@@ -142,7 +162,8 @@ def _notes(
     for score, note in found:
         fresh = _RECENT * 2 ** (-max(now - note.updated_at, 0) / (_FADES_DAYS * DAY_MS))
         words = note_renditions(note, shown[note.id], theme(note, of_note.get(note.id, ())))
-        rows.append(BlockRow(words, score=score + _WORTH[shown[note.id]] + fresh))
+        rank = score + _WORTH[shown[note.id]] + fresh
+        rows.append(BlockRow(words, score=rank, worth=max(rank, 0.0), tier=shown[note.id].value))
     return sorted(rows, key=lambda row: -row.score)
 
 
@@ -153,7 +174,7 @@ def note_renditions(note: Note, tier: Fidelity, about: str) -> tuple[str, ...]:
     skeleton = f"{name}{mark}"
     body = note.body.removeprefix(f"# {note.title}\n")
     essence = quote(note.essence or "") if has_essence(note) else quote(brief(body, ESSENCE_LIMIT))
-    summary = f"{skeleton}: {essence}"
+    summary, body = f"{skeleton}: {essence}", brief(body, TEXT_LIMIT)
     words = {
         Fidelity.SKELETON: (skeleton,),
         Fidelity.SUMMARY: (summary, skeleton),
@@ -188,7 +209,7 @@ def _decisions(forge: Forge, registry: Registry, hits: Sequence[Scored]) -> list
             )
             text, short = quote(found.decision), quote(brief(found.decision, 60))
             words = (f"{head}{text}{mark}{why}", f"{head}{text}{mark}", f"{head}{short}{mark}")
-            rows.append(BlockRow(words, score=one.score))
+            rows.append(BlockRow(words, score=one.score, worth=one.score))
     return rows
 
 
@@ -204,7 +225,7 @@ def _threads(registry: Registry, hits: Iterable[Scored]) -> list[BlockRow]:
                 f"{_origin(found.local_id, found.first_seen_in)}): {quote(found.title)} "
                 f"[{found.status.value.upper()} {format_date(found.updated_at)}]"
             )
-            rows.append(BlockRow((f"{line}{end}", line), score=one.score))
+            rows.append(BlockRow((f"{line}{end}", line), score=one.score, worth=one.score))
     return rows
 
 
@@ -213,7 +234,8 @@ def _conversations(registry: Registry, hits: Iterable[Scored]) -> list[BlockRow]
     for one in hits:
         line = f"- {one.hit.short} ({quote(one.hit.project or '')}): {quote(one.hit.title)}"
         essence = getattr(registry.get(one.hit.id), "essence", None)
-        rows.append(BlockRow((f"{line}: {quote(essence)}", line) if essence else (line,), score=one.score))
+        words = (f"{line}: {quote(essence)}", line) if essence else (line,)
+        rows.append(BlockRow(words, score=one.score, worth=one.score))
     return rows
 
 

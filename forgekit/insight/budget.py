@@ -2,53 +2,66 @@
 
 Laws, each a property test: the block never costs more than the budget; a larger budget never drops an item
 and never shortens one; every item is shown in its shortest words before any is shown in longer ones; an
-item that does not fit keeps no later item out that costs less.
+item that does not fit keeps no later item out that costs less. What is shown first and what is shown at
+length first are two orders: a topic must be there, but its digest has to bear on the question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from forgekit.errors import UsageError
 
-LEFT_OUT = "Left out for want of room: {:,} of {:,} rows; `--budget` shows more."
+MORE = "`--budget` shows more"
+"""How a reader gets what a block left out."""
 
 
-def allocate(costs: Sequence[Sequence[int]], budget: int, required: frozenset[int]) -> list[int | None]:
+def allocate(
+    costs: Sequence[Sequence[int]], budget: int, required: frozenset[int], worth: Sequence[float] = ()
+) -> list[int | None]:
     """Choose a rendition for each item.
 
-    Where not all fit, shortest renditions are charged at the price of the dearest of them: so an item that
-    comes later never fits where an earlier one did not, and what a budget holds is a part of what a larger
-    one holds.
+    Where not all fit, each shortest rendition is charged at the price of the dearest one up to it: so an item
+    that comes later never fits where an earlier one did not, and what a budget holds is a part of what a
+    larger one holds.
 
     Args:
         costs: of each item, the most important first, what its renditions cost, from long to short.
         budget: what all may cost; at least the shortest renditions of the required items.
         required: items that are shown in any case.
+        worth: of each item, the greatest is shown at more length first, and one below zero after all others;
+            else as they come.
 
     Returns for each item the index of its rendition, None where it is left out.
     """
     shortest = [len(some) - 1 for some in costs]
     wanted = [index for index in range(len(costs)) if index not in required]
-    price = max((costs[index][-1] for index in wanted), default=0)
-    room = budget - sum(costs[index][-1] for index in required)
-    all_fit = sum(costs[index][-1] for index in wanted) <= room
-    kept = required.union(wanted if all_fit else wanted[: room // price])
-    chosen = [shortest[index] if index in kept else None for index in range(len(costs))]
-    if len(kept) < len(costs):
-        return chosen
     left = budget - sum(some[-1] for some in costs)
-    for back in range(1, max(map(len, costs), default=0)):
-        for index, some in enumerate(costs):
-            at = shortest[index] - back
-            if at < 0:
-                continue
-            left -= some[at] - some[at + 1]
-            if left < 0:
-                return chosen
-            chosen[index] = at
+    room = budget - sum(costs[index][-1] for index in required)
+    if left < 0:
+        kept, price = set(required), 0
+        for index in wanted:
+            price = max(price, costs[index][-1])
+            room -= price
+            if room < 0:
+                break
+            kept.add(index)
+        return [at if index in kept else None for index, at in enumerate(shortest)]
+    chosen: list[int | None] = [*shortest]
+    worth = worth or [0.0] * len(costs)
+    longer = sorted(
+        (worth[index] < 0, back, -worth[index], index)
+        for index, at in enumerate(shortest)
+        for back in range(1, at + 1)
+    )
+    for _, back, _, index in longer:
+        at = shortest[index] - back
+        left -= costs[index][at] - costs[index][at + 1]
+        if left < 0:
+            break
+        chosen[index] = at
     return chosen
 
 
@@ -60,18 +73,23 @@ class BlockRow(NamedTuple):
         group: rows of the same group stand together under this line.
         beside: what the machine block adds for a row that is shown.
         score: among sections of one rank, rows with a greater one are filled first.
+        worth: as of `allocate`.
+        tier: how much of it may be shown; "" where that is always all.
     """
 
     renditions: tuple[str, ...]
     group: str = ""
     beside: str = ""
     score: float = 0.0
+    worth: float = 0.0
+    tier: str = ""
 
 
 class Placed(NamedTuple):
     """How a row was fitted in: its section, rendition (0 the longest, None: left out) and cost in tokens."""
 
     section: str
+    tier: str
     rendition: int | None
     of: int
     cost: int
@@ -102,7 +120,7 @@ class Laid(NamedTuple):
     Attributes:
         text: the Markdown.
         kept: how many rows of each section are in it.
-        cut: how many rows are not, in words; "" where all are.
+        cut: how many of each section are not, in words; "" where all are.
         placed: every row, the most important first.
     """
 
@@ -120,6 +138,7 @@ def lay_out(
     budget: int,
     cost: Callable[[str], int],
     rest: str = "",
+    more: str = MORE,
 ) -> Laid:
     """Fit sections into a budget; each keeps its heading, its count and at least its first row.
 
@@ -130,6 +149,7 @@ def lay_out(
         budget: tokens for the whole block and what is written with it.
         cost: estimates the tokens of a text; of two texts together never more than of both alone.
         rest: what is written below the block in any case.
+        more: how a reader gets what is left out.
 
     Raises UsageError for a budget that does not hold the headings and first rows.
     """
@@ -139,30 +159,40 @@ def lay_out(
     costs = [[cost(f"{text}\n{row.beside}") + 1 for text in row.renditions] for _, row in order]
     first = (next((at for at, (index, _) in enumerate(order) if index == part), None) for part in ranked)
     required = frozenset(at for at in first if at is not None)
-    total = sum(part.total for part in parts)
-    frame = sum(cost(f"{text}\n\n") for text in (opening, closing, rest, LEFT_OUT.format(total, total)))
+    longest = _left_out([(part, part.total) for part in parts], more)
+    frame = sum(cost(f"{text}\n\n") for text in (opening, closing, rest, longest))
     frame += sum(cost(line) + 1 for part in parts if part.rows for line in _frame(part))
     least = frame + sum(costs[at][-1] for at in required)
     if budget < least:
         raise UsageError(
             f"{budget} tokens do not hold the first rows of the block; ask for --budget {least} or more"
         )
-    chosen = allocate(costs, budget - frame, required)
+    chosen = allocate(costs, budget - frame, required, [row.worth for _, row in order])
     shown: list[list[tuple[str, str]]] = [[] for _ in parts]
     for (index, row), at in zip(order, chosen, strict=True):
         if at is not None:
             shown[index].append((row.group, row.renditions[at]))
     sections = [_section(part, rows) for part, rows in zip(parts, shown, strict=True) if rows]
-    missing = total - sum(map(len, shown))
-    cut = LEFT_OUT.format(missing, total) if missing else ""
+    cut = _left_out([(p, p.total - len(rows)) for p, rows in zip(parts, shown, strict=True)], more)
     text = "\n\n".join(filter(None, [opening, *sections, cut, closing])) + "\n"
     placed = (
         Placed(
-            parts[index].title, at, len(row.renditions), some[at] if at is not None else 0, row.renditions[-1]
+            parts[index].title,
+            row.tier,
+            at,
+            len(row.renditions),
+            some[at] if at is not None else 0,
+            row.renditions[-1],
         )
         for (index, row), at, some in zip(order, chosen, costs, strict=True)
     )
     return Laid(text=text, kept=tuple(map(len, shown)), cut=cut, placed=tuple(placed))
+
+
+def _left_out(missing: Iterable[tuple[BlockPart, int]], more: str) -> str:
+    """Return one line that counts the rows of each section that are not shown; "" where all are."""
+    parts = [f"{number:,} of {part.total:,} in {part.title}" for part, number in missing if number]
+    return f"Left out: {', '.join(parts)}; {more}." if parts else ""
 
 
 def _frame(part: BlockPart) -> list[str]:

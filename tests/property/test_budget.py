@@ -23,14 +23,14 @@ def least(items: list[list[int]], required: frozenset[int]) -> int:
     return sum(items[index][-1] for index in required)
 
 
-@given(PLANS, st.integers(0, 300), st.integers(0, 60))
+@given(PLANS, st.integers(0, 300), st.integers(0, 60), st.lists(st.integers(-1, 2), min_size=12, max_size=12))
 def test_a_larger_budget_drops_and_shortens_nothing_and_no_budget_is_exceeded(
-    plan: tuple[list[list[int]], frozenset[int]], room: int, more: int
+    plan: tuple[list[list[int]], frozenset[int]], room: int, more: int, worth: list[int]
 ) -> None:
     items, required = plan
     budget = least(items, required) + room
-    small, large = allocate(items, budget, required), allocate(items, budget + more, required)
-    assert small == allocate(items, budget, required)
+    small, large = (allocate(items, size, required, worth) for size in (budget, budget + more))
+    assert small == allocate(items, budget, required, worth)
     for costs, before, after in zip(items, small, large, strict=True):
         assert before is None or (after is not None and costs[after] >= costs[before])
     assert sum(costs[at] for costs, at in zip(items, small, strict=True) if at is not None) <= budget
@@ -59,6 +59,21 @@ def test_what_does_not_fit_keeps_nothing_smaller_out(
     shown = sum(at is not None for index, at in enumerate(chosen) if index not in required)
     if None in chosen:
         assert room - shown * price < price
+
+
+@given(ITEMS, st.integers(0, 300))
+def test_items_are_shown_as_long_as_their_own_costs_and_those_of_earlier_ones_allow(
+    items: list[list[int]], room: int
+) -> None:
+    shown = sum(at is not None for at in allocate(items, room, frozenset()))
+    dearest = max((costs[-1] for costs in items[: shown + 1]), default=0)
+    assert shown == len(items) or (shown + 1) * dearest > room, "a dear item at the end costs no earlier one"
+
+
+def test_the_worthiest_are_shown_at_length_first_and_what_waits_comes_last() -> None:
+    items = [[9, 5, 1], [9, 5, 1], [9, 5, 1]]
+    found = [allocate(items, 3 + room, frozenset(), [-1, 0.2, 0.5]) for room in (4, 8, 12, 16, 20, 24)]
+    assert found == [[2, 2, 1], [2, 1, 1], [2, 1, 0], [2, 0, 0], [1, 0, 0], [0, 0, 0]]
 
 
 WORDS = st.text("ab ", min_size=1, max_size=30)

@@ -240,6 +240,39 @@ def test_a_context_mixes_notes_and_topics_and_says_what_it_left_out(forge: Forge
     assert found.text.count("\n- nte_") == len(placed) >= 3
 
 
+def test_what_bears_on_a_query_is_shown_at_length_before_digests_that_do_not(
+    forge: Forge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "NOTES", 6)
+    fresh = [notes.add(forge, f"# queue of {day}\n\n{SUBJECTS['queue']} " + f"Letter {day}. " * 40,
+        at=Instant(NOW - day * DAY_MS)).entity for day in (1, 2)]  # fmt: skip
+    long = notes.add(forge, "# A queue at length\n\n" + "The queue of messages is long. " * 1_000).entity
+    maintain(forge)
+    note_threads(forge, action="apply")
+    titles = {short_id(Kind.TOPIC, topic.id): topic.title for topic in forge.registry().topics}
+    digests = set()
+    for budget in range(600, 2_500, 100):
+        found = context.load(forge, "queue messages", budget=budget)
+        shown = {each.text.split()[1]: each for each in found.placed}
+        whole = {titles[name]: shown[name].rendition == 0 for name in titles}
+        garden = next(whole[title] for title in whole if title.startswith("garden"))
+        digests.add((all(whole.values()), garden))
+        assert not garden or all(each.rendition == 0 for each in found.placed), (
+            "a digest that bears not waits"
+        )
+    assert digests == {(False, False), (True, True)}
+    assert all(shown[short_id(Kind.NOTE, each.id)].rendition == 0 for each in fresh)
+    assert shown[short_id(Kind.NOTE, long.id)].cost <= context.TEXT_LIMIT // 4 + 100, "no note takes all"
+    spent = found.data["tokens"]
+    assert isinstance(spent, dict)
+    assert set(spent) == {"Threads of thought", "Notes, full", "Notes, high"}
+    assert sum(spent.values()) == sum(each.cost for each in found.placed) < 2_400
+    few = context.load(forge, "queue", budget=230)
+    every = len(forge.registry().notes)
+    left = every - few.text.count("\n- nte_")
+    assert f"Left out: {left} of {every} in Notes; `--budget` and other words show more." in few.text
+
+
 def test_a_day_is_summarised_once(forge: Forge) -> None:
     forge.registry()
     notes.add(forge, "Water the roses", at=NOW)

@@ -49,7 +49,7 @@ def test_a_section_has_its_count_and_its_groups_and_an_empty_one_is_left_out() -
     assert found.text == (
         "## Block\n\n### Threads (2 of 3)\n\n- an open question\n- b\n\n"
         "### Decisions (2)\n\n**Validated**\n\n| Text |\n|---|\n| c |\n\n**Heuristic**\n\n| d |\n\n"
-        "Left out for want of room: 1 of 5 rows; `--budget` shows more.\n\n(end)\n"
+        "Left out: 1 of 3 in Threads; `--budget` shows more.\n\n(end)\n"
     )
     assert found.kept == (2, 0, 2)
 
