@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from math import log
 
 from forgekit.ids import EntityId, text_hash, topic_id
 from forgekit.model.entities import Note, Topic, TopicStatus
 from forgekit.model.registry import Registry
+from forgekit.model.rules import STATEMENT_LIMIT
 from forgekit.text.blocks import brief
 from forgekit.text.words import STOP_WORDS
 from forgekit.times import DAY_MS, Instant
@@ -103,18 +105,24 @@ def phrases(title: str, text: str) -> list[str]:
     """Return the phrases that a text repeats, and those of its title: runs of words that say something."""
     counts: Counter[str] = Counter()
     for weight, part in ((3, title), (1, text)):
-        for piece in _BREAK.split(part):
-            run: list[str] = []
-            for word in [*_WORDS.findall(piece), "the"]:
-                if word.casefold() in STOP_WORDS or word.isdigit():
-                    for size in (1, 2, 3):
-                        for at in range(len(run) - size + 1):
-                            counts[" ".join(run[at : at + size]).casefold()] += weight * (size > 1) + weight
-                    run = []
-                else:
-                    run.append(word)
+        for run in _runs(part):
+            counts[run] += weight * (" " in run) + weight
     repeated = [(phrase, number) for phrase, number in counts.items() if len(phrase) > 3 and number > 1]
     return [phrase for phrase, _ in sorted(repeated, key=lambda item: (-item[1], item[0]))[:PHRASES]]
+
+
+def _runs(text: str) -> Iterator[str]:
+    """Yield the runs of one to three words that say something."""
+    for piece in _BREAK.split(text):
+        run: list[str] = []
+        for word in [*_WORDS.findall(piece), "the"]:
+            if word.casefold() in STOP_WORDS or word.isdigit():
+                for size in (1, 2, 3):
+                    for at in range(len(run) - size + 1):
+                        yield " ".join(run[at : at + size]).casefold()
+                run = []
+            else:
+                run.append(word)
 
 
 NEW_DAYS, LIVE_DAYS, OLD_DAYS, IDLE_DAYS = 7, 90, 180, 60
@@ -192,6 +200,8 @@ def theme(note: Note, topics: Collection[Topic]) -> str:
 
 LEAST = 3
 """Notes of the smallest topic."""
+_SHARE = 5
+"""One of so many notes of a topic has a phrase that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,10 +247,11 @@ def suggest(
             owner.setdefault(successor[topic.id], topic)
     taken = {topic.id for topic in topics}
     found: list[Suggestion] = []
+    labels = Labels(known.values()) if len(owner) < len(groups) else None
     for at, group in enumerate(groups):
         members = [known[key] for key in group]
         what = "notes"
-        if at in owner:
+        if at in owner or labels is None:
             topic = owner[at]
         else:
             # The earliest note may have begun another topic before.
@@ -249,7 +260,7 @@ def suggest(
             what = "split" if any(share[at] >= LEAST for share in shares.values()) else "new"
             topic = Topic(
                 topic_id=key,
-                title=label(members),
+                title=brief(labels.label(members), STATEMENT_LIMIT),
                 project_name=members[0].project_name,
                 project_uuid=members[0].project_uuid,
                 created_at=min(note.created_at for note in members),
@@ -279,15 +290,44 @@ def _with_notes(topic: Topic, members: Sequence[Note], what: str, now: Instant) 
     )
 
 
-def label(members: Sequence[Note]) -> str:
-    """Return the key phrases that most of some notes share, else the title of the earliest."""
-    counts = Counter(concept for note in members for concept in dict.fromkeys(note.concepts))
-    shared = [(phrase, number) for phrase, number in counts.items() if number > 1]
-    best: list[str] = []
-    for phrase, _ in sorted(shared, key=lambda item: (-item[1] * (1 + item[0].count(" ")), item[0])):
-        if all(phrase not in other and other not in phrase for other in best):
-            best.append(phrase)
-    return ", ".join(best[:2]) or min(members, key=lambda note: (note.created_at, note.id)).title
+class Labels:
+    """Names groups of notes by the phrases that many of a group have, and few of all notes.
+
+    A phrase of a title, and a key phrase, count twice as much as one of an essence.
+    """
+
+    def __init__(self, every: Iterable[Note]) -> None:
+        self._of = {note.id: _weighed(note) for note in every}
+        self._everywhere = Counter(phrase for own in self._of.values() for phrase in own)
+
+    def label(self, members: Sequence[Note]) -> str:
+        """Return up to three phrases, else the title of the earliest note."""
+        shared: Counter[str] = Counter()
+        weight: Counter[str] = Counter()
+        for note in members:
+            shared.update(self._of[note.id].keys())
+            weight.update(self._of[note.id])
+        least = max(2, len(members) / _SHARE)
+        scores = {
+            phrase: weight[phrase]
+            * log((len(self._of) + 1) / self._everywhere[phrase])
+            * (2 + phrase.count(" "))
+            for phrase, number in shared.items()
+            if number >= least and len(phrase) > 2
+        }
+        best: list[str] = []
+        begun: set[str] = set()  # of words, so that no word stands beside its plural
+        for phrase, score in sorted(scores.items(), key=lambda item: (-item[1], item[0])):
+            begins = {word[:5] for word in phrase.split()}
+            if 2 * score >= scores[best[0] if best else phrase] and begun.isdisjoint(begins):
+                best.append(phrase)
+                begun |= begins
+        return ", ".join(best[:3]) or min(members, key=lambda note: (note.created_at, note.id)).title
+
+
+def _weighed(note: Note) -> Counter[str]:
+    own = Counter(dict.fromkeys(_runs(note.essence or ""), 1))
+    return own | Counter(dict.fromkeys((*_runs(note.title), *note.concepts), 2))
 
 
 def digest_of(topic: Topic, note: Callable[[EntityId], Note | None]) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from forgekit.insight.budget import BlockPart, BlockRow, lay_out
 from forgekit.insight.notes import (
     ESSENCE_LIMIT,
     Fidelity,
+    Labels,
     Suggestion,
     candidates,
     choose,
@@ -106,6 +107,23 @@ def test_an_essence_is_sentences_of_the_text_in_its_order_within_the_limit(
     assert 0 < len(said) <= ESSENCE_LIMIT
     pairs = [f"{a} {b}" for at, a in enumerate(sentences) for b in sentences[at + 1 :]]
     assert said in (*sentences, *pairs)
+
+
+def test_a_label_is_what_many_of_a_topic_say_and_few_of_all_notes() -> None:
+    def about(title: str, at: int) -> Note:
+        return note(title, at, f"This record says more of {title.split(maxsplit=1)[0]}.")
+
+    queues = [
+        about(f"Queue {word}", at) for at, word in enumerate(("limits", "retries", "order", "keys", "age"))
+    ]
+    twins = [about("Autoscaler using Prometheus", 9 + at) for at in range(2)]
+    others = [about(f"Garden {word}", 20 + at) for at, word in enumerate(("roses", "walls", "water", "soil"))]
+    labels = Labels([*queues, *twins, *others])
+    assert labels.label([*queues * 2, *twins]) == "queue", (
+        "two of twelve name no topic, nor does what all say"
+    )
+    assert labels.label(twins) == "autoscaler using prometheus"
+    assert labels.label(queues[:1]) == "Queue limits", "nothing is shared"
 
 
 NOTES = [note(f"n{at}", at) for at in range(12)]
