@@ -50,7 +50,8 @@ _QUOTED = re.compile(
     r"|(?<![\w'])'[^'\n]{2,300}'(?!\w)|\u2018[^\u2018\u2019\n]{2,300}\u2019(?!\w)|~~[^~\n]{1,400}~~"
 )
 _WRAPS_AT = 60
-_DROP = frozenset("*_\u200b\ufe0f")
+_DROP = frozenset("*\u200b\ufe0f")
+_EMPHASIS = re.compile(r"(?<!\w)_+|_+(?!\w)")  # an underscore within a word is a part of a name
 _ODD = re.compile(r"[^\x00-\x7f]|[*_]")
 _QUOTES = re.compile(r"[\"`~\u201c\u201d\u201e\u00ab\u300c\u2018]|(?<!\w)'")
 _PLAIN: dict[int, str | None] = {
@@ -103,7 +104,7 @@ def whole_sentences(text: str) -> Iterator[str]:
         raw = text[run.start : run.end]
         place = 0
         for stop in [*_sentence_ends(_QUOTED.sub(_filler, raw)), len(raw)]:
-            found = " ".join(raw[place:stop].translate(_PLAIN).split())
+            found = " ".join(_plain(raw[place:stop]).split())
             place = stop
             if found and not found.startswith("|"):
                 yield found
@@ -213,7 +214,7 @@ def _kind(line: str, text: str, *, blank: bool) -> int:
 
 def _goes_on(last: str, text: str) -> bool:
     """Say whether a line only wraps the sentence of the last one, and is no statement of its own."""
-    if last.endswith((".", "!", "?", ":", ";", "\u3002")):
+    if last.endswith((".", "!", "?", ":", ";", "\u3002")) and not _ABBREVIATION.search(last[-12:]):
         return False
     return text[:1].islower() or len(last) >= _WRAPS_AT
 
@@ -229,7 +230,7 @@ def _sentences(message: str, run: _Run) -> Iterator[Sentence]:
         parted = ", " in whole or ";" in whole or " and " in whole
         for cut in [*(_PART.finditer(whole) if parted else ()), None]:
             part = whole[begin : cut.start() if cut else len(whole)]
-            plain = part.translate(_PLAIN) if _ODD.search(part) and len(part) <= 2 * LONGEST else part
+            plain = _plain(part) if _ODD.search(part) and len(part) <= 2 * LONGEST else part
             text = " ".join(plain.split())
             if 0 < len(text) <= LONGEST:
                 start = run.start + place + begin
@@ -244,6 +245,10 @@ def _sentences(message: str, run: _Run) -> Iterator[Sentence]:
                 )
             begin = cut.end() if cut else len(whole)
         place = stop
+
+
+def _plain(text: str) -> str:
+    return _EMPHASIS.sub("", text.translate(_PLAIN))
 
 
 def _sentence_ends(text: str) -> Iterator[int]:

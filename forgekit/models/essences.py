@@ -13,7 +13,7 @@ from forgekit.models.chat import Chat, fenced, read_object, visible
 if TYPE_CHECKING:
     from forgekit.models.encoder import Encoder
 
-VERSION = "extract-1"
+VERSION = "extract-2"
 """Of the way in which sentences are chosen; changes whenever an essence of any text does."""
 _KEPT, _ALIKE = 3, 0.8
 _TITLE = 1.0

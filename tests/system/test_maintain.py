@@ -54,7 +54,7 @@ def test_nothing_is_done_twice_and_a_changed_note_is_distilled_again(forge: Forg
     found = forge.registry().notes
     for note in found:
         assert has_essence(note)
-        assert note.essence_by == "fake extract-1"
+        assert note.essence_by == "fake extract-2"
         assert note.essence is not None
         assert note.essence in SUBJECTS["queue"] + " " + note.body.replace("\n", " ")
         assert "code" not in note.essence
@@ -152,7 +152,7 @@ def test_a_conversation_has_an_essence_of_its_records_and_text(forge: Forge) -> 
     decisions.create(forge, "Keep messages in the queue table", project="Ledger", conversation=first.id)
     assert maintain(forge, only="distil").essences == 8
     one = forge.registry().conversations[0]
-    assert one.essence_by == "fake extract-1"
+    assert one.essence_by == "fake extract-2"
     assert one.essence
     assert set(one.essence.replace("? ", "?|").replace(". ", ".|").split("|")) <= {
         "Keep messages in the queue table.", *texts}  # fmt: skip

@@ -94,6 +94,15 @@ def test_only_whole_sentences_of_running_text_can_be_an_essence() -> None:
     assert "queue" in phrases("Queue of work", text)
 
 
+def test_a_name_keeps_its_underscores_and_an_abbreviation_ends_no_line() -> None:
+    text = "We call __bd_init__ with _one_ flag for a store that is made anew, e.g.\n"
+    text += "The one of MAX_SIZE. It is kept."
+    assert list(whole_sentences(text)) == [
+        "We call bd_init with one flag for a store that is made anew, e.g. The one of MAX_SIZE.",
+        "It is kept.",
+    ]
+
+
 @given(
     st.lists(st.text("abc .", min_size=1, max_size=ESSENCE_LIMIT), min_size=1, max_size=8),
     st.randoms(use_true_random=False),
