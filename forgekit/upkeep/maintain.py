@@ -140,6 +140,8 @@ def maintain(
             local_state.write(forge.root, local_state.MAINTAINED, before | {"seen": seen})
             return replace(report, due=False)
     steps = STEPS if only is None else (only,)
+    if not options.dry_run:
+        _undo_leftovers(forge, options)
     if only is None or only == "daily":
         report.commits += filter(None, [None if options.dry_run else _yesterday(forge, options)])
     distiller = find_distiller(forge.settings, forge.encoder)
@@ -155,6 +157,13 @@ def maintain(
         run = {"state": done, "at": forge.now(), "failed": report.failed}
         local_state.write(forge.root, local_state.MAINTAINED, run)
     return report
+
+
+def _undo_leftovers(forge: Forge, options: WriteOptions) -> None:
+    """Let the store undo what a killed write left, before this run takes it for what is registered."""
+    from forgekit.store import Change
+
+    forge.commit(lambda: Change(subject="note: maintain"), options)
 
 
 def note_threads(

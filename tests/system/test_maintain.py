@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,6 +17,7 @@ from repositories import git, in_turn
 from forgekit import context, decisions, notes, projects
 from forgekit.filing.conversations import ingest
 from forgekit.forge import Forge, WriteOptions
+from forgekit.git import publish
 from forgekit.insight.notes import has_essence
 from forgekit.model.entities import Note, TopicStatus
 from forgekit.model.kinds import Kind, short_id
@@ -216,6 +219,27 @@ def test_a_run_that_is_killed_is_finished_by_the_next(
     assert report.essences == 6 - step // 2 * 2
     assert all(map(has_essence, forge.registry().notes))
     assert not maintain(forge).due
+
+
+def test_a_summary_that_was_not_committed_is_written_by_the_next_run(
+    forge: Forge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes.add(forge, "Water the roses", at=Instant(NOW - DAY_MS))
+
+    def killed() -> None:
+        monkeypatch.setattr(
+            publish, "_move", lambda *_: os._exit(7)
+        )  # the files are in place, the commit is not
+        maintain(forge)
+
+    child = multiprocessing.get_context("fork").Process(target=killed)
+    child.start()
+    child.join()
+    assert child.exitcode == 7
+    assert "registry/notes/" in git(forge.root, "status", "--porcelain")
+    maintain(at(Forge.open(forge.root), NOW))
+    assert [note.source for note in forge.registry().notes if note.source] == ["daily:2026-09-19"]
+    assert git(forge.root, "status", "--porcelain") == ""
 
 
 def test_a_model_that_fails_leaves_notes_as_they_are(forge: Forge, monkeypatch: pytest.MonkeyPatch) -> None:
