@@ -148,6 +148,7 @@ class Catalogue:
     messages = _asked(queries.messages)
     full_score = _asked(queries.full_score)
     matching = _asked(queries.matching)
+    matching_count = _asked(queries.matching_count)
     tied = _asked(queries.tied)
     of_platform = _asked(queries.of_platform)
     hits = _asked(queries.hits)

@@ -234,6 +234,12 @@ def matching(db: sqlite3.Connection, **filters: Unpack[Filters]) -> set[str]:
     return {entity for (entity,) in db.execute(_MATCHING, _given(**filters))}
 
 
+def matching_count(db: sqlite3.Connection, **filters: Unpack[Filters]) -> int:
+    """Return how many ids a search with these filters chooses from."""
+    (number,) = db.execute(_MATCHING.replace("e.id", "count(*)", 1), _given(**filters)).fetchone()
+    return int(number)
+
+
 def tied(db: sqlite3.Connection, names: Collection[str]) -> list[EntityId]:
     """Return the conversations that continue something, are continued, or have one of the names."""
     return _conversations(db.execute(_TIED, {"names": json.dumps(list(names))}))
