@@ -48,7 +48,7 @@ QUERY = "which database and message queue"
 
 
 def records(data: Path, count: int) -> Iterator[tuple[str, str, str]]:
-    """Yield (folder, title, text), chosen by a fixed seed."""
+    """Yield (folder, title, text), chosen by a fixed seed; a repository is one folder in both corpora."""
     found = []
     for one in _lines(data / "adr_documents.jsonl.gz"):
         text = re.sub(r"\A---\n.*?\n---\n", "", one["markdown"], flags=re.DOTALL)
@@ -58,7 +58,7 @@ def records(data: Path, count: int) -> Iterator[tuple[str, str, str]]:
     for one in _lines(data / "decisions.jsonl.gz"):
         if len(one.get("text") or "") > 200:
             text = f"# {one['title']}\n\n{one['text']}"
-            found.append((one["corpus"], one["title"], text))
+            found.append((one["corpus"].removeprefix("adr:").replace("/", "-"), one["title"], text))
     random.Random(24).shuffle(found)
     yield from found[:count]
 
@@ -101,6 +101,7 @@ def blocks(forge: Forge) -> None:
     print("| budget | tokens | topics shown | with digest | notes shown | whole | essence | title "
         "| left out | hash |")  # fmt: skip
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    spent = []
     for budget in (8_000, 4_000, 2_000):
         found = context.load(forge, QUERY, budget=budget)
         if found.text != context.load(forge, QUERY, budget=budget).text:
@@ -114,6 +115,8 @@ def blocks(forge: Forge) -> None:
         digest = hashlib.sha256(found.text.encode()).hexdigest()[:12]  # the same on every machine
         row = (budget, tokens(found.text), *cells, found.data["cut"], digest)
         print(f"| {' | '.join(map(str, row))} |")
+        spent.append(f"tokens of {budget:,}: {found.data['tokens']}")
+    print("", *spent, sep="\n")
     print(f"\n{context.load(forge, QUERY, budget=8_000).text}")
 
 
