@@ -174,7 +174,9 @@ def note_renditions(note: Note, tier: Fidelity, about: str) -> tuple[str, ...]:
     skeleton = f"{name}{mark}"
     body = note.body.removeprefix(f"# {note.title}\n")
     essence = quote(note.essence or "") if has_essence(note) else quote(brief(body, ESSENCE_LIMIT))
-    summary, body = f"{skeleton}: {essence}", brief(body, TEXT_LIMIT)
+    summary = f"{skeleton}: {essence}"
+    if len(body) > TEXT_LIMIT:
+        body = f"{body[:TEXT_LIMIT].rpartition(' ')[0]} …"
     words = {
         Fidelity.SKELETON: (skeleton,),
         Fidelity.SUMMARY: (summary, skeleton),
