@@ -373,7 +373,7 @@ def test_two_agents_and_a_person_write_at_the_same_time(registry: Path, level: L
         line = ["-m", "forgekit", "-C", str(registry), "mcp", "--allow-write"]
         made = 0
         async with Client(StdioServerParameters(command=sys.executable, args=line)) as client:
-            while time.monotonic() < end:
+            while not made or time.monotonic() < end:
                 given = {"text": f"{name} decides matter {made}", "project": "Nexus"}
                 found = await client.call_tool("record_decision", given)
                 assert not found.is_error, found.content
@@ -382,7 +382,7 @@ def test_two_agents_and_a_person_write_at_the_same_time(registry: Path, level: L
 
     def person() -> int:
         made = 0
-        while time.monotonic() < end:
+        while not made or time.monotonic() < end:
             text = f"A person decides matter {made}"
             line = [sys.executable, "-m", "forgekit", "decision", "new", text, "--project", "Nexus"]
             done = subprocess.run(line, cwd=registry, capture_output=True, text=True, check=False)
