@@ -146,13 +146,16 @@ def _read(document: Document) -> ArchiveText:
 
 
 def _with_data(page: Page, spans: Sequence[tuple[int, int]]) -> list[bool]:
-    """Return which lines the tagger reads: the archive's own, and what was not read of data in fences."""
+    """Return which lines the tagger reads: those of the archive that no rule reads, and such of its data."""
     document, lines = page.document, list(page.own)
     for section in document.sections if page.found.claims else ():
         if fold(section.title) in records.SUMMARIES:
             lines[section.first_line - 1 : section.last_line] = [False] * (
                 section.last_line - section.first_line + 1
             )
+    for table in document.nodes:
+        if table.kind == "table" and records.lists_chunks(table):
+            lines[table.line - 1 : table.last] = [False] * (table.last - table.line + 1)
     own, headings = own_lines(document, spans, code=True), _headings(document)
     read = sorted(claim.line for claim in page.found.claims)
     for fence in document.fences:

@@ -543,7 +543,7 @@ class _Reader:
         pairs = [row.cells[0] for row in table.children if len(columns) == 2 == len(row.cells)]
         if pairs and all(any(field_named(label, k) for k in "DT") for label in pairs):
             return  # the fields of one record
-        if _is_chunks(columns) or {"relationship", "project a", "source project"} & set(columns):
+        if lists_chunks(table) or {"relationship", "project a", "source project"} & set(columns):
             return
         ids = [n for n in range(len(columns)) if any(_cell_id(row.cells, n) for row in table.children)]
         if not ids:
@@ -634,8 +634,10 @@ def _cell_id(row: Sequence[str], column: int) -> str:
     return cell if SHORT_ID.fullmatch(plain) or (LOCAL_ID.fullmatch(plain) and kind_of(plain)) else ""
 
 
-def _is_chunks(columns: Sequence[str]) -> bool:
-    return "chunk id" in columns or "chunk" in columns or list(columns[:1]) == ["range"]
+def lists_chunks(table: Node) -> bool:
+    """Say whether a table has a row for each part of a conversation."""
+    columns = [fold(cell) for cell in table.cells]
+    return "chunk id" in columns or "chunk" in columns or columns[:1] == ["range"]
 
 
 def read_chunks(page: Page) -> Iterator[Chunk]:
@@ -645,7 +647,7 @@ def read_chunks(page: Page) -> Iterator[Chunk]:
         columns = [fold(cell) for cell in table.cells]
         for row in (
             table.children
-            if table.kind == "table" and _is_chunks(columns) and page.own[table.line - 1]
+            if table.kind == "table" and lists_chunks(table) and page.own[table.line - 1]
             else ()
         ):
             cell = dict(zip(columns, row.cells, strict=False))

@@ -33,7 +33,15 @@ from forgekit.archives.claims import (
     references,
 )
 from forgekit.archives.grouping import PLACE, Found, grouped
-from forgekit.archives.labels import CONFIDENCE, STATES, field_named, leading, lists_kind, state_of_label
+from forgekit.archives.labels import (
+    CONFIDENCE,
+    STATES,
+    fact_named,
+    field_named,
+    leading,
+    lists_kind,
+    state_of_label,
+)
 from forgekit.archives.layout import (
     introductions,
     is_item,
@@ -75,10 +83,10 @@ _SURE_BESIDE = 4.0
 development archives."""
 _SURE_FIELD = 2.5
 """The least margin of a field of a record that was found by its id."""
-_SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.5, 1.5, 2.0
+_SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.0, 1.0, 3.0
 """The least margin of a record with an id of its own, of one in an archive without ids, and of what a person
 is asked about beside records that have ids."""
-_SURE_LISTED, _SURE_LABELLED = 1.0, 0.5
+_SURE_LISTED, _SURE_LABELLED = 0.6, 0.3
 """The least margin of a record below a heading that lists records of its kind, and behind such a label."""
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
 _SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
@@ -134,8 +142,8 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         place = before[1]
         numbered = place in referred or int(place or 0) > _GREATEST_PLACE
         least = _SURE_WITH_ID if each.id or numbered else _SURE_BESIDE if by_id else _SURE_ALONE
-        if by_id and not (each.id or each.fields) and lines[each.words.line - 1].startswith("#"):
-            continue  # the title of a section
+        if not each.id and _is_other(page, each, by_id=by_id):
+            continue
         least = min(least, _least_announced(page, each))
         if isinstance(same, Claim):
             _fill(page, same, each)
@@ -159,13 +167,17 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
 def _stated(records: Sequence[Found], page: Page) -> list[Found]:
     """Return records; those with a title beside their id have the words of a label below it.
 
-    What else looks like a record between such a title and the next is a note of it.
+    What else looks like a record between such a title and the next is a note of it, and so is what looks like
+    another one on the line of a record with an id.
     """
     kept: list[Found] = []
     title = -1  # where in `kept` the last record with an id is
     is_stated = False
     for each in records:
-        if each.id or title < 0 or not _is_below(page, each, kept[title]):
+        before = kept[-1] if kept else None
+        if before and before.id and not each.id and before.words.line == each.words.line:
+            _add_note(before, each)
+        elif each.id or title < 0 or not _is_below(page, each, kept[title]):
             title, is_stated = (len(kept), False) if each.id else (title, is_stated)
             kept.append(each)
         elif not is_stated and field_named(_label_of(page, each), each.kind) == "text":
@@ -185,6 +197,12 @@ def _stated(records: Sequence[Found], page: Page) -> list[Found]:
 
 def _add_note(record: Found, other: Found) -> None:
     record.fields += [replace(other.words, tag="note"), *other.fields]
+
+
+def _is_other(page: Page, each: Found, *, by_id: bool) -> bool:
+    """Say whether a line without an id is a section's title, or says something of the archive itself."""
+    title = by_id and not each.fields and page.document.lines[each.words.line - 1].startswith("#")
+    return title or fact_named(_label_of(page, each)) is not None
 
 
 def _label_of(page: Page, each: Found) -> str:
@@ -228,6 +246,8 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     _correct(claim, each, spans)
     names = [name for name in _FILLED if claim.family is not Family.PROSE or name not in _REFERRING]
     missing = {name: sure[name] for name in names if name in sure and not _has(claim, name)}
+    if claim.values.get("status") is ThreadStatus.OPEN:
+        missing.pop("resolution", None)
     missing = {name: value for name, value in missing.items() if _freed(page.found, claim, value)}
     if claim.values.get("status") is DecisionStatus.INVALIDATED and _is_replaced(each, kind):
         claim.values["status"] = DecisionStatus.SUPERSEDED
@@ -283,7 +303,7 @@ def _shorten(claim: Claim, each: Found, sure: Sequence[Span]) -> str:
         return ""
     claim.values["text"] = words
     for span in sure:
-        left = left.replace(span.text, "", 1)
+        left = left.replace(span.text, "", span.tag != "note")
     return rest.strip(_MARKS) if len("".join(_WORDS.findall(left))) > _BESIDE else ""
 
 
