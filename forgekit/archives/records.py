@@ -105,6 +105,8 @@ class Page:
         taken: lines (1-based) that belong to records.
         seen: each id in the own lines: its first line, and whether a line begins with it.
         unread: first lines of the tables that look like records and are none.
+        understood: how the message of each problem begins that the tagger solved, and the line of its record,
+            None if that has an id.
     """
 
     found: ClaimList
@@ -113,6 +115,7 @@ class Page:
     taken: set[int] = field(default_factory=set)
     seen: dict[str, tuple[int, bool]] = field(default_factory=dict)
     unread: list[int] = field(default_factory=list)
+    understood: set[tuple[int | None, str]] = field(default_factory=set)
 
     def speaks(self, node: Node) -> bool:
         """Say whether a part is the archive's own and short enough to be read."""

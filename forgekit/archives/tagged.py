@@ -19,7 +19,6 @@ from forgekit.archives.claims import (
     LOCAL_ID,
     REST,
     Claim,
-    ClaimList,
     ascii_of,
     items,
     key_of,
@@ -57,6 +56,7 @@ from forgekit.archives.tagger import VALUES
 from forgekit.model.archive_record import Family, PossibleRecord, Section
 from forgekit.model.entities import DecisionStatus, ThreadStatus
 from forgekit.model.kinds import is_short
+from forgekit.model.problem import Problem
 from forgekit.model.rules import one_line
 
 _LISTS = {
@@ -126,6 +126,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     found, facts = grouped(spans, lines, tables)
     found = _stated(found, page)
     known = _Known(claims, unnumbered)
+    places = {id(record): place for place, record in enumerate(unnumbered)}
     used = {key_of(claim.local_id) for claim in claims}
     written = [_written_before(lines[each.words.line - 1][: each.words.column]) for each in found]
     ids = used | {place for _, place in written} | {key_of(_id_of(each)) for each in found if each.id}
@@ -148,7 +149,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         if isinstance(same, Claim):
             _fill(page, same, each)
         elif same:
-            _fill_unnumbered(page, same, each)
+            _fill_unnumbered(page, same, each, places)
         elif by_id and each.words.line in page.taken:
             continue
         elif each.words.margin < least:
@@ -161,7 +162,18 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         spans = [each.words, *each.fields]
         page.taken.update(line for span in spans for line in range(span.line, span.last + 1))
     page.found.unnumbered.sort(key=lambda record: record[0])
+    page.found.problems[:] = [each for each in page.found.problems if not _is_understood(page, each)]
     return facts
+
+
+def _is_understood(page: Page, problem: Problem) -> bool:
+    begins = problem.message.partition(";")[0]
+    return not page.understood.isdisjoint({(None, begins), (problem.line, begins)})
+
+
+def _not_known(label: str, local_id: str = "") -> str:
+    """Return how the message begins that a label is not known."""
+    return f"{local_id}{': ' if local_id else ''}the label {label[:40]!r} is not known"
 
 
 def _stated(records: Sequence[Found], page: Page) -> list[Found]:
@@ -248,7 +260,7 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
     missing = {name: sure[name] for name in names if name in sure and not _has(claim, name)}
     if claim.values.get("status") is ThreadStatus.OPEN:
         missing.pop("resolution", None)
-    missing = {name: value for name, value in missing.items() if _freed(page.found, claim, value)}
+    missing = {name: value for name, value in missing.items() if _freed(page, claim, value)}
     if claim.values.get("status") is DecisionStatus.INVALIDATED and _is_replaced(each, kind):
         claim.values["status"] = DecisionStatus.SUPERSEDED
         if "superseded_by" in sure:
@@ -262,32 +274,28 @@ def _fill(page: Page, claim: Claim, each: Found) -> None:
         make_claim(page.found, claim.local_id, missing, claim.line, Family.PROSE, kind=kind)
 
 
-def _fill_unnumbered(page: Page, record: Unnumbered, each: Found) -> None:
-    """Add to a record without an id the fields that no known label gave it."""
+def _fill_unnumbered(page: Page, record: Unnumbered, each: Found, places: dict[int, int]) -> None:
+    """Add to a record without an id the fields that no known label gave it.
+
+    Args:
+        page: where the record is.
+        record: what rules read of it.
+        each: what the tagger found of it.
+        places: where each record that nothing was added to stands, by its identity.
+    """
     line, kind, given, number = record
     sure = [span for span in each.fields if span.margin >= _SURE_FIELD]
     found = _fields(replace(each, fields=sure), kind)
     missing = {name: found[name] for name in _FILLED if name in found and not given.get(name)}
-    if not missing or record not in page.found.unnumbered:
+    place = places.get(id(record))
+    if not missing or place is None:
         return  # nothing to add, or another place of the same words has added it
-    lines = {span.line for span in sure}
+    del places[id(record)]
     rows = str(given.get(REST[kind]) or "").split("\n")
     kept = [row for row in rows if not any(span.text in row for span in sure)]
-    known = {
-        f"the label {labelled(row.removeprefix('- '))[0]!r} is not known" for row in rows if row not in kept
-    }
-    page.found.problems[:] = [
-        each
-        for each in page.found.problems
-        if not (each.code == "unread-label" and each.line in lines)
-        and not (each.line == line and any(map(each.message.startswith, known)))
-    ]
-    page.found.unnumbered[page.found.unnumbered.index(record)] = (
-        line,
-        kind,
-        {**given, **missing, REST[kind]: "\n".join(kept)},
-        number,
-    )
+    labels = (labelled(row.removeprefix("- "))[0] for row in rows if row not in kept)
+    page.understood.update((line, _not_known(label)) for label in labels)
+    page.found.unnumbered[place] = line, kind, {**given, **missing, REST[kind]: "\n".join(kept)}, number
 
 
 def _shorten(claim: Claim, each: Found, sure: Sequence[Span]) -> str:
@@ -455,7 +463,7 @@ def _is_labelled(page: Page, span: Span, kind: str) -> bool:
     return label != "" and field_named(label, kind) not in _VAGUE[kind]
 
 
-def _freed(found: ClaimList, claim: Claim, value: str | list[str]) -> bool:
+def _freed(page: Page, claim: Claim, value: str | list[str]) -> bool:
     """Take the lines that hold a value out of a record's text; say whether the value is no part of it now.
 
     A line whose label was not known was kept there and reported; now it is understood.
@@ -468,8 +476,7 @@ def _freed(found: ClaimList, claim: Claim, value: str | list[str]) -> bool:
         if not any(part in line for part in parts):
             kept.append(line)
         elif label and len(value_of.strip()) <= len(" ".join(parts)) + _BESIDE:
-            named = f"{claim.local_id}: the label {label[:40]!r} is not known"
-            found.problems[:] = [each for each in found.problems if not each.message.startswith(named)]
+            page.understood.add((None, _not_known(label, claim.local_id)))
         else:
             return False
     if rest in claim.values:
