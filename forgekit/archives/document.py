@@ -357,7 +357,8 @@ def _unfence(lines: list[str], full: Sequence[int]) -> bool:
     around = [n for n in full if n < opening or n > closing]
     headed = any(_HEADING.match(lines[n][:9]) for n in around)
     alone = document or 2 * len(around) <= closing - opening
-    if closing <= opening or headed or not (alone or _is_chat([lines[n] for n in around])):
+    pasted = _is_chat(lines[n] for n in around) and _has_labels(lines[opening + 1 : closing])
+    if closing <= opening or headed or not (alone or pasted):
         return False
     is_data = info in _DATA
     for number in around if is_data else (*around, opening, closing):
@@ -371,6 +372,12 @@ def _is_chat(lines: Iterable[str]) -> bool:
     speakers = [name for name, count in Counter(named).most_common(2) if count > 1 and not _is_label(name)]
     turns = [name for name in named if name in speakers]
     return len(speakers) == 2 and all(one != other for one, other in pairwise(turns))
+
+
+def _has_labels(lines: Iterable[str]) -> bool:
+    """Say whether at least two lines begin with a label of a record."""
+    named = (match[1] for line in lines if (match := _SPEAKER.match(line.strip(" -"))))
+    return sum(map(_is_label, named)) > 1
 
 
 def _is_label(name: str) -> bool:

@@ -438,7 +438,7 @@ CHAT = (
 @pytest.mark.parametrize(
     "fenced",
     [
-        "```text\n=== HANDOVER ===\nDecision: we store each night as one file\n```",
+        "```text\n=== HANDOVER ===\nDecision: we store each night as one file\nReason: it is small\n```",
         "```yaml\ndecisions:\n  - text: we store each night as one file\n```",
     ],
 )
@@ -447,8 +447,14 @@ def test_of_a_pasted_chat_the_fenced_archive_alone_is_read(fenced: str) -> None:
     assert [d.text for d in read.decisions] == ["we store each night as one file"]
 
 
-def test_labels_that_come_in_turns_are_no_speakers() -> None:
-    text = "Decision: a\nReason: b\n\n```\nx = 1\n```\n\nDecision: c\nReason: d\n"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Decision: a\nReason: b\n\n```\nx = 1\n```\n\nDecision: c\nReason: d\n",
+        "Ann: we rent\nBen: yes\n\n```\nport: 1\nhost: b\n```\n\nAnn: and the hall?\nBen: open\n",
+    ],
+)
+def test_beside_a_fence_without_records_what_is_said_in_turns_is_the_archive(text: str) -> None:
     assert [line for line in read_document(text).lines if line] == [line for line in text.split("\n") if line]
 
 
