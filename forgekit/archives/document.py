@@ -356,11 +356,12 @@ def _unfence(lines: list[str], full: Sequence[int]) -> bool:
     closing = marks[-1 if document else 0] if marks else opening
     around = [n for n in full if n < opening or n > closing]
     headed = any(_HEADING.match(lines[n][:9]) for n in around)
-    alone = document or 2 * len(around) <= closing - opening
-    pasted = _is_chat(lines[n] for n in around) and _has_labels(lines[opening + 1 : closing])
-    if closing <= opening or headed or not (alone or pasted):
+    is_data = info in _DATA  # such a fence may be a part of an archive, with its facts beside it
+    alone = not is_data and (document or 2 * len(around) <= closing - opening)
+    if closing <= opening or headed:
         return False
-    is_data = info in _DATA
+    if not alone and not (_is_chat(lines[n] for n in around) and _has_labels(lines[opening + 1 : closing])):
+        return False
     for number in around if is_data else (*around, opening, closing):
         lines[number] = ""
     return not is_data

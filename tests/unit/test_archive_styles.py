@@ -458,6 +458,12 @@ def test_beside_a_fence_without_records_what_is_said_in_turns_is_the_archive(tex
     assert [line for line in read_document(text).lines if line] == [line for line in text.split("\n") if line]
 
 
+def test_facts_beside_fenced_data_are_read() -> None:
+    data = "".join(f"  - id: D00{n}\n    text: Use number {n}\n" for n in range(1, 9))
+    read = read_archive(f"Tag: SHED_2\nProject: Shed\n\n```yaml\ndecisions:\n{data}```\n")
+    assert (read.tag, read.project, len(read.decisions)) == ("SHED_2", "Shed", 8)
+
+
 def test_a_bold_label_may_end_with_a_full_stop() -> None:
     read = read_archive(
         "### D7: Photos\n**Decision.** Sheets are photographed first.\n**Reason.** Labels tore.\n"
