@@ -129,7 +129,7 @@ def tokens_of(placed: Iterable[Placed]) -> dict[str, int]:
     """Return what the rows of each section cost, and those of notes by how much of them may be shown."""
     found: Counter[str] = Counter()
     for each in placed:
-        found[f"{each.section}, {each.tier}" if each.tier else each.section] += each.cost
+        found[each.where] += each.cost
     return dict(found)
 
 

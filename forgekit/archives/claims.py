@@ -447,6 +447,11 @@ def named_fields(raw: Mapping[str, Any], kind: str) -> tuple[dict[str, Any], dic
     return known, unknown
 
 
+def not_known(label: str, local_id: str = "") -> str:
+    """Return how the message begins that a label of a record is not known."""
+    return f"{local_id}{': ' if local_id else ''}the label {label[:40]!r} is not known"
+
+
 def keep_unknown(
     found: ClaimList, local_id: str, unknown: Mapping[str, Any], raw: dict[str, Any], kind: str, line: int
 ) -> None:
@@ -455,8 +460,7 @@ def keep_unknown(
     for label, value in unknown.items():
         if text := text_of(value):
             raw[rest] = f"{text_of(raw.get(rest, ''))}\n- {label}: {text}".strip()
-            where = f"{local_id}: " if local_id else ""
-            message = f"{where}the label {label[:40]!r} is not known; its line was kept in the record's text"
+            message = f"{not_known(label, local_id)}; its line was kept in the record's text"
             found.warn("unknown-label", message, line or None)
 
 

@@ -81,15 +81,16 @@ def with_headings(spans: Sequence[Span], lines: Sequence[str], own: Sequence[boo
     """Add the ids of headings that are an id alone (`### Choice A`), if most sections hold a record."""
     by_line, records = _by_line(spans), sorted(span.line for span in spans if span.tag in ("D", "T"))
     headings = [n for n, line in enumerate(lines, 1) if own[n - 1] and line.startswith("#")]
-    series: dict[str, list[tuple[int, re.Match[str]]]] = defaultdict(list)
+    counts: Counter[str] = Counter()
+    holding: dict[str, list[tuple[int, re.Match[str]]]] = defaultdict(list)
     for number, end in pairwise([*headings, len(lines) + 1]):
         if match := _COUNTED.match(lines[number - 1]):
-            holds = bisect_left(records, end) > bisect_left(records, number)
-            series[match["words"]].append((number if holds else 0, match))
-    for members in series.values():
-        held = [each for each in members if each[0]]
-        if 2 * len(held) > len(members) > 1:
-            for number, match in held:
+            counts[match["words"]] += 1
+            if bisect_left(records, end) > bisect_left(records, number):
+                holding[match["words"]].append((number, match))
+    for words, members in holding.items():
+        if 2 * len(members) > counts[words] > 1:
+            for number, match in members:
                 others = [span for span in by_line[number] if span.tag != "id"]
                 place = number, number, _CERTAIN, _CERTAIN, match.start("id")
                 by_line[number] = [Span("id", "", match["id"], *place), *others]
@@ -230,11 +231,11 @@ def introductions(lines: Sequence[str]) -> list[int]:
         if not line.strip():
             found.append(0)
             continue
-        indent = len(line) - len(line.lstrip())
-        while above and above[-1][:2] >= (indent, is_item(line)):
+        indent, listed = len(line) - len(line.lstrip()), is_item(line)
+        while above and above[-1][:2] >= (indent, listed):
             above.pop()
         found.append(above[-1][2] if above else 0)
-        above.append((indent, is_item(line), number))
+        above.append((indent, listed, number))
     return found
 
 
@@ -303,9 +304,9 @@ def _begun(name: str, place: Place, nearest: Span, kind: str, spans: Sequence[Sp
         words = replace(words, text=_PARTS.split(words.text)[0].strip(_MARKS), column=start)
     elif words.column < start:
         words = replace(words, text=words.text[start - words.column :], column=start)
-    identity = replace(words, tag="id", value="", text=name, last=line, column=first, ahead=_CERTAIN)
     if not words.text:
         return list(spans)
+    identity = replace(words, tag="id", value="", text=name, last=line, column=first, ahead=_CERTAIN)
     words = replace(
         words, tag=kind or words.tag, margin=max(words.margin, _CERTAIN if name else nearest.margin)
     )

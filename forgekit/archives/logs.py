@@ -202,14 +202,14 @@ def own_part(text: str, without: Collection[str] = ()) -> str:
         text: YAML or JSON, whole or damaged.
         without: more keys that are left out with what is below them.
     """
-    lines, hidden = [], -1
+    lines, hidden, keys = [], -1, {*_NO_RECORDS, *without}
     for line in text.split("\n"):
         indent = len(line) - len(line.lstrip(" -"))
         if 0 <= hidden < indent or not line.strip():
             lines.append("")
             continue
         key = _KEY.match(line)
-        left_out = key and (fold(key[2]) in {*_NO_RECORDS, *without} or quotes(key[2]))
+        left_out = key and (fold(key[2]) in keys or quotes(key[2]))
         hidden = indent if left_out else -1
         lines.append("" if hidden >= 0 else line)
     return "\n".join(lines)

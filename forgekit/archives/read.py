@@ -91,9 +91,11 @@ def _read(document: Document) -> ArchiveText:
     records.read_records(page)
     records.read_sentences(page)
     taken = set(page.taken)
-    begun = {claim.line - 1 for claim in found.claims} if is_log_alone else set()
-    speaking = unread_lines("\n".join(document.lines), begun) if is_log_alone else _with_data(page, spans)
-    tagged = read_tagged(page, speaking)
+    if is_log_alone:
+        unread = unread_lines("\n".join(document.lines), {claim.line - 1 for claim in found.claims})
+    else:
+        unread = _with_data(page, spans)
+    tagged = read_tagged(page, unread)
     records.number_records(found)
     facts = metadata.collect(page, usable)
     metadata.add_tagged(facts, tagged, taken, document.lines, own)

@@ -25,6 +25,7 @@ from forgekit.archives.claims import (
     keys_in,
     kind_of,
     make_claim,
+    not_known,
     parse_decision_status,
     parse_priority,
     parse_thread_status,
@@ -171,11 +172,6 @@ def _is_understood(page: Page, problem: Problem) -> bool:
     return not page.understood.isdisjoint({(None, begins), (problem.line, begins)})
 
 
-def _not_known(label: str, local_id: str = "") -> str:
-    """Return how the message begins that a label is not known."""
-    return f"{local_id}{': ' if local_id else ''}the label {label[:40]!r} is not known"
-
-
 def _stated(records: Sequence[Found], page: Page) -> list[Found]:
     """Return records; those with a title beside their id have the words of a label below it.
 
@@ -294,7 +290,7 @@ def _fill_unnumbered(page: Page, record: Unnumbered, each: Found, places: dict[i
     rows = str(given.get(REST[kind]) or "").split("\n")
     kept = [row for row in rows if not any(span.text in row for span in sure)]
     labels = (labelled(row.removeprefix("- "))[0] for row in rows if row not in kept)
-    page.understood.update((line, _not_known(label)) for label in labels)
+    page.understood.update((line, not_known(label)) for label in labels)
     page.found.unnumbered[place] = line, kind, {**given, **missing, REST[kind]: "\n".join(kept)}, number
 
 
@@ -476,7 +472,7 @@ def _freed(page: Page, claim: Claim, value: str | list[str]) -> bool:
         if not any(part in line for part in parts):
             kept.append(line)
         elif label and len(value_of.strip()) <= len(" ".join(parts)) + _BESIDE:
-            page.understood.add((None, _not_known(label, claim.local_id)))
+            page.understood.add((None, not_known(label, claim.local_id)))
         else:
             return False
     if rest in claim.values:

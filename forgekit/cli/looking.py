@@ -371,10 +371,10 @@ def _paths(paths: tuple[str, ...]) -> str:
 def block(found: Any, call: Call) -> None:
     """Print a text to paste, or an answer; what it left out, and an explanation, go to stderr."""
     console.data(found.text.rstrip("\n"))
-    for rank, (section, tier, at, of, cost, text) in enumerate(found.placed if call["explain"] else (), 1):
-        how = "left out" if at is None else f"rendition {at + 1} of {of}, {console.count(cost, 'token')}"
-        where = f"{section}, {tier}" if tier else section
-        console.info(f"{rank}. {where}: {how}: {console.one_line(text[:60])}")
+    for rank, row in enumerate(found.placed if call["explain"] else (), 1):
+        at, cost = row.rendition, console.count(row.cost, "token")
+        how = "left out" if at is None else f"rendition {at + 1} of {row.of}, {cost}"
+        console.info(f"{rank}. {row.where}: {how}: {console.one_line(row.text[:60])}")
     if call["explain"]:
         parts = (f"{where} {number:,}" for where, number in found.data["tokens"].items())
         console.info(f"tokens: {'; '.join(parts) or 'none'}")

@@ -14,9 +14,7 @@ class What(Enum):
     PROMPT = "prompt"  # a person typed `text`
     REPLY = "reply"  # the assistant wrote `text`
     CALL = "call"  # the assistant called tool `name`; `text` is its key input, `path` a file
-    RESULT = (
-        "result"  # of the call `id`; `failed`, with an excerpt of the error; else a failure that it prints
-    )
+    RESULT = "result"  # of the call `id`; `failed`, with an excerpt of the failure that it reports
     TASK = "task"  # task `id` is in state `name`; `text` is its subject, "" where that is unchanged
     TASKS = "tasks"  # the tasks that follow replace all others of the list
     USAGE = "usage"  # the context had `tokens` when model `name` answered with message `id`

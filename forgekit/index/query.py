@@ -67,6 +67,7 @@ _BY_ID = f"""
     SELECT substr(e.body, 1, 400), {_HIT} FROM entity e WHERE e.id IN (SELECT value FROM json_each(?))
 """  # noqa: S608 - constants only
 _MATCHING = f"SELECT e.id FROM entity e WHERE {_FILTER}"  # noqa: S608 - constants only
+_MATCHING_COUNT = f"SELECT count(*) FROM entity e WHERE {_FILTER}"  # noqa: S608 - constants only
 _SNIPPET = f"""
     SELECT rowid, snippet(words, 1, '{MARK}', '{UNMARK}', '…', 24) FROM words
     WHERE words MATCH ? AND rowid IN (SELECT value FROM json_each(?))
@@ -236,7 +237,7 @@ def matching(db: sqlite3.Connection, **filters: Unpack[Filters]) -> set[str]:
 
 def matching_count(db: sqlite3.Connection, **filters: Unpack[Filters]) -> int:
     """Return how many ids a search with these filters chooses from."""
-    (number,) = db.execute(_MATCHING.replace("e.id", "count(*)", 1), _given(**filters)).fetchone()
+    (number,) = db.execute(_MATCHING_COUNT, _given(**filters)).fetchone()
     return int(number)
 
 

@@ -95,6 +95,11 @@ class Placed(NamedTuple):
     cost: int
     text: str
 
+    @property
+    def where(self) -> str:
+        """Its section, and how much of it may be shown if that is not always all."""
+        return f"{self.section}, {self.tier}" if self.tier else self.section
+
 
 class BlockPart(NamedTuple):
     """A section of a block; one without rows is left out.

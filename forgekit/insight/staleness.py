@@ -23,7 +23,7 @@ from typing import Any
 from forgekit.conflict.pairs import NOTHING, Findings
 from forgekit.ids import EntityId
 from forgekit.model.entities import CompressionMode, Conflict, ConflictStatus, Decision
-from forgekit.model.graph import Graph, one_talk, order
+from forgekit.model.graph import Graph, arrows, one_talk, order
 from forgekit.model.kinds import short_id
 from forgekit.model.registry import Registry, Standing
 from forgekit.times import DAY_MS, Instant
@@ -136,9 +136,7 @@ class Ages:
                 self._state(entity, conversation, at)
         self._started = {c.id: c.created_at for c in registry.conversations}
         # A conversation without an edge has no hops and stays out of the order.
-        pairs = ((e.source_conversation_id, e.target_conversation_id) for e in registry.lineage)
-        ends = ((self._one(a), self._one(b)) for a, b in pairs)
-        self._order = order(Graph.of((a, b) for a, b in ends if a != b))
+        self._order = order(Graph.of(arrows(registry, self._same)))
         self._out: dict[int, list[_Edge]] = defaultdict(list)
         for edge in registry.lineage:
             at = self._started.get(edge.target_conversation_id, Instant(0))

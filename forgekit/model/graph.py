@@ -55,11 +55,14 @@ def lineage_graph(registry: Registry, same: Mapping[EntityId, EntityId] = Mappin
         registry: all entities.
         same: conversations that count as another (`one_talk`); an edge inside one is no arrow.
     """
+    return Graph.of(arrows(registry, same), (same.get(c.id, c.id) for c in registry.conversations))
+
+
+def arrows(registry: Registry, same: Mapping[EntityId, EntityId]) -> Iterator[tuple[EntityId, EntityId]]:
+    """Yield the arrows of `lineage_graph`: each conversation that is continued, and what continues it."""
     pairs = ((e.source_conversation_id, e.target_conversation_id) for e in registry.lineage)
     ends = ((same.get(a, a), same.get(b, b)) for a, b in pairs)
-    return Graph.of(
-        ((a, b) for a, b in ends if a != b), (same.get(c.id, c.id) for c in registry.conversations)
-    )
+    return ((a, b) for a, b in ends if a != b)
 
 
 def reach(neighbours: Neighbours, start: EntityId) -> dict[EntityId, int]:
