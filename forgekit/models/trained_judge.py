@@ -4,7 +4,8 @@
 
 and the same with other weights for a duplicate and for a replacement. The model alone mistakes decisions on
 different questions for contradictions; the cosine shows whether two texts concern one question. A pair is not
-read if its cosine is so low that no reading could lift it to a level.
+read if its cosine is so low that no reading could lift it to a level, and not in its second order if the
+first one is so low that the mean of both could not.
 
 The model is the default encoder with a delta on its weights. In `judge/` beside this module lie the delta
 (`judge.safetensors`), its model card and `judge.json`: which encoder it belongs to, the weights of the joins
@@ -41,8 +42,15 @@ CARD, DELTA = "judge.json", "judge.safetensors"
 FORMAT = 4
 LABELS = ("contradiction", "duplicate", "refinement", "related", "unrelated", "replacement")
 
-MOST_ODDS = 4.0
+MOST_ODDS = 3.0
 """The model's log-odds are believed up to this; they lead to the highest probability that a cosine allows."""
+
+ONE_ORDER = 2.0
+"""The log-odds of both orders together are taken to exceed those of the first by no more than this."""
+_ESTIMATED = 0.01
+"""An estimate of the first order's log-odds is nearer to them than this."""
+
+NOTHING = Judgement(probability=0.0, level=Level.NONE)
 
 _WORDS = 3
 _SURE = 0.5
@@ -112,7 +120,15 @@ class TrainedJudge:
         self, pairs: Sequence[tuple[Statement, Statement]], cosines: Sequence[float]
     ) -> list[Judgement | None]:
         """Return one judgement a pair; arguments and errors as of `Judge`."""
-        return [self._judged(a.text, b.text, cosine) for (a, b), cosine in zip(pairs, cosines, strict=True)]
+        out = [self._unread(a.text, b.text, cosine) for (a, b), cosine in zip(pairs, cosines, strict=True)]
+        todo = [at for at, judged in enumerate(out) if judged is None]
+        texts = [(pairs[at][0].text, pairs[at][1].text) for at in todo]
+        if todo:
+            estimates = self._encoder.estimates([(min(pair), max(pair)) for pair in texts]).tolist()
+            for at, pair, estimate in zip(todo, texts, estimates, strict=True):
+                near = self._reachable(estimate, cosines[at], ONE_ORDER + _ESTIMATED)
+                out[at] = self._read(*pair, cosines[at]) if near else NOTHING
+        return out
 
     def cosines(self, pairs: Sequence[tuple[Statement, Statement]]) -> list[float]:
         """Return the cosines of pairs of texts by the encoder that the joins were fitted with."""
@@ -137,19 +153,39 @@ class TrainedJudge:
         """Return the model's logits, one a label, the mean of both reading orders."""
         return self._encoder.read(*sorted((a, b))).logits
 
-    def _judged(self, a: str, b: str, cosine: float) -> Judgement:
+    def _unread(self, a: str, b: str, cosine: float) -> Judgement | None:
+        """Return the judgement of a pair that need not be read; None of another one."""
         if match_key(a) == match_key(b):
             return Judgement(probability=0.0, level=Level.DUPLICATE, reason="the same text")
         card = self._card
-        if card.calibration.level(card.contradiction.probability(MOST_ODDS, cosine)) is Level.NONE:
-            return Judgement(probability=0.0, level=Level.NONE)
-        low, high = sorted((a, b))  # so that (b, a) is read as (a, b)
-        read = self._encoder.read(low, high)
-        probability = card.contradiction.probability(log_odds(read.logits), cosine)
-        for join, label, level in (
+        most = card.calibration.level(card.contradiction.probability(MOST_ODDS, cosine))
+        return NOTHING if most is Level.NONE else None
+
+    def _reachable(self, logits: Sequence[float], cosine: float, more: float) -> bool:
+        """Say whether log-odds that exceed those of logits by `more` lift a pair to a level."""
+        card = self._card
+        share = card.contradiction.probability(log_odds(logits) + more, cosine)
+        return card.calibration.level(share) is not Level.NONE or any(
+            join.probability(log_odds(logits, label) + more, cosine) >= _SURE
+            for join, label, _ in self._others
+        )
+
+    @property
+    def _others(self) -> tuple[tuple[Join, str, Level], ...]:
+        card = self._card
+        return (
             (card.replacement, "replacement", Level.REPLACEMENT),
             (card.duplicate, "duplicate", Level.DUPLICATE),
-        ):
+        )
+
+    def _read(self, a: str, b: str, cosine: float) -> Judgement:
+        card = self._card
+        low, high = sorted((a, b))  # so that (b, a) is read as (a, b)
+        read = self._encoder.read(low, high)
+        if not self._reachable(read.first, cosine, ONE_ORDER):
+            return NOTHING
+        probability = card.contradiction.probability(log_odds(read.logits), cosine)
+        for join, label, level in self._others:
             share = join.probability(log_odds(read.logits, label), cosine)
             if share >= _SURE and share > probability:
                 return Judgement(probability=probability, level=level, reason=f"read as a {label}")

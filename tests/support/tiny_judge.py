@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -87,7 +87,10 @@ class Reader:
         self.read_pairs.append((a, b))
         words = tuple([(word, len(word) - 4.5) for word in text.split()] for text in (a, b))
         logits = (self._odds(a, b) + float(np.log(5)), 0.0, 0.0, 0.0, 0.0, 0.0)
-        return Reading(logits=logits, words=(words[0], words[1]))
+        return Reading(logits=logits, first=logits, words=(words[0], words[1]))
+
+    def estimates(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        return np.array([(self._odds(a, b) + float(np.log(5)), 0.0, 0.0, 0.0, 0.0, 0.0) for a, b in pairs])
 
 
 def install(monkeypatch: pytest.MonkeyPatch, folder: Path, reader: Reader | None = None) -> None:

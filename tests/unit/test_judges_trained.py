@@ -98,6 +98,12 @@ def test_reads_pairs_as_torch_does(tmp_path: Path) -> None:
         assert np.allclose(found, (one_order(a, b) + one_order(b, a)) / 2, atol=1e-4)
 
 
+def test_many_pairs_together_are_estimated_as_each_is_read_first(tmp_path: Path) -> None:
+    encoder = cross(tmp_path)
+    first = [encoder.read(a, b).first for a, b in PAIRS]
+    assert np.allclose(encoder.estimates(PAIRS), first, atol=1e-4)
+
+
 def test_a_low_rank_is_added_and_another_tensor_replaces(tmp_path: Path) -> None:
     ranked = {name: array.astype(np.float16).astype(np.float32) for name, array in delta_tensors().items()}
     whole = {name: array for name, array in ranked.items() if not name.endswith((".a", ".b"))}
@@ -285,7 +291,7 @@ def saying(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, odds: float) -> tupl
         (2.0, 0.6, Level.CONFLICT, 0.943),  # -4 + 2 + 4.8
         (1.0, 0.5, Level.POSSIBLE, 0.731),
         (-1.0, 0.5, Level.NONE, 0.269),
-        (99.0, 0.25, Level.POSSIBLE, 0.881),  # log-odds are believed up to 4
+        (99.0, 0.25, Level.POSSIBLE, 0.731),  # log-odds are believed up to 3
     ],
 )
 def test_the_level_comes_from_model_and_cosine(
@@ -306,9 +312,31 @@ def test_a_pair_that_no_reading_could_flag_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judge, reader = saying(monkeypatch, tmp_path, 99.0)
-    assert judge.judge([PAIR], [-0.001]) == [Judgement(probability=0.0, level=Level.NONE)]
+    assert judge.judge([PAIR], [0.124]) == [Judgement(probability=0.0, level=Level.NONE)]
     assert reader.read_pairs == []
-    judge.judge([PAIR], [0.001])
+    judge.judge([PAIR], [0.126])
+    assert len(reader.read_pairs) == 1
+
+
+def test_a_pair_whose_first_order_is_far_from_a_level_is_not_read_in_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge, reader = saying(monkeypatch, tmp_path, -2.1)
+    pairs = [PAIR, PAIR[::-1]]
+    assert judge.judge(pairs, [0.48, 0.48]) == [Judgement(probability=0.0, level=Level.NONE)] * 2
+    assert reader.read_pairs == []
+    judge.judge(pairs, [0.52, 0.52])  # -4 - 2.1 + 2 + 4.16 is above 0
+    assert reader.read_pairs == [tuple(sorted((REST.text, GRPC.text)))] * 2
+
+
+def test_a_batch_that_estimates_a_little_too_much_changes_no_judgement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge, reader = saying(monkeypatch, tmp_path, -2.005)
+    exact = reader.estimates
+    monkeypatch.setattr(reader, "estimates", lambda pairs: exact(pairs) + np.eye(6)[0] * 0.006)
+    none = [Judgement(probability=0.0, level=Level.NONE)]
+    assert judge.judge([PAIR], [0.5]) == none  # read, and as far from a level as without the estimate
     assert len(reader.read_pairs) == 1
 
 
