@@ -41,8 +41,7 @@ def test_one_register_in_eight_is_held_back_with_all_labels() -> None:
 def test_no_text_of_a_register_that_is_held_back_is_trained_on() -> None:
     held = {text for register in REGISTERS if register.held_back for text in register.decisions}
     trained = {text for register in REGISTERS if not register.held_back for text in register.decisions}
-    # a few short ones, such as "Postgres for orders" and "Horns stay on.", come to several people
-    assert len(held & trained) <= len(held) / 200
+    assert len(held & trained) <= 5  # a few headings, such as "Postgres for orders", come to several people
 
 
 def test_the_shorter_registers_are_joined_with_what_excludes_their_decisions() -> None:
