@@ -35,10 +35,10 @@ from forgekit.models.trained_judge import (
     DELTA,
     FOLDER,
     FORMAT,
-    MOST_ODDS,
     Card,
     Join,
     TrainedJudge,
+    believed,
     log_odds,
 )
 
@@ -121,7 +121,7 @@ def read_rows(folder: Path, judge: Path) -> list[Row]:
         for (a, b), cosine in zip(pairs, cosines, strict=True):
             logits = reader.logits(decisions[a].decision, decisions[b].decision)
             label = truth.get(frozenset((str(decisions[a].local_id), str(decisions[b].local_id))), "")
-            odds = {one: max(-MOST_ODDS, min(MOST_ODDS, log_odds(logits, one))) for one in LABELLED}
+            odds = {one: log_odds(logits, one) for one in LABELLED}
             rows.append(Row(name, label, odds, cosine))
         print(f"{name}: {len(pairs)} pairs", flush=True)
     CACHE.mkdir(exist_ok=True)
@@ -132,7 +132,7 @@ def read_rows(folder: Path, judge: Path) -> list[Row]:
 def fitted(rows: Sequence[Row], label: str) -> Join:
     """Fit the join for a label. For a contradiction, a decision and what replaces it are neither."""
     used = [row for row in rows if label != "contradiction" or row.label != _REPLACED]
-    features = np.array([[row.odds[label], row.cosine] for row in used])
+    features = np.array([[believed(row.odds[label]), row.cosine] for row in used])
     truth = [row.label == LABELLED[label] for row in used]
     found = LogisticRegression(C=_REGULARISATION, max_iter=2_000).fit(features, truth)
     model, cosine = (round(float(x), 4) for x in found.coef_[0])

@@ -45,12 +45,12 @@ LABELS = ("contradiction", "duplicate", "refinement", "related", "unrelated", "r
 MOST_ODDS = 3.0
 """The model's log-odds are believed up to this; they lead to the highest probability that a cosine allows."""
 
-ONE_ORDER = 2.0
+_ONE_ORDER = 2.0
 """The log-odds of both orders together are taken to exceed those of the first by no more than this."""
 _ESTIMATED = 0.01
 """An estimate of the first order's log-odds is nearer to them than this."""
 
-NOTHING = Judgement(probability=0.0, level=Level.NONE)
+_NO_LEVEL = Judgement(probability=0.0, level=Level.NONE)
 
 _WORDS = 3
 _SURE = 0.5
@@ -72,8 +72,7 @@ class Join:
             log_odds: by the model alone.
             cosine: of the two texts.
         """
-        clipped = max(-MOST_ODDS, min(MOST_ODDS, log_odds))
-        odds = self.bias + self.model * clipped + self.cosine * cosine
+        odds = self.bias + self.model * believed(log_odds) + self.cosine * cosine
         return round(1 / (1 + math.exp(max(-700.0, min(700.0, -odds)))), 3)
 
 
@@ -113,6 +112,10 @@ class TrainedJudge:
     def __init__(self, card: Card, model: BertModel, delta: Path) -> None:
         self._card, self._model, self._delta = card, model, delta
         self.calibration: Calibration | None = card.calibration
+        self._others = (
+            (card.replacement, "replacement", Level.REPLACEMENT),
+            (card.duplicate, "duplicate", Level.DUPLICATE),
+        )
         files = card.sha256 + card.digest + card.base
         self.version = hashlib.sha256(files.encode()).hexdigest()[:12]
 
@@ -122,12 +125,12 @@ class TrainedJudge:
         """Return one judgement a pair; arguments and errors as of `Judge`."""
         out = [self._unread(a.text, b.text, cosine) for (a, b), cosine in zip(pairs, cosines, strict=True)]
         todo = [at for at, judged in enumerate(out) if judged is None]
-        texts = [(pairs[at][0].text, pairs[at][1].text) for at in todo]
         if todo:
+            texts = [(pairs[at][0].text, pairs[at][1].text) for at in todo]
             estimates = self._encoder.estimates([(min(pair), max(pair)) for pair in texts]).tolist()
             for at, pair, estimate in zip(todo, texts, estimates, strict=True):
-                near = self._reachable(estimate, cosines[at], ONE_ORDER + _ESTIMATED)
-                out[at] = self._read(*pair, cosines[at]) if near else NOTHING
+                near = self._reachable(estimate, cosines[at], _ONE_ORDER + _ESTIMATED)
+                out[at] = self._read(*pair, cosines[at]) if near else _NO_LEVEL
         return out
 
     def cosines(self, pairs: Sequence[tuple[Statement, Statement]]) -> list[float]:
@@ -159,7 +162,7 @@ class TrainedJudge:
             return Judgement(probability=0.0, level=Level.DUPLICATE, reason="the same text")
         card = self._card
         most = card.calibration.level(card.contradiction.probability(MOST_ODDS, cosine))
-        return NOTHING if most is Level.NONE else None
+        return _NO_LEVEL if most is Level.NONE else None
 
     def _reachable(self, logits: Sequence[float], cosine: float, more: float) -> bool:
         """Say whether log-odds that exceed those of logits by `more` lift a pair to a level."""
@@ -170,20 +173,12 @@ class TrainedJudge:
             for join, label, _ in self._others
         )
 
-    @property
-    def _others(self) -> tuple[tuple[Join, str, Level], ...]:
-        card = self._card
-        return (
-            (card.replacement, "replacement", Level.REPLACEMENT),
-            (card.duplicate, "duplicate", Level.DUPLICATE),
-        )
-
     def _read(self, a: str, b: str, cosine: float) -> Judgement:
         card = self._card
         low, high = sorted((a, b))  # so that (b, a) is read as (a, b)
         read = self._encoder.read(low, high)
-        if not self._reachable(read.first, cosine, ONE_ORDER):
-            return NOTHING
+        if not self._reachable(read.first, cosine, _ONE_ORDER):
+            return _NO_LEVEL
         probability = card.contradiction.probability(log_odds(read.logits), cosine)
         for join, label, level in self._others:
             share = join.probability(log_odds(read.logits, label), cosine)
@@ -242,6 +237,11 @@ def card_of(data: Any, digest: str) -> Card:
         calibration=Calibration(conflict=levels["conflict"], possible=levels["possible"]),
         digest=digest,
     )
+
+
+def believed(log_odds: float) -> float:
+    """Return the model's log-odds as far as they are believed."""
+    return max(-MOST_ODDS, min(MOST_ODDS, log_odds))
 
 
 def log_odds(logits: Sequence[float], label: str = LABELS[0]) -> float:

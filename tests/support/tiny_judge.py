@@ -86,11 +86,14 @@ class Reader:
     def read(self, a: str, b: str) -> Reading:
         self.read_pairs.append((a, b))
         words = tuple([(word, len(word) - 4.5) for word in text.split()] for text in (a, b))
-        logits = (self._odds(a, b) + float(np.log(5)), 0.0, 0.0, 0.0, 0.0, 0.0)
+        logits = self._logits(a, b)
         return Reading(logits=logits, first=logits, words=(words[0], words[1]))
 
     def estimates(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        return np.array([(self._odds(a, b) + float(np.log(5)), 0.0, 0.0, 0.0, 0.0, 0.0) for a, b in pairs])
+        return np.array([self._logits(a, b) for a, b in pairs])
+
+    def _logits(self, a: str, b: str) -> tuple[float, ...]:
+        return (self._odds(a, b) + float(np.log(5)), 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def install(monkeypatch: pytest.MonkeyPatch, folder: Path, reader: Reader | None = None) -> None:
