@@ -5,17 +5,17 @@ Method: Devlin et al., "BERT" (2019), section 3; GELU by the error function of A
 
 In the cross-encoder a pair goes through the layers as `[CLS] a [SEP] b [SEP]` and as `[CLS] b [SEP] a [SEP]`,
 in a batch of its own, so that no other pair can change a bit of the result; what a batch of many pairs gives
-is only an estimate of it. With `u` and `v` the means over
-the tokens of either side, the head is linear over `[u; v; |u - v|; u * v]`. Its weights are the encoder's
-with a delta, a safetensors file: for a weight W it holds a tensor named W, which replaces W, or `W.a` and
-`W.b` of a low rank (Hu et al., "LoRA", 2021), whose product b @ a is added to W; and the head.
+is only an estimate of it. With `u` and `v` the means over the tokens of either side, the head is linear over
+`[u; v; |u - v|; u * v]`. Its weights are the encoder's with a delta, a safetensors file: for a weight W it
+holds a tensor named W, which replaces W, or `W.a` and `W.b` of a low rank (Hu et al., "LoRA", 2021), whose
+product b @ a is added to W; and the head.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -103,6 +103,18 @@ def filled(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np
     for number, row in enumerate(rows):
         out[number, : len(row)] = row
     return out, np.arange(out.shape[1]) < lengths[:, None]
+
+
+def _batches(tokens: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Yield the numbers of the token lists that are read at once: of like length, and few tokens."""
+    rows: list[int] = []
+    for row in sorted(range(len(tokens)), key=lambda row: len(tokens[row])):
+        if rows and (len(rows) + 1) * len(tokens[row]) > _BATCH_TOKENS:
+            yield rows
+            rows = []
+        rows.append(row)
+    if rows:
+        yield rows
 
 
 class Layers:
@@ -220,13 +232,8 @@ class TextEncoder:
             tokens = [
                 found.ids for found in tokenise(self._model, self._tokenizer, group, self._model.max_length)
             ]
-            rows: list[int] = []
-            for row in sorted(range(len(tokens)), key=lambda row: len(tokens[row])):
-                if rows and (len(rows) + 1) * len(tokens[row]) > _BATCH_TOKENS:
-                    out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
-                    rows = []
-                rows.append(row)
-            out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
+            for rows in _batches(tokens):
+                out[[first + row for row in rows]] = self._forward([tokens[row] for row in rows])
         return out
 
     def _forward(self, batch: Sequence[Sequence[int]]) -> Floats:
@@ -352,7 +359,11 @@ class CrossEncoder:
         """
         texts = [text for pair in pairs for text in pair]
         ids = [found.ids for found in tokenise(self._model, self._tokenizer, texts, self._most, marks=False)]
-        return self._forward([*zip(ids[::2], ids[1::2], strict=True)])[3]
+        orders = [*zip(ids[::2], ids[1::2], strict=True)]
+        out = np.empty((len(orders), len(self._bias)), np.float32)
+        for rows in _batches([x + y for x, y in orders]):
+            out[rows] = self._forward([orders[row] for row in rows])[3]
+        return out
 
     def _forward(
         self, orders: Sequence[tuple[list[int], list[int]]]
