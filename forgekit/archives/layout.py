@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Any
 
 from forgekit.archives.labels import fact_named, field_named, lists_kind, names_kind, state_of_label
@@ -136,41 +136,6 @@ def _as_titled(lines: Sequence[str], key: tuple[Any, ...], begun: Mapping[int, S
     if kinds == ["T"] and state is None:
         return None
     return Span(kinds[0], str(state.value) if state else "", "", 0, 0, 0.0, SURE)
-
-
-def with_columns(spans: Sequence[Span], lines: Sequence[str], tables: Iterable[int]) -> list[Span]:
-    """Begin the record of each row of a table in the column where the records of most rows begin.
-
-    Args:
-        tables: the numbers of the lines that are rows, without heads.
-    """
-    by_line = _by_line(spans)
-    rows = {line: [-1, *(n for n, c in enumerate(lines[line - 1]) if c == "|")] for line in tables}
-    numbered = enumerate(sorted(rows))
-    for _, group in groupby(numbered, key=lambda each: (each[1] - each[0], len(rows[each[1]]))):
-        table = [line for _, line in group]
-        tags = {line: [(bisect_left(rows[line], s.column), s) for s in by_line[line]] for line in table}
-        firsts = [next((place for place in tags[line] if place[1].tag in ("D", "T")), None) for line in table]
-        places = Counter((column, span.tag) for column, span in filter(None, firsts))
-        (column, kind), count = places.most_common(1)[0] if places else ((0, ""), 0)
-        if count < _FEWEST - 1 or 3 * count < len(table):
-            continue
-        usual = {
-            place: Counter(span.tag for line in table for at, span in tags[line] if at == place)
-            for place in {at for line in table for at, _ in tags[line]}
-        }
-        for line, first in zip(table, firsts, strict=True):
-            begin, end = rows[line][column - 1] + 1, [*rows[line], None][column]
-            cell = lines[line - 1][begin:end].strip(_MARKS)
-            if cell and (first is None or first[0] != column):
-                start = lines[line - 1].index(cell, begin)
-                by_line[line] = [Span(kind, "", cell, line, line, 0.0, SURE, start)]
-                for at, span in tags[line]:
-                    likely = [tag for tag, _ in usual[at].most_common() if tag not in ("D", "T")]
-                    tag = span.tag if span.tag not in ("D", "T") else next(iter(likely), "note")
-                    by_line[line].append(replace(span, tag=tag))
-                by_line[line].sort(key=lambda span: span.column)
-    return _in_order(by_line)
 
 
 def with_topics(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:

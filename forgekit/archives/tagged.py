@@ -11,8 +11,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from itertools import takewhile
-from math import exp, inf
+from math import exp
 from typing import Any
 
 from forgekit.archives.claims import (
@@ -36,16 +35,13 @@ from forgekit.archives.grouping import PLACE, Found, grouped
 from forgekit.archives.labels import (
     CONFIDENCE,
     STATES,
-    fact_named,
     field_named,
     leading,
-    lists_kind,
     state_of_label,
 )
 from forgekit.archives.layout import (
     introductions,
     is_item,
-    with_columns,
     with_headings,
     with_lists,
     with_series,
@@ -87,8 +83,6 @@ _SURE_FIELD = 2.5
 _SURE_WITH_ID, _SURE_ALONE, _POSSIBLE = 1.0, 1.0, 3.0
 """The least margin of a record with an id of its own, of one in an archive without ids, and of what a person
 is asked about beside records that have ids."""
-_SURE_LISTED, _SURE_LABELLED = 0.6, 0.3
-"""The least margin of a record below a heading that lists records of its kind, and behind such a label."""
 _MARKS = " \t.,;:*_->\u2013\u2014\u2192"
 _SENTENCE = re.compile(r".?(?:[.;!?]\s|[\u3002\uff01\uff1f])")
 _PARTS = re.compile(r"(?<=[.;!?])\s+|[()\u3002\uff1b]")
@@ -105,12 +99,10 @@ _WRITTEN = re.compile(
 )
 """What may be before a record's words: marks, its id, marks."""
 _ARTIFACT = re.compile(r"A-?\d{3}")
-_LOOK_BELOW = 60  # lines that are looked at below a record
 _GREATEST_PLACE = 50  # a greater number of an item is the id of its record
 _NOUNS = {"D": "decision", "T": "thread"}
 _COMPARED = 500  # records whose words are compared
 _WORDS = re.compile(r"[^\W_]+")
-_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u9fff]{2}")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 
 
@@ -123,7 +115,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     titles = introductions(lines)
     spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
     spans = with_topics(spans, lines, own)
-    spans = with_columns(with_lists(spans, lines, own, titled=not by_id), lines, tables)
+    spans = with_lists(spans, lines, own, titled=not by_id)
     found, facts = grouped(spans, lines, tables)
     found = _stated(found, page)
     known = _Known(claims, unnumbered)
@@ -144,9 +136,6 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
         place = before[1]
         numbered = place in referred or int(place or 0) > _GREATEST_PLACE
         least = _SURE_WITH_ID if each.id or numbered else _SURE_BESIDE if by_id else _SURE_ALONE
-        if not each.id and _is_other(page, each, by_id=by_id):
-            continue
-        least = min(least, _least_announced(page, each))
         if isinstance(same, Claim):
             _fill(page, same, each)
         elif same:
@@ -207,12 +196,6 @@ def _add_note(record: Found, other: Found) -> None:
     record.fields += [replace(other.words, tag="note"), *other.fields]
 
 
-def _is_other(page: Page, each: Found, *, by_id: bool) -> bool:
-    """Say whether a line without an id is a section's title, or says something of the archive itself."""
-    title = by_id and not each.fields and page.document.lines[each.words.line - 1].startswith("#")
-    return title or fact_named(_label_of(page, each)) is not None
-
-
 def _label_of(page: Page, each: Found) -> str:
     """Return the label that begins a record's line, "" if none does."""
     return labelled(page.document.lines[each.words.line - 1].lstrip(" \t-*+>"))[0]
@@ -232,15 +215,6 @@ def _section_of(page: Page, each: Found) -> Section | None:
     sections = page.document.sections
     above = bisect_left(sections, each.words.line, key=lambda section: section.heading_line)
     return sections[above - 1] if above else None
-
-
-def _least_announced(page: Page, each: Found) -> float:
-    """Return the least margin of a record that its label or the nearest heading announces, else infinity."""
-    kind, section = _kind_of(each), _section_of(page, each)
-    label = _label_of(page, each)
-    if lists_kind(label, kind):
-        return _SURE_LABELLED
-    return _SURE_LISTED if section is not None and lists_kind(section.title, kind) else inf
 
 
 def _fill(page: Page, claim: Claim, each: Found) -> None:
@@ -339,8 +313,6 @@ def _register(
     local_id, kind = _id_of(each), _kind_of(each)
     if _ARTIFACT.fullmatch(local_id):
         return
-    if not _says_more(page.document.lines, each, title):
-        each.words = replace(each.words, value="")
     left = left_behind(page.document.lines, each)
     raw = _fields(each, kind) | {"text": each.words.text}
     state = state_of_label(_label_of(page, each), kind) or state_of_label(title, kind)
@@ -364,18 +336,6 @@ def _register(
         make_claim(page.found, local_id, raw, each.words.line, Family.PROSE, kind=kind)
     else:
         page.found.unnumbered.append((each.words.line, kind, raw, place))
-
-
-def _says_more(lines: Sequence[str], each: Found, title: str) -> bool:
-    """Say whether words beside a record or above its list may say in which state it is."""
-    first = each.words.line
-    indent = len(lines[first - 1]) - len(lines[first - 1].lstrip())
-    below = lines[each.words.last : each.words.last + _LOOK_BELOW]
-    inner = takewhile(lambda line: len(line) - len(line.lstrip()) > indent, below)
-    beside = "\n".join([*lines[first - 1 : each.words.last], *inner])
-    for span in (each.words, *each.fields):
-        beside = beside.replace(span.text, "", 1)
-    return bool(_WORD.search(beside)) or not lists_kind(title, each.kind)
 
 
 def left_behind(lines: Sequence[str], each: Found) -> str:

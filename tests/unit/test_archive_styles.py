@@ -8,7 +8,7 @@ import pytest
 
 from forgekit.archives.document import read_document
 from forgekit.archives.grouping import Found
-from forgekit.archives.layout import with_columns, with_lists, with_topics
+from forgekit.archives.layout import with_lists, with_topics
 from forgekit.archives.logs import unread_lines
 from forgekit.archives.read import read_archive
 from forgekit.archives.spans import Span
@@ -245,28 +245,6 @@ def test_a_list_whose_title_names_decisions_holds_decisions(text: str, found: li
     read = read_archive(f"# Bakery\n\nTag: BAKERY_1\n\n{text}")
     assert [d.text for d in read.decisions] == found
     assert all(d.status in (None, DecisionStatus.ACTIVE) for d in read.decisions)
-
-
-def test_the_records_of_a_table_begin_in_one_column() -> None:
-    lines = [
-        "| Use pnpm | agreed | faster CI |",
-        "| Drop IE11 | agreed | few users |",
-        "| No SSR | agreed | slow |",
-    ]
-    spans = [
-        Span("D", "", "faster CI", 1, 1, 0.0, 2.0, 18),
-        Span("D", "", "Drop IE11", 2, 2, 0.0, 2.0, 2),
-        Span("why", "", "few users", 2, 2, 0.0, 2.0, 19),
-        Span("D", "", "No SSR", 3, 3, 0.0, 2.0, 2),
-    ]
-    found = with_columns(spans, lines, [1, 2, 3])
-    assert [(span.line, span.tag, span.text) for span in found] == [
-        (1, "D", "Use pnpm"),
-        (1, "why", "faster CI"),
-        (2, "D", "Drop IE11"),
-        (2, "why", "few users"),
-        (3, "D", "No SSR"),
-    ]
 
 
 def test_data_without_fences_keeps_every_field() -> None:
