@@ -146,6 +146,8 @@ class Forge:
             dry_run=options.dry_run,
             no_commit=options.no_commit,
         )
+        if outcome.commit is not None:
+            self.store.repository.pack()
         if self.on_new_project is not None:
             self._report_projects(outcome, self.on_new_project)
         return outcome

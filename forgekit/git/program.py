@@ -30,6 +30,7 @@ _SETTINGS = (
     "log.follow=false",
 )
 _GRAPH_SECONDS = 86_400
+_LOOSE = 26  # objects in one of 256 folders, above which `gc --auto` packs all of them by default
 _COMMIT_FIELDS = ("%H", "%h", "%ct", "%an", "%s", "%(trailers:only,unfold)")
 
 
@@ -120,6 +121,15 @@ class Program:
         # A graph that a power cut tore would be an error in every later git command.
         options = ("-c", "core.fsync=all", "commit-graph", "write", "--reachable", "--changed-paths")
         self.attempt(*options, "--split")
+
+    def pack(self) -> None:
+        """Let git pack the objects that came singly, in the background, where it finds them too many.
+
+        Git does so behind its own commits; libgit2 never does. One folder of 256 tells how many there are.
+        """
+        with contextlib.suppress(OSError):
+            if sum(1 for _ in (self.common_dir / "objects" / "17").iterdir()) > _LOOSE:
+                self.attempt("-c", "core.fsync=all", "gc", "--auto", "--quiet")
 
     def run(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
         """Run the git program in the registry's root and return what it prints.

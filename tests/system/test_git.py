@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
-from repositories import decision, git, new_repository, path_of_text, recording
+from repositories import decision, git, loaded, new_repository, path_of_text, recording
 
+from forgekit.decisions import create
 from forgekit.errors import NoRegistryError, NotFoundError, RepositoryError
+from forgekit.forge import Forge
+from forgekit.git import program
 from forgekit.git.repository import Head, Repository, diff
 from forgekit.store import Store
 from forgekit.times import parse_instant
@@ -129,6 +133,22 @@ def test_history_of_one_file(repository: Path) -> None:
         NotFoundError, match=f"^no file answers to 'forgekit.md'; commit {str(first)[:12]} does"
     ):
         here.read_at(str(first), "forgekit.md")
+
+
+def test_a_write_has_many_single_objects_packed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "_LOOSE", 1)
+    git(repository, "config", "gc.auto", "1")
+    git(repository, "config", "gc.autoDetach", "false")
+    forge = Forge.open(repository)
+    create(forge, "Use A", project="The Nexus")
+    assert "in-pack: 0" in git(repository, "count-objects", "-v")
+    for number in range(2_000):  # two of them are in the folder that is looked at
+        content = f"blob {len(str(number))}\0{number}".encode()
+        if hashlib.sha1(content, usedforsecurity=False).hexdigest().startswith("17"):
+            git(repository, "hash-object", "-w", "--stdin", stdin=str(number))
+    create(forge, "Use B", project="The Nexus")
+    assert "in-pack: 0" not in git(repository, "count-objects", "-v")
+    assert [d.decision for d in loaded(repository).decisions] == ["Use A", "Use B"]
 
 
 def test_a_path_is_literal_in_the_history(repository: Path) -> None:
