@@ -1,8 +1,8 @@
-"""What the layout says beside the tagger: ids of a series, items of a list, columns, topics before a colon.
+"""What the layout says beside the tagger: ids of a series, headings that are an id, lists.
 
 Each function returns the spans with those added that the layout makes certain. Ids in whatever shape (`K-1
 K-2`, `#14 #15`, `dec/1`, `0x01`, `26-a`) are of one series if they differ in what counts alone and begin
-lines; if most lines of a series, items of a list or rows of a table hold a record, all do.
+lines; if most lines of a series hold a record, all do.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
-from forgekit.archives.labels import fact_named, field_named, lists_kind, names_kind, state_of_label
+from forgekit.archives.labels import lists_kind, state_of_label
 from forgekit.archives.spans import Span
 
 _HEAD = re.compile(
@@ -37,15 +36,9 @@ _BULLET = re.compile(
     r"\s*(?:\d{1,3}(?=[.)]))?(?P<mark>[-*+.)\u2022\u30fb\u25e6\u2023](?=\s)|\[(?=[ xX]?\]))"
     r"(?:\s*\[?[ xX]?\])?\s+(?=\S)"
 )
-_LEADING = re.compile(
-    r"(?:\*\*|__)?(?P<label>[^\W\d_][^\W_]{1,20}(?: [^\W_]{1,20})?)"
-    r"(?:\s?[:\uff1a](?:\*\*|__)|(?:\*\*|__)?\s?[:\uff1a])\s*(?=\S)"
-)
-_PLAIN = re.compile(r"[^\d_()\[\]]{1,40}")
 _MARKS = " \t*_`|:\u00b7\u2014\u2013-\u3000"
-_CERTAIN = 6.0
-SURE = 1.5
-
+_PLAIN = re.compile(r"[^\d_()\[\]]{1,40}")
+_CERTAIN, _SURE = 6.0, 1.5
 
 Place = tuple[int, int, int]
 """Where an id is: its line, its first column, and the column behind it and its marks."""
@@ -97,87 +90,31 @@ def with_headings(spans: Sequence[Span], lines: Sequence[str], own: Sequence[boo
     return _in_order(by_line)
 
 
-def with_lists(
-    spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool], *, titled: bool = True
-) -> list[Span]:
-    """Make the rest of a list records, or of the lines with one label, where most of them are records.
-
-    Of a list whose title names its kind all items are records, if `titled`.
-    """
+def with_lists(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
+    """Make all items of a list records whose title names their kind."""
     by_line = _by_line(spans)
-    for key, places in _lists(lines, own).items():
+    for (title, *_), places in _lists(lines, own).items():
         begun = {line: _first(by_line[line], start) for line, start in places.items()}
-        held = [span for span in begun.values() if span is not None]
-        like = _as_titled(lines, key, begun) if titled and isinstance(key[0], int) else None
-        sure = [span for span in held if span.margin >= SURE]
-        kind, count = Counter(span.tag for span in sure).most_common(1)[0] if sure else ("", 0)
-        if like is None and count >= max(
-            1 if len(places) == 2 else 2, len(places) / 2, 4 * sum(span.tag != kind for span in held)
-        ):
-            like = next(span for span in sure if span.tag == kind)
-        if like is None:
-            continue
-        for line, start in places.items():
+        like = _as_titled(lines, title, begun)
+        for line, start in places.items() if like else ():
             first = begun[line]
-            unsure = first is None or first.margin < SURE
-            if unsure and all(span.tag != "id" for span in by_line[line]):
+            unsure = first is None or first.margin < _SURE
+            if like and unsure and all(span.tag != "id" for span in by_line[line]):
                 place = line, start, start
                 by_line[line] = _begun("", place, like, like.tag, by_line[line], lines[line - 1])
     return _in_order(by_line)
 
 
-def _as_titled(lines: Sequence[str], key: tuple[Any, ...], begun: Mapping[int, Span | None]) -> Span | None:
+def _as_titled(lines: Sequence[str], number: int, begun: Mapping[int, Span | None]) -> Span | None:
     """Return a record as the line above a list announces it, if it names one kind and no item is another."""
-    title = lines[key[0] - 1].strip(" \t#*_:") if key[0] else ""
+    title = lines[number - 1].strip(" \t#*_:") if number else ""
     kinds = [kind for kind in "DT" if _PLAIN.fullmatch(title) and lists_kind(title, kind)]
     if len(kinds) != 1 or any(span is not None and span.tag not in kinds for span in begun.values()):
         return None
     state = state_of_label(title, kinds[0])
     if kinds == ["T"] and state is None:
         return None
-    return Span(kinds[0], str(state.value) if state else "", "", 0, 0, 0.0, SURE)
-
-
-def with_topics(spans: Sequence[Span], lines: Sequence[str], own: Sequence[bool]) -> list[Span]:
-    """Begin a record's words with the topic before their colon: `Hosting: rent or buy?`."""
-    labels: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-    for number, line in enumerate(lines, 1):
-        item = _BULLET.match(line) if own[number - 1] else None
-        if item and (label := _LEADING.match(line, item.end())):
-            labels[label["label"]].append((number, item.end(), label.end()))
-    topics = {
-        (number, end): first
-        for label, places in labels.items()
-        if len(places) == 1 and not _is_known(label)
-        for number, first, end in places
-    }
-    begun = {
-        number: span.column
-        for number, span in enumerate(spans)
-        if span.tag in ("D", "T") and (span.line, span.column) in topics
-    }
-    replaced = {(spans[n].line, topics[spans[n].line, column]) for n, column in begun.items()}
-    found: list[Span] = []
-    for number, span in enumerate(spans):
-        if number in begun:
-            first = topics[span.line, span.column]
-            topic = lines[span.line - 1][first : span.column].replace("*", "")
-            found.append(replace(span, text=f"{topic}{span.text}", column=first))
-        elif (span.line, span.column) not in replaced:
-            found.append(span)
-    return found
-
-
-def _is_known(label: str) -> bool:
-    """Say whether a label is an id or names something other than a topic."""
-    return (
-        re.search(r"\d", label) is not None
-        or fact_named(label) is not None
-        or any(
-            field_named(label, kind) or state_of_label(label, kind) or names_kind(label, kind)
-            for kind in "DT"
-        )
-    )
+    return Span(kinds[0], str(state.value) if state else "", "", 0, 0, 0.0, _SURE)
 
 
 def is_item(line: str) -> bool:
@@ -220,16 +157,12 @@ def _first(spans: Sequence[Span], start: int) -> Span | None:
     return next((span for span in spans if span.tag in ("D", "T") and span.column <= start + 2), None)
 
 
-def _lists(lines: Sequence[str], own: Sequence[bool]) -> Mapping[tuple[object, ...], dict[int, int]]:
-    """Return lists, and the lines that begin with one label: each line with the column of its words."""
-    found: dict[tuple[object, ...], dict[int, int]] = defaultdict(dict)
+def _lists(lines: Sequence[str], own: Sequence[bool]) -> Mapping[tuple[int, int, str], dict[int, int]]:
+    """Return lists by the line that introduces them: each line of an item with the column of its words."""
+    found: dict[tuple[int, int, str], dict[int, int]] = defaultdict(dict)
     titles = introductions(lines)
     for number, line in enumerate(lines, 1):
-        item = _BULLET.match(line)
-        label = _LEADING.match(line, item.end() if item else 0)
-        if own[number - 1] and label:
-            found[label["label"].casefold(),][number] = label.end()
-        elif own[number - 1] and item:
+        if own[number - 1] and (item := _BULLET.match(line)):
             indent = len(line) - len(line.lstrip())
             found[titles[number - 1], indent, item["mark"]][number] = item.end()
     return found

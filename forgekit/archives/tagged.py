@@ -45,7 +45,6 @@ from forgekit.archives.layout import (
     with_headings,
     with_lists,
     with_series,
-    with_topics,
 )
 from forgekit.archives.records import Page, labelled
 from forgekit.archives.spans import Span, spans_of
@@ -114,8 +113,7 @@ def read_tagged(page: Page, own: Sequence[bool]) -> list[Span]:
     by_id = any(claim.kind != "A" for claim in claims)
     titles = introductions(lines)
     spans = with_headings(with_series(spans_of(lines, own), lines, own), lines, own)
-    spans = with_topics(spans, lines, own)
-    spans = with_lists(spans, lines, own, titled=not by_id)
+    spans = spans if by_id else with_lists(spans, lines, own)
     found, facts = grouped(spans, lines, tables)
     found = _stated(found, page)
     known = _Known(claims, unnumbered)

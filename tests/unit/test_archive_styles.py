@@ -8,7 +8,6 @@ import pytest
 
 from forgekit.archives.document import read_document
 from forgekit.archives.grouping import Found
-from forgekit.archives.layout import with_lists, with_topics
 from forgekit.archives.logs import unread_lines
 from forgekit.archives.read import read_archive
 from forgekit.archives.spans import Span
@@ -153,26 +152,6 @@ def test_a_line_with_an_id_is_the_title_of_the_decision_in_its_block() -> None:
     assert read.decisions[0].text == "We print every ticket on board with a belt printer"
 
 
-@pytest.mark.parametrize(
-    ("lines", "sure", "found"),
-    [
-        (["- paint it", "- glue it", "- no nails", "- sand it (grain 80)"], [0, 1], [2, 3]),
-        (["- paint it", "- glue it", "- no nails", "- sand it", "- oil it"], [0, 1], []),
-        (["- paint it", "  - white", "- glue it", "  - wood glue"], [0, 2], []),
-        (["Decided: paint it", "", "Decided: glue it", "Weather: fine", "Decided: no nails"], [0, 2], [4]),
-    ],
-)
-def test_the_rest_of_a_list_of_records_are_records(
-    lines: list[str], sure: list[int], found: list[int]
-) -> None:
-    def words(number: int) -> str:
-        return lines[number].split("(")[0].rpartition(":")[2].strip(" -")
-
-    spans = [Span("D", "active", words(n), n + 1, n + 1, 0.0, 3.0, lines[n].index(words(n))) for n in sure]
-    made = with_lists(spans, lines, [True] * len(lines))
-    assert [(span.line - 1, span.text) for span in made] == [(n, words(n)) for n in sorted([*sure, *found])]
-
-
 def test_ids_with_the_letter_of_artifacts_are_threads_below_a_header_of_threads() -> None:
     read = read_archive(
         "**Etiqueta:** TALLER-2\n\n| Núm. | Decisión | Certeza |\n|---|---|---|\n"
@@ -263,16 +242,6 @@ def test_data_without_fences_keeps_every_field() -> None:
 def test_a_ticked_box_ends_a_thread_and_is_no_id() -> None:
     read = read_archive("# Web\n\nTag: WEB_2\n\nOpen questions:\n- [ ] SSR or not?\n- [x] lint rules\n")
     assert [(t.title, t.status) for t in read.threads] == [("SSR or not?", OPEN), ("lint rules", RESOLVED)]
-
-
-def test_the_topic_before_a_colon_belongs_to_the_words() -> None:
-    lines = ["- Hosting: rent or buy?", "- Open: who pays?", "- T1: the roof", "- Colour: green"]
-    spans = [
-        Span("T", "open", line.partition(": ")[2], n + 1, n + 1, 0.0, 3.0, line.index(":") + 2)
-        for n, line in enumerate(lines)
-    ]
-    found = with_topics(spans, lines, [True, True, True, False])
-    assert [span.text for span in found] == ["Hosting: rent or buy?", "who pays?", "the roof", "green"]
 
 
 def test_a_label_or_title_gives_its_state_to_what_is_below() -> None:
