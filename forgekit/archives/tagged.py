@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from itertools import takewhile
 from math import exp
 from typing import Any
 
@@ -37,6 +38,7 @@ from forgekit.archives.labels import (
     STATES,
     field_named,
     leading,
+    lists_kind,
     state_of_label,
 )
 from forgekit.archives.layout import (
@@ -98,10 +100,12 @@ _WRITTEN = re.compile(
 )
 """What may be before a record's words: marks, its id, marks."""
 _ARTIFACT = re.compile(r"A-?\d{3}")
+_LOOK_BELOW = 60  # lines that are looked at below a record
 _GREATEST_PLACE = 50  # a greater number of an item is the id of its record
 _NOUNS = {"D": "decision", "T": "thread"}
 _COMPARED = 500  # records whose words are compared
 _WORDS = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u9fff]{2}")
 _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?![\w.,%])")
 
 
@@ -311,6 +315,8 @@ def _register(
     local_id, kind = _id_of(each), _kind_of(each)
     if _ARTIFACT.fullmatch(local_id):
         return
+    if not _says_more(page.document.lines, each, title):
+        each.words = replace(each.words, value="")
     left = left_behind(page.document.lines, each)
     raw = _fields(each, kind) | {"text": each.words.text}
     state = state_of_label(_label_of(page, each), kind) or state_of_label(title, kind)
@@ -334,6 +340,18 @@ def _register(
         make_claim(page.found, local_id, raw, each.words.line, Family.PROSE, kind=kind)
     else:
         page.found.unnumbered.append((each.words.line, kind, raw, place))
+
+
+def _says_more(lines: Sequence[str], each: Found, title: str) -> bool:
+    """Say whether words beside a record or above its list may say in which state it is."""
+    first = each.words.line
+    indent = len(lines[first - 1]) - len(lines[first - 1].lstrip())
+    below = lines[each.words.last : each.words.last + _LOOK_BELOW]
+    inner = takewhile(lambda line: len(line) - len(line.lstrip()) > indent, below)
+    beside = "\n".join([*lines[first - 1 : each.words.last], *inner])
+    for span in (each.words, *each.fields):
+        beside = beside.replace(span.text, "", 1)
+    return bool(_WORD.search(beside)) or not lists_kind(title, each.kind)
 
 
 def left_behind(lines: Sequence[str], each: Found) -> str:
